@@ -1,0 +1,1 @@
+"""The documents, and the programs that print a part of them from the code."""

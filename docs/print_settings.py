@@ -1,0 +1,115 @@
+"""What can be set, whom a model can be had from, and what it can call, printed from the code."""
+
+import re
+from collections.abc import Collection
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from angelia.models.vendors import QUIRKS, Vendor, vendors
+from angelia.service import config
+from angelia.tools.rooms import own_tools
+from angelia.tools.schema import compact_schema
+from docs.markdown import code, page, table
+from docs.read_source import SOURCE, fields, words
+
+
+def settings() -> str:
+    """Every setting with its type and default."""
+    defaults = config.Config()
+    groups = {f.name: getattr(defaults, f.name) for f in fields(config.Config) if hasattr(config, f.type)}
+    variables = [(f"`{name}`", f"`{key}`") for name, key in config.ENVIRONMENT.items()]
+    return page(
+        "Settings",
+        "They live in `config.toml` in the home (`angelia config path`). A later source wins over an earlier one: "
+        "defaults, the file, the environment, `--set key=value`, options such as `--model`. `angelia config` shows "
+        "every value and where it came from. A name that does not exist is an error, with file and line.",
+        "## At the top of the file",
+        words(config.Config),
+        _settings(defaults, {*groups, "remedies", "vendors"}),
+        *(f"## [{name}]\n\n{words(type(group))}\n\n{_settings(group)}" for name, group in groups.items()),
+        "## [remedies.FAILURE]\n\nHow often each remedy may be used, by the names in [The turn](turn.md).",
+        code("[remedies.busy]\nwait = 5", "toml"),
+        "## [vendors.NAME]\n\nRows of your own, by the fields in [Vendors](vendors.md), and where more keys come from:",
+        table(
+            ("field", "means"),
+            [
+                ("`key_command`", "a command whose first line of output is a key"),
+                ("`key_file`", "a file with a key on each line, which only its owner can read"),
+                ("`key_variable`", "one more environment variable, with `_2`, `_3`, … after it"),
+            ],
+        ),
+        "## Environment variables",
+        table(("variable", "setting"), [*variables, ("`ANGELIA_HOME`", "the home itself; `~/.angelia` without it")]),
+    )
+
+
+_IN_WORDS = {
+    "str": "text",
+    "int": "whole number",
+    "float": "number",
+    "bool": "true or false",
+    "tuple[str, ...]": "list of texts",
+}
+
+
+def _settings(group: Struct, without: Collection[str] = ()) -> str:
+    """Each setting of a group with its default as TOML writes it."""
+    rows = [
+        (f"`{f.name}`", _type(f.type), f"`{msgspec.json.encode(getattr(group, f.name)).decode()}`")
+        for f in fields(type(group))
+        if f.name not in without
+    ]
+    return table(("setting", "takes", "default"), rows)
+
+
+def _type(written: str) -> str:
+    return _IN_WORDS.get(written) or " · ".join(f'`"{word}"`' for word in re.findall(r"'(\w*)'", written))
+
+
+def vendors_page() -> str:
+    """Every vendor, and what a row may say."""
+    rows = vendors()
+    head = (SOURCE / "models" / "vendors.toml").read_text("utf-8").partition("\n\n")[0]
+    comment = [line.removeprefix("#").removeprefix(" ") for line in head.splitlines()]
+    row_fields = [
+        (f"`{f.name}`", f"`{f.type}`", f"`{f.default}`" if f.default else "must be given") for f in fields(Vendor)
+    ]
+    return page(
+        "Vendors",
+        "A model is named `VENDOR:NAME`. Everything about a vendor is one row of `models/vendors.toml`; a row of your "
+        "own goes into `config.toml` as `[vendors.NAME]` and is laid over it field by field.",
+        table(("vendor", "wire", "keys", "address", "quirks"), [_vendor(row) for row in rows.values()]),
+        "## What a row says",
+        code("\n".join(comment)),
+        "## Fields",
+        table(("field", "type", "default"), row_fields),
+        f"Quirks are {', '.join(f'`{quirk}`' for quirk in sorted(QUIRKS))}.",
+    )
+
+
+def _vendor(row: Vendor) -> tuple[str, ...]:
+    keys = "none needed" if row.local else " ".join(f"`{name}`" for name in row.key_env)
+    address = f"`{row.base_url}`" if row.base_url else ""
+    variables = " ".join(f"`{name}`" for name in row.base_url_env)
+    where = " or ".join(part for part in (variables, address) if part)
+    return f"`{row.name}`", f"`{row.wire}`", keys, where, " ".join(f"`{quirk}`" for quirk in row.quirks)
+
+
+def tools() -> str:
+    """Every tool of ours with its schema."""
+    parts = []
+    for tool in own_tools():
+        traits = [name.replace("_", " ") for name, has in asdict(tool.traits).items() if has]
+        schema = msgspec.json.format(msgspec.Raw(bytes(compact_schema(tool.arguments))), indent=2).decode()
+        line = f"\n\nTraits: {', '.join(traits)}." if traits else ""
+        parts.append(f"## {tool.name}\n\n{tool.description}{line}\n\n{code(schema, 'json')}")
+    return page(
+        "Tools",
+        "What a model can call, in the order and in the words in which it reads them; `angelia tools --json` prints "
+        "the same, with the tools of installed packages. *Reads only*: neighbouring calls run side by side. "
+        "*Housekeeping*: a reply whose calls are all of this kind is not work in progress. *Replayable*: after a crash "
+        "a started call is run again; any other is told as `unknown`.",
+        *parts,
+    )

@@ -1,0 +1,20 @@
+"""The command line's way in: `angelia …` and `python -m angelia …`."""
+
+import gc
+import os
+import sys
+
+
+def main() -> None:
+    """Run one command and leave at once; nothing is left to tidy up that the store does not already hold."""
+    gc.disable()  # start-up makes no cycles worth looking for; a long conversation switches it on again
+    from angelia.faces.cli.main import run
+
+    code = run(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

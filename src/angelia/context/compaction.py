@@ -1,0 +1,204 @@
+"""Making room: the cheapest `ViewMoved` that brings the next request under its allowance.
+
+Steps, cheapest first, stopping as soon as the target is met: age media; shorten old tool results; drop superseded
+reads; fold the oldest messages into a summary by a model, or into an outline where there is none; shorten what is
+left. Each move contains the last one's, so what was folded stays folded and what was aged keeps its line.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from angelia.context.ageing import aged_media, shortened_results, superseded_reads
+from angelia.context.budget import Allowance, Size, exceeds
+from angelia.context.forms import form_of, smaller
+from angelia.context.outline import outline
+from angelia.context.request import Shown
+from angelia.context.view import View, advance, estimated_size
+from angelia.core import entry as e
+from angelia.core.content import Media
+from angelia.core.profile import Profile
+
+TARGET_SHARE = 0.5
+"""A move aims at half of the allowance, so that the next one is due only after as much again was said."""
+
+_TAIL_SHARE = 0.5
+"""Of the target, what the messages kept word for word may take when the rest is folded."""
+
+
+class Ground(Struct, frozen=True):
+    """What a plan stands on. `now` is the view of the whole `log` before the move, `fixed` the size of prompt and
+    tools, `running` the entries of the running request. `drafts` remembers the view under each move that was tried.
+    """
+
+    log: Sequence[e.Entry]
+    now: View
+    allowed: Allowance
+    fixed: Size
+    running: tuple[int, ...]
+    drafts: dict[int, tuple[e.ViewMoved, View]] = field(default_factory=dict)
+
+    @property
+    def profile(self) -> Profile:
+        """The model for which room is made."""
+        return self.now.profile
+
+    @property
+    def target(self) -> Allowance:
+        """Where a move aims; never below what prompt and tools take."""
+        tokens = max(int(self.allowed.tokens * TARGET_SHARE), min(self.allowed.tokens, self.fixed.tokens * 2))
+        return Allowance(tokens, int(self.allowed.bytes * TARGET_SHARE))
+
+
+def last_move(log: Sequence[e.Entry]) -> e.ViewMoved:
+    """The view move in force, or one that moves nothing."""
+    return next((x.fact for x in reversed(log) if isinstance(x.fact, e.ViewMoved)), e.ViewMoved(reason=""))
+
+
+def size_under(ground: Ground, moved: e.ViewMoved) -> Size:
+    """What the next request would measure under `moved`."""
+    return estimated_size(_view_under(ground, moved), ground.fixed)
+
+
+def size_now(ground: Ground) -> Size:
+    """What the next request would measure without a move."""
+    return estimated_size(ground.now, ground.fixed)
+
+
+def _view_under(ground: Ground, moved: e.ViewMoved) -> View:
+    if id(moved) not in ground.drafts:
+        seq = ground.log[-1].seq + 1 if ground.log else 1
+        ground.drafts[id(moved)] = (moved, advance(ground.now, [*ground.log, e.Entry(seq, 0, moved)]))
+    return ground.drafts[id(moved)][1]
+
+
+def aged(log: Sequence[e.Entry], moved: e.ViewMoved) -> e.ViewMoved:
+    """`moved`, with old media in sight as lines; a medium that was aged keeps the line it had."""
+    known = {(a.seq, a.part) for a in moved.aged}
+    fresh = [a for a in aged_media(_in_sight(log, moved)) if (a.seq, a.part) not in known]
+    return replace(moved, aged=(*moved.aged, *fresh)) if fresh else moved
+
+
+def shortened(log: Sequence[e.Entry], moved: e.ViewMoved, *, keep_newest: int = 4) -> e.ViewMoved:
+    """`moved`, with old tool results in sight as head and tail, and superseded reads as one line."""
+    known, seen = {s.call for s in moved.shortened}, _in_sight(log, moved)
+    stale = [s for s in superseded_reads(seen) if s.call not in known]
+    known |= {s.call for s in stale}
+    long = [s for s in shortened_results(seen, keep_newest=keep_newest) if s.call not in known]
+    return replace(moved, shortened=(*moved.shortened, *stale, *long)) if stale or long else moved
+
+
+def _in_sight(log: Sequence[e.Entry], moved: e.ViewMoved) -> Sequence[e.Entry]:
+    """The entries that a summary does not stand for."""
+    kept = [log[seq - 1] for seq in moved.kept]
+    return [*kept, *log[max(moved.keep_from - 1, 0) :]]
+
+
+def light(ground: Ground) -> e.ViewMoved:
+    """The move of the cheap steps alone: it calls no model and folds nothing."""
+    start = replace(last_move(ground.log), summariser="", usage=e.Usage(), cost=-1)
+    ground.drafts[id(start)] = (start, ground.now)  # the move in force changes nothing
+    move = aged(ground.log, start)
+    if exceeds(size_under(ground, move), ground.target):
+        move = shortened(ground.log, move)
+    return move
+
+
+def suffices(ground: Ground, moved: e.ViewMoved) -> bool:
+    """Whether a move brings the request to its target."""
+    return not exceeds(size_under(ground, moved), ground.target)
+
+
+def fold_at(ground: Ground, moved: e.ViewMoved) -> int:
+    """Where the kept tail begins: the earliest safe cut whose tail fits its share of the target; 0 if nothing folds."""
+    cuts = [cut for cut in safe_cuts(ground.log) if cut > moved.keep_from]
+    room = Allowance(int(ground.target.tokens * _TAIL_SHARE), int(ground.target.bytes * _TAIL_SHARE))
+    view = _view_under(ground, moved)
+    shown = list(zip((message.seq for message in view.messages), view.sizes, strict=True))
+    tail, best = Size(), cuts[-1] if cuts else 0
+    for cut in reversed(cuts):
+        while shown and shown[-1][0] >= cut:
+            tail += shown.pop()[1]
+        if exceeds(tail, room):
+            break
+        best = cut
+    return best
+
+
+def safe_cuts(log: Sequence[e.Entry]) -> list[int]:
+    """Entries before which the view may begin: where a person speaks or a reply starts, never inside a pair."""
+    return [entry.seq for entry in log if isinstance(entry.fact, e.UserSaid | e.ModelSaid)]
+
+
+def folded(ground: Ground, moved: e.ViewMoved, cut: int, summary: str) -> e.ViewMoved:
+    """`moved`, with everything before `cut` told by `summary`; the running request stays word for word."""
+    kept = tuple(seq for seq in ground.running if seq < cut)
+    return replace(moved, keep_from=cut, kept=kept, summary=summary)
+
+
+def outlined(ground: Ground, moved: e.ViewMoved, cut: int) -> e.ViewMoved:
+    """The floor under every summariser: the fold with an outline that needs no model."""
+    earlier = f"{moved.summary}\n" if moved.summary and len(moved.summary) < 4_000 else ""
+    return folded(ground, moved, cut, earlier + outline(ground.log, moved.keep_from, cut))
+
+
+def pressed(ground: Ground, moved: e.ViewMoved) -> e.ViewMoved:
+    """The last steps, until the request is allowed or nothing is left: fold more, shorten all, shrink pictures."""
+    steps: list[Callable[[e.ViewMoved], e.ViewMoved]] = [
+        lambda move: shortened(ground.log, move, keep_newest=1),
+        lambda move: _smaller_media(ground, move),
+        lambda move: _fold_harder(ground, move),
+        lambda move: shortened(ground.log, move, keep_newest=0),
+        lambda move: _smaller_media(ground, _smaller_media(ground, move)),
+    ]
+    for step in steps:
+        if not exceeds(size_under(ground, moved), ground.allowed):
+            break
+        harder = step(moved)
+        if size_under(ground, harder).tokens <= size_under(ground, moved).tokens:
+            moved = harder
+    return moved
+
+
+def _fold_harder(ground: Ground, moved: e.ViewMoved) -> e.ViewMoved:
+    """Fold up to the last safe cut."""
+    cuts = [cut for cut in safe_cuts(ground.log) if cut > moved.keep_from]
+    return outlined(ground, moved, cuts[-1]) if cuts else moved
+
+
+def _smaller_media(ground: Ground, moved: e.ViewMoved) -> e.ViewMoved:
+    """Every medium in sight one step smaller."""
+    gone = {(a.seq, a.part) for a in moved.aged}
+    forms = {(r.seq, r.part): r for r in moved.reshown}
+    for entry in ground.log:
+        for index, part in enumerate(entry.fact.parts if isinstance(entry.fact, e.UserSaid | e.ToolFinished) else ()):
+            key = (entry.seq, index)
+            if not isinstance(part, Media) or key in gone:
+                continue
+            now = shown_now(part, forms.get(key), ground.profile)
+            less = smaller(now, ground.profile) if now else None
+            if less:
+                forms[key] = e.Reshown(entry.seq, index, less.form, less.long_edge)
+    return replace(moved, reshown=tuple(forms.values()))
+
+
+def shown_now(media: Media, reshown: e.Reshown | None, profile: Profile) -> Shown | None:
+    """The form in which a medium goes out now; None if it is told as a line."""
+    if reshown:
+        return Shown(media, reshown.form, reshown.long_edge)
+    form = form_of(media, profile)
+    return form if isinstance(form, Shown) else None
+
+
+def measured(ground: Ground, moved: e.ViewMoved, reason: str) -> e.ViewMoved:
+    """The move with its reason, and what it made of the request."""
+    before, after = size_now(ground), size_under(ground, moved)
+    return replace(
+        moved,
+        reason=reason,
+        tokens_before=before.tokens,
+        tokens_after=after.tokens,
+        bytes_before=before.bytes,
+        bytes_after=after.bytes,
+    )

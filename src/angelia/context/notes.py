@@ -1,0 +1,68 @@
+"""Lines that tell a model what happened outside its own words."""
+
+from collections.abc import Sequence
+
+from angelia.core import ending as end
+from angelia.core.entry import AnyFact, DeliverySettled, DeliveryStatus, Entry, Pinned, SystemSaid, Unpinned
+
+
+def system_note(text: str) -> str:
+    """A note of ours, marked so that no model takes it for a person's message."""
+    return f"[note from the system] {text}"
+
+
+def about_ending(ending: end.Ending) -> str:
+    """What the model should know about how the last turn ended; empty after a plain answer."""
+    match ending:
+        case end.Answered():
+            return ""
+        case end.Cancelled():
+            return "The person stopped the last turn before it was finished."
+        case end.StepLimit() | end.BudgetSpent():
+            return "The last turn was stopped at a limit before it was finished."
+        case _:
+            return "The last turn ended before it was finished, and the person was told why."
+
+
+def about_delivery(settled: DeliverySettled) -> str:
+    """What the model should know about a delivery; empty when it arrived."""
+    match settled.status:
+        case DeliveryStatus.FAILED:
+            return f"A delivery failed, and the person did not get it: {settled.detail}"
+        case DeliveryStatus.UNKNOWN:
+            return f"Nobody knows whether a delivery arrived: {settled.detail}"
+        case _:
+            return ""
+
+
+def note_of(fact: AnyFact) -> str:
+    """What a model is told of a fact that is no message; empty when it is told nothing."""
+    match fact:
+        case SystemSaid(text=text):
+            return text
+        case Pinned(text=text):
+            return f"The person wants this kept in mind throughout: {text}"
+        case Unpinned(text=text):
+            return f"This no longer needs to be kept in mind: {text}"
+        case DeliverySettled():
+            return about_delivery(fact)
+        case _:
+            return ""
+
+
+def pins(log: Sequence[Entry]) -> tuple[str, ...]:
+    """What a person pinned and did not unpin, oldest first, each once."""
+    held: dict[str, None] = {}
+    facts = [entry.fact for entry in log if isinstance(entry.fact, (Pinned, Unpinned))]
+    for fact in facts:
+        if isinstance(fact, Pinned):
+            held[fact.text] = None
+        else:
+            held.pop(fact.text, None)
+    return tuple(held)
+
+
+def told_summary(summary: str, pinned: Sequence[str]) -> str:
+    """What stands for the folded part of a conversation; pinned words follow it word for word."""
+    kept = "\n\n[pinned by the person, word for word]\n" + "\n".join(pinned) if pinned else ""
+    return f"[summary of the conversation so far; go on with the person's running request]\n{summary}{kept}"

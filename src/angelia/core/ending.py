@@ -1,0 +1,147 @@
+"""Every way a turn can end."""
+
+from msgspec import Struct
+
+
+class Outcome(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind", tag=True):
+    """How a turn ended. `said` quotes the provider where it spoke, redacted."""
+
+
+class Answered(Outcome, frozen=True):
+    """The model answered. `note` is shown under the answer when it needs a word of explanation."""
+
+    note: str = ""
+
+
+class Cancelled(Outcome, frozen=True):
+    """A person stopped the turn."""
+
+    by: str
+
+
+class StepLimit(Outcome, frozen=True):
+    """The turn used all its model calls."""
+
+    steps: int
+
+
+class BudgetSpent(Outcome, frozen=True):
+    """A cap was reached: `what` names it (`tokens this turn`, `money today`, …), `spent` and `cap` are readable."""
+
+    what: str
+    spent: str
+    cap: str
+
+
+class ModelUnavailable(Outcome, frozen=True):
+    """The provider could not be reached or stayed busy through every retry."""
+
+    model: str
+    tries: int
+    said: str = ""
+
+
+class ModelUnknown(Outcome, frozen=True):
+    """The provider does not have this model."""
+
+    model: str
+    said: str = ""
+
+
+class LoginNeeded(Outcome, frozen=True):
+    """Every credential was rejected."""
+
+    model: str
+    said: str = ""
+
+
+class OutOfCredit(Outcome, frozen=True):
+    """The account has no credit left."""
+
+    model: str
+    said: str = ""
+
+
+class ContextFull(Outcome, frozen=True):
+    """The conversation cannot be made small enough for the model."""
+
+    model: str
+    said: str = ""
+
+
+class ModelRefusedMedia(Outcome, frozen=True):
+    """The model would not take a picture or document in any form we could give it."""
+
+    model: str
+    said: str = ""
+
+
+class HistoryRefused(Outcome, frozen=True):
+    """The provider rejects the request's shape, even repaired."""
+
+    model: str
+    said: str = ""
+
+
+class Refused(Outcome, frozen=True):
+    """The model, or the provider's filter, declined."""
+
+    model: str
+    said: str = ""
+
+
+class NothingToSay(Outcome, frozen=True):
+    """The model fell silent. `progress` is the last thing it said on the way, never an answer."""
+
+    model: str
+    tries: int
+    progress: str = ""
+
+
+class ReplyCutOff(Outcome, frozen=True):
+    """The reply kept running into the length limit."""
+
+    model: str
+    tries: int
+
+
+class ToolConfusion(Outcome, frozen=True):
+    """The model kept calling tools wrongly."""
+
+    model: str
+    tries: int
+    said: str = ""
+
+
+class GoingInCircles(Outcome, frozen=True):
+    """The model repeated one call with one result, and went on after being told."""
+
+    tool: str
+    times: int
+
+
+class Faulted(Outcome, frozen=True):
+    """A fault of ours ended the turn; `code` finds it in the log file."""
+
+    code: str
+
+
+Ending = (
+    Answered
+    | Cancelled
+    | StepLimit
+    | BudgetSpent
+    | ModelUnavailable
+    | ModelUnknown
+    | LoginNeeded
+    | OutOfCredit
+    | ContextFull
+    | ModelRefusedMedia
+    | HistoryRefused
+    | Refused
+    | NothingToSay
+    | ReplyCutOff
+    | ToolConfusion
+    | GoingInCircles
+    | Faulted
+)

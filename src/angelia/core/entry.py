@@ -1,0 +1,371 @@
+"""What a log is made of: frozen facts, in the past tense, each with its place and time."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from angelia.core.content import BlobRef, CallStatus, Content, Form, MediaKind, ReplyPart
+from angelia.core.ending import Ending
+from angelia.core.failure import Failure, FailureKind
+from angelia.core.ids import CallId, DeliveryId
+
+
+class Address(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where something goes: a door (`terminal`, `acp`, a channel's name), a chat and a thread within it."""
+
+    door: str
+    chat: str = ""
+    thread: str = ""
+
+
+class Arrival(StrEnum):
+    """When a message wants to be read."""
+
+    STEER = "steer"
+    """At the next step, also of a running turn."""
+    QUEUE = "queue"
+    """Only after the running turn has closed."""
+
+
+class StopReason(StrEnum):
+    """Why a model's reply ended, in our words."""
+
+    END = "end"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    REFUSAL = "refusal"
+    """The model declined, or the provider's filter cut it."""
+    PAUSE = "pause"
+    """The provider hands back a long turn and expects it to be sent again (Anthropic `pause_turn`)."""
+
+
+class Usage(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Tokens of one reply, as the provider reports them. `input` includes the cached ones."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    thinking: int = 0
+
+
+class Diff(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A changed text file, for people: `old` is empty for a new file. Never sent to a model."""
+
+    path: str
+    old: str
+    new: str
+
+
+class Aged(Struct, frozen=True, forbid_unknown_fields=True):
+    """A medium that the view shows as one `line` of text: part number `part` of the entry `seq`."""
+
+    seq: int
+    part: int
+    line: str
+
+
+class Reshown(Struct, frozen=True, forbid_unknown_fields=True):
+    """A medium that goes out in another form or smaller; `long_edge` is pixels, 0 for no limit of its own."""
+
+    seq: int
+    part: int
+    form: Form
+    long_edge: int = 0
+
+
+class Shortened(Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool result whose text the view shows as `text`, which names the way to the whole."""
+
+    call: CallId
+    text: str
+
+
+class Refusal(Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind of media that a model would not take natively; it is not given again."""
+
+    model: str
+    media: MediaKind
+
+
+class Fact(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind", tag=True):
+    """Something that happened."""
+
+
+class ConversationOpened(Fact, frozen=True):
+    """The first entry of every log. `workspace` is an absolute path inside `sandbox`."""
+
+    door: str
+    workspace: str
+    sandbox: str = "local"
+    owner: str = "owner"
+
+
+class UserSaid(Fact, frozen=True):
+    """A person said something. `key` is the platform's message id, unique per door: a repeat is absorbed."""
+
+    parts: tuple[Content, ...]
+    sender: str = "owner"
+    address: Address = Address("terminal")
+    key: str = ""
+    arrival: Arrival = Arrival.STEER
+
+
+class SystemSaid(Fact, frozen=True):
+    """We told the model something: a nudge, a note. It is never taken for a person's message."""
+
+    text: str
+
+
+class Pinned(Fact, frozen=True):
+    """A person wants these words kept word for word, whatever is folded."""
+
+    text: str
+    by: str = "owner"
+
+
+class Unpinned(Fact, frozen=True):
+    """These words need not be kept any longer."""
+
+    text: str
+    by: str = "owner"
+
+
+class RoomAsked(Fact, frozen=True):
+    """A person wants the view folded before the next request; `keep` says what matters to them."""
+
+    by: str = "owner"
+    keep: str = ""
+
+
+class SetupChanged(Fact, frozen=True):
+    """The model, the system prompt, the tools and the profile from here on; the last three are JSON or text blobs."""
+
+    model: str
+    prompt: BlobRef
+    tools: BlobRef
+    profile: BlobRef
+
+
+class ModelAsked(Fact, frozen=True):
+    """A request is about to go out. `heard` names the `UserSaid` entries that join the view with it."""
+
+    model: str
+    attempt: int
+    heard: tuple[int, ...] = ()
+    credential: str = ""
+
+
+class ModelSaid(Fact, frozen=True):
+    """A finished reply. `cost` is millionths of a US dollar, -1 when the price is unknown."""
+
+    model: str
+    parts: tuple[ReplyPart, ...]
+    stop: StopReason
+    usage: Usage = Usage()
+    cost: int = -1
+
+
+class ModelFailed(Fact, frozen=True):
+    """A request that brought no usable reply. `partial` is what had arrived; it is never projected."""
+
+    model: str
+    failure: Failure
+    partial: tuple[ReplyPart, ...] = ()
+    usage: Usage = Usage()
+    cost: int = -1
+
+
+class RemedyUsed(Fact, frozen=True):
+    """One use of one remedy for one failure. `until` is Unix milliseconds for a wait; `detail` says more."""
+
+    failure: FailureKind
+    remedy: str
+    until: int = 0
+    detail: str = ""
+
+
+class ToolStarted(Fact, frozen=True):
+    """A call is about to run. A `replayable` one may simply be run again after a crash."""
+
+    call: CallId
+    replayable: bool = False
+
+
+class ToolFinished(Fact, frozen=True):
+    """What a call came to. `full` holds the whole output where `parts` shows only head and tail.
+
+    `seconds` is wall time. `diffs` are for people. `digest` identifies call and result, for the loop guard.
+    """
+
+    call: CallId
+    status: CallStatus
+    parts: tuple[Content, ...]
+    seconds: float = 0.0
+    full: BlobRef | None = None
+    diffs: tuple[Diff, ...] = ()
+    digest: str = ""
+
+
+class QuestionKind(StrEnum):
+    """What a person is asked for."""
+
+    PERMISSION = "permission"
+    CHOICE = "choice"
+    """The model's own question (`ask_user`)."""
+
+
+class ApprovalAsked(Fact, frozen=True):
+    """A call waits for a person. `digest` binds the answer to these very arguments.
+
+    `pattern` is what a remembered yes would cover, empty when it cannot be remembered.
+    `expires` is Unix milliseconds, 0 for never.
+    """
+
+    call: CallId
+    question: str
+    digest: str
+    why: str = ""
+    pattern: str = ""
+    choices: tuple[str, ...] = ()
+    asks: QuestionKind = QuestionKind.PERMISSION
+    expires: int = 0
+
+
+class Scope(StrEnum):
+    """How long a yes holds."""
+
+    ONCE = "once"
+    CONVERSATION = "conversation"
+    REMEMBERED = "remembered"
+
+
+class ApprovalGiven(Fact, frozen=True):
+    """A person said yes, or answered (`answer`). `until` ends a remembered yes, Unix milliseconds, 0 for never."""
+
+    call: CallId
+    digest: str
+    by: str
+    scope: Scope = Scope.ONCE
+    until: int = 0
+    answer: str = ""
+
+
+class ApprovalRefused(Fact, frozen=True):
+    """A person said no, a new message made the question moot, or it expired."""
+
+    call: CallId
+    by: str
+    why: str = ""
+
+
+class CancelAsked(Fact, frozen=True):
+    """A person wants the running turn to stop."""
+
+    by: str
+
+
+class ViewMoved(Fact, frozen=True):
+    """What the model sees from here on. Each one is complete: the view honours the last and no other.
+
+    Entries before `keep_from` are replaced by `summary`, except those in `kept`, which stay word for word.
+    `left_out` names opening entries of turns that the view leaves out. Provider blocks before `plain_before`
+    are left out; calls and results before `flat_before` are told as text. `refused` holds for later media too.
+    Token and byte counts are estimates. `summariser` is the model that wrote `summary`, empty for an outline made
+    without one; `usage` and `cost` (millionths of a dollar, -1 unknown) are what it took.
+    """
+
+    reason: str
+    keep_from: int = 0
+    kept: tuple[int, ...] = ()
+    summary: str = ""
+    aged: tuple[Aged, ...] = ()
+    reshown: tuple[Reshown, ...] = ()
+    shortened: tuple[Shortened, ...] = ()
+    left_out: tuple[int, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    plain_before: int = 0
+    flat_before: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    summariser: str = ""
+    usage: Usage = Usage()
+    cost: int = -1
+
+
+class DeliveryQueued(Fact, frozen=True):
+    """Something is to go out. `origin` is the call id that sent a file, or `answer`, `ending`, `notice`."""
+
+    id: DeliveryId
+    address: Address
+    parts: tuple[Content, ...]
+    origin: str
+
+
+class DeliveryStatus(StrEnum):
+    """What became of a delivery."""
+
+    SENT = "sent"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    """It left here, and nobody knows whether it arrived."""
+    KEPT = "kept"
+    """Nobody was attached; it is shown from the log when somebody is."""
+
+
+class DeliveryStarted(Fact, frozen=True):
+    """The next thing that happens is a send. A start without a settlement is `unknown` after a crash."""
+
+    id: DeliveryId
+    attempt: int
+
+
+class DeliverySettled(Fact, frozen=True):
+    """A receipt. `platform_id` is the network's own id of what arrived; `detail` explains a failure."""
+
+    id: DeliveryId
+    status: DeliveryStatus
+    platform_id: str = ""
+    detail: str = ""
+
+
+class TurnClosed(Fact, frozen=True):
+    """The turn is over, and somebody is told why: its `DeliveryQueued` is in the same commit."""
+
+    ending: Ending
+
+
+AnyFact = (
+    ConversationOpened
+    | UserSaid
+    | SystemSaid
+    | Pinned
+    | Unpinned
+    | RoomAsked
+    | SetupChanged
+    | ModelAsked
+    | ModelSaid
+    | ModelFailed
+    | RemedyUsed
+    | ToolStarted
+    | ToolFinished
+    | ApprovalAsked
+    | ApprovalGiven
+    | ApprovalRefused
+    | CancelAsked
+    | ViewMoved
+    | DeliveryQueued
+    | DeliveryStarted
+    | DeliverySettled
+    | TurnClosed
+)
+
+
+class Entry(Struct, frozen=True, forbid_unknown_fields=True):
+    """A fact in its place: `seq` counts from 1 without gaps, `at` is Unix milliseconds."""
+
+    seq: int
+    at: int
+    fact: AnyFact

@@ -1,0 +1,96 @@
+"""The exceptions that cross floors.
+
+AngeliaError                 what happened, why, what next
+├─ BadInput                 what a person gave cannot be used as it is
+├─ ConfigError              a setting is wrong; names file, line and key
+│   └─ KeyMissing           there is no key for a model
+├─ MissingPart              an optional part is not installed; names the command
+├─ NotFound                 no conversation, blob or setting of that name
+├─ CodecError               a stored entry that this version cannot read
+├─ StoreError               the home cannot be read or written
+│   ├─ StoreFull            the disk is full; nothing was acknowledged
+│   ├─ StoreReadOnly        the home may not be written
+│   ├─ StoreBusy            another process holds the database
+│   └─ StoreDamaged         a check failed
+├─ Fenced                   another process drives this conversation now
+├─ ModelFailed              a request to a model failed; carries the `Failure`
+├─ PolicyDenied             the policy says no, with its reason
+└─ SandboxError             see `angelia.sandboxes.port`
+"""
+
+from angelia.core.content import ReplyPart
+from angelia.core.failure import Failure
+
+
+class AngeliaError(Exception):
+    """What happened, with the numbers; why; what to do next. Each part is a sentence or empty."""
+
+    def __init__(self, what: str, why: str = "", then: str = "") -> None:
+        self.what, self.why, self.then = what, why, then
+        super().__init__(" ".join(part for part in (what, why, then) if part))
+
+
+class BadInput(AngeliaError):
+    """What a person gave (a file, an argument, a text) cannot be used as it is."""
+
+
+class ConfigError(AngeliaError):
+    """A setting is wrong."""
+
+
+class KeyMissing(ConfigError):
+    """There is no key for a model; `then` says where to put one."""
+
+
+class MissingPart(AngeliaError):
+    """An optional part is not installed."""
+
+    def __init__(self, need: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(
+            f"{need} needs a part that is not installed.", then=f"Install it: pip install 'angelia[{extra}]'"
+        )
+
+
+class NotFound(AngeliaError):
+    """There is nothing of that name."""
+
+
+class CodecError(AngeliaError):
+    """A stored entry cannot be read by this version; it is refused by name, never skipped."""
+
+
+class StoreError(AngeliaError):
+    """The home cannot be read or written."""
+
+
+class StoreFull(StoreError):
+    """The disk is full; what was being written is not acknowledged."""
+
+
+class StoreReadOnly(StoreError):
+    """The home may not be written."""
+
+
+class StoreBusy(StoreError):
+    """Another process kept the database locked for too long."""
+
+
+class StoreDamaged(StoreError):
+    """An integrity check failed."""
+
+
+class Fenced(AngeliaError):
+    """The lease on this conversation was taken over; nothing was appended."""
+
+
+class ModelFailed(AngeliaError):
+    """A request to a model failed. `partial` is what had arrived; it is shown as cut, never as an answer."""
+
+    def __init__(self, failure: Failure, partial: tuple[ReplyPart, ...] = ()) -> None:
+        self.failure, self.partial = failure, partial
+        super().__init__(f"{failure.kind}: {failure.said}" if failure.said else str(failure.kind))
+
+
+class PolicyDenied(AngeliaError):
+    """The policy says no."""

@@ -1,0 +1,50 @@
+"""Every way a request to a model can fail."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class FailureKind(StrEnum):
+    """A closed set; each kind has its row in the remedies table."""
+
+    BUSY = "busy"
+    """429, overloaded: the provider asks for patience."""
+    UNREACHABLE = "unreachable"
+    """No connection, a time-out before the first byte, or a server error (5xx)."""
+    STREAM_CUT = "stream_cut"
+    """The reply began and did not finish: reset, clean end without the finish event, or silence."""
+    CONTEXT_TOO_LONG = "context_too_long"
+    BODY_TOO_LARGE = "body_too_large"
+    MEDIA_REFUSED = "media_refused"
+    """A picture or document the model does not take: unsupported, too large, corrupt, too many."""
+    LOGIN_REJECTED = "login_rejected"
+    OUT_OF_CREDIT = "out_of_credit"
+    EMPTY_REPLY = "empty_reply"
+    THINKING_ONLY = "thinking_only"
+    CUT_OFF = "cut_off"
+    """The reply stopped at the length limit."""
+    BAD_CALL = "bad_call"
+    """A tool that does not exist, or arguments that are not valid for it."""
+    REFUSAL = "refusal"
+    """The model or the provider's filter declines."""
+    HISTORY_REFUSED = "history_refused"
+    """A request whose shape the provider rejects: a signature, a pair, a role, or a 400 without a better name."""
+    UNKNOWN_MODEL = "unknown_model"
+    CIRCLES = "circles"
+    """The same calls bring the same results, again and again."""
+
+
+class Failure(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One failure, with what the provider said about it.
+
+    `said` is the provider's text, redacted and at most 500 characters. `status` is the HTTP status or 0.
+    `retry_after` is milliseconds, 0 when the provider named none. `limit` is the limit that the provider
+    named (tokens for CONTEXT_TOO_LONG, bytes for BODY_TOO_LARGE and MEDIA_REFUSED), 0 when it named none.
+    """
+
+    kind: FailureKind
+    said: str = ""
+    status: int = 0
+    retry_after: int = 0
+    limit: int = 0

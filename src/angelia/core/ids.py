@@ -1,0 +1,56 @@
+"""Sortable identifiers, made from a clock and randomness that are handed in."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import NewType
+
+ConversationId = NewType("ConversationId", str)
+CallId = NewType("CallId", str)
+DeliveryId = NewType("DeliveryId", str)
+
+Clock = Callable[[], int]
+"""Returns Unix time in milliseconds."""
+
+_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def wall_clock() -> int:
+    """Unix time in milliseconds, by this machine's clock."""
+    return time.time_ns() // 1_000_000
+
+
+def sortable_id(clock: Clock = wall_clock, entropy: Callable[[int], bytes] = os.urandom) -> str:
+    """26 characters that sort by creation time: 48 bits of milliseconds, 80 bits of randomness.
+
+    The shape is the ULID's (https://github.com/ulid/spec), in lower case.
+
+    >>> sortable_id(lambda: 0, lambda n: bytes(n))
+    '00000000000000000000000000'
+    """
+    number = (clock() << 80) | int.from_bytes(entropy(10), "big")
+    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def new_conversation(clock: Clock = wall_clock) -> ConversationId:
+    """A fresh conversation's id."""
+    return ConversationId(sortable_id(clock))
+
+
+def call_id(asked: int, index: int) -> CallId:
+    """The id of a reply's `index`-th call; `asked` is the sequence number of the `ModelAsked` it answers.
+
+    Providers repeat their ids from reply to reply, so the log has its own; it is legal on every wire.
+
+    >>> call_id(12, 0)
+    'c12_0'
+    """
+    return CallId(f"c{asked}_{index}")
+
+
+def delivery_id(conversation: ConversationId, origin: str) -> DeliveryId:
+    """The id of what `origin` (a call id, or `t` and the closing number of a turn) sends out.
+
+    Derived, not drawn, so that saying the same thing twice names the same delivery.
+    """
+    return DeliveryId(f"{conversation}.{origin}")

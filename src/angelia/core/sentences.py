@@ -1,0 +1,75 @@
+"""What the person reads when a turn has ended: what happened, and the next step."""
+
+from typing import assert_never
+
+from angelia.core import ending as end
+
+_GO_ON = "Write “continue” to go on."
+_RETRY = "Your message is kept: write “continue” to try again, or choose another model."
+
+
+def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one case a row
+    """Whole sentences for one ending; empty only for a plain answer.
+
+    >>> sentence(end.StepLimit(steps=90)).partition(".")[0]
+    'Stopped after 90 model calls, the limit for one turn'
+    """
+    match ending:
+        case end.Answered(note=note):
+            return note
+        case end.Cancelled(by=by):
+            return f"Stopped by {by}. What was done so far is kept; write to go on."
+        case end.StepLimit(steps=steps):
+            what = f"Stopped after {steps} model calls, the limit for one turn. Everything done so far is kept."
+            return f"{what} {_GO_ON} --max-steps raises the limit."
+        case end.BudgetSpent(what=what, spent=spent, cap=cap):
+            reached = f"Stopped: {what} reached {spent}, and the cap is {cap}. Everything done so far is kept."
+            return f"{reached} Raise the cap, or go on later."
+        case end.ModelUnavailable(model=model, tries=tries, said=said):
+            return f"{model} did not answer after {_times(tries, 'try', 'tries')}.{_quoted(said)} {_RETRY}"
+        case end.ModelUnknown(model=model, said=said):
+            unknown = f"The provider does not know the model {model}.{_quoted(said)}"
+            return f"{unknown} `angelia models` lists what it has."
+        case end.LoginNeeded(model=model, said=said):
+            rejected = f"The key for {model} was rejected.{_quoted(said)}"
+            return f"{rejected} Set a valid key, then write “continue”; `angelia doctor` checks it."
+        case end.OutOfCredit(model=model, said=said):
+            empty = f"The account for {model} is out of credit.{_quoted(said)}"
+            return f"{empty} Top it up or choose another model, then write “continue”."
+        case end.ContextFull(model=model, said=said):
+            full = f"This conversation no longer fits {model}, even shortened.{_quoted(said)} Nothing is lost."
+            return f"{full} Send a shorter message, start a new conversation, or choose a model with a larger window."
+        case end.ModelRefusedMedia(model=model, said=said):
+            refused = f"{model} would not take the attached media in any form.{_quoted(said)}"
+            return f"{refused} Choose a model that takes it, or send it as text; the conversation goes on without it."
+        case end.HistoryRefused(model=model, said=said):
+            refused = f"{model} rejects this conversation's history, even repaired.{_quoted(said)}"
+            return f"{refused} Try another model, or start a new conversation."
+        case end.Refused(model=model, said=said):
+            return f"{model} declined to answer.{_quoted(said)} Rephrase the request, or choose another model."
+        case end.NothingToSay(model=model, tries=tries, progress=progress):
+            last = f" Its last words on the way were: “{progress}”" if progress else ""
+            replies = _times(tries, "empty reply", "empty replies")
+            return f"{model} stopped answering: {replies}.{last} {_GO_ON}"
+        case end.ReplyCutOff(model=model, tries=tries):
+            cut = f"{model} ran into its length limit {_times(tries, 'time', 'times')} in one reply."
+            return f"{cut} What it wrote is above. {_GO_ON}"
+        case end.ToolConfusion(model=model, tries=tries, said=said):
+            confused = f"{model} called tools wrongly, {_times(tries, 'request', 'requests')} in a row.{_quoted(said)}"
+            return f"{confused} Write “continue” to let it try again, or choose another model."
+        case end.GoingInCircles(tool=tool, times=times):
+            circles = f"Stopped: the same call of {tool} gave the same result {times} times, even after a reminder."
+            return f"{circles} Say what to do differently."
+        case end.Faulted(code=code):
+            fault = f"Something went wrong inside Angelia ({code}). Your message is kept."
+            return f"{fault} Write “continue” to try again; `angelia doctor` says more."
+        case _:
+            assert_never(ending)
+
+
+def _quoted(said: str) -> str:
+    return f" It said: “{said}”" if said else ""
+
+
+def _times(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

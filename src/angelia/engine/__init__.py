@@ -1,0 +1,1 @@
+"""The turn: one pure decision, one table of remedies, one broker for effects, one loop."""

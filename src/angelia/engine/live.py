@@ -1,0 +1,76 @@
+"""What faces may watch while a turn runs; never stored, and nothing depends on anybody watching."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from angelia.core.entry import Entry
+from angelia.core.ids import CallId
+
+
+class Committed(Struct, frozen=True):
+    """Entries that are durable now."""
+
+    entries: tuple[Entry, ...]
+
+
+class Writing(Struct, frozen=True):
+    """Some more of a reply's text; it may still be cut."""
+
+    text: str
+
+
+class Thinks(Struct, frozen=True):
+    """Some more of a reply's thinking."""
+
+    text: str
+
+
+class CallComing(Struct, frozen=True):
+    """A tool call has begun to arrive."""
+
+    name: str
+
+
+class Working(Struct, frozen=True):
+    """Some output of a running call."""
+
+    call: CallId
+    text: str
+
+
+class Resting(Struct, frozen=True):
+    """The turn waits until `until` (Unix milliseconds), because of `why`."""
+
+    until: int
+    why: str
+
+
+class MakingRoom(Struct, frozen=True):
+    """The view is about to be folded, which may take a model's time."""
+
+
+LiveEvent = MakingRoom | Committed | Writing | Thinks | CallComing | Working | Resting
+Watcher = Callable[[LiveEvent], None]
+
+
+class Live:
+    """A fan-out to watchers. A watcher is called on the event loop and must not block."""
+
+    def __init__(self) -> None:
+        self._watchers: list[Watcher] = []
+
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        """Call `watcher` with every event from now on; returns what ends it."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody looks."""
+        return bool(self._watchers)
+
+    def emit(self, event: LiveEvent) -> None:
+        """Tell every watcher."""
+        for watcher in tuple(self._watchers):
+            watcher(event)

@@ -1,0 +1,292 @@
+"""The turn's one decision: what to do next, from the log, the rules and the time alone.
+
+The driver performs what `decide` names, appends what came of it, and asks again. It asks only when nothing is
+running, so a call that was started and has no result was started in a life that ended.
+
+    no open turn                    Rest, or MakeRoom if a person asked for it
+    a person asked to stop          Settle the open calls, Close(Cancelled)
+    a final reply, nothing unread   Close(Answered)
+    the turn's time is up           Settle the open calls, Close
+    open calls                      RunTools | Settle | Rest while a person is asked
+    a failure                       UseRemedy | Close
+    a request without a reply       AskModel again, counted over restarts
+    a cap is reached                Close
+    too much for the window         MakeRoom | Close(ContextFull)
+    otherwise                       AskModel
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from angelia.core import ending as end
+from angelia.core.content import CallStatus
+from angelia.core.failure import Failure, FailureKind
+from angelia.core.ids import CallId
+from angelia.engine.remedies import DEFAULT, Choice, Remedy, Reserves, Table, ending_for, next_remedy
+from angelia.engine.state import Asked, Declined, OpenCall, Started, Turn, carried, readable
+from angelia.tools.port import Traits
+
+
+class Rest(Struct, frozen=True):
+    """Nothing to do before an outside fact arrives, or before `until` (Unix milliseconds, 0 for no end)."""
+
+    until: int = 0
+
+
+class AskModel(Struct, frozen=True):
+    """Send a request that carries these messages for the first time."""
+
+    heard: tuple[int, ...]
+    attempt: int
+
+
+class RunTools(Struct, frozen=True):
+    """Judge and run these calls, side by side if there are several."""
+
+    calls: tuple[CallId, ...]
+
+
+class Settle(Struct, frozen=True):
+    """Give these calls a result without running them."""
+
+    calls: tuple[CallId, ...]
+    status: CallStatus
+    why: str
+
+
+class UseRemedy(Struct, frozen=True):
+    """Do something about a failure. `delay` is milliseconds before jitter, for a wait."""
+
+    choice: Choice
+    failure: Failure
+    delay: int = 0
+
+
+class MakeRoom(Struct, frozen=True):
+    """Move the view before the next request, which would not fit."""
+
+
+class Close(Struct, frozen=True):
+    """End the turn; `answer` names the replies that are its answer."""
+
+    ending: end.Ending
+    answer: tuple[int, ...] = ()
+
+
+Effect = Rest | AskModel | RunTools | Settle | UseRemedy | MakeRoom | Close
+
+
+class Room(StrEnum):
+    """How the next request compares to the model's window and body limit."""
+
+    FITS = "fits"
+    OVER = "over"
+    STUCK = "stuck"
+    """Over, although room was just made."""
+
+
+class Limits(Struct, frozen=True):
+    """Caps of a turn and of a day; 0 means none. Money is millionths of a US dollar, time is seconds."""
+
+    max_steps: int = 90
+    max_tokens: int = 0
+    max_cost: int = 0
+    max_seconds: int = 0
+    day_tokens: int = 0
+    day_cost: int = 0
+    max_orphans: int = 3
+    stale_calls: int = 8
+
+
+class Rules(Struct, frozen=True):
+    """What a decision may assume: caps, the remedies table, tool traits, and how many models and keys there are.
+
+    `model` is the first of the chain; `credentials` has one count per model of it.
+    """
+
+    limits: Limits = Limits()
+    table: Table = field(default_factory=lambda: DEFAULT)
+    traits: Mapping[str, Traits] = {}
+    model: str = ""
+    credentials: tuple[int, ...] = (1,)
+    can_refresh: bool = False
+    can_describe: bool = False
+
+
+class Moment(Struct, frozen=True):
+    """What the log cannot tell: the time, what today has cost before this turn, and whether the request fits."""
+
+    now: int
+    day_tokens: int = 0
+    day_cost: int = 0
+    room: Room = Room.FITS
+
+
+def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
+    """The next effect. Total: every state has exactly one, and every path ends in `Close` within its budgets."""
+    if not turn.opened:
+        return MakeRoom() if turn.room_asked else Rest()
+    if turn.cancelled_at:
+        return _abandon(turn, "The person stopped the turn; this was not run.") or Close(
+            end.Cancelled(turn.cancelled_by)
+        )
+    if _answered(turn):
+        return Close(end.Answered(), turn.answer)
+    left = time_left(turn, rules.limits, moment)
+    if left is not None and left <= 0:
+        return _abandon(turn, "The turn's time was up; this was not run.") or Close(_out_of_time(rules.limits, left))
+    if turn.calls:
+        return _calls(turn, rules, moment)
+    if turn.failure:
+        return _remedy(turn, turn.failure, rules, moment)
+    if turn.wait_until > moment.now:
+        return Rest(turn.wait_until)
+    if turn.asked and turn.orphans + 1 >= rules.limits.max_orphans:
+        said = "every try ended with the process that made it"
+        return Close(end.ModelUnavailable(model=turn.model, tries=turn.orphans + 1, said=said))
+    return _next_request(turn, rules, moment)
+
+
+def _answered(turn: Turn) -> bool:
+    """Whether the last reply is final, whole, and heard everything that was said."""
+    return bool(turn.answer) and not (turn.joins or turn.asked or turn.calls or turn.failure or readable(turn))
+
+
+def _abandon(turn: Turn, why: str) -> Settle | None:
+    """Give every open call a result before its turn is closed early; None when all have one."""
+    started = tuple(call.id for call in turn.calls if isinstance(call.state, Started))
+    if started:
+        return Settle(started, CallStatus.UNKNOWN, _UNKNOWN)
+    return Settle(_ids(turn.calls), CallStatus.CANCELLED, why) if turn.calls else None
+
+
+_UNKNOWN = "Angelia was interrupted while this ran. It may or may not have taken effect; check before repeating it."
+_CUT = "This call was cut off at the length limit, so it was not run. Make it again, shorter or in smaller pieces."
+_OVERTAKEN = "The person wrote a message instead of answering; it follows."
+
+
+def _calls(turn: Turn, rules: Rules, moment: Moment) -> Effect:
+    if turn.failure and turn.failure.kind is FailureKind.CUT_OFF:
+        return Settle(_ids(turn.calls), CallStatus.BAD_CALL, _CUT)
+    dead = [call for call in turn.calls if isinstance(call.state, Started)]
+    if lost := tuple(call.id for call in dead if isinstance(call.state, Started) and not call.state.replayable):
+        return Settle(lost, CallStatus.UNKNOWN, _UNKNOWN)
+    if dead:
+        return RunTools(_ids(dead))
+    for call in turn.calls:
+        match call.state:
+            case Declined(why=why):
+                return Settle((call.id,), CallStatus.REFUSED, why)
+            case Asked(at=at) if any(u.seq > at and u.seq in readable(turn) for u in turn.unread):
+                return Settle((call.id,), CallStatus.REFUSED, _OVERTAKEN)
+            case Asked(expires=expires) if expires and expires <= moment.now:
+                return Settle((call.id,), CallStatus.REFUSED, "Nobody answered in time.")
+    group = _runnable(turn.calls, rules.traits)
+    if group:
+        return RunTools(group)
+    return Rest(min((c.state.expires for c in turn.calls if isinstance(c.state, Asked) and c.state.expires), default=0))
+
+
+def _runnable(calls: tuple[OpenCall, ...], traits: Mapping[str, Traits]) -> tuple[CallId, ...]:
+    """The next calls in reply order: neighbours that only read go together; an open question holds back writers."""
+    group: list[CallId] = []
+    held = False
+    for call in calls:
+        if isinstance(call.state, Asked):
+            held = True
+        elif traits.get(call.name, Traits()).reads_only:
+            group.append(call.id)
+        elif group:
+            break
+        elif not held:
+            return (call.id,)
+    return tuple(group)
+
+
+def _remedy(turn: Turn, failure: Failure, rules: Rules, moment: Moment) -> Effect:
+    reserves = Reserves(
+        models=len(rules.credentials) - 1 - turn.model_index,
+        credentials=_keys(turn, rules) - 1 - turn.credential_index,
+        can_refresh=rules.can_refresh,
+        can_describe=rules.can_describe,
+    )
+    uses = turn.uses
+    choice = next_remedy(failure.kind, uses, reserves, rules.table)
+    if choice and choice.remedy is Remedy.WAIT:
+        delay = max(failure.retry_after, 1000 * 2 ** (choice.use - 1))
+        left = time_left(turn, rules.limits, moment)
+        if left is None or delay < left:
+            return UseRemedy(choice, failure, delay)
+        spent = {**uses, (choice.failure, Remedy.WAIT): 1_000_000}
+        choice = next_remedy(failure.kind, spent, reserves, rules.table)
+    if choice:
+        return UseRemedy(choice, failure)
+    return _spent(turn, failure, rules)
+
+
+def _keys(turn: Turn, rules: Rules) -> int:
+    return rules.credentials[min(turn.model_index, len(rules.credentials) - 1)]
+
+
+def _spent(turn: Turn, failure: Failure, rules: Rules) -> Close:
+    """Every remedy is spent. Only now may earlier text be the answer, and only if nothing but housekeeping followed."""
+    silent = failure.kind in (FailureKind.EMPTY_REPLY, FailureKind.THINKING_ONLY)
+    household = all(rules.traits.get(name, Traits()).housekeeping for name in turn.since)
+    if silent and turn.progress and household:
+        note = f"{turn.model} added nothing after its last note, so the text above is its answer."
+        return Close(end.Answered(note=note))
+    answer = turn.answer if failure.kind is FailureKind.CUT_OFF else ()
+    return Close(ending_for(failure, turn.model, turn.tries, turn.progress), answer)
+
+
+def _next_request(turn: Turn, rules: Rules, moment: Moment) -> Effect:
+    limits = rules.limits
+    if limits.stale_calls and turn.stale >= limits.stale_calls:
+        times = max(turn.results.values(), default=0)
+        circles = Failure(FailureKind.CIRCLES, said=turn.stale_tool)
+        return _remedy(replace(turn, tries=times), circles, rules, moment)
+    if capped := _cap(turn, limits, moment):
+        return Close(capped)
+    if moment.room is Room.STUCK:
+        return Close(end.ContextFull(model=turn.model or rules.model))
+    if moment.room is Room.OVER or turn.room_asked:
+        return MakeRoom()
+    return AskModel(carried(turn), turn.tries + 1)
+
+
+def _cap(turn: Turn, limits: Limits, moment: Moment) -> end.Ending | None:
+    """The first cap that is reached. Tokens and money are counted after each reply, so one call may exceed them."""
+    if limits.max_steps and turn.steps >= limits.max_steps:
+        return end.StepLimit(steps=turn.steps)
+    for what, spent, cap in (
+        ("tokens this turn", turn.tokens, limits.max_tokens),
+        ("tokens today", moment.day_tokens + turn.tokens, limits.day_tokens),
+    ):
+        if cap and spent >= cap:
+            return end.BudgetSpent(what, f"{spent:,}", f"{cap:,}")
+    for what, spent, cap in (
+        ("cost this turn", turn.cost, limits.max_cost),
+        ("cost today", moment.day_cost + turn.cost, limits.day_cost),
+    ):
+        if cap and spent >= cap:
+            return end.BudgetSpent(what, f"${spent / 1e6:.4f}", f"${cap / 1e6:.4f}")
+    return None
+
+
+def _out_of_time(limits: Limits, left: int) -> end.Ending:
+    return end.BudgetSpent("time this turn", f"{limits.max_seconds - left / 1000:.0f} s", f"{limits.max_seconds} s")
+
+
+def time_left(turn: Turn, limits: Limits, moment: Moment) -> int | None:
+    """Milliseconds left for this turn, waiting for people aside; None without a cap."""
+    if not limits.max_seconds:
+        return None
+    waiting = moment.now - turn.waiting_since if turn.waiting_since else 0
+    return limits.max_seconds * 1000 - (moment.now - turn.started_at - turn.waited - waiting)
+
+
+def _ids(calls: tuple[OpenCall, ...] | list[OpenCall]) -> tuple[CallId, ...]:
+    return tuple(call.id for call in calls)

@@ -1,0 +1,288 @@
+"""The turn as the log tells it: a fold over entries, pure and total."""
+
+from collections.abc import Mapping, Sequence
+from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.core import entry as e
+from angelia.core.content import CallStatus, Text, Thinking, ToolCall
+from angelia.core.failure import Failure, FailureKind
+from angelia.core.ids import CallId
+from angelia.engine.remedies import DEFAULT, Remedy, Table, Uses
+
+
+class Wanted(Struct, frozen=True):
+    """The model wants it; nobody has looked at it yet."""
+
+
+class Started(Struct, frozen=True):
+    """It ran, or runs. Seen by a decision, it was started in a life that ended."""
+
+    replayable: bool
+
+
+class Asked(Struct, frozen=True):
+    """A person is asked. `at` is the entry that asked, `expires` Unix milliseconds or 0."""
+
+    at: int
+    expires: int
+
+
+class Permitted(Struct, frozen=True):
+    """A person said yes, or answered."""
+
+
+class Declined(Struct, frozen=True):
+    """A person said no."""
+
+    why: str
+
+
+CallState = Wanted | Started | Asked | Permitted | Declined
+
+
+class OpenCall(Struct, frozen=True):
+    """A call without a result."""
+
+    id: CallId
+    name: str
+    state: CallState
+
+
+class Unread(Struct, frozen=True):
+    """A person's message that no request has carried yet."""
+
+    seq: int
+    queued: bool
+
+
+class Turn(Struct, frozen=True):
+    """Where the open turn stands. `opened` is the first message's entry, 0 when no turn is open.
+
+    `asked` is the `ModelAsked` that still waits for its reply, `orphans` counts those that never got one.
+    `left_over` are messages whose turn closed before any request carried them; they go along with the next one.
+    `answer` names the replies that make up the answer so far; `joins` says that the next one continues them.
+    `overtaken` are whole answers that a later message went beyond; they are delivered with the last one.
+    `progress` is the last text that came with calls, `since` the tools called in that reply and later.
+    `stale` counts finished calls in a row that brought nothing new this turn. Times are Unix milliseconds.
+    """
+
+    seen: int = 0
+    opened: int = 0
+    started_at: int = 0
+    last_at: int = 0
+    unread: tuple[Unread, ...] = ()
+    left_over: tuple[int, ...] = ()
+    model: str = ""
+    asked: int = 0
+    orphans: int = 0
+    steps: int = 0
+    tries: int = 0
+    tokens: int = 0
+    cost: int = 0
+    failure: Failure | None = None
+    uses: Uses = {}
+    model_index: int = 0
+    credential_index: int = 0
+    wait_until: int = 0
+    waited: int = 0
+    waiting_since: int = 0
+    calls: tuple[OpenCall, ...] = ()
+    replied: bool = False
+    answer: tuple[int, ...] = ()
+    overtaken: tuple[int, ...] = ()
+    progress: str = ""
+    since: frozenset[str] = frozenset()
+    results: Mapping[str, int] = {}
+    stale: int = 0
+    stale_tool: str = ""
+    cancelled_at: int = 0
+    cancelled_by: str = ""
+    joins: bool = False
+    room_asked: bool = False
+
+
+def advance(turn: Turn, log: Sequence[e.Entry], table: Table = DEFAULT) -> Turn:
+    """Fold what is new in `log` (its entries in order, from 1) into `turn`."""
+    for entry in log[turn.seen :]:
+        turn = replace(step(turn, entry, table), seen=entry.seq, last_at=entry.at)
+    return turn
+
+
+def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one closed vocabulary, one line a kind
+    """One entry further. Total: every kind in every order has a meaning, if only "nothing changes"."""
+    fact = entry.fact
+    match fact:
+        case e.UserSaid():
+            return _user_said(turn, entry, fact)
+        case e.SetupChanged():
+            return replace(turn, model=fact.model)
+        case e.ModelAsked():
+            return _model_asked(turn, entry, fact)
+        case e.ModelSaid():
+            return _model_said(turn, entry, fact, table)
+        case e.ModelFailed():
+            return _spent(replace(turn, asked=0, orphans=0, failure=fact.failure), fact)
+        case e.RemedyUsed():
+            return _remedy_used(turn, fact)
+        case e.ToolStarted():
+            return _call(turn, fact.call, Started(fact.replayable))
+        case e.ToolFinished():
+            return _tool_finished(turn, fact)
+        case e.ApprovalAsked():
+            return replace(_call(turn, fact.call, Asked(entry.seq, fact.expires)), waiting_since=entry.at)
+        case e.ApprovalGiven():
+            return _rested(_call_if_asked(turn, fact.call, Permitted()), entry.at)
+        case e.ApprovalRefused():
+            return _rested(_call_if_asked(turn, fact.call, Declined(fact.why or f"{fact.by} said no")), entry.at)
+        case e.CancelAsked():
+            return replace(turn, cancelled_at=entry.seq, cancelled_by=fact.by) if turn.opened else turn
+        case e.TurnClosed():
+            return _turn_closed(turn, entry)
+        case e.RoomAsked():
+            return replace(turn, room_asked=True)
+        case e.ViewMoved():
+            return replace(_spent(turn, fact), room_asked=False)
+        case (
+            e.ConversationOpened()
+            | e.SystemSaid()
+            | e.Pinned()
+            | e.Unpinned()
+            | e.DeliveryQueued()
+            | e.DeliveryStarted()
+            | e.DeliverySettled()
+        ):
+            return turn
+        case _:
+            assert_never(fact)
+
+
+def _user_said(turn: Turn, entry: e.Entry, fact: e.UserSaid) -> Turn:
+    unread = (*turn.unread, Unread(entry.seq, fact.arrival is e.Arrival.QUEUE))
+    if turn.opened:
+        return replace(_rested(turn, entry.at), unread=unread)
+    return replace(turn, unread=unread, opened=entry.seq, started_at=entry.at)
+
+
+def _model_asked(turn: Turn, entry: e.Entry, fact: e.ModelAsked) -> Turn:
+    if turn.replied and turn.answer and not turn.joins:
+        turn = replace(turn, overtaken=(*turn.overtaken, *turn.answer), answer=())
+    return replace(
+        turn,
+        asked=entry.seq,
+        orphans=turn.orphans + 1 if turn.asked else turn.orphans,
+        steps=turn.steps + 1,
+        tries=turn.tries + 1,
+        model=fact.model,
+        failure=None,
+        replied=False,
+        unread=tuple(u for u in turn.unread if u.seq not in fact.heard),
+        left_over=tuple(seq for seq in turn.left_over if seq not in fact.heard),
+    )
+
+
+def _spent(turn: Turn, fact: e.ModelSaid | e.ModelFailed | e.ViewMoved) -> Turn:
+    tokens = turn.tokens + fact.usage.input + fact.usage.output
+    return replace(turn, tokens=tokens, cost=turn.cost + max(fact.cost, 0))
+
+
+def _model_said(turn: Turn, entry: e.Entry, fact: e.ModelSaid, table: Table) -> Turn:
+    calls = tuple(OpenCall(p.id, p.name, Wanted()) for p in fact.parts if isinstance(p, ToolCall))
+    text = "".join(p.text for p in fact.parts if isinstance(p, Text)).strip()
+    thinking = any(isinstance(p, Thinking) for p in fact.parts)
+    chain = turn.answer if turn.joins else ()
+    if text and not calls:
+        chain = (*chain, entry.seq)
+    turn = replace(_spent(turn, fact), asked=0, orphans=0, replied=True, calls=calls, answer=chain)
+    if fact.stop is e.StopReason.LENGTH:
+        return replace(turn, failure=Failure(FailureKind.CUT_OFF), joins=True)
+    if calls:
+        names = frozenset(call.name for call in calls)
+        turn = replace(turn, answer=(), progress=text, since=names) if text else replace(turn, since=turn.since | names)
+    elif not text and fact.stop is not e.StopReason.PAUSE:
+        kind = FailureKind.THINKING_ONLY if thinking else FailureKind.EMPTY_REPLY
+        return replace(turn, failure=Failure(kind))
+    kept = {key: count for key, count in turn.uses.items() if not table[key[0]].per_reply}
+    return replace(turn, uses=kept, tries=0, failure=None, joins=fact.stop is e.StopReason.PAUSE)
+
+
+def _remedy_used(turn: Turn, fact: e.RemedyUsed) -> Turn:
+    remedy = Remedy(fact.remedy)
+    key = (fact.failure, remedy)
+    turn = replace(turn, uses={**turn.uses, key: turn.uses.get(key, 0) + 1}, failure=None, wait_until=fact.until)
+    match remedy:
+        case Remedy.NEXT_MODEL:
+            return replace(turn, model_index=turn.model_index + 1, credential_index=0)
+        case Remedy.NEXT_CREDENTIAL:
+            return replace(turn, credential_index=turn.credential_index + 1)
+        case Remedy.SAY_SO:
+            return replace(turn, stale=0)
+        case _:
+            return turn
+
+
+def _tool_finished(turn: Turn, fact: e.ToolFinished) -> Turn:
+    name = next((call.name for call in turn.calls if call.id == fact.call), "")
+    calls = tuple(call for call in turn.calls if call.id != fact.call)
+    failure = turn.failure
+    if fact.status is CallStatus.BAD_CALL and failure is None:
+        said = "".join(part.text for part in fact.parts if isinstance(part, Text))
+        failure = Failure(FailureKind.BAD_CALL, said=said[:200])
+    if not fact.digest:
+        return replace(turn, calls=calls, failure=failure)
+    times = turn.results.get(fact.digest, 0) + 1
+    return replace(
+        turn,
+        calls=calls,
+        failure=failure,
+        results={**turn.results, fact.digest: times},
+        stale=turn.stale + 1 if times > 1 else 0,
+        stale_tool=name,
+    )
+
+
+def _call(turn: Turn, call: CallId, state: CallState) -> Turn:
+    calls = tuple(replace(c, state=state) if c.id == call else c for c in turn.calls)
+    return replace(turn, calls=calls)
+
+
+def _call_if_asked(turn: Turn, call: CallId, state: CallState) -> Turn:
+    """Only the first answer to an open question counts; later ones are history."""
+    waits = any(c.id == call and isinstance(c.state, Asked) for c in turn.calls)
+    return _call(turn, call, state) if waits else turn
+
+
+def _rested(turn: Turn, at: int) -> Turn:
+    """Time spent waiting for a person is not the turn's."""
+    if not turn.waiting_since:
+        return turn
+    return replace(turn, waited=turn.waited + max(at - turn.waiting_since, 0), waiting_since=0)
+
+
+def _turn_closed(turn: Turn, entry: e.Entry) -> Turn:
+    """Whoever spoke too late for the closed turn opens the next one: those who steered, else one from the queue."""
+    handled = max(turn.opened, turn.cancelled_at)
+    late = tuple(u for u in turn.unread if u.seq > handled or (u.queued and u.seq != turn.opened))
+    steering = [u.seq for u in late if not u.queued]
+    opening = steering[0] if steering else (late[0].seq if late else 0)
+    return Turn(
+        seen=entry.seq,
+        opened=opening,
+        started_at=entry.at if opening else 0,
+        unread=late,
+        left_over=(*turn.left_over, *(u.seq for u in turn.unread if u not in late)),
+        model=turn.model,
+        room_asked=turn.room_asked,
+    )
+
+
+def readable(turn: Turn) -> tuple[int, ...]:
+    """The unread messages that ask for a request: all that steer, and a queued one that opened this turn."""
+    return tuple(u.seq for u in turn.unread if not u.queued or u.seq == turn.opened)
+
+
+def carried(turn: Turn) -> tuple[int, ...]:
+    """What the next request carries for the first time: what asks for it, and what earlier turns left over."""
+    return tuple(sorted({*turn.left_over, *readable(turn)}))

@@ -1,0 +1,1 @@
+"""Doors: each turns one outside protocol into service calls and back; no rules live here."""

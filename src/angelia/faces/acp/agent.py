@@ -1,0 +1,271 @@
+"""The methods of the protocol: each is a call into the house, and its result in the protocol's words."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from angelia import __version__
+from angelia.core import entry as e
+from angelia.core.errors import AngeliaError, BadInput, ConfigError, KeyMissing, NotFound
+from angelia.core.ids import ConversationId
+from angelia.faces.acp import incoming as i
+from angelia.faces.acp import outgoing as o
+from angelia.faces.acp import results as r
+from angelia.faces.acp.checked import folder_in, left_out, mark_in, time_of
+from angelia.faces.acp.conversation import Conversation
+from angelia.faces.acp.faults import INVALID_REQUEST, LOGIN, Fault
+from angelia.faces.acp.rpc import Method, Notice, Peer, Then
+from angelia.faces.acp.sending import DOOR, Client
+from angelia.service.choice import EMBEDDED, Choice, choose
+
+if TYPE_CHECKING:
+    from angelia.service.assemble import House
+    from angelia.service.sessions import Session
+
+VERSION = 1
+"""The protocol's version that we speak."""
+
+PAGE = 50
+"""Sessions of one answer to `session/list`."""
+
+KEY = r.Login(
+    "key",
+    "A key of a model's provider",
+    "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or the like where the editor is started, or key_command in config.toml.",
+)
+
+
+class Agent:
+    """One connection: who the client is, and the sessions that it has open."""
+
+    def __init__(self, house: "House", write: Callable[[bytes], None], flushed: Callable[[], Awaitable[None]]) -> None:
+        self.house = house
+        self._flushed = flushed
+        self._open: dict[str, Conversation] = {}
+        self._opening = asyncio.Lock()
+        self._client: Client | None = None
+        self._choice: Choice | None = None
+        self._logged_out = False
+        self._ready = asyncio.create_task(self._prepare())
+        self.peer = Peer(write, self._methods(), {"session/cancel": Notice(i.OneSession, self._cancel)})
+
+    def _methods(self) -> dict[str, Method]:
+        return {
+            "initialize": Method(i.Initialize, self._initialize),
+            "authenticate": Method(i.Authenticate, self._authenticate),
+            "logout": Method(i.Logout, self._logout),
+            "session/new": Method(i.NewSession, self._new),
+            "session/load": Method(i.OpenSession, self._load),
+            "session/resume": Method(i.OpenSession, self._resume),
+            "session/list": Method(i.ListSessions, self._list),
+            "session/close": Method(i.OneSession, self._close),
+            "session/delete": Method(i.OneSession, self._delete),
+            "session/set_mode": Method(i.SetMode, self._set_mode),
+            "session/set_config_option": Method(i.SetOption, self._set_option),
+            "session/prompt": Method(i.Prompt, self._prompt, stop=self._stop),
+        }
+
+    async def _prepare(self) -> None:
+        """Load what the first session needs, while the client is still saying who it is."""
+        with suppress(AngeliaError):  # it is said when a session is asked for
+            seating = self.house.seating
+            spec = (await self._chosen()).spec
+            await seating.client(seating.rows[seating.profile(spec).vendor])
+
+    async def close(self) -> None:
+        """The client is gone: leave everything; open turns stay open in the log."""
+        self._ready.cancel()
+        await self.peer.close()
+        for conversation in tuple(self._open.values()):
+            await conversation.close()
+
+    # -- the connection -----------------------------------------------------------------------------------------
+
+    async def _initialize(self, given: i.Initialize) -> r.Initialized:
+        """One version is spoken, whichever is asked for; a client that speaks another one leaves."""
+        self._client = Client(self.peer, given.client_capabilities, self._flushed)
+        able = r.AgentCapabilities(
+            load_session=True,
+            prompt_capabilities=r.PromptCapabilities(image=True, audio=True, embedded_context=True),
+            session_capabilities=r.SessionCapabilities(o.Nothing(), o.Nothing(), o.Nothing(), o.Nothing()),
+            auth=r.AuthCapabilities(o.Nothing()),
+        )
+        return r.Initialized(VERSION, able, (KEY,), r.AgentInfo("angelia", "Angelia", __version__))
+
+    @property
+    def client(self) -> Client:
+        """Raises Fault before `initialize`."""
+        if self._client is None:
+            raise Fault(INVALID_REQUEST, "`initialize` comes first.")
+        return self._client
+
+    async def _authenticate(self, given: i.Authenticate) -> o.Nothing:
+        """Read the keys again; without one for the model in use it fails and says where to put it."""
+        if given.method_id != KEY.id:
+            raise BadInput(f"There is no way to log in called {given.method_id[:50]!r}.", then=f"There is {KEY.id!r}.")
+        seating = self.house.seating
+        for vendor in seating.rows.values():
+            seating.keyring.forget(vendor)
+        self._choice = None
+        spec = (await self._chosen()).spec
+        vendor = seating.rows[seating.profile(spec).vendor]
+        if not await seating.keyring.pool(vendor):
+            raise KeyMissing(f"There is no key for {spec}.", then=KEY.description)
+        self._logged_out = False
+        return o.Nothing()
+
+    async def _logout(self, _: i.Logout) -> o.Nothing:
+        """Until the next `authenticate` nothing is opened or asked on this connection."""
+        self._logged_out = True
+        return o.Nothing()
+
+    def _must_be_logged_in(self) -> None:
+        if self._logged_out:
+            raise Fault(LOGIN, "You have logged out. Log in again first.")
+
+    async def _chosen(self) -> Choice:
+        if self._choice is None:
+            house = self.house
+            self._choice = await choose(house.loaded.config.model, house.seating, house.remembered, None)
+        return self._choice
+
+    # -- opening sessions ---------------------------------------------------------------------------------------
+
+    async def _new(self, given: i.NewSession) -> Then:
+        self._must_be_logged_in()
+        client = self.client
+        await asyncio.shield(self._ready)
+        chosen = await self._chosen()
+        session = self.house.begin(door=DOOR, workspace=folder_in(given.cwd))
+        conversation = await self._driven(session, client, chosen.spec)
+        notes = left_out(given.mcp_servers, given.additional_directories)
+        if chosen.spec == EMBEDDED and chosen.because:
+            notes.insert(0, chosen.because)
+
+        def attach() -> None:
+            conversation.attach()
+            conversation.say_aloud(notes)
+
+        return Then(conversation.opened(session.conversation), attach)
+
+    async def _load(self, given: i.OpenSession) -> Then:
+        return await self._reopen(given, replay=True)
+
+    async def _resume(self, given: i.OpenSession) -> Then:
+        return await self._reopen(given, replay=False)
+
+    async def _reopen(self, given: i.OpenSession, *, replay: bool) -> Then:
+        self._must_be_logged_in()
+        client, folder = self.client, folder_in(given.cwd)
+        await asyncio.shield(self._ready)
+        async with self._opening:
+            conversation = self._open.get(given.session_id) or await self._stored(given.session_id, client)
+        if Path(conversation.session.workspace) != folder:
+            await self._let_go(conversation)
+            raise BadInput(
+                f"This conversation works in {conversation.session.workspace}, not in {folder}.",
+                then="Open that folder, or begin a new conversation here.",
+            )
+        if replay:
+            conversation.replay()
+        else:
+            conversation.catch_up()
+        await conversation.drive()
+        await conversation.drained()
+        notes = left_out(given.mcp_servers, given.additional_directories)
+
+        def attach() -> None:
+            conversation.attach()
+            conversation.say_aloud(notes)
+
+        return Then(conversation.opened(), attach)
+
+    async def _stored(self, number: str, client: Client) -> Conversation:
+        """A conversation that is in the store and not open here.
+
+        Raises:
+            NotFound: there is none of this id.
+        """
+        session = await self.house.resume(ConversationId(number), door=DOOR)
+        conversation = Conversation(self.house, session, client, await self._last_model(session))
+        self._open[number] = conversation
+        return conversation
+
+    async def _last_model(self, session: "Session") -> str:
+        """The model that was last asked here, while there is a key for it; else the one for new sessions."""
+        seating = self.house.seating
+        setups = (entry.fact for entry in reversed(session.log.entries))
+        last = next((fact.model for fact in setups if isinstance(fact, e.SetupChanged)), "")
+        with suppress(ConfigError):
+            if last and seating.keyring.has(seating.rows[seating.profile(last).vendor]):
+                return last
+        return (await self._chosen()).spec
+
+    async def _driven(self, session: "Session", client: Client, spec: str) -> Conversation:
+        conversation = Conversation(self.house, session, client, spec)
+        try:
+            await conversation.drive()
+        except BaseException:
+            await conversation.close()
+            raise
+        self._open[session.conversation] = conversation
+        return conversation
+
+    async def _let_go(self, conversation: Conversation) -> None:
+        self._open.pop(conversation.session.conversation, None)
+        await conversation.close()
+
+    def _session(self, number: str) -> Conversation:
+        conversation = self._open.get(number)
+        if conversation is None:
+            raise NotFound(f"The session {number[:50]!r} is not open.", then="Load it, or begin a new one.")
+        return conversation
+
+    # -- what there is ------------------------------------------------------------------------------------------
+
+    async def _list(self, given: i.ListSessions) -> r.Sessions:
+        mark = mark_in(given.cursor) if given.cursor else None
+        folder = str(folder_in(given.cwd)) if given.cwd else None
+        found = await self.house.transcript.conversations(PAGE + 1, workspace=folder, before=mark)
+        page, more = found[:PAGE], found[PAGE:]
+        listed = tuple(r.Listed(one.id, one.workspace, one.title or None, time_of(one.last_at)) for one in page)
+        return r.Sessions(listed, f"{page[-1].last_at}.{page[-1].id}" if more else None)
+
+    async def _close(self, given: i.OneSession) -> o.Nothing:
+        conversation = self._session(given.session_id)
+        await conversation.finish()
+        await self._let_go(conversation)
+        return o.Nothing()
+
+    async def _delete(self, given: i.OneSession) -> o.Nothing:
+        """Erase it for good; one that was opened and never spoken to is nowhere yet."""
+        if conversation := self._open.get(given.session_id):
+            await conversation.finish()
+            await self._let_go(conversation)
+            if not conversation.session.log.entries:
+                return o.Nothing()
+        await self.house.transcript.erase(ConversationId(given.session_id), self.house.blobs)
+        return o.Nothing()
+
+    # -- in a session -------------------------------------------------------------------------------------------
+
+    async def _prompt(self, given: i.Prompt) -> r.Stopped:
+        self._must_be_logged_in()
+        return await self._session(given.session_id).prompt(given.prompt)
+
+    async def _stop(self, given: i.Prompt) -> None:
+        await self._session(given.session_id).cancel()
+
+    async def _cancel(self, given: i.OneSession) -> None:
+        await self._session(given.session_id).cancel()
+
+    async def _set_mode(self, given: i.SetMode) -> o.Nothing:
+        await self._session(given.session_id).set_option("mode", given.mode_id)
+        return o.Nothing()
+
+    async def _set_option(self, given: i.SetOption) -> r.OptionSet:
+        conversation = self._session(given.session_id)
+        await conversation.set_option(given.config_id, given.value)
+        return r.OptionSet(conversation.opened().config_options)

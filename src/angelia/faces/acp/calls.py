@@ -1,0 +1,143 @@
+"""Tool calls as an editor shows them: what kind they are, where they work, and what came of them."""
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from angelia.core.content import CallStatus, Media, Text, ToolCall
+from angelia.core.content import Content as Part
+from angelia.core.entry import Diff, ToolFinished
+from angelia.core.text import clean
+from angelia.faces.acp import outgoing as o
+from angelia.faces.acp import results as r
+from angelia.faces.cli.calls import call_in_words
+
+KINDS = {
+    "shell": "execute",
+    "process": "execute",
+    "read": "read",
+    "look_again": "read",
+    "find": "search",
+    "write": "edit",
+    "edit": "edit",
+    "fetch": "fetch",
+    "todo": "think",
+}
+"""The protocol's kind of each tool; a stranger's is `other`."""
+
+_VERBATIM = frozenset({"shell", "process", "read", "find"})
+"""Tools whose results are no Markdown."""
+
+TAIL = 4_000
+"""Characters of a running command's output that are shown."""
+
+
+def made(call: ToolCall, workspace: str) -> o.CallMade:
+    """A call that the model wants."""
+    return o.CallMade(
+        tool_call_id=call.id,
+        title=call_in_words(call),
+        kind=kind_of(call),
+        locations=places(call, workspace),
+        raw_input=arguments(call),
+    )
+
+
+def finished(call: ToolCall, fact: ToolFinished, workspace: str) -> o.CallChanged:
+    """What came of it: diffs first, then what the model was told."""
+    content: list[o.Shown | o.Changed] = [
+        *_diffs(fact.diffs, workspace),
+        *(o.Shown(shown(part, call.name)) for part in fact.parts),
+    ]
+    told = "\n".join(part.text for part in fact.parts if isinstance(part, Text))
+    return o.CallChanged(
+        tool_call_id=call.id,
+        status="completed" if fact.status is CallStatus.OK else "failed",
+        content=tuple(content),
+        raw_output={"status": str(fact.status), "seconds": fact.seconds, "text": told},
+    )
+
+
+def working(call: ToolCall, tail: str) -> o.CallChanged:
+    """A call that runs, with the end of what it has put out so far."""
+    words = clean(tail[-TAIL:])
+    content = (o.Shown(o.Words(fenced(words))),) if words.strip() else None
+    return o.CallChanged(call.id, status="in_progress", content=content)
+
+
+def in_question(call: ToolCall, workspace: str, about: str) -> r.CallInQuestion:
+    """A call that a person is asked about, with what it would change where its arguments tell."""
+    return r.CallInQuestion(
+        tool_call_id=call.id,
+        title=call_in_words(call),
+        kind=kind_of(call),
+        content=(o.Shown(o.Words(about)), *_wanted_changes(call, workspace)),
+        locations=places(call, workspace),
+        raw_input=arguments(call),
+    )
+
+
+def kind_of(call: ToolCall) -> str:
+    """The protocol's kind of a call."""
+    return KINDS.get(call.name, "other")
+
+
+def places(call: ToolCall, workspace: str) -> tuple[o.Place, ...]:
+    """The file that a call works on, as an absolute path."""
+    given = _object(call)
+    path, line = given.get("path"), given.get("offset")
+    if not isinstance(path, str) or not path or path.startswith(("blob:", "call:")) or call.name == "fetch":
+        return ()
+    return (o.Place(_absolute(path, workspace), line if isinstance(line, int) and line > 0 else None),)
+
+
+def arguments(call: ToolCall) -> Any:
+    """The arguments as an object, or as the text they are if they are none."""
+    try:
+        return msgspec.json.decode(call.arguments)
+    except (msgspec.MsgspecError, UnicodeError):
+        return call.arguments
+
+
+def shown(part: Part, tool: str) -> o.Content:
+    """A piece of a result."""
+    if isinstance(part, Media):
+        return o.Unopened(part)
+    return o.Words(fenced(part.text) if tool in _VERBATIM else part.text)
+
+
+def fenced(text: str) -> str:
+    """Text that is shown letter by letter where Markdown is shown.
+
+    >>> fenced("a ``` b").splitlines()
+    ['````', 'a ``` b', '````']
+    """
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _diffs(diffs: Sequence[Diff], workspace: str) -> list[o.Changed]:
+    return [o.Changed(_absolute(diff.path, workspace), diff.new, diff.old or None) for diff in diffs]
+
+
+def _wanted_changes(call: ToolCall, workspace: str) -> tuple[o.Changed, ...]:
+    match call.name, _object(call):
+        case "write", {"path": str(path), "content": str(content)}:
+            return (o.Changed(_absolute(path, workspace), content),)
+        case "edit", {"path": str(path), "old": str(old), "new": str(new)}:
+            return (o.Changed(_absolute(path, workspace), new, old),)
+        case _:
+            return ()
+
+
+def _absolute(path: str, workspace: str) -> str:
+    return posixpath.normpath(posixpath.join(workspace, path))
+
+
+def _object(call: ToolCall) -> Mapping[str, Any]:
+    given = arguments(call)
+    return given if isinstance(given, dict) else {}

@@ -1,0 +1,187 @@
+"""What clients send: the parameters of their requests, and their answers to ours.
+
+Names are those of the protocol's schema, version 1. What a newer client adds is not looked at.
+"""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+
+class Camel(Struct, frozen=True, rename="camel"):
+    """An object of the protocol: its keys are in camel case."""
+
+
+class _Block(Camel, frozen=True, tag_field="type"):
+    """One piece of a prompt."""
+
+
+class TextBlock(_Block, frozen=True, tag="text"):
+    """Words."""
+
+    text: str
+
+
+class ImageBlock(_Block, frozen=True, tag="image"):
+    """A picture; `data` is base64."""
+
+    data: str
+    mime_type: str
+    uri: str | None = None
+
+
+class AudioBlock(_Block, frozen=True, tag="audio"):
+    """A recording; `data` is base64."""
+
+    data: str
+    mime_type: str
+
+
+class LinkBlock(_Block, frozen=True, tag="resource_link"):
+    """Something that lies elsewhere."""
+
+    name: str
+    uri: str
+    mime_type: str | None = None
+    size: int | None = None
+    title: str | None = None
+    description: str | None = None
+
+
+class Resource(Camel, frozen=True):
+    """Something with its content: `text`, or base64 in `blob`."""
+
+    uri: str
+    mime_type: str | None = None
+    text: str | UnsetType = UNSET
+    blob: str | UnsetType = UNSET
+
+
+class ResourceBlock(_Block, frozen=True, tag="resource"):
+    """Something that comes along."""
+
+    resource: Resource
+
+
+Block = TextBlock | ImageBlock | AudioBlock | LinkBlock | ResourceBlock
+
+
+class FileSystem(Camel, frozen=True):
+    """Whether the client reads and writes text files for us."""
+
+    read_text_file: bool = False
+    write_text_file: bool = False
+
+
+class Elicitation(Camel, frozen=True):
+    """In which ways the client asks the person something."""
+
+    form: dict[str, Any] | None = None
+
+
+class ClientCapabilities(Camel, frozen=True):
+    """What the client can do; what is missing it cannot."""
+
+    fs: FileSystem = FileSystem()
+    terminal: bool = False
+    elicitation: Elicitation | None = None
+
+    @property
+    def forms(self) -> bool:
+        """Whether it can show a form."""
+        return self.elicitation is not None and self.elicitation.form is not None
+
+
+class Initialize(Camel, frozen=True):
+    """Parameters of `initialize`."""
+
+    protocol_version: int
+    client_capabilities: ClientCapabilities = ClientCapabilities()
+
+
+class Authenticate(Camel, frozen=True):
+    """Parameters of `authenticate`."""
+
+    method_id: str
+
+
+class Logout(Camel, frozen=True):
+    """Parameters of `logout`: none."""
+
+
+class McpServer(Camel, frozen=True):
+    """A server that the client would like us to use."""
+
+    name: str
+
+
+class NewSession(Camel, frozen=True):
+    """Parameters of `session/new`."""
+
+    cwd: str
+    mcp_servers: tuple[McpServer, ...]
+    additional_directories: tuple[str, ...] = ()
+
+
+class OpenSession(Camel, frozen=True):
+    """Parameters of `session/load` and `session/resume`."""
+
+    session_id: str
+    cwd: str
+    mcp_servers: tuple[McpServer, ...] = ()
+    additional_directories: tuple[str, ...] = ()
+
+
+class ListSessions(Camel, frozen=True):
+    """Parameters of `session/list`."""
+
+    cwd: str | None = None
+    cursor: str | None = None
+
+
+class OneSession(Camel, frozen=True):
+    """Parameters of `session/close`, `session/delete` and `session/cancel`."""
+
+    session_id: str
+
+
+class SetMode(Camel, frozen=True):
+    """Parameters of `session/set_mode`."""
+
+    session_id: str
+    mode_id: str
+
+
+class SetOption(Camel, frozen=True):
+    """Parameters of `session/set_config_option`; all our options are choices."""
+
+    session_id: str
+    config_id: str
+    value: str
+
+
+class Prompt(Camel, frozen=True):
+    """Parameters of `session/prompt`."""
+
+    session_id: str
+    prompt: tuple[Block, ...]
+
+
+class Outcome(Camel, frozen=True):
+    """What a person chose; nothing if the question was taken back."""
+
+    outcome: str
+    option_id: str = ""
+
+
+class Permission(Camel, frozen=True):
+    """The answer to `session/request_permission`."""
+
+    outcome: Outcome
+
+
+class Elicited(Camel, frozen=True):
+    """The answer to `elicitation/create`: `accept` with a form's content, `decline` or `cancel`."""
+
+    action: str
+    content: dict[str, Any] | None = None

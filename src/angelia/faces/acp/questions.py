@@ -1,0 +1,92 @@
+"""Questions to the person, as a client puts them, and what the answers mean; pure."""
+
+from msgspec import Struct
+
+from angelia.core import entry as e
+from angelia.core.content import ToolCall
+from angelia.faces.acp import incoming as i
+from angelia.faces.acp import results as r
+from angelia.faces.acp.calls import in_question
+from angelia.faces.cli.talk.questions import REMEMBERED_DAYS
+
+_ANSWER, _OTHER = "answer", "words"
+"""Fields of a form: the choice, and words of one's own."""
+
+
+class Yes(Struct, frozen=True):
+    """Go on; `days` of 0 means without an end. `answer` is for a question that asks for words."""
+
+    scope: e.Scope = e.Scope.ONCE
+    days: int = 0
+    answer: str = ""
+
+
+class No(Struct, frozen=True):
+    """Do not; `why` is told to the model."""
+
+    why: str = ""
+
+
+Meant = Yes | No
+
+
+def permission(asked: e.ApprovalAsked, call: ToolCall, session: str, workspace: str) -> r.RequestPermission:
+    """Whether a call may run: once, for longer where that can be remembered, or not."""
+    about = "\n\n".join(part for part in (asked.question, asked.why) if part)
+    options = [r.PermissionOption("once", "Allow once", "allow_once")]
+    if asked.pattern:
+        options += [
+            r.PermissionOption("conversation", f"Always allow in this session: {asked.pattern}", "allow_always"),
+            r.PermissionOption("remembered", f"Allow for {REMEMBERED_DAYS} days here: {asked.pattern}", "allow_always"),
+        ]
+    options.append(r.PermissionOption("reject", "Reject", "reject_once"))
+    return r.RequestPermission(session, in_question(call, workspace, about), tuple(options))
+
+
+def choice(asked: e.ApprovalAsked, call: ToolCall, session: str, workspace: str) -> r.RequestPermission:
+    """The model's own question with answers to choose from, for a client that has no forms."""
+    options = [r.PermissionOption(f"answer-{n}", text, "allow_once") for n, text in enumerate(asked.choices)]
+    options.append(r.PermissionOption("reject", "None of these", "reject_once"))
+    return r.RequestPermission(session, in_question(call, workspace, asked.question), tuple(options))
+
+
+def decided(asked: e.ApprovalAsked, answer: i.Permission) -> Meant:
+    """What the chosen option means. Whatever is not clearly a yes is a no."""
+    chosen = answer.outcome.option_id if answer.outcome.outcome == "selected" else ""
+    if asked.asks is e.QuestionKind.CHOICE:
+        number = chosen.removeprefix("answer-")
+        if number.isdecimal() and int(number) < len(asked.choices):
+            return Yes(answer=asked.choices[int(number)])
+        return No("none of the choices" if chosen == "reject" else "")
+    match chosen:
+        case "once":
+            return Yes()
+        case "conversation" if asked.pattern:
+            return Yes(e.Scope.CONVERSATION)
+        case "remembered" if asked.pattern:
+            return Yes(e.Scope.REMEMBERED, REMEMBERED_DAYS)
+        case _:
+            return No()
+
+
+def form(asked: e.ApprovalAsked, session: str) -> r.Elicit:
+    """The model's own question as a form: a choice where there is one, and words."""
+    if not asked.choices:
+        return r.Elicit(session, asked.call, asked.question, r.Form({_ANSWER: r.Field("Answer")}, (_ANSWER,)))
+    choices = tuple(r.Named(text, text) for text in asked.choices)
+    fields = {_ANSWER: r.Field("Choose", choices), _OTHER: r.Field("Or in your own words")}
+    return r.Elicit(session, asked.call, asked.question, r.Form(fields, ()))
+
+
+def elicited(answer: i.Elicited) -> Meant:
+    """What a form's answer means: words win over the choice."""
+    if answer.action != "accept":
+        return No("the question was declined" if answer.action == "decline" else "the question was dismissed")
+    content = answer.content or {}
+    words = [text for name in (_OTHER, _ANSWER) if isinstance(text := content.get(name), str) and text.strip()]
+    return Yes(answer=words[0].strip()) if words else Yes()
+
+
+def in_words(asked: e.ApprovalAsked) -> str:
+    """The model's own question as text, where nothing else is possible; the next prompt is its answer."""
+    return f"{asked.question}\n"

@@ -1,0 +1,175 @@
+"""What goes to the client about one session: in order, media opened on the way, deliveries settled once written."""
+
+import asyncio
+import logging
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.context.forms import WIRE_PICTURES, label
+from angelia.core import entry as e
+from angelia.core.content import Media
+from angelia.core.errors import AngeliaError, NotFound
+from angelia.faces.acp import outgoing as o
+from angelia.faces.acp.incoming import ClientCapabilities
+from angelia.faces.acp.lines import Gone
+from angelia.faces.acp.rpc import Peer
+from angelia.service.delivery import copied
+
+if TYPE_CHECKING:
+    from angelia.service.assemble import House
+    from angelia.service.sessions import Session
+
+DOOR = "acp"
+
+LAST_WORDS_S = 2.0
+"""How long a client that leaves may take to read what was on its way; the log has it in any case."""
+
+logger = logging.getLogger("angelia.acp")
+
+
+class Client(Struct, frozen=True):
+    """Who is on the other side; `flushed` waits until everything written has left us, or raises Gone."""
+
+    peer: Peer
+    capabilities: ClientCapabilities
+    flushed: Callable[[], Awaitable[None]]
+
+
+Step = o.Update | Callable[[], Awaitable[None]]
+
+
+class Sending:
+    """An update goes out at once, unless something before it has to be opened or awaited first."""
+
+    def __init__(self, house: "House", session: "Session", client: Client) -> None:
+        self._house, self._session, self._client = house, session, client
+        self._steps: asyncio.Queue[Step] = asyncio.Queue()
+        self._task: asyncio.Task[None] | None = None
+        self._pending = 0
+
+    def tell(self, updates: Iterable[o.Update]) -> None:
+        """Send these, after everything that was told before."""
+        for update in updates:
+            if self._pending or _unopened(update):
+                self._queue(update)
+            else:
+                self._send(update)
+
+    def settle(self, queued: e.DeliveryQueued) -> None:
+        """Give a delivery for this door its receipt, once what it says has left us."""
+        if queued.address.door == DOOR:
+            self._queue(lambda: self._settled(queued))
+
+    async def drained(self) -> None:
+        """Wait until everything told so far was sent."""
+        await self._steps.join()
+
+    async def close(self) -> None:
+        """Send what is left, if the client takes it soon, and then no more."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_S):
+                await self.drained()
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        while not self._steps.empty():
+            self._steps.get_nowait()
+            self._steps.task_done()
+
+    def _queue(self, step: Step) -> None:
+        self._pending += 1
+        self._steps.put_nowait(step)
+        if self._task is None:
+            self._task = asyncio.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            step = await self._steps.get()
+            try:
+                if callable(step):
+                    await step()
+                else:
+                    self._send(await self._opened(step))
+            except AngeliaError as error:
+                logger.warning("%s: %s", self._session.conversation, error)
+            finally:
+                self._pending -= 1
+                self._steps.task_done()
+
+    def _send(self, update: o.Update) -> None:
+        self._client.peer.notify("session/update", o.SessionUpdate(self._session.conversation, update))
+
+    # -- media --------------------------------------------------------------------------------------------------
+
+    async def _opened(self, update: o.Update) -> o.Update:
+        """The update with its media as the client takes them."""
+        match update:
+            case o.UserChunk(content=o.Unopened() as unopened):
+                return replace(update, content=await self._content(unopened))
+            case o.AgentChunk(content=o.Unopened() as unopened):
+                return replace(update, content=await self._content(unopened))
+            case o.CallChanged(content=tuple() as content):
+                return replace(update, content=tuple([await self._shown(one) for one in content]))
+            case _:
+                return update
+
+    async def _shown(self, shown: o.Shown | o.Changed) -> o.Shown | o.Changed:
+        if isinstance(shown, o.Shown) and isinstance(shown.content, o.Unopened):
+            return o.Shown(await self._content(shown.content))
+        return shown
+
+    async def _content(self, unopened: o.Unopened) -> o.Content:
+        media, mime = unopened.media, unopened.media.blob.mime
+        try:
+            if unopened.as_file:
+                return await asyncio.to_thread(self._file, media)
+            if mime in WIRE_PICTURES or mime.startswith("audio/"):
+                data = await self._house.blobs.get(media.blob.sha256)
+                encoded = (await asyncio.to_thread(b64encode, data)).decode("ascii")
+                return o.Image(encoded, mime) if mime in WIRE_PICTURES else o.Audio(encoded, mime)
+        except (NotFound, OSError) as error:
+            logger.warning("%s of %s: %s", label(media), self._session.conversation, error)
+            return o.Words(f"[{label(media)}: it cannot be opened any more]")
+        return _link(media, f"blob:{media.blob.sha256}")
+
+    def _file(self, media: Media) -> o.Link:
+        """A copy of what was sent to the person, where the person's files are put."""
+        return _link(media, copied(media, self._house.blobs, self._house.outbox_folder).as_uri())
+
+    # -- deliveries ---------------------------------------------------------------------------------------------
+
+    async def _settled(self, queued: e.DeliveryQueued) -> None:
+        try:
+            await self._client.flushed()
+            status = e.DeliveryStatus.SENT
+        except Gone:
+            status = e.DeliveryStatus.KEPT
+        if queued in unsettled(self._session):
+            await self._session.log.append(e.DeliverySettled(queued.id, status))
+
+
+def unsettled(session: "Session") -> list[e.DeliveryQueued]:
+    """What was queued for this door and has no receipt yet, oldest first."""
+    facts = [entry.fact for entry in session.log.entries]
+    settled = {fact.id for fact in facts if isinstance(fact, e.DeliverySettled)}
+    queued = [fact for fact in facts if isinstance(fact, e.DeliveryQueued)]
+    return [fact for fact in queued if fact.id not in settled and fact.address.door == DOOR]
+
+
+def _link(media: Media, uri: str) -> o.Link:
+    return o.Link(media.name or str(media.media), uri, media.blob.mime, media.blob.size)
+
+
+def _unopened(update: o.Update) -> bool:
+    match update:
+        case o.UserChunk(content=o.Unopened()) | o.AgentChunk(content=o.Unopened()):
+            return True
+        case o.CallChanged(content=tuple() as content):
+            return any(isinstance(one, o.Shown) and isinstance(one.content, o.Unopened) for one in content)
+        case _:
+            return False

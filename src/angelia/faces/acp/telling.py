@@ -1,0 +1,205 @@
+"""What happens in a session, told as updates: pure, from entries and live events to the protocol's words."""
+
+from collections.abc import Iterator
+
+from angelia.core import entry as e
+from angelia.core.content import CallStatus, Content, Media, MediaKind, Text, Thinking, ToolCall
+from angelia.core.ids import CallId
+from angelia.core.text import clean, one_line
+from angelia.engine.live import CallComing, Committed, LiveEvent, MakingRoom, Resting, Thinks, Working, Writing
+from angelia.faces.acp import calls
+from angelia.faces.acp import outgoing as o
+from angelia.faces.acp.endings import told
+from angelia.faces.cli.talk.tally import Tally
+from angelia.faces.cli.telling import Teller, Tone
+from angelia.tools.todo import NAME as TODO
+from angelia.tools.todo import Item, todos
+
+_STEPS = {"pending": "pending", "active": "in_progress", "done": "completed"}
+
+
+class Telling:
+    """Remembers of a session what the next update depends on: the calls, and what of a reply was streamed already.
+
+    A reply that has to be asked again gets a new message id, after a note. `window` is the model's, in tokens.
+    """
+
+    def __init__(self, workspace: str, window: int = 0) -> None:
+        self.window, self.tally = window, Tally()
+        self.calls: dict[CallId, ToolCall] = {}
+        self._workspace = workspace
+        self._notes = Teller()
+        self._entries: list[e.Entry] = []
+        self._reply = 0
+        self._titled = False
+        self._joins = False
+        self._text = self._thought = ""
+        self._tails: dict[CallId, str] = {}
+        self._waiting = ""
+
+    # -- as it happens ------------------------------------------------------------------------------------------
+
+    def tell(self, event: LiveEvent, mine: frozenset[str] = frozenset()) -> Iterator[o.Update]:
+        """The updates for one event; messages whose key is in `mine` are known to the client."""
+        match event:
+            case Committed(entries=entries):
+                for entry in entries:
+                    yield from self._entry(entry, mine)
+            case Writing(text=text):
+                self._text += text
+                yield o.AgentChunk(o.Words(clean(text)), f"r{self._reply}")
+            case Thinks(text=text):
+                self._thought += text
+                yield o.ThoughtChunk(o.Words(clean(text)), f"t{self._reply}")
+            case Working(call=call, text=text) if call in self.calls:
+                self._tails[call] = (self._tails.get(call, "") + text)[-calls.TAIL :]
+                yield calls.working(self.calls[call], self._tails[call])
+            case Resting(until=until, why=why) if why != self._waiting:
+                self._waiting = why
+                yield self._note(f"Waiting: {why}", f"w{until}")
+            case MakingRoom():
+                yield self._note("Making room in the model's window.", f"f{len(self._entries)}")
+            case Working() | CallComing() | Resting():
+                return
+
+    def _entry(self, entry: e.Entry, mine: frozenset[str]) -> Iterator[o.Update]:
+        match entry.fact:
+            case e.UserSaid(key=key) if key in mine:
+                self._remember(entry)
+                yield from self._title(entry.fact)
+            case e.ToolStarted(call=call) if call in self.calls:
+                self._remember(entry)
+                yield calls.working(self.calls[call], "")
+            case e.ModelSaid():
+                yield from self._past(entry)
+                yield from self._usage()
+            case e.ToolFinished(call=call) if call in self.calls:
+                yield from self._past(entry)
+                if self.calls[call].name == TODO and entry.fact.status is CallStatus.OK:
+                    yield plan(todos(self._entries))
+            case e.DeliverySettled(status=e.DeliveryStatus.FAILED):
+                yield from self._past(entry)
+            case _:
+                yield from self._past(entry)
+
+    # -- from the log -------------------------------------------------------------------------------------------
+
+    def replay(self, entries: list[e.Entry]) -> Iterator[o.Update]:
+        """A whole conversation as it is shown to somebody who opens it; then its plan and what it has used."""
+        for entry in entries:
+            yield from self._past(entry)
+        if items := todos(entries):
+            yield plan(items)
+        yield from self._usage()
+
+    def skip(self, entries: list[e.Entry]) -> None:
+        """Take in a conversation that its client knows already."""
+        for _ in self.replay(entries):
+            continue
+
+    def _past(self, entry: e.Entry) -> Iterator[o.Update]:
+        """What an entry shows, beside what was streamed of it."""
+        self._remember(entry)
+        match entry.fact:
+            case e.UserSaid(parts=parts):
+                for part in parts:
+                    yield o.UserChunk(_plain(part), f"u{entry.seq}")
+                yield from self._title(entry.fact)
+            case e.ModelAsked():
+                self._asked(entry)
+            case e.ModelSaid():
+                yield from self._said(entry.fact)
+            case e.ModelFailed():
+                yield from self._failed(entry)
+            case e.ToolFinished(call=call) if call in self.calls:
+                self._tails.pop(call, None)
+                yield calls.finished(self.calls[call], entry.fact, self._workspace)
+            case e.DeliveryQueued(parts=parts, origin=origin) if origin not in ("answer", "ending"):
+                for part in parts:
+                    yield from _given(part, f"d{entry.seq}")
+            case e.TurnClosed(ending=ending):
+                self._joins = False
+                if words := told(ending):
+                    yield o.AgentChunk(o.Words(f"{words}\n"), f"e{entry.seq}")
+            case _:
+                yield from self._noted(entry)
+
+    def _remember(self, entry: e.Entry) -> None:
+        self._entries.append(entry)
+        self.tally.add(entry)
+
+    def _asked(self, entry: e.Entry) -> None:
+        """A reply that goes on where the last one stopped is the same message."""
+        self._waiting = ""
+        if not self._joins:
+            self._reply = entry.seq
+        self._text = self._thought = ""
+
+    def _said(self, fact: e.ModelSaid) -> Iterator[o.Update]:
+        text = "".join(part.text for part in fact.parts if isinstance(part, Text))
+        thought = "".join(part.text for part in fact.parts if isinstance(part, Thinking))
+        if thought and not self._thought:
+            yield o.ThoughtChunk(o.Words(thought), f"t{self._reply}")
+        if text and not self._text:
+            yield o.AgentChunk(o.Words(text), f"r{self._reply}")
+        self._text = self._thought = ""
+        self._joins = fact.stop in (e.StopReason.LENGTH, e.StopReason.PAUSE)
+        for part in fact.parts:
+            if isinstance(part, ToolCall):
+                self.calls[part.id] = part
+                yield calls.made(part, self._workspace)
+
+    def _failed(self, entry: e.Entry) -> Iterator[o.Update]:
+        """What had been shown of a reply that came to nothing is marked as cut; the next one is a new message."""
+        if self._text.strip():
+            yield o.AgentChunk(o.Words("\n\n*(The reply was cut off here.)*\n\n"), f"n{entry.seq}")
+        self._text = self._thought = ""
+        self._joins = False
+        yield from self._noted(entry)
+
+    def _noted(self, entry: e.Entry) -> Iterator[o.Update]:
+        """Remedies, moves of the view and the like, in the words that the terminal has for them."""
+        for line in self._notes.tell(entry):
+            if line.tone in (Tone.NOTE, Tone.WARNING) and not isinstance(entry.fact, _ASKED):
+                yield self._note(line.text, f"n{entry.seq}")
+
+    def _note(self, text: str, message: str) -> o.ThoughtChunk:
+        return o.ThoughtChunk(o.Words(f"{clean(text)}\n"), message)
+
+    def _title(self, said: e.UserSaid) -> Iterator[o.InfoIs]:
+        """The first message names the session; the names of its files, where nothing was said."""
+        if self._titled:
+            return
+        words = " ".join(part.text for part in said.parts if isinstance(part, Text))
+        names = " ".join(part.name or part.media for part in said.parts if isinstance(part, Media))
+        if title := one_line(words, 80) or one_line(names, 80):
+            self._titled = True
+            yield o.InfoIs(title)
+
+    def _usage(self) -> Iterator[o.Update]:
+        """Nothing where the model's window is not known: half a measure is none."""
+        if self.tally.context and self.window:
+            known = self.tally.cost or (self.tally.replies and not self.tally.unpriced)
+            cost = o.Cost(self.tally.cost / 1e6, "USD") if known else None
+            yield o.UsageIs(self.tally.context, self.window, cost)
+
+
+_ASKED = e.ApprovalGiven | e.ApprovalRefused | e.CancelAsked
+"""What the person did in the client itself."""
+
+
+def plan(items: tuple[Item, ...]) -> o.Plan:
+    """The plan that the model noted; it has no priorities."""
+    return o.Plan(tuple(o.PlanEntry(item.text, _STEPS[item.status], "medium") for item in items))
+
+
+def _given(part: Content, message: str) -> Iterator[o.AgentChunk]:
+    """Something sent to the person: pictures are shown, and every file is linked."""
+    if not isinstance(part, Media) or part.media is MediaKind.IMAGE:
+        yield o.AgentChunk(_plain(part), message)
+    if isinstance(part, Media):
+        yield o.AgentChunk(o.Unopened(part, as_file=True), message)
+
+
+def _plain(part: Content) -> o.Content:
+    return o.Unopened(part) if isinstance(part, Media) else o.Words(part.text)

@@ -1,0 +1,186 @@
+"""`angelia ask`: one turn; the answer on stdout, everything else on stderr."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from angelia.core import entry as e
+from angelia.core.codec import to_json_line
+from angelia.core.content import Content, Text, ToolCall
+from angelia.core.errors import BadInput
+from angelia.core.text import one_line
+from angelia.engine.live import Committed, LiveEvent, Resting, Writing
+from angelia.faces.cli import exits
+from angelia.faces.cli.opening import conversation_options, session_for
+from angelia.faces.cli.options import open_house, turn_options
+from angelia.faces.cli.telling import Teller, Tone
+from angelia.service.choice import choose
+from angelia.service.delivery import TERMINAL
+from angelia.service.sessions import Session
+from angelia.tools.output import plain
+
+
+@click.command(epilog=f"Exit codes: {exits.TABLE}.  Example: git diff | angelia ask 'Review this' --json")
+@click.argument("words", nargs=-1)
+@click.option("--file", "files", multiple=True, type=click.Path(path_type=Path), help="A file to attach; repeatable.")
+@click.option("--image", "images", multiple=True, type=click.Path(path_type=Path), help="A picture to attach.")
+@click.option("--original", is_flag=True, help="Attached pictures keep their size.")
+@conversation_options
+@click.option("--json", "as_json", is_flag=True, help="Print the entries as they are committed, one JSON line each.")
+@click.option("--stream", is_flag=True, help="Print text as it comes; a reply that is asked again is said so.")
+@turn_options
+def ask(words: tuple[str, ...], **given: Any) -> int:
+    """Ask one question. Text can also be piped in. Without anybody to ask, what needs a yes is refused."""
+    return asyncio.run(_ask(" ".join(words), given))
+
+
+async def _ask(question: str, given: dict[str, Any]) -> int:
+    piped = "" if sys.stdin.isatty() else await asyncio.to_thread(_read_stdin)
+    house = await open_house(given)
+    session = await session_for(house, given)
+    choice = await choose(house.loaded.config.model, house.seating, house.remembered, None)
+    if choice.because:
+        _note(choice.because)
+    seat_profile = house.seating.profile(choice.spec)
+    parts: list[Content] = [Text(text) for text in (question, piped) if text.strip()]
+    for take, paths in ((house.attachments.file, given["files"]), (house.attachments.image, given["images"])):
+        for path in paths:
+            attached = await take(path, seat_profile, as_is=given["original"])
+            parts.extend(attached.parts)
+            for note in attached.notes:
+                _note(note)
+    delivery = house.terminal_delivery(session)
+    overdue = delivery.unsettled()
+    asking = bool(parts or session.turn.opened)
+    if not asking and not overdue:
+        raise BadInput("There is no question.", then="Example: angelia ask 'What is in this folder?'")
+    caps = house.loaded.config.limits
+    teller = Teller(money_capped=bool(caps.max_cost or caps.day_cost))
+    for entry in session.log.entries:
+        teller.tell(entry)
+    screen = _Screen(teller, as_json=given["as_json"], stream=given["stream"])
+    session.live.watch(screen.see)
+    for queued in overdue:  # a life that died could not show them; beside a new answer they do not go to stdout
+        await delivery.deliver(queued, _note if asking else screen.way_of(queued))
+    await house.employ(session, choice.spec, approver_present=False)
+    _stop_on_interrupt(session)
+    if parts:
+        await session.say(parts, address=TERMINAL)
+    closed = await session.settled()
+    assert closed is not None
+    for queued in delivery.due() if asking else ():
+        await delivery.deliver(queued, screen.way_of(queued))
+    code = exits.code_of(closed.ending)
+    if code:
+        _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
+    await house.tidy()
+    await house.close()
+    return code
+
+
+def _stop_on_interrupt(session: Session) -> None:
+    """The first Ctrl-C stops the turn, which then ends aloud; a second one leaves at once."""
+    loop = asyncio.get_running_loop()
+    stopping: list[asyncio.Task[bool]] = []
+
+    def stop() -> None:
+        loop.remove_signal_handler(signal.SIGINT)
+        stopping.append(asyncio.create_task(session.stop("owner")))
+
+    loop.add_signal_handler(signal.SIGINT, stop)
+
+
+def _read_stdin() -> str:
+    """What is piped in. Bytes that are not UTF-8 are refused: half a text would be worse than none.
+
+    Raises:
+        BadInput: names the first byte that is wrong.
+    """
+    data = sys.stdin.buffer.read()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            f"What was piped in is not UTF-8: byte {error.start + 1} of {len(data)} is 0x{data[error.start]:02x}.",
+            then="Convert it (iconv -t utf-8), or attach it with --file. Nothing was sent.",
+        ) from None
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(f"angelia: {plain(text)}\n")
+    sys.stderr.flush()
+
+
+def _say(text: str) -> None:
+    """A model's words on stdout; a terminal gets no control characters of theirs, a pipe gets what was said."""
+    sys.stdout.write(plain(text) if sys.stdout.isatty() else text)
+    sys.stdout.flush()
+
+
+class _Screen:
+    """What a person sees of the turn: progress on stderr, the answer (or the entries) on stdout."""
+
+    def __init__(self, teller: Teller, *, as_json: bool, stream: bool) -> None:
+        self._teller, self._as_json, self._stream = teller, as_json, stream
+        self._arriving = self._streamed = ""
+
+    def see(self, event: LiveEvent) -> None:
+        """One event of the turn."""
+        match event:
+            case Committed(entries=entries):
+                for entry in entries:
+                    self._entry(entry)
+            case Writing(text=text) if self._stream and not self._as_json:
+                _say(text)
+                self._arriving += text
+            case Resting(why=why):
+                _note(f"waiting: {why}")
+            case _:
+                pass
+
+    def _entry(self, entry: e.Entry) -> None:
+        if self._as_json:
+            sys.stdout.buffer.write(to_json_line(entry) + b"\n")
+            sys.stdout.buffer.flush()
+        working = isinstance(entry.fact, e.ModelSaid) and any(isinstance(part, ToolCall) for part in entry.fact.parts)
+        self._end_of_stream(entry.fact, working=working)
+        for line in self._teller.tell(entry):
+            match line.tone:
+                case Tone.REPLY if working:
+                    _note(f"progress: {one_line(line.text)}")
+                case Tone.STARTED:
+                    _note(f"runs {line.text}")
+                case Tone.DONE | Tone.FAILED | Tone.NOTE:
+                    _note(f"  {line.text}")
+                case Tone.WARNING if not isinstance(entry.fact, e.TurnClosed):  # an ending is said by its delivery
+                    _note(line.text)
+                case _:
+                    pass
+
+    def way_of(self, queued: e.DeliveryQueued) -> Callable[[str], None]:
+        """How a delivery is shown: an answer on stdout, a file or the sentence of another ending on stderr."""
+        return self.answer if queued.origin == "answer" else _note
+
+    def _end_of_stream(self, fact: e.AnyFact, *, working: bool) -> None:
+        """Each streamed reply has its own lines, so that what was cut and what came instead are never glued."""
+        match fact:
+            case e.ModelSaid():
+                self._streamed = "" if working else self._streamed + self._arriving
+            case e.UserSaid():
+                self._streamed = ""
+            case _:
+                pass
+        if isinstance(fact, e.ModelSaid | e.ModelFailed) and self._arriving:
+            _say("\n")
+            self._arriving = ""
+
+    def answer(self, text: str) -> None:
+        """The answer; what of it was streamed is not repeated."""
+        rest = text.removeprefix(self._streamed).strip("\n") if self._streamed else text
+        if rest and not self._as_json:
+            _say(rest + "\n")

@@ -1,0 +1,96 @@
+"""Tool calls and their results in a few words, for people."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from angelia.core.content import CallStatus, Content, Media, Text, ToolCall
+from angelia.core.entry import ToolFinished
+from angelia.core.text import one_line
+
+MOST = 100
+"""Characters of a call in words."""
+
+Words = Callable[[Mapping[str, Any]], str]
+
+
+def _shell(given: Mapping[str, Any]) -> str:
+    reach = given.get("reach", "confined")
+    notes = [*(["background"] if given.get("background") else []), *([reach] if reach != "confined" else [])]
+    return f"$ {given.get('command', '')}" + (f" ({', '.join(map(str, notes))})" if notes else "")
+
+
+def _find(given: Mapping[str, Any]) -> str:
+    where = f" in {given['path']}" if given.get("path") else ""
+    return f"find {given.get('pattern', '')}{where}"
+
+
+def _process(given: Mapping[str, Any]) -> str:
+    return f"{given.get('action', 'look at')} background process {given.get('id', '')}"
+
+
+def _todo(given: Mapping[str, Any]) -> str:
+    items = given.get("items")
+    return f"note the plan ({len(items)} items)" if isinstance(items, list) else "note the plan"
+
+
+_WORDS: Mapping[str, Words] = {
+    "shell": _shell,
+    "find": _find,
+    "process": _process,
+    "todo": _todo,
+    "read": lambda given: f"read {given.get('path', '')}",
+    "write": lambda given: f"write {given.get('path', '')}",
+    "edit": lambda given: f"edit {given.get('path', '')}",
+    "fetch": lambda given: f"fetch {given.get('url', '')}",
+    "look_again": lambda given: f"look again at {given.get('id', '')}",
+    "ask_user": lambda given: f"ask: {given.get('question', '')}",
+    "send_file": lambda given: f"send {given.get('path', '')}",
+}
+"""Tools that say it better than their name and arguments would."""
+
+
+def call_in_words(call: ToolCall) -> str:
+    """What is run, on one line.
+
+    >>> from angelia.core.ids import CallId
+    >>> call_in_words(ToolCall(CallId("c1_0"), "shell", '{"command": "ls -la"}'))
+    '$ ls -la'
+    >>> call_in_words(ToolCall(CallId("c1_0"), "weather", '{"city": "Oslo"}'))
+    'weather city=Oslo'
+    """
+    try:
+        given = msgspec.json.decode(call.arguments, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return one_line(f"{call.name} {call.arguments}", MOST)
+    if words := _WORDS.get(call.name):
+        return one_line(words(given), MOST)
+    return one_line(" ".join([call.name, *(f"{key}={value}" for key, value in given.items())]), MOST)
+
+
+def result_in_words(finished: ToolFinished) -> str:
+    """What came of it, on one line: the line itself where there is only one, else how many there are."""
+    told = _text(finished.parts).strip()
+    lines = [line for line in told.splitlines() if line.strip() and line != "[exit status 0]"]
+    media = [part.name or str(part.media) for part in finished.parts if isinstance(part, Media)]
+    match finished.status:
+        case CallStatus.OK if media:
+            return one_line(", ".join(media), MOST)
+        case CallStatus.OK if len(lines) <= 1 or finished.diffs:
+            return one_line(" ".join(lines[:1]), MOST)
+        case CallStatus.OK:
+            return f"{len(lines)} lines"
+        case CallStatus.ERROR:
+            return one_line(" ".join(_ends(lines)), MOST)
+        case _:
+            return one_line(told, MOST)
+
+
+def _ends(lines: list[str]) -> list[str]:
+    """How it ended, then the last thing that was said: errors stand at the end."""
+    return [lines[-1], *lines[-2:-1]] if lines and lines[-1].startswith("[") else lines[:1]
+
+
+def _text(parts: tuple[Content, ...]) -> str:
+    return "\n".join(part.text for part in parts if isinstance(part, Text))

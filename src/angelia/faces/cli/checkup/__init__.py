@@ -1,0 +1,1 @@
+"""What `angelia doctor` looks at."""

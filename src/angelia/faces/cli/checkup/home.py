@@ -1,0 +1,53 @@
+"""Looks at the home: its store, the space around it, and the parts that are installed."""
+
+import shutil
+from collections.abc import AsyncIterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from angelia.faces.cli.checkup.finding import Finding, absent, broken, well
+from angelia.service.assemble import House
+from angelia.store.upkeep import verify
+
+ENOUGH = 500_000_000
+"""Bytes free below which a conversation with a few pictures and backups may fill the disk."""
+
+EXTRAS = {
+    "terminal": ("prompt_toolkit", "the conversation in the terminal"),
+    "documents": ("pypdfium2", "text and pages of PDFs for models that take none"),
+    "web": ("html_to_markdown", "web pages as Markdown"),
+    "local": ("xllamacpp", "the embedded model"),
+    "bridge": ("pydantic_ai", "models through pydantic-ai"),
+}
+"""Optional parts: the module that shows they are there, and what they are for."""
+
+
+async def look_at_home(house: House) -> AsyncIterator[Finding]:
+    """The store, the disk, the extras."""
+    home = house.loaded.home
+    problems = await verify(house.db, house.blobs)
+    if problems:
+        mend = "`angelia store rebuild` mends tables and the index; for lost entries or files go back to a backup."
+        yield broken("store", f"{len(problems)} problems: {' '.join(problems[:3])}", mend)
+    else:
+        count = len(await house.transcript.conversations(1_000_000))
+        yield well("store", f"{home} is in order ({count} conversations)")
+    yield _space(home)
+    for name, (module, purpose) in EXTRAS.items():
+        if find_spec(module):
+            yield well(f"extra {name}", purpose)
+        else:
+            yield absent(f"extra {name}", f"not installed: {purpose}", f"pip install 'angelia[{name}]'")
+    if shutil.which("rg"):
+        yield well("ripgrep", "searches fast, and leaves ignored files out")
+    else:
+        yield absent("ripgrep", "not installed: searching uses find and grep", "install the package `ripgrep`")
+
+
+def _space(home: Path) -> Finding:
+    free = shutil.disk_usage(home).free
+    if free < ENOUGH:
+        return broken(
+            "disk", f"{free / 1e6:.0f} MB are free at {home}", "Make room; on a full disk nothing is accepted."
+        )
+    return well("disk", f"{free / 1e9:.0f} GB are free at {home}")

@@ -1,0 +1,79 @@
+"""Looks at the sandbox: runs commands in it, and sees whether one gets out to the network."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from angelia.faces.cli.checkup.finding import Finding, absent, broken, well
+from angelia.sandboxes.confine import Unconfined
+from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.port import Command, Reach, SandboxError
+from angelia.service.assemble import House
+
+SECONDS = 10.0
+"""Time-out of each command."""
+
+
+async def look_at_sandbox(house: House) -> AsyncIterator[Finding]:
+    """Confinement, a command, the network."""
+    setting = house.loaded.config.sandbox.confine
+    with tempfile.TemporaryDirectory(prefix="angelia-doctor-") as folder:
+        sandbox = LocalSandbox(Path(folder), home=house.loaded.home, state=house.running, confine=setting)
+        try:
+            match sandbox.confinement():
+                case Unconfined(why=why) if setting == "off":
+                    yield absent(
+                        "sandbox", f"commands are not confined: {why}", "Take that setting away to confine them."
+                    )
+                case Unconfined(why=why, mend=mend):
+                    yield broken("sandbox", f"commands cannot be confined, so each one asks: {why}", mend)
+                case confined:
+                    yield await _runs(sandbox, confined.by)
+                    yield await _network(sandbox)
+        finally:
+            await sandbox.close()
+
+
+async def _runs(sandbox: LocalSandbox, by: str) -> Finding:
+    try:
+        said = await _said(sandbox, Command(argv=("echo", "it runs"), seconds=SECONDS))
+    except SandboxError as error:
+        return broken("sandbox", str(error), error.then or f"Run {by} by hand and see what it says.")
+    if said.strip() != "it runs":
+        return broken("sandbox", f"a confined command said {said[:200]!r}", f"Run {by} by hand and see what it says.")
+    return well("sandbox", f"commands run, confined by {by}")
+
+
+async def _network(sandbox: LocalSandbox) -> Finding:
+    """A command tries to reach a port of ours: unconfined it must succeed, or the trial says nothing."""
+    reached = asyncio.Event()
+
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reached.set()
+        writer.close()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    knock = ("bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3")
+    try:
+        await _said(sandbox, Command(argv=knock, seconds=SECONDS))
+        if reached.is_set():
+            return broken(
+                "network", "a confined command reached the network", "Report this; use Docker until it is mended."
+            )
+        await _said(sandbox, Command(argv=knock, seconds=SECONDS, reach=Reach.NETWORK))
+        if reached.is_set():
+            return well("network", "off for confined commands, on for those that may")
+        return absent("network", "could not be tried: bash cannot connect here")
+    except SandboxError as error:
+        return absent("network", f"could not be tried: {error}")
+    finally:
+        server.close()
+
+
+async def _said(sandbox: LocalSandbox, command: Command) -> str:
+    running = await sandbox.start(command)
+    output = b"".join([chunk async for chunk in running.output()])
+    await running.wait()
+    return output.decode(errors="replace")

@@ -1,0 +1,59 @@
+"""`angelia doctor`: looks at every part, and says how to mend what is broken."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import click
+
+from angelia.faces.cli.checkup.finding import Finding, State
+from angelia.faces.cli.options import open_house, settings_options
+from angelia.faces.cli.paint import Paint, screen
+from angelia.faces.cli.progress import working
+from angelia.service.assemble import House
+
+_MARKS = {State.WELL: ("✔", "32"), State.BROKEN: ("✘", "31"), State.ABSENT: ("–", "2")}
+
+
+@click.command(epilog="Examples:  angelia doctor  ·  angelia doctor --offline  ·  angelia doctor --model ollama:qwen3")
+@click.option("--offline", is_flag=True, help="Leave the model alone: no request, nothing paid.")
+@click.option("--model", metavar="VENDOR:NAME", help="The model to look at.")
+@settings_options
+def doctor(offline: bool, **given: Any) -> int:
+    """Check store, sandbox and model (by three tiny questions). Exit code 1 if something is broken."""
+    return asyncio.run(_doctor(offline, given))
+
+
+async def _doctor(offline: bool, given: dict[str, Any]) -> int:
+    house = await open_house(given)
+    paint = screen()
+    healthy = True
+    findings = _findings(house, offline)
+    while True:
+        with working("looking"):
+            finding = await anext(findings, None)
+        if finding is None:
+            break
+        healthy = healthy and finding.state is not State.BROKEN
+        sys.stdout.write(_line(finding, paint))
+        sys.stdout.flush()
+    return 0 if healthy else 1
+
+
+async def _findings(house: House, offline: bool) -> AsyncIterator[Finding]:
+    from angelia.faces.cli.checkup.home import look_at_home
+    from angelia.faces.cli.checkup.model import look_at_model
+    from angelia.faces.cli.checkup.sandbox import look_at_sandbox
+
+    for part in (look_at_home, look_at_sandbox, *(() if offline else (look_at_model,))):
+        async for finding in part(house):
+            yield finding
+    if offline:
+        yield Finding("model", State.ABSENT, "not asked (--offline)")
+
+
+def _line(finding: Finding, paint: Paint) -> str:
+    mark, colour = _MARKS[finding.state]
+    line = f"{paint.style(mark, colour)} {finding.about:<16} {finding.seen}\n"
+    return line + (f"{'':<19}{paint.style(finding.mend, '33')}\n" if finding.mend else "")

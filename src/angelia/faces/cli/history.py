@@ -1,0 +1,167 @@
+"""`angelia sessions`, `search`, `delete` and `receipts`: what is kept, and the one way to erase it."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+import msgspec
+
+from angelia.core.content import Content, Media, Text
+from angelia.core.errors import BadInput
+from angelia.core.text import one_line
+from angelia.faces.cli.opening import SHORT, last_conversation, short
+from angelia.faces.cli.options import open_house, settings_options
+from angelia.faces.cli.paint import screen
+from angelia.faces.cli.progress import working
+from angelia.faces.cli.widths import table
+from angelia.store.outbox import Receipt
+from angelia.store.references import blobs_in
+from angelia.store.transcript import Summary
+
+LAST = 4
+"""Characters of an id that are typed to delete its conversation."""
+
+
+@click.command(epilog="Examples:  angelia sessions  ·  angelia sessions --limit 200 --json")
+@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many, at most.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON line each.")
+@settings_options
+def sessions(limit: int, as_json: bool, **given: Any) -> int:
+    """List conversations, those used last first."""
+    return asyncio.run(_sessions(limit, as_json, given))
+
+
+async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
+    house = await open_house(given)
+    rows = await house.transcript.conversations(limit)
+    if as_json:
+        for row in rows:
+            click.echo(msgspec.json.encode(row))
+    elif rows:
+        click.echo("\n".join(sessions_table(rows, screen().columns if sys.stdout.isatty() else 0)))
+    else:
+        click.echo("There is no conversation yet. `angelia` begins one.", err=True)
+    return 0
+
+
+def sessions_table(rows: Sequence[Summary], columns: int) -> list[str]:
+    """Short id, when it was last used, door, folder, title; at most `columns` wide, 0 for no limit."""
+    head = ("ID", "LAST USED", "DOOR", "FOLDER", "BEGAN WITH")
+    return table(
+        [head, *((short(r.id), when(r.last_at), r.door, _folder(r.workspace), r.title) for r in rows)], columns
+    )
+
+
+def when(at: int) -> str:
+    """Unix milliseconds as local time, to the minute.
+
+    >>> len(when(1_760_000_000_000))
+    16
+    """
+    return datetime.fromtimestamp(at / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _folder(path: str) -> str:
+    return path if len(path) <= 30 else f"…{path[-29:]}"
+
+
+@click.command(
+    epilog="""Examples:  angelia search tax return  ·  angelia search '"exact words"'  ·  angelia search 'invoi*'"""
+)
+@click.argument("words", nargs=-1, required=True)
+@click.option("--limit", type=click.IntRange(min=1, max=100), default=20, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON line each.")
+@settings_options
+def search(words: tuple[str, ...], limit: int, as_json: bool, **given: Any) -> int:
+    """Find words in all conversations: what was said, file names, the head of results. Newest first."""
+    return asyncio.run(_search(" ".join(words), limit, as_json, given))
+
+
+async def _search(query: str, limit: int, as_json: bool, given: dict[str, Any]) -> int:
+    from angelia.store.search import search as look
+
+    house = await open_house(given)
+    with working("searching"):
+        hits = await look(house.db, query, limit)
+    if as_json:
+        for hit in hits:
+            click.echo(msgspec.json.encode(hit))
+    elif hits:
+        rows = [(short(hit.conversation), when(hit.at), hit.snippet) for hit in hits]
+        click.echo("\n".join(table(rows, screen().columns if sys.stdout.isatty() else 0)))
+    else:
+        click.echo(f"Nothing holds all of: {query}", err=True)
+    return 0
+
+
+@click.command(epilog=f"Example: angelia delete 5c8r2n6h   (asks, then wants the last {LAST} characters of the id)")
+@click.argument("conversation", metavar="ID")
+@click.option("--yes-really", is_flag=True, help="Ask nothing; for scripts.")
+@settings_options
+def delete(conversation: str, yes_really: bool, **given: Any) -> int:
+    """Erase a conversation for good, with its files that no other conversation refers to."""
+    return asyncio.run(_delete(conversation, yes_really, given))
+
+
+async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
+    house = await open_house(given)
+    found = await house.transcript.find(part)
+    entries = await house.transcript.entries(found)
+    if not yes_really and not _sure(found, len(entries)):
+        click.echo("Nothing was deleted.", err=True)
+        return 1
+    await house.transcript.erase(found, house.blobs)
+    kept = set(await house.blobs.all())
+    for sha256 in {ref.sha256 for entry in entries for ref in blobs_in(entry.fact)} - kept:
+        await house.renditions.forget(sha256)
+    click.echo(f"The conversation {short(found)} is erased.", err=True)
+    return 0
+
+
+def _sure(conversation: str, count: int) -> bool:
+    if not sys.stdin.isatty():
+        raise BadInput("Deleting asks twice, and nobody is here to answer.", then="Scripts say --yes-really.")
+    if not click.confirm(
+        f"Erase the conversation {short(conversation)} ({count} entries)? This cannot be undone.", err=True
+    ):
+        return False
+    typed = click.prompt(f"To be sure, type the last {LAST} characters of {conversation}", default="", err=True)
+    return bool(typed.strip().lower() == conversation[-LAST:])
+
+
+@click.command(epilog=f"Examples:  angelia receipts  ·  angelia receipts 5c8r2n6h   (ids have {SHORT} characters here)")
+@click.argument("conversation", metavar="[ID]", required=False)
+@settings_options
+def receipts(conversation: str | None, **given: Any) -> int:
+    """What a conversation (the last one, if none is named) delivered, and what became of it."""
+    return asyncio.run(_receipts(conversation, given))
+
+
+async def _receipts(part: str | None, given: dict[str, Any]) -> int:
+    house = await open_house(given)
+    found = await house.transcript.find(part) if part else await last_conversation(house.transcript)
+    lines = receipts_table(await house.outbox.receipts(found), screen().columns if sys.stdout.isatty() else 0)
+    click.echo("\n".join(lines) or "Nothing was delivered.")
+    return 0
+
+
+def receipts_table(rows: Sequence[Receipt], columns: int = 0) -> list[str]:
+    """Status, where to, what for, what."""
+    if not rows:
+        return []
+    head = ("STATUS", "TO", "AS", "WHAT")
+    return table([head, *((r.status, _place(r), r.origin, _what(r.parts, r.detail)) for r in rows)], columns)
+
+
+def _place(receipt: Receipt) -> str:
+    address = receipt.address
+    return "/".join(part for part in (address.door, address.chat, address.thread) if part)
+
+
+def _what(parts: tuple[Content, ...], detail: str) -> str:
+    words = [part.name or part.media.value for part in parts if isinstance(part, Media)]
+    words += [one_line(part.text, 60) for part in parts if isinstance(part, Text)]
+    return " · ".join([*words, *([detail] if detail else [])])

@@ -1,0 +1,105 @@
+"""The commands there are; each is loaded when it is called."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from angelia import __version__
+from angelia.core.errors import AngeliaError, BadInput
+from angelia.faces.cli import exits
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "chat": ("chat:chat", "Open a conversation (this is what plain `angelia` does)."),
+    "ask": ("ask:ask", "One question, one answer on stdout."),
+    "acp": ("acp:acp", "Let an editor use Angelia (Agent Client Protocol)."),
+    "sessions": ("history:sessions", "List conversations."),
+    "show": ("show:show", "Show a conversation."),
+    "search": ("history:search", "Find words in all conversations."),
+    "export": ("show:export", "Write a conversation as Markdown or JSON lines."),
+    "delete": ("history:delete", "Erase a conversation for good."),
+    "receipts": ("history:receipts", "What was delivered, and what became of it."),
+    "models": ("models:models", "List models, or say which one would be used."),
+    "tools": ("models:tools", "List the tools a model can call."),
+    "config": ("settings:config", "Every setting, and where its value came from."),
+    "grants": ("settings:grants", "Remembered permissions."),
+    "doctor": ("doctor:doctor", "Check the model, the store and the sandbox, and say how to mend them."),
+    "store": ("upkeep:store", "Verify, rebuild or back up the store."),
+}
+
+
+class Commands(click.Group):
+    """A group whose commands are imported when they are called, and named without being imported."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of `COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(f"angelia.faces.cli.{module}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in `--help`, from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Examples:  angelia  ·  angelia ask 'What is in this folder?'  ·  angelia ask --file report.pdf 'Sum it up'"
+    '  ·  angelia doctor.  Completion in bash (zsh and fish likewise): eval "$(_ANGELIA_COMPLETE=bash_source angelia)"',
+)
+@click.version_option(__version__, "--version", "-V", message="angelia %(version)s")
+@click.pass_context
+def angelia(ctx: click.Context) -> None:
+    """Angelia: a self-hosted agent. Nothing is lost and nothing is silent."""
+    if ctx.invoked_subcommand is None:
+        chat = angelia.get_command(ctx, "chat")
+        assert chat is not None
+        ctx.invoke(chat)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return the exit code. An error is a sentence on stderr, never a stack trace."""
+    try:
+        result = angelia.main(args=list(arguments), prog_name="angelia", standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        return exits.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        return exits.FAILED
+    except AngeliaError as error:
+        sys.stderr.write(f"angelia: {error}\n")
+        return exits.USAGE if isinstance(error, BadInput) else exits.FAILED
+    except Exception as error:  # noqa: BLE001 - the last line of defence: a person gets a sentence and a code
+        return _fault(error)
+    return result if isinstance(result, int) else exits.OK
+
+
+def _fault(error: Exception) -> int:
+    """Write the trace to the log file, and a sentence with its code to the person."""
+    import logging
+    import os
+
+    from angelia.core.ids import sortable_id
+    from angelia.service.logs import log_file
+
+    code = sortable_id()[-8:]
+    logging.getLogger("angelia").error("fault %s", code, exc_info=error)
+    sys.stderr.write(
+        f"angelia: Something went wrong inside Angelia ({code}). Nothing that was acknowledged is lost. "
+        f"The details are in {log_file(os.environ)}.\n"
+    )
+    return exits.FAULT

@@ -1,0 +1,66 @@
+"""The conversation that is meant: a new one, the last one, or one by its id."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from angelia.core.errors import BadInput
+from angelia.core.ids import ConversationId
+
+if TYPE_CHECKING:
+    from angelia.service.assemble import House
+    from angelia.service.sessions import Session
+    from angelia.store.transcript import Transcript
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SHORT = 8
+"""Last characters of an id that people are shown; `Transcript.find` takes them."""
+
+
+def conversation_options(command: F) -> F:
+    """`--continue` and `--resume`."""
+    resume = click.option("--resume", metavar="ID", help="Go on with this conversation.")
+    go_on = click.option("--continue", "go_on", is_flag=True, help="Go on with the last conversation.")
+    return go_on(resume(command))
+
+
+async def session_for(house: "House", given: dict[str, Any]) -> "Session":
+    """Open what the options mean; a new conversation is stored with its first message.
+
+    Raises:
+        NotFound, BadInput: there is none to go on with, or several fit; or it works in another sandbox.
+    """
+    if given["resume"] or given["go_on"]:
+        find = house.transcript.find(given["resume"]) if given["resume"] else last_conversation(house.transcript)
+        session = await house.resume(await find, door="terminal")
+        if given["sandbox"] not in (None, session.sandbox):
+            raise BadInput(
+                f"This conversation works in {session.sandbox}, and stays there.",
+                then=f"Leave --sandbox away, or begin a new one in {given['sandbox']}.",
+            )
+        return session
+    return house.begin(door="terminal", workspace=given["workspace"] or Path.cwd())
+
+
+async def last_conversation(transcript: "Transcript") -> ConversationId:
+    """The one that was used last.
+
+    Raises:
+        BadInput: there is none at all.
+    """
+    last = await transcript.conversations(1)
+    if not last:
+        raise BadInput("There is no conversation yet.", then="`angelia` begins one.")
+    return last[0].id
+
+
+def short(conversation: str) -> str:
+    """An id as people are shown it.
+
+    >>> short("01jd4v0wkq9m7zx3t5c8r2n6hb")
+    'c8r2n6hb'
+    """
+    return conversation[-SHORT:]

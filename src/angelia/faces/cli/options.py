@@ -1,0 +1,72 @@
+"""Options that several commands share, and how a home is opened from them."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from angelia.service.config import Loaded, home_folder, load
+
+if TYPE_CHECKING:
+    from angelia.service.assemble import House
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SETTINGS = (click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any setting, for this run."),)
+_TURN = (
+    click.option("--model", metavar="VENDOR:NAME", help="The model, e.g. anthropic:claude-sonnet-5-5 or ollama:qwen3."),
+    click.option(
+        "--sandbox", metavar="SPEC", help="Where to work: local, docker:IMAGE or ssh:HOST[:/folder] (default: local)."
+    ),
+    click.option("--max-steps", type=click.IntRange(min=0), help="Model calls in one turn, at most (default 90)."),
+    click.option("--max-cost", type=click.FloatRange(min=0), help="US dollars for one turn, at most."),
+    click.option("--max-seconds", type=click.IntRange(min=0), help="Seconds for one turn, at most."),
+    click.option(
+        "-C",
+        "--workspace",
+        type=click.Path(path_type=Path),
+        help="The folder to work in (default: the current one).",
+    ),
+    *_SETTINGS,
+)
+
+
+def settings_options(command: F) -> F:
+    """`--set`."""
+    return _with(command, _SETTINGS)
+
+
+def turn_options(command: F) -> F:
+    """`--model`, the caps, `--workspace` and `--set`."""
+    return _with(command, _TURN)
+
+
+def _with(command: F, options: tuple[Callable[[Any], Any], ...]) -> F:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def loaded_from(given: dict[str, Any]) -> Loaded:
+    """The configuration that these options ask for.
+
+    Raises:
+        ConfigError: names the file, line and key.
+    """
+    flags = {
+        "model": given.get("model"),
+        "limits.max_steps": given.get("max_steps"),
+        "limits.max_cost": given.get("max_cost"),
+        "limits.max_seconds": given.get("max_seconds"),
+    }
+    sets = [*given.get("sets", ()), *([f"sandbox.spec={given['sandbox']}"] if given.get("sandbox") else [])]
+    return load(home_folder(), os.environ, sets, flags)
+
+
+async def open_house(given: dict[str, Any]) -> "House":
+    """The home that these options ask for, open."""
+    from angelia.service.assemble import House
+
+    return await House.open(loaded_from(given))

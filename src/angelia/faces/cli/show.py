@@ -1,0 +1,176 @@
+"""`angelia show` and `export`: one conversation, to read or to keep elsewhere."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from angelia.core import entry as e
+from angelia.core.codec import to_json_line
+from angelia.core.errors import BadInput
+from angelia.core.ids import ConversationId
+from angelia.faces.cli.history import when
+from angelia.faces.cli.opening import last_conversation, short
+from angelia.faces.cli.options import open_house, settings_options
+from angelia.faces.cli.paint import screen
+from angelia.faces.cli.talk.tally import Tally, money
+from angelia.faces.cli.telling import Line, Teller, Tone
+from angelia.faces.cli.widths import table
+
+
+@click.command(epilog="Examples:  angelia show 5c8r2n6h  ·  angelia show --usage  ·  angelia show 5c8r2n6h --json | jq")
+@click.argument("conversation", metavar="[ID]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="The entries, one JSON line each.")
+@click.option("--usage", is_flag=True, help="Tokens, cached share and cost of each turn.")
+@settings_options
+def show(conversation: str | None, as_json: bool, usage: bool, **given: Any) -> int:
+    """Show a conversation (the last one, if none is named) with everything that was done in it."""
+    if as_json and usage:
+        raise BadInput("--json and --usage do not go together.", then="The entries hold the usage too.")
+    return asyncio.run(_show(conversation, as_json, usage, given))
+
+
+async def _show(part: str | None, as_json: bool, usage: bool, given: dict[str, Any]) -> int:
+    found, entries = await _read(part, given)
+    if as_json:
+        sys.stdout.buffer.write(as_jsonl(entries))
+    elif usage:
+        click.echo("\n".join(table(usage_rows(entries))))
+    else:
+        paint = screen()
+        opened = entries[0].fact
+        assert isinstance(opened, e.ConversationOpened)
+        head = f"conversation {found}, begun {when(entries[0].at)} in {opened.workspace}"
+        click.echo(paint.line(Line(Tone.NOTE, head)), nl=False)
+        for line in transcript_lines(entries):
+            blank = "\n" if line.tone in (Tone.PERSON, Tone.REPLY) else ""
+            click.echo(blank + paint.line(line), nl=False)
+    return 0
+
+
+async def _read(part: str | None, given: dict[str, Any]) -> tuple[ConversationId, list[e.Entry]]:
+    house = await open_house(given)
+    found = await house.transcript.find(part) if part else await last_conversation(house.transcript)
+    return found, await house.transcript.entries(found)
+
+
+def transcript_lines(entries: Sequence[e.Entry]) -> Iterator[Line]:
+    """The whole conversation, told; a call is told with its result, so its start is left out."""
+    teller = Teller()
+    for entry in entries:
+        yield from (line for line in teller.tell(entry) if line.tone is not Tone.STARTED)
+
+
+def usage_rows(entries: Sequence[e.Entry]) -> list[tuple[str, ...]]:
+    """A head, a row for each turn and one for all: requests, tokens in and out, cached share, cost."""
+    head = ("TURN", "MODEL", "REPLIES", "IN", "CACHED", "OUT", "COST")
+    rows: list[tuple[str, ...]] = [head]
+    turn, whole = _Turn(), _Turn()
+    for entry in entries:
+        fact = entry.fact
+        if isinstance(fact, e.ModelSaid | e.ModelFailed | e.ModelAsked | e.ViewMoved):
+            turn.add(entry)
+            whole.add(entry)
+        elif isinstance(fact, e.TurnClosed):
+            rows.append(turn.row(str(len(rows))))
+            turn = _Turn()
+    if turn.tally.replies:
+        rows.append(turn.row(f"{len(rows)} (open)"))
+    return [*rows, whole.row("all")]
+
+
+class _Turn:
+    """The sums of one turn."""
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+        self.input = self.cached = self.output = 0
+
+    def add(self, entry: e.Entry) -> None:
+        """Count one entry."""
+        self.tally.add(entry)
+        if isinstance(entry.fact, e.ModelSaid | e.ModelFailed | e.ViewMoved):
+            usage = entry.fact.usage
+            self.input, self.output = self.input + usage.input, self.output + usage.output
+            self.cached += usage.cache_read
+
+    def row(self, name: str) -> tuple[str, ...]:
+        """As a row of the table."""
+        share = f"{self.cached / self.input:.0%}" if self.input else "–"
+        unknown = "+ ?" if self.tally.unpriced else ""
+        cost = (
+            "unknown" if self.tally.unpriced == self.tally.replies else f"{money(self.tally.cost)} {unknown}".rstrip()
+        )
+        model = self.tally.model if name != "all" else ""
+        return (name, model, str(self.tally.replies), f"{self.input:,}", share, f"{self.output:,}", cost)
+
+
+@click.command(
+    epilog="Examples:  angelia export 5c8r2n6h -o garden.md  ·  angelia export 5c8r2n6h --format jsonl | gzip > c.gz"
+)
+@click.argument("conversation", metavar="ID")
+@click.option("--format", "form", type=click.Choice(["md", "jsonl"]), default="md", show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A new file; without it, stdout.")
+@settings_options
+def export(conversation: str, form: str, output: Path | None, **given: Any) -> int:
+    """Write a conversation as Markdown, or as JSON lines that hold every entry."""
+    return asyncio.run(_export(conversation, form, output, given))
+
+
+async def _export(part: str, form: str, output: Path | None, given: dict[str, Any]) -> int:
+    found, entries = await _read(part, given)
+    data = as_jsonl(entries) if form == "jsonl" else as_markdown(found, entries).encode()
+    if output is None:
+        sys.stdout.buffer.write(data)
+    else:
+        write_new(output, data)
+        click.echo(f"written to {output} ({len(entries)} entries)", err=True)
+    return 0
+
+
+def as_jsonl(entries: Sequence[e.Entry]) -> bytes:
+    """Every entry as a line; `core.codec.from_json_lines` reads it back."""
+    return b"".join(to_json_line(entry) + b"\n" for entry in entries)
+
+
+def as_markdown(conversation: str, entries: Sequence[e.Entry]) -> str:
+    """What was said as it was written, and what was done as list items."""
+    blocks = [f"# Conversation {short(conversation)}, {when(entries[0].at)}"] if entries else []
+    for line in transcript_lines(entries):
+        match line.tone:
+            case Tone.PERSON:
+                blocks.append("## You\n\n" + line.text)
+            case Tone.REPLY:
+                blocks.append("## Angelia\n\n" + line.text)
+            case Tone.DIFF:
+                blocks.append(f"{_fence(line.text)}diff\n{line.text}\n{_fence(line.text)}")
+            case _:
+                blocks.append("- " + line.text.replace("\n", "\n  "))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _fence(text: str) -> str:
+    """Backticks enough that nothing in the text ends the block."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return fence
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file that does not exist yet, readable by its owner alone.
+
+    Raises:
+        BadInput: it exists, or cannot be written.
+    """
+    try:
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(data)
+    except FileExistsError:
+        raise BadInput(f"{path} exists already; nothing was written.", then="Name another file.") from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror or error}.") from error

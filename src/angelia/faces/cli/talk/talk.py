@@ -1,0 +1,293 @@
+"""A conversation at the terminal: what the person types becomes facts, and the screen follows the log."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from angelia import __version__
+from angelia.core import entry as e
+from angelia.core.content import Content, Text
+from angelia.core.errors import AngeliaError, BadInput
+from angelia.core.ids import wall_clock
+from angelia.core.profile import Profile
+from angelia.faces.cli.opening import session_for
+from angelia.faces.cli.talk.commands import command_in
+from angelia.faces.cli.talk.input import Act, BreakKey, EndKey, Input, Pasted, StopKey, Surroundings, Typed
+from angelia.faces.cli.talk.questions import DAY_MS, Message, No, Yes, meant
+from angelia.faces.cli.talk.screen import Screen
+from angelia.faces.cli.telling import Line, Teller, Tone
+from angelia.faces.cli.widths import cut, wrapped
+
+if TYPE_CHECKING:
+    from angelia.faces.cli.talk.watching import Watching
+    from angelia.service.assemble import House
+    from angelia.service.sessions import Session
+
+PERSON = "owner"
+
+
+class Open(Struct, frozen=True):
+    """The conversation that is open now, and what is seen of it."""
+
+    session: "Session"
+    watching: "Watching"
+
+
+class Talk:
+    """One person, one terminal; one conversation at a time: there is one from `opened` on, with a model from `ready`.
+
+    What is heavy is imported after the prompt is shown.
+    """
+
+    def __init__(self, given: dict[str, Any], screen: Screen) -> None:
+        self.screen, self._given = screen, given
+        self.spec = ""
+        self.opened, self.ready = asyncio.Event(), asyncio.Event()
+        self.house: House
+        self._open: Open
+        self.attached: list[Content] = []
+        self._attached_names: list[str] = []
+        self._acts: asyncio.Queue[Act] = asyncio.Queue()
+        self._yes_or_no: asyncio.Future[bool] | None = None
+        self._guard: asyncio.Task[None] | None = None
+        self.input: Input
+
+    @property
+    def session(self) -> "Session":
+        """The conversation."""
+        return self._open.session
+
+    @property
+    def watching(self) -> "Watching":
+        """What is seen of it."""
+        return self._open.watching
+
+    @property
+    def profile(self) -> Profile:
+        """The model, once there is one."""
+        return self.house.seating.profile(self.spec)
+
+    def around(self) -> Surroundings:
+        """What the input shows around itself."""
+        return Surroundings(self._above, self._before, self._below)
+
+    # -- the course of it ---------------------------------------------------------------------------------------
+
+    async def run(self, given: Input) -> None:
+        """Talk until the person leaves.
+
+        Raises:
+            AngeliaError: the model cannot be used, or the conversation cannot be driven.
+        """
+        self.input = given
+        tasks = [asyncio.create_task(job) for job in (self._begin(), self._work(), self.screen.run(given.write))]
+        for task in tasks:
+            task.add_done_callback(self._ended)
+        try:
+            await given.run()
+        finally:
+            for task in (*tasks, *([self._guard] if self._guard else [])):
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.screen.drain()
+
+    def leave(self) -> None:
+        """End it."""
+        self.input.leave()
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            self.input.leave(error)
+
+    async def _begin(self) -> None:
+        """Open the home and the conversation that the options mean, then find a model."""
+        await self.input.shown()
+        from angelia.faces.cli.options import open_house
+        from angelia.service.choice import choose
+
+        self.house = await open_house(self._given)
+        session = await session_for(self.house, self._given)
+        if not session.log.entries:
+            self.screen.note(f"Angelia {__version__} in {session.workspace} · /help lists commands and keys")
+        self._show(session)
+        self.opened.set()
+        choice = await choose(self.house.loaded.config.model, self.house.seating, self.house.remembered, self._ask)
+        if choice.because:
+            self.screen.note(choice.because)
+        if self.session.turn.opened:
+            self.screen.note("going on with the turn that was open")
+        await self.use(choice.spec)
+        self.ready.set()
+
+    async def close(self) -> None:
+        """Close the home, if it was opened; an open turn stays open in the log."""
+        if self.opened.is_set():
+            await self.house.tidy()
+            await self.house.close()
+
+    async def use(self, spec: str) -> None:
+        """Let this model drive the conversation; one that is unusable changes nothing.
+
+        Raises:
+            ConfigError, MissingPart, SandboxError: it cannot be used as it is.
+        """
+        await self.house.employ(self.session, spec, approver_present=True)
+        self.spec = spec
+        if self._guard:
+            self._guard.cancel()
+        self._guard = asyncio.create_task(self.session.wait(lambda: False))
+        self._guard.add_done_callback(self._ended)
+        self.input.refresh()
+
+    async def switch(self, session: "Session") -> None:
+        """Go to another conversation.
+
+        Raises:
+            BadInput: a turn is running here.
+        """
+        self.must_rest()
+        left = self._open
+        left.watching.end()
+        await self.house.leave(left.session)
+        self._show(session)
+        await self.use(self.spec)
+
+    def must_rest(self) -> None:
+        """Raises BadInput while a turn is running."""
+        if self.session.turn.opened:
+            raise BadInput("A turn is running.", then="Stop it first (Esc), or wait for its end.")
+
+    def _show(self, session: "Session") -> None:
+        from angelia.faces.cli.talk.watching import Watching
+
+        caps = self.house.loaded.config.limits
+        teller = Teller(money_capped=bool(caps.max_cost or caps.day_cost))
+        watching = Watching(session, self.house.terminal_delivery(session), self.screen, teller)
+        self._open = Open(session, watching)
+        session.live.watch(lambda _: self.input.refresh())
+
+    # -- what the person does -----------------------------------------------------------------------------------
+
+    def hear(self, act: Act) -> None:
+        """Take in one act; they are done in order, leaving at once."""
+        match act:
+            case EndKey() | BreakKey(again=True):
+                self.leave()
+            case Typed(text=text) if self._yes_or_no:
+                self._decide(self._yes_or_no, text)
+            case _:
+                self._acts.put_nowait(act)
+
+    async def _work(self) -> None:
+        while True:
+            act = await self._acts.get()
+            await self.opened.wait()
+            try:
+                await self._do(act)
+            except AngeliaError as error:
+                self.screen.warn(str(error))
+
+    async def _do(self, act: Act) -> None:
+        match act:
+            case Typed(text=text):
+                if command := command_in(text):
+                    await command(self)
+                elif text.strip() or self.attached:
+                    await self.ready.wait()
+                    await self._said(text)
+            case Pasted(paths=paths):
+                for path in paths:
+                    await self.attach(path)
+            case StopKey():
+                await self.session.stop("you")
+            case BreakKey():
+                if await self.session.stop("you"):
+                    return
+                left_out = f"{len(self._attached_names)} attached files are left out; " if self.attached else ""
+                self._let_go_of_attached()
+                self.screen.note(f"{left_out}Ctrl-C once more leaves")
+            case EndKey():
+                self.leave()
+
+    async def _said(self, text: str) -> None:
+        """An answer to the oldest open question, or a message."""
+        questions = self.session.questions()
+        answer = meant(questions[0], text) if questions and not self.attached else Message()
+        match answer:
+            case Yes(scope=scope, days=days, answer=words):
+                until = wall_clock() + days * DAY_MS if days else 0
+                await self.session.approve(questions[0].call, by=PERSON, scope=scope, until=until, answer=words)
+            case No():
+                await self.session.refuse(questions[0].call, by=PERSON)
+            case Message():
+                await self.say(text)
+
+    async def say(self, text: str, arrival: e.Arrival = e.Arrival.STEER) -> None:
+        """Send a message with what is attached; it is stored when this returns."""
+        words: list[Content] = [Text(text)] if text.strip() else []
+        await self.session.say([*words, *self.attached], address=e.Address("terminal"), arrival=arrival)
+        self._let_go_of_attached()
+
+    def _let_go_of_attached(self) -> None:
+        self.attached.clear()
+        self._attached_names.clear()
+
+    async def attach(self, path: Path, *, picture: bool = False, original: bool = False) -> None:
+        """Look at a file now, and send it with the next message; an `original` picture keeps its size.
+
+        Raises:
+            BadInput: it cannot be attached; says why.
+        """
+        await self.ready.wait()
+        take = self.house.attachments.image if picture else self.house.attachments.file
+        attached = await take(path.expanduser(), self.profile, as_is=original)
+        self.attached.extend(attached.parts)
+        self._attached_names.append(path.name)
+        for note in attached.notes:
+            self.screen.note(note)
+        self.input.refresh()
+
+    async def _ask(self, question: str) -> bool:
+        self.screen.put(Line(Tone.QUESTION, f"{question} (y/n)"))
+        self._yes_or_no = asyncio.get_running_loop().create_future()
+        try:
+            return await self._yes_or_no
+        finally:
+            self._yes_or_no = None
+
+    def _decide(self, open_question: "asyncio.Future[bool]", text: str) -> None:
+        word = text.strip().lower()
+        if word in ("y", "yes", "n", "no") and not open_question.done():
+            open_question.set_result(word.startswith("y"))
+        else:
+            self.screen.note("y or n, please")
+
+    # -- around the input ---------------------------------------------------------------------------------------
+
+    def _above(self, columns: int, rows: int) -> list[tuple[str, str]]:
+        names = f"attached: {', '.join(self._attached_names)}" if self._attached_names else ""
+        attached = [("class:running", f"{line}\n") for line in wrapped(names, columns)]
+        shown = self.watching.now.shown(columns, max(rows - len(attached), 1)) if self.opened.is_set() else []
+        return [("", "\n"), *shown, *attached]
+
+    def _before(self) -> str:
+        if self._yes_or_no:
+            return "y/n › "
+        return "answer › " if self.ready.is_set() and self.session.questions() else "› "
+
+    def _below(self, columns: int) -> str:
+        if not self.ready.is_set():
+            return cut(" looking for a model…" if self.opened.is_set() else " opening…", columns)
+        turn, mode = self.session.turn, self.house.mode(self.session)
+        words = [self.spec, *self.watching.tally.words(self.profile.window), str(mode)]
+        if self.session.questions():
+            words.append("waiting for your answer")
+        elif turn.cancelled_at:
+            words.append("stopping…")
+        elif turn.opened:
+            seconds = max(wall_clock() - turn.started_at - turn.waited, 0) // 1000
+            words.append(f"working… {seconds} s")
+        return cut(f" {' · '.join(words)}", columns)

@@ -1,0 +1,71 @@
+"""How wide text is on a screen, and how it is broken into lines and columns."""
+
+import unicodedata
+from collections.abc import Sequence
+
+
+def cells(text: str) -> int:
+    """Columns that a text takes: two for wide characters, none for combining ones.
+
+    >>> cells("Öl"), cells("日本"), cells("e\u0301")
+    (2, 4, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_cell, text))
+
+
+def _cell(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    r"""Lines of at most `columns` cells, broken at spaces where there are any; no line for an empty text.
+
+    >>> wrapped("one two three", 8), wrapped("日本語日本語", 5)
+    (['one two', 'three'], ['日本', '語日', '本語'])
+    """
+    columns = max(columns, 2)
+    lines: list[str] = []
+    for paragraph in text.replace("\t", "    ").split("\n") if text else []:
+        rest = paragraph
+        while cells(rest) > columns:
+            cut = _fitting(rest, columns)
+            space = rest.rfind(" ", 0, cut + 1)
+            at = space if space > 0 and rest[:space].strip() else cut
+            lines.append(rest[:at])
+            rest = rest[at:].removeprefix(" ")
+        lines.append(rest)
+    return lines
+
+
+def _fitting(text: str, columns: int) -> int:
+    """How many characters fit; at least one."""
+    used = 0
+    for index, character in enumerate(text):
+        used += _cell(character)
+        if used > columns:
+            return max(index, 1)
+    return len(text)
+
+
+def cut(text: str, columns: int) -> str:
+    """At most `columns` cells, with an ellipsis where something is left out.
+
+    >>> cut("abcdef", 4), cut("abc", 4)
+    ('abc…', 'abc')
+    """
+    return text if cells(text) <= columns else text[: _fitting(text, max(columns - 1, 1))] + "…"
+
+
+def table(rows: Sequence[Sequence[str]], columns: int = 0) -> list[str]:
+    """Rows under each other; the last cell of each is cut where a row would be wider than `columns` (0: never)."""
+    if not rows:
+        return []
+    widths = [max(cells(row[index]) for row in rows) for index in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        padded = [cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True)]
+        line = "  ".join(padded).rstrip()
+        lines.append(cut(line, columns) if columns else line)
+    return lines

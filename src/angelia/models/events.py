@@ -1,0 +1,66 @@
+"""Server-sent events out of bytes that were cut anywhere."""
+
+from typing import NamedTuple
+
+
+class Event(NamedTuple):
+    """One event; `name` is empty when the server gave none, `data` is UTF-8."""
+
+    name: str
+    data: bytes
+
+
+class Events:
+    """A parser of `text/event-stream` (WHATWG HTML, section 9.2.6) that does no I/O.
+
+    An event counts when its blank line has come; what is left when the bytes end is no event.
+
+    >>> events = Events()
+    >>> events.feed(b"data: on"), events.feed(b"e" + bytes([10])), events.feed(bytes([13, 10]))
+    ([], [], [Event(name='', data=b'one')])
+    """
+
+    def __init__(self) -> None:
+        self._line: list[bytes] = []
+        self._name = ""
+        self._data: list[bytes] = []
+        self._after_return = False
+        self._first = True
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The events that end within `chunk`, which may stop in the middle of a line or character."""
+        if self._after_return and chunk:
+            chunk = chunk.removeprefix(b"\n")
+            self._after_return = False
+        if b"\r" in chunk:
+            self._after_return = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        head, newline, tail = chunk.rpartition(b"\n")
+        if not newline:
+            self._line.append(chunk)
+            return []
+        lines = (b"".join(self._line) + head).split(b"\n")
+        self._line = [tail]
+        return [event for line in lines if (event := self._take(line)) is not None]
+
+    def _take(self, line: bytes) -> Event | None:
+        if self._first:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+            self._first = False
+        if not line:
+            return self._dispatch()
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"data":
+            self._data.append(value)
+        elif field == b"event":
+            self._name = value.decode(errors="replace")
+        elif field == b"error":  # llama.cpp's server has sent `error: {…}` lines in place of `data:`
+            self._name = "error"
+            self._data.append(value)
+        return None
+
+    def _dispatch(self) -> Event | None:
+        event = Event(self._name, b"\n".join(self._data)) if self._data else None
+        self._name, self._data = "", []
+        return event

@@ -1,0 +1,72 @@
+"""The port of model rooms: one request in, a stream of pieces and one finished reply out, or a typed failure."""
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from msgspec import Struct
+
+from angelia.context.request import ModelRequest
+from angelia.core.content import ReplyPart
+from angelia.core.entry import StopReason, Usage
+
+
+class TextDelta(Struct, frozen=True):
+    """Some more of the answer's text."""
+
+    text: str
+
+
+class ThinkingDelta(Struct, frozen=True):
+    """Some more of the thinking."""
+
+    text: str
+
+
+class CallBegun(Struct, frozen=True):
+    """A tool call has begun to arrive; it is not complete and never runs from here."""
+
+    name: str
+
+
+class Reply(Struct, frozen=True):
+    """A whole reply, ended by the provider's own finish event. `ToolCall.id` is left empty: the log names calls."""
+
+    parts: tuple[ReplyPart, ...]
+    stop: StopReason
+    usage: Usage
+
+
+Piece = TextDelta | ThinkingDelta | CallBegun | Reply
+
+
+class Credential(Struct, frozen=True):
+    """A secret and the label by which it may be spoken of. The secret never appears in `repr`, logs or errors."""
+
+    label: str
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"Credential({self.label!r})"
+
+
+class Session(Protocol):
+    """One conversation's use of a model room; keeps encoded fragments between requests."""
+
+    def ask(self, request: ModelRequest, credential: Credential) -> AsyncIterator[Piece]:
+        """Send one request; yield deltas, then exactly one `Reply`, last.
+
+        Closing the iterator cancels the request. No retry happens here: remedies are the engine's.
+
+        Raises:
+            ModelFailed: carries the typed `Failure`, and what had arrived as `partial`. A stream that ends without
+                its finish event is STREAM_CUT, never a reply.
+        """
+        ...
+
+
+class ModelRoom(Protocol):
+    """One model behind one wire."""
+
+    def session(self) -> Session:
+        """A session with empty caches; cheap."""
+        ...

@@ -1,0 +1,245 @@
+"""How a request goes out and its reply comes in, on every wire that is spoken over HTTP."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from angelia.context.request import Message, ModelRequest
+from angelia.core.content import ReplyPart
+from angelia.core.errors import ModelFailed
+from angelia.core.failure import Failure, FailureKind
+from angelia.models.events import Events
+from angelia.models.failures import of_response, redacted
+from angelia.models.fragments import Fragments
+from angelia.models.port import Credential, Piece, Reply
+
+if TYPE_CHECKING:
+    import httpx2
+
+T = TypeVar("T")
+
+
+class Timeouts(Struct, frozen=True, forbid_unknown_fields=True):
+    """Seconds without progress. `connect` is for one connection; `first_byte` runs from sending to the first byte
+    of the reply's body, however early the headers come; `silence` is the longest pause between two bytes after it.
+    """
+
+    connect: float = 10.0
+    first_byte: float = 600.0
+    silence: float = 120.0
+
+
+class Outgoing(Struct, frozen=True):
+    """One request: a path below the vendor's base URL, headers and a whole body."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+def bearer(credential: Credential) -> dict[str, str]:
+    """The header of a login; none for servers that want none."""
+    return {"authorization": f"Bearer {credential.secret}"} if credential.secret else {}
+
+
+class Reader(Protocol):
+    """Makes one reply out of what a server sends; does no I/O."""
+
+    def event(self, name: str, data: bytes) -> Iterable[Piece]:
+        """What one event of a stream brings; a `Reply` when it is the finish event, and nothing after that.
+
+        Raises:
+            ModelFailed: the event is an error, or cannot be read.
+        """
+        ...
+
+    def ended(self) -> Reply | None:
+        """The reply, if it is whole now that the stream has ended cleanly."""
+        ...
+
+    def whole(self, body: bytes) -> Reply:
+        """The reply of a server that did not stream.
+
+        Raises:
+            ModelFailed: the body is an error, or cannot be read.
+        """
+        ...
+
+    def partial(self) -> tuple[ReplyPart, ...]:
+        """What has arrived so far."""
+        ...
+
+
+class Wire(Protocol):
+    """One protocol: messages to fragments, fragments to a request, and a reader for the reply."""
+
+    async def encode(self, message: Message, before: Message | None) -> bytes:
+        """One message as JSON values joined by commas; `before` is the message before it."""
+        ...
+
+    def outgoing(self, request: ModelRequest, fragments: Sequence[bytes], credential: Credential) -> Outgoing:
+        """The whole request."""
+        ...
+
+    def reader(self) -> Reader:
+        """A reader for one reply."""
+        ...
+
+
+class HttpRoom:
+    """A model behind an HTTP server. `http` has the vendor's base URL."""
+
+    def __init__(self, wire: Wire, http: "httpx2.AsyncClient", timeouts: Timeouts) -> None:
+        self._wire, self._http, self._timeouts = wire, http, timeouts
+
+    def session(self) -> "HttpSession":
+        """A session with an empty fragment cache."""
+        return HttpSession(self._wire, self._http, self._timeouts)
+
+
+class HttpSession:
+    """One conversation's requests to one model."""
+
+    def __init__(self, wire: Wire, http: "httpx2.AsyncClient", timeouts: Timeouts) -> None:
+        self._wire, self._http, self._timeouts = wire, http, timeouts
+        self._fragments = Fragments(wire.encode)
+
+    async def ask(self, request: ModelRequest, credential: Credential) -> AsyncGenerator[Piece]:
+        """See `Session.ask`."""
+        fragments = await self._fragments.of(request)
+        outgoing = self._wire.outgoing(request, fragments, credential)
+        reader = self._wire.reader()
+        async with contextlib.aclosing(send(self._http, outgoing, reader, self._timeouts)) as pieces:
+            try:
+                async for piece in pieces:
+                    yield piece
+            except ModelFailed as failed:
+                partial = reader.partial()
+                raise ModelFailed(_told(failed.failure, credential, began=bool(partial)), partial) from failed.__cause__
+
+
+async def send(
+    http: "httpx2.AsyncClient", outgoing: Outgoing, reader: Reader, timeouts: Timeouts
+) -> AsyncGenerator[Piece]:
+    """Send one request; yield what comes, and exactly one `Reply`, last.
+
+    Raises:
+        ModelFailed: see `Session.ask`; `partial` is left to the caller.
+    """
+    import httpx2
+
+    response: httpx2.Response | None = None
+    began = False
+    try:
+        deadline = time.monotonic() + timeouts.first_byte
+        response = await _within(timeouts.first_byte, _started(http, outgoing, timeouts))
+        if not response.is_success:
+            body = await _within(timeouts.silence, response.aread())
+            raise ModelFailed(of_response(response.status_code, response.headers, body, time.time()))
+        chunks = response.aiter_bytes()
+        incoming = _Whole(reader) if _is_json(response) else _Stream(reader)
+        while (chunk := await _next(chunks, deadline, timeouts.silence if began else 0)) is not None:
+            began = True
+            for piece in incoming.feed(chunk):
+                if isinstance(piece, Reply):
+                    await _drained(chunks)
+                    yield piece
+                    return
+                yield piece
+        if (reply := incoming.ended()) is None:
+            raise _broken(began=True, said="The stream ended without its finish event.")
+        yield reply
+    except TimeoutError as error:
+        waited = f"{timeouts.silence:g} s of silence" if began else f"no byte within {timeouts.first_byte:g} s"
+        raise _broken(began, f"The server fell silent: {waited}.") from error
+    except httpx2.RequestError as error:
+        raise _broken(began, _said(error, http)) from error
+    finally:
+        if response is not None:
+            await response.aclose()
+
+
+class _Stream:
+    """Feeds a reader with events."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader, self._events = reader, Events()
+
+    def feed(self, chunk: bytes) -> Iterable[Piece]:
+        for event in self._events.feed(chunk):
+            yield from self._reader.event(event.name, event.data)
+
+    def ended(self) -> Reply | None:
+        return self._reader.ended()
+
+
+class _Whole:
+    """Collects the body of a server that answers a streaming request with plain JSON."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._body: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> Iterable[Piece]:
+        self._body.append(chunk)
+        return ()
+
+    def ended(self) -> Reply:
+        return self._reader.whole(b"".join(self._body))
+
+
+async def _started(http: "httpx2.AsyncClient", outgoing: Outgoing, timeouts: Timeouts) -> "httpx2.Response":
+    import httpx2
+
+    request = http.build_request(
+        "POST",
+        outgoing.path,
+        content=outgoing.body,
+        headers={"content-type": "application/json", "accept-encoding": "identity", **outgoing.headers},
+        timeout=httpx2.Timeout(None, connect=timeouts.connect),
+    )
+    return await http.send(request, stream=True)
+
+
+async def _within(seconds: float, work: Awaitable[T]) -> T:
+    async with asyncio.timeout(seconds):
+        return await work
+
+
+async def _next(chunks: AsyncIterator[bytes], deadline: float, silence: float) -> bytes | None:
+    """The next bytes, or None at the end; `silence` is 0 before the first byte."""
+    return await _within(silence or max(deadline - time.monotonic(), 0.0), anext(chunks, None))
+
+
+async def _drained(chunks: AsyncIterator[bytes]) -> None:
+    """Read the body's end, so that the connection serves the next request; a server that dawdles is left behind."""
+    import httpx2
+
+    with contextlib.suppress(TimeoutError, httpx2.RequestError):
+        while await _within(0.5, anext(chunks, None)) is not None:
+            pass
+
+
+def _is_json(response: "httpx2.Response") -> bool:
+    return response.headers.get("content-type", "").lower().startswith("application/json")
+
+
+def _broken(began: bool, said: str) -> ModelFailed:
+    return ModelFailed(Failure(FailureKind.STREAM_CUT if began else FailureKind.UNREACHABLE, said=said))
+
+
+def _said(error: Exception, http: "httpx2.AsyncClient") -> str:
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{http.base_url.host}: {what}"
+
+
+def _told(failure: Failure, credential: Credential, *, began: bool) -> Failure:
+    """The failure without the secret; an error without a name that cuts a reply is a cut."""
+    if began and failure.kind is FailureKind.UNREACHABLE:
+        failure = msgspec.structs.replace(failure, kind=FailureKind.STREAM_CUT)
+    return redacted(failure, credential.secret)

@@ -1,0 +1,235 @@
+"""What a command would delete, overwrite or read, path by path."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from angelia.policy.place import Place, absolute, beneath, place_of
+from angelia.policy.risk import Finding, Ground, Risk
+from angelia.policy.risky_programs import has_flag, operands_of
+from angelia.policy.secret_paths import decides_what_runs, secret_by_wildcard
+from angelia.policy.shell_line import Call
+from angelia.policy.shell_word import GLOB, HOLE, Word, names
+from angelia.policy.wrappers import program_of
+
+_REBUILT = re.compile(
+    r"(?:^|/)(?:build|dist|out|target|node_modules|\.?venv|__pycache__|\.(?:pytest|mypy|ruff|parcel)_?-?cache|\.cache"
+    r"|coverage|htmlcov|\.tox|\.nox|\.next|\.nuxt|\.turbo|tmp|[^/]*\.egg-info|cmake-build-[a-z]+)(?:/|$)"
+    r"|\.(?:o|a|so|obj|pyc|pyo|class|log|tmp|temp|bak|orig|rej|swp|aux|toc|gcda|gcno|d)$|/\.coverage$|~$"
+)
+"""Names of what a build makes again: deleting a tree of it is mild."""
+
+_DATA = re.compile(
+    r"\.(?:db|db3|sqlite3?|sdb|mdb|accdb|parquet|feather|arrow|duckdb|rdb|dump|bson|lmdb|h5|hdf5|npz|pkl|qcow2|vmdk"
+    r"|img|iso|vdi|kdbx|pst|mbox|wal|ibd|frm)$", re.IGNORECASE
+)  # fmt: skip
+"""Names of files that hold data rather than text."""
+
+_TEXT = names(
+    "echo printf : true false test [ [[ ls stat dirname basename realpath readlink mkdir cd pushd popd which type "
+    "touch rmdir rm unlink export declare local unset tree du file sleep exit return"
+)
+"""Programs that do not open the files their words may name."""
+
+_PATTERN_FIRST = names("grep egrep fgrep rg ag ack sed awk gawk mawk jq yq perl")
+"""Programs whose first operand is a pattern or a program: it counts only when it has a slash."""
+
+_TAKES_TREES = names("tar zip cp rsync scp 7z 7za grep egrep rg ag ack mv cpio restic borg")
+_ENDLESS = names("/dev/zero /dev/random /dev/urandom /dev/full")
+_READS_ONLY = names("<< <<< < <& <&- >&-")
+
+
+def file_effects(call: Call, ground: Ground) -> list[Finding]:
+    """Findings for the files that one simple command deletes, overwrites or reads."""
+    found = [
+        finding
+        for redirect in call.redirects
+        if redirect.operator not in _READS_ONLY and not (redirect.operator == ">&" and redirect.target.text.isdigit())
+        for finding in written(redirect.target, ground, call.source, _how(call, redirect.operator))
+    ]
+    program, rest = program_of(call), call.words[1:]
+    found += _deletes(program, rest, ground, call.source)
+    found += _overwrites(program, rest, ground, call.source)
+    found += _reads(program, rest, ground)
+    sources = [redirect.target for redirect in call.redirects if redirect.operator == "<"]
+    found += [finding for word in (*sources, *(value for _, value in call.settings)) for finding in read(word, ground)]
+    fills = program == "yes" or any(word.text.removeprefix("if=") in _ENDLESS for word in rest)
+    to_file = any(f.risk in {Risk.CHANGES, Risk.TRUNCATES, Risk.CHANGES_OUTSIDE} for f in found)
+    if fills and to_file and not any(word.text.startswith("count=") for word in rest) and program != "cp":
+        found.append(Finding(Risk.EXHAUSTS, "writes without end", call.source))
+    return found
+
+
+def written(word: Word, ground: Ground, piece: str, how: str) -> list[Finding]:
+    """Findings for a file that is written; `how` is `append`, `overwrite` or `empty`."""
+    path = word.text
+    match place_of(path, ground):
+        case Place.NOWHERE:
+            return []
+        case Place.NETWORK:
+            return [Finding(Risk.SENDS_OUT, "opens a network connection", piece)]
+        case Place.DEVICE:
+            return [Finding(Risk.SYSTEM, f"writes to the device {path}", piece)]
+        case Place.OURS:
+            return [Finding(Risk.OURS, "writes into angelia's own home", piece)]
+        case Place.OUTSIDE:
+            if decides_what_runs(absolute(path, ground)):
+                return [Finding(Risk.PERSISTS, f"changes {word.source}, which decides what runs later", piece)]
+            return [Finding(Risk.CHANGES_OUTSIDE, f"writes to {word.source}, outside the workspace", piece)]
+        case Place.INSIDE | Place.WHOLE | Place.SCRATCH | Place.UNKNOWN:
+            return [_written_inside(word, ground, piece, how)]
+
+
+def _written_inside(word: Word, ground: Ground, piece: str, how: str) -> Finding:
+    path = absolute(word.text, ground)
+    if decides_what_runs(path):
+        return Finding(Risk.PERSISTS, f"changes {word.source}, which decides what runs later", piece)
+    if how == "empty":
+        return Finding(Risk.TRUNCATES, f"empties {word.source}", piece)
+    if how == "overwrite" and (_DATA.search(path) or secret_by_wildcard(path)):
+        return Finding(Risk.TRUNCATES, f"overwrites {word.source}", piece)
+    return Finding(Risk.CHANGES, f"writes {word.source}", piece)
+
+
+def read(word: Word, ground: Ground) -> list[Finding]:
+    """Findings for a word that may name a file to be read: credentials, or our own home."""
+    text = word.text
+    spaced = any(mark.isspace() for mark in text)
+    if spaced and not text.startswith(("/", "~", ".")):
+        return []
+    for part in [text] if spaced else [*re.split(r"[@=,;]|file://|(?<=[a-z0-9]):", text), text]:
+        place = place_of(part, ground) if part else Place.NOWHERE
+        if place is Place.OURS:
+            return [Finding(Risk.OURS, "reaches into angelia's own home", word.source)]
+        path = absolute(part, ground) if part else ""
+        inside = place is Place.INSIDE
+        named = path[len(ground.workspace.rstrip("/")) :] if inside else part if path == HOLE else path
+        if part and (kind := secret_by_wildcard(named)):
+            return [Finding(Risk.SECRETS_HERE if inside else Risk.SECRETS, f"reads {kind} ({part})", word.source)]
+    return []
+
+
+def deleted(word: Word, ground: Ground, piece: str, *, tree: bool) -> Finding:
+    """The finding for one path that is deleted, a whole `tree` or a file."""
+    path, shown = absolute(word.text, ground), word.source
+    match place_of(word.text, ground):
+        case Place.WHOLE:
+            return Finding(Risk.DESTROYS, f"deletes {shown}, which holds the whole workspace", piece)
+        case Place.UNKNOWN:
+            return Finding(Risk.DESTROYS, f"deletes {shown}, and only running would tell what that is", piece)
+        case Place.DEVICE | Place.NOWHERE | Place.NETWORK:
+            return Finding(Risk.SYSTEM, f"deletes the device {shown}", piece)
+        case Place.OURS:
+            return Finding(Risk.OURS, "deletes from angelia's own home", piece)
+        case Place.OUTSIDE:
+            return Finding(Risk.CHANGES_OUTSIDE, f"deletes {shown}, outside the workspace", piece)
+        case Place.SCRATCH:
+            return Finding(Risk.CHANGES, f"deletes {shown}", piece)
+        case Place.INSIDE:
+            inner = path[len(ground.workspace) :]
+            if re.search(r"/\.(?:git|hg|svn|jj)(?:/|$)", inner):
+                return Finding(Risk.DISCARDS, "deletes the repository's history", piece)
+            broad = tree or GLOB in path or HOLE in path or bool(_DATA.search(path))
+            risk = Risk.DESTROYS if broad and not _REBUILT.search(inner) else Risk.CHANGES
+            return Finding(risk, f"deletes {shown}", piece)
+
+
+def _how(call: Call, operator: str) -> str:
+    if operator in {">>", "&>>"}:
+        return "append"
+    program, rest = program_of(call), call.words[1:]
+    silent = program in {"", ":", "true"} or (
+        program in {"echo", "printf"} and not any(word.text for word in rest if not word.text.startswith("-n"))
+    )
+    nothing = program in {"cat", "cp"} and [word.text for word in rest] == ["/dev/null"]
+    return "empty" if silent or nothing else "overwrite"
+
+
+def _deletes(program: str, rest: Sequence[Word], ground: Ground, piece: str) -> list[Finding]:
+    operands = operands_of(rest)
+    match program:
+        case "rm" | "srm" | "rimraf" | "trash" | "del":
+            tree = has_flag(rest, names("-r -R --recursive -d")) or program == "rimraf"
+            return [deleted(word, ground, piece, tree=tree) for word in operands]
+        case "unlink" | "rmdir":
+            return [deleted(word, ground, piece, tree=False) for word in operands]
+        case "shred":
+            return [deleted(word, ground, piece, tree=True) for word in operands]
+        case "find" | "fd" | "bfs" if any(word.text == "-delete" for word in rest):
+            roots = [word for word in operands if not word.text.startswith(("(", "!"))][:1] or [Word(".", ".")]
+            place = place_of(roots[0].text, ground)
+            risk = {Place.OUTSIDE: Risk.CHANGES_OUTSIDE, Place.SCRATCH: Risk.CHANGES, Place.OURS: Risk.OURS}.get(place)
+            return [Finding(risk or Risk.DESTROYS, f"deletes whatever it finds in {roots[0].source}", piece)]
+        case "rsync" if any(word.text.startswith(("--delete", "--remove-source")) for word in rest):
+            return [Finding(Risk.DESTROYS, "deletes what the other side does not have", piece)]
+        case "mv":
+            gone = [word for word in operands[:-1] if place_of(word.text, ground) is not Place.INSIDE]
+            lost = [word for word in operands[-1:] if place_of(word.text, ground) is Place.NOWHERE]
+            return [deleted(word, ground, piece, tree=True) for word in (operands[:-1] if lost else gone)]
+        case _:
+            return []
+
+
+def _overwrites(program: str, rest: Sequence[Word], ground: Ground, piece: str) -> list[Finding]:
+    operands = operands_of(rest)
+    how = "append" if has_flag(rest, names("-a --append")) else "overwrite"
+    match program:
+        case "cp" | "mv" | "install" | "ln" | "rsync" | "scp":
+            targets = [word for word in operands[-1:] if not re.match(r"[\w.-]+@?[\w.-]*:", word.text)]
+            how = "empty" if any(word.text == "/dev/null" for word in operands[:-1]) else "overwrite"
+            targets = targets if len(operands) > 1 else []
+        case "tee" | "sponge":
+            targets = operands
+        case "truncate":
+            targets, how = (
+                [word for word in operands if not re.fullmatch(r"[+\-<>/%]?\d+[KMGTP]?B?", word.text)],
+                "empty",
+            )
+        case "dd":
+            targets = [Word(word.text[3:], word.source) for word in rest if word.text.startswith("of=")]
+            how = "empty" if any(word.text[3:] in {*_ENDLESS, "/dev/null"} for word in rest) else "overwrite"
+        case "sed" | "perl" | "ruby" | "gawk" if has_flag(rest, names("-i --in-place")):
+            targets = operands[1:] or operands
+        case "curl" | "wget":
+            flags = names("-o --output -O --output-document")
+            targets = [after for word, after in pairwise(rest) if word.text in flags]
+            targets = [word for word in targets if word.text != "-" and "://" not in word.text]
+        case "chmod" | "chown" | "chgrp" | "chattr" | "setfacl":
+            return _rights(program, rest, operands, ground, piece)
+        case "touch" | "mkdir" | "mkfifo" | "tar" | "unzip" | "split" | "csplit":
+            away = [word for word in rest if place_of(word.text, ground) in {Place.OUTSIDE, Place.OURS, Place.DEVICE}]
+            targets, how = [word for word in away if word.text.startswith(("/", "~", ".."))], "append"
+        case _:
+            targets = []
+    return [finding for word in targets for finding in written(word, ground, piece, how)]
+
+
+def _rights(program: str, rest: Sequence[Word], operands: list[Word], ground: Ground, piece: str) -> list[Finding]:
+    mode = next((word.text for word in rest if program == "chmod"), "")
+    modes = [word.text for word in rest] if mode else []
+    if any(re.fullmatch(r"[ugoa]*[+=][rwxXt]*s[rwxXst]*|0*[2467][0-7]{3}", text) for text in modes):
+        return [Finding(Risk.ESCALATES, "lets a program run with its owner's rights", piece)]
+    findings = []
+    for word in operands[1:]:
+        place = place_of(word.text, ground)
+        if place is Place.WHOLE and has_flag(rest, names("-R --recursive")):
+            findings.append(Finding(Risk.DESTROYS, f"changes the rights of everything in {word.source}", piece))
+        elif place in {Place.OUTSIDE, Place.OURS, Place.DEVICE}:
+            findings += written(word, ground, piece, "append")
+    return findings
+
+
+def _reads(program: str, rest: Sequence[Word], ground: Ground) -> list[Finding]:
+    if program in _TEXT:
+        return []
+    if program == "git" or program in _PATTERN_FIRST:
+        files = operands_of(rest)[1:] if program != "git" else []
+        rest = [word for word in rest if "/" in word.text or word in files]
+    found = [finding for word in rest for finding in read(word, ground)]
+    if program in _TAKES_TREES:
+        whole = [word for word in rest if beneath(ground.home, absolute(word.text, ground).rstrip("/") or "/")]
+        whole = [word for word in whole if place_of(word.text, ground) is not Place.INSIDE]
+        found += [
+            Finding(Risk.SECRETS, f"takes all of {word.source}, credentials included", word.source) for word in whole
+        ]
+    return found

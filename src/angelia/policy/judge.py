@@ -1,0 +1,190 @@
+"""The one place where an effect meets the rules: facts in, a verdict with its reasons out."""
+
+from typing import assert_never
+from urllib.parse import urlsplit
+
+from angelia.core.text import one_line
+from angelia.policy.commands import classify
+from angelia.policy.egress import judge_address, judge_url
+from angelia.policy.looking import only_looks
+from angelia.policy.paths import may_read, may_send, may_write
+from angelia.policy.patterns import covers, remember_pattern
+from angelia.policy.place import absolute
+from angelia.policy.risk import Finding, Ground, Risk
+from angelia.policy.situation import Confinement, Mode, Network, Situation
+from angelia.policy.verdict import (
+    Allow,
+    Ask,
+    AskPerson,
+    Deny,
+    Effect,
+    FetchUrl,
+    ReadPath,
+    RunCommand,
+    SendOut,
+    Verdict,
+    WritePath,
+)
+
+_MILD = frozenset({Risk.CHANGES})
+_READS = frozenset({Risk.SECRETS, Risk.SECRETS_HERE})
+"""Risks that change nothing: they ask in plan mode too."""
+_HELD_BY_CONFINEMENT = frozenset({Risk.CHANGES_OUTSIDE, Risk.SECRETS, Risk.PERSISTS, Risk.KILLS})
+"""Cannot happen in a real confinement: the home is hidden, only the workspace is writable, processes are its own."""
+_HELD_WITHOUT_NETWORK = frozenset({Risk.SENDS_OUT, Risk.INSTALLS})
+
+_REACHES = ("confined", "network", "outside")
+"""Values of `sandboxes.port.Reach`, each wider than the one before."""
+
+
+def judge(effect: Effect, situation: Situation) -> Verdict:
+    """The verdict on one effect. What no rule allows is denied; what asks is settled by `settle`."""
+    match effect:
+        case RunCommand():
+            return _command(effect, situation)
+        case ReadPath(path=path, resolved=resolved):
+            return _remembered(may_read(path, resolved, situation), situation)
+        case WritePath(path=path, resolved=resolved):
+            return _write(may_write(path, resolved, situation), path, resolved, situation)
+        case FetchUrl(url=url):
+            return _fetch(url, situation)
+        case SendOut(path=path, resolved=resolved, address=address):
+            verdict = may_send(path, resolved, situation)
+            if isinstance(verdict, Allow) and address != situation.address:
+                there = ":".join(part for part in (address.door, address.chat, address.thread) if part)
+                return Ask(f"Send {path} to {there}?", "It is not the chat that this conversation answers in.")
+            return verdict
+        case AskPerson(question=question):
+            return Ask(question, "The model asks.")
+        case _:
+            assert_never(effect)
+
+
+def settle(verdict: Verdict, *, approver_present: bool) -> Verdict:
+    """The verdict where nobody may be there to say yes: then a question is a no. The only place that decides this."""
+    match verdict:
+        case Ask(question=question, reason=reason) if not approver_present:
+            return Deny(f"{reason} That needs a yes, and nobody is here who could give it ({one_line(question)}).")
+        case Allow() | Ask() | Deny():
+            return verdict
+        case _:
+            assert_never(verdict)
+
+
+def _write(verdict: Verdict, path: str, resolved: str, situation: Situation) -> Verdict:
+    if isinstance(verdict, Deny):
+        return verdict
+    if situation.mode is Mode.PLAN:
+        return Deny("In plan mode nothing is changed. Describe the change instead, or leave plan mode (/mode edit).")
+    if isinstance(verdict, Allow) and situation.mode is Mode.ASK:
+        verdict = Ask(f"Write {path}?", "In ask mode every write asks.", pattern=f"write {resolved}")
+    return _remembered(verdict, situation)
+
+
+def _remembered(verdict: Verdict, situation: Situation) -> Verdict:
+    """A question about a path, answered by an earlier yes to exactly this one."""
+    if not isinstance(verdict, Ask) or not verdict.pattern:
+        return verdict
+    # A command's pattern cannot begin like this, so a yes to a command is never taken for one to a path.
+    pattern = f"path: {verdict.pattern}"
+    if pattern in situation.granted:
+        return Allow(f"You said yes to `{pattern}`.")
+    return Ask(verdict.question, verdict.reason, pattern)
+
+
+def _fetch(url: str, situation: Situation) -> Verdict:
+    verdict = judge_url(url)
+    if isinstance(verdict, Deny):
+        return verdict
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if ":" in host or host.replace(".", "").isdigit():
+        verdict = judge_address(host, situation.allow_ranges)
+        if isinstance(verdict, Deny):
+            return verdict
+    pattern = f"url: {parts.scheme}://{parts.netloc.lower()}"
+    match situation.network:
+        case Network.OFF:
+            return Deny("The network is switched off by the setting `network`.")
+        case Network.ON:
+            return Allow("The network is on.")
+        case Network.ASK if situation.mode is Mode.AUTONOMOUS:
+            return Allow("In autonomous mode the web may be read.")
+        case Network.ASK if pattern in situation.granted:
+            return Allow(f"You said yes to `{pattern}`.")
+        case Network.ASK:
+            return Ask(f"Fetch {one_line(url)}?", "Whoever runs that site learns of it.", pattern)
+        case _:
+            assert_never(situation.network)
+
+
+def _command(effect: RunCommand, situation: Situation) -> Verdict:
+    if effect.reach not in _REACHES:
+        return Deny(f"There is no reach called {effect.reach!r}; it is one of {', '.join(_REACHES)}.")
+    here = Ground(situation.workspace, situation.home, situation.own_home)
+    ground = Ground(here.workspace, here.home, here.own_home, absolute(effect.cwd or here.workspace, here))
+    findings = classify(effect.command, ground)
+    for finding in findings:
+        if finding.risk is Risk.OURS:
+            return Deny(f"{_sentence([finding])} Tools may not touch it.")
+    if effect.reach == "network" and situation.network is Network.OFF:
+        return Deny("The network is switched off by the setting `network`.")
+    if situation.mode is Mode.PLAN:
+        if not only_looks(effect.command, ground) or any(finding.risk not in _READS for finding in findings):
+            return Deny(
+                "In plan mode only commands that look at things run. Leave plan mode for this one (/mode edit)."
+            )
+    elif granted := _grant(effect, situation, ground):
+        return Allow(f"You said yes to `{granted}`.")
+    reason = _why_ask(effect, situation, [f for f in findings if _counts(f.risk, effect, situation)])
+    if not reason:
+        return Allow("It runs in the workspace, and nothing in it is risky.")
+    pattern = remember_pattern(effect.command, ground)
+    return Ask(f"Run `{one_line(effect.command)}`?", reason, _with_reach(pattern, effect.reach) if pattern else "")
+
+
+def _why_ask(effect: RunCommand, situation: Situation, risky: list[Finding]) -> str:
+    """Why this command asks; empty when it does not."""
+    if risky:
+        return _sentence(risky)
+    if situation.confinement is Confinement.NONE:
+        return "This machine offers no confinement, so every command asks (the setting `confine` can switch that off)."
+    if effect.reach == "outside" and situation.confinement is Confinement.REAL:
+        return "It leaves the confinement: it may do whatever you may do."
+    if effect.reach != "confined" and situation.network is Network.ASK and situation.mode is not Mode.AUTONOMOUS:
+        return "It wants the network."
+    return "In ask mode every command asks." if situation.mode is Mode.ASK else ""
+
+
+def _counts(risk: Risk, effect: RunCommand, situation: Situation) -> bool:
+    """Whether a risk is one here, given what the confinement holds back."""
+    held = situation.confinement is Confinement.REAL and effect.reach != "outside"
+    if risk in _MILD or (held and risk in _HELD_BY_CONFINEMENT):
+        return False
+    return not (held and effect.reach == "confined" and risk in _HELD_WITHOUT_NETWORK)
+
+
+def _sentence(findings: list[Finding]) -> str:
+    """The reasons for people, at most four, each once.
+
+    >>> _sentence([Finding(Risk.DISCARDS, "overwrites uncommitted changes", "git restore .")])
+    'It overwrites uncommitted changes: `git restore .`.'
+    """
+    reasons = dict.fromkeys(f"{finding.reason}: `{one_line(finding.piece, 60)}`" for finding in findings)
+    more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
+    return f"It {'; it '.join(list(reasons)[:4])}{more}."
+
+
+def _with_reach(pattern: str, reach: str) -> str:
+    return pattern if reach == "confined" else f"{reach}: {pattern}"
+
+
+def _grant(effect: RunCommand, situation: Situation, ground: Ground) -> str:
+    """The remembered pattern that covers this command at this reach or a wider one; empty when none does."""
+    for granted in situation.granted:
+        reach, colon, pattern = granted.partition(": ")
+        if not colon or reach not in _REACHES:
+            reach, pattern = "confined", granted
+        if _REACHES.index(reach) >= _REACHES.index(effect.reach) and covers(pattern, effect.command, ground):
+            return granted
+    return ""

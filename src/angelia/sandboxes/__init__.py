@@ -1,0 +1,1 @@
+"""Rooms where commands run and files lie."""

@@ -1,0 +1,1 @@
+"""Containers as sandboxes, through the Docker Engine API; Podman's compatible socket speaks it too."""

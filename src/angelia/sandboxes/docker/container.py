@@ -1,0 +1,156 @@
+"""One container: found by its name, or made; its image pulled where it is missing; gone by itself when idle."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from angelia.sandboxes.confine import Share
+from angelia.sandboxes.docker.engine import Engine, Refused
+from angelia.sandboxes.docker.pull import pull
+from angelia.sandboxes.docker.settings import DockerSettings, Volume
+from angelia.sandboxes.port import SandboxGone, SandboxMissing
+
+LABEL = "angelia"
+HOME = "/home/angelia"
+TMP = "/tmp"  # noqa: S108 - the container's own
+
+_LOOK = 5
+"""Seconds between two looks whether anybody is there."""
+_LIVE = f"n=0; while [ $n -lt $0 ]; do sleep {_LOOK}; set -- /proc/[0-9]*; "
+_LIVE += f"if [ $# -gt 1 ]; then n=0; else n=$((n + {_LOOK})); fi; done"
+"""The container's first process: ends, and the container with it, when it has been alone for $0 seconds."""
+_TRIES = 8
+_PAUSE = 0.05
+"""Seconds until the second look, and twice as many each time: a name is taken before its container can be seen."""
+
+
+class Plan(Struct, frozen=True):
+    """What a container is to be. `workspace` is its path on both sides; `home` and `covered` are paths outside."""
+
+    name: str
+    conversation: str
+    image: str
+    settings: DockerSettings
+    workspace: str
+    home: str
+    uid: int
+    gid: int
+    volumes: tuple[Volume, ...] = ()
+    guarded: tuple[Share, ...] = ()
+    hidden_folders: tuple[str, ...] = ()
+    hidden_files: tuple[str, ...] = ()
+
+
+async def ensure(engine: Engine, plan: Plan, progress: Callable[[str], None]) -> str:
+    """The id of a running container that is as planned; the same one for everybody who asks for this name.
+
+    Raises:
+        SandboxMissing: its image cannot be had, or the daemon cannot make such a container.
+        Unreachable: the daemon does not answer.
+    """
+    body = await _body(engine, plan)
+    for attempt in range(_TRIES):
+        try:
+            if found := await _found(engine, plan, body["Labels"]):
+                return found
+            made = await engine.call(
+                "POST", "/containers/create", body, query={"name": plan.name}, deed=f"make a container of {plan.image}"
+            )
+            await engine.call("POST", f"/containers/{made['Id']}/start", deed="start the container")
+            return str(made["Id"])
+        except Refused as error:
+            if error.status == 404 and "image" in error.said.lower():
+                await pull(engine, plan.image, progress)
+            elif error.status not in (404, 409):  # 404 and 409: somebody else has just removed, or made it
+                await remove(engine, plan.name)
+                raise SandboxMissing(
+                    f"The container daemon could not start a container of {plan.image}: {error.said}.",
+                    then="Change the limits under [sandbox.docker], or see what `docker info` says.",
+                ) from error
+            else:
+                await asyncio.sleep(_PAUSE * 2**attempt)
+    raise SandboxGone(f"The container {plan.name} comes and goes.", "Something else makes and removes it all the time.")
+
+
+async def remove(engine: Engine, name: str) -> None:
+    """End it and remove it; one that is gone already is fine."""
+    try:
+        await engine.call("DELETE", f"/containers/{name}", query={"force": "1", "v": "1"}, deed="remove the container")
+    except Refused as error:
+        if error.status not in (404, 409):  # 409: it is being removed
+            raise
+
+
+async def _found(engine: Engine, plan: Plan, labels: Mapping[str, str]) -> str:
+    """The id of a container of that name that runs and is as planned; others of that name are removed."""
+    try:
+        known = await engine.call("GET", f"/containers/{plan.name}/json", deed="look for the container")
+    except Refused as error:
+        if error.status == 404:
+            return ""
+        raise
+    if known["Config"]["Labels"] | dict(labels) == known["Config"]["Labels"]:
+        if known["State"]["Running"]:
+            return str(known["Id"])
+        if known["State"]["Status"] == "created":  # whoever made it died before it was started
+            await engine.call("POST", f"/containers/{known['Id']}/start", deed="start the container")
+            return str(known["Id"])
+    await remove(engine, plan.name)
+    return ""
+
+
+async def _body(engine: Engine, plan: Plan) -> dict[str, Any]:
+    """The request (API reference, "Create a container"); its own hash is a label, so that a change is noticed."""
+    info = await engine.call("GET", "/info", deed="tell about itself")
+    # without root, the person is root inside, and everybody else a stranger outside
+    rootless = any("rootless" in option for option in info.get("SecurityOptions") or ())
+    uid, gid = (0, 0) if rootless else (plan.uid, plan.gid)
+    idle = max(plan.settings.idle_minutes * 60, _LOOK)
+    body: dict[str, Any] = {
+        "Image": plan.image,
+        "Entrypoint": ["/bin/sh", "-c", _LIVE, str(idle)],
+        "Cmd": [],
+        "User": f"{uid}:{gid}",
+        "WorkingDir": "/",
+        "Hostname": "sandbox",
+        "HostConfig": {
+            "AutoRemove": True,
+            "NetworkMode": plan.settings.network,
+            "ReadonlyRootfs": True,
+            "CapDrop": ["ALL"],
+            "SecurityOpt": ["no-new-privileges"],
+            "Memory": plan.settings.memory_mb * 1_000_000,
+            "MemorySwap": plan.settings.memory_mb * 1_000_000,
+            "NanoCpus": round(plan.settings.cpus * 1e9),
+            "PidsLimit": plan.settings.processes,
+            "Mounts": _mounts(plan),
+            "Tmpfs": _tmpfs(plan, uid, gid),
+        },
+    }
+    digest = hashlib.sha256(msgspec.json.encode(body)).hexdigest()[:16]
+    return body | {"Labels": {LABEL: plan.conversation, f"{LABEL}.plan": digest}}
+
+
+def _mounts(plan: Plan) -> list[dict[str, Any]]:
+    places = list(plan.volumes)
+    if plan.settings.workspace == "bind":
+        places += [Volume(plan.workspace, plan.workspace, writable=True), Volume(plan.home, HOME, writable=True)]
+        places += [Volume(str(share.path), str(share.path), share.writable) for share in plan.guarded]
+        places += [Volume("/dev/null", path) for path in plan.hidden_files]
+    return [
+        {"Type": "bind", "Source": place.outside, "Target": place.inside, "ReadOnly": not place.writable}
+        for place in places
+    ]
+
+
+def _tmpfs(plan: Plan, uid: int, gid: int) -> dict[str, str]:
+    size = f"size={plan.settings.tmp_mb * 1_000_000}"
+    own = f"rw,exec,nosuid,nodev,{size},uid={uid},gid={gid}"
+    places = {TMP: f"rw,exec,nosuid,nodev,{size},mode=1777"}
+    if plan.settings.workspace == "tmpfs":
+        return places | {plan.workspace: f"{own},mode=755", HOME: f"{own},mode=700"}
+    return places | dict.fromkeys(plan.hidden_folders, "ro,noexec,nosuid,nodev,size=4096,mode=555")

@@ -1,0 +1,103 @@
+"""A command in a container as a stream: the daemon's frames taken apart, and the status asked for at the end."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+from angelia.sandboxes.docker.engine import Engine, Refused, Stream
+from angelia.sandboxes.port import SandboxGone, Unreachable
+
+CHUNK = 256 * 1024
+_HEADER = 8
+"""Bytes before each frame: the stream's number, three zeros, the length (API reference, "Attach", "Stream format")."""
+_PATIENCE = 10.0
+"""Seconds until a command whose output has ended must have ended too; the daemon tells it a moment later."""
+
+
+class ExecWire:
+    """See `sandboxes.wired.Wire`. The launcher writes to one of the two outputs, so their order is kept."""
+
+    def __init__(self, engine: Engine, exec_id: str, stream: Stream) -> None:
+        self._engine, self._exec, self._stream = engine, exec_id, stream
+        self._held = bytearray()
+        self._frame = 0
+        self._open = True
+
+    async def read(self) -> bytes:
+        """Some output, nothing at its end."""
+        while True:
+            try:
+                data = await self._stream.read(CHUNK)
+            except Exception as error:  # the transport's own errors have no public name; each is a cut
+                raise _cut() from error
+            self._held += data
+            output = b"".join(self._payloads())
+            if output or not data:
+                return output
+
+    def _payloads(self) -> Iterator[bytes]:
+        """What of the frames has come."""
+        at = 0
+        while len(self._held) - at >= (1 if self._frame else _HEADER):
+            if not self._frame:
+                at += _HEADER
+                self._frame = int.from_bytes(self._held[at - 4 : at], "big")
+            part = bytes(self._held[at : at + self._frame])
+            at += len(part)
+            self._frame -= len(part)
+            yield part
+        del self._held[:at]
+
+    async def write(self, data: bytes) -> None:
+        """Send input."""
+        try:
+            await self._stream.write(data)
+        except Exception as error:  # the transport's own errors have no public name; each is a cut
+            raise _cut() from error
+
+    async def status(self) -> int:
+        """Its status, once the daemon knows it."""
+        pause, waited = 0.002, 0.0
+        try:
+            while waited < _PATIENCE:
+                told = await self._engine.call("GET", f"/exec/{self._exec}/json", deed="tell how a command ended")
+                if not told["Running"] and told["ExitCode"] is not None:
+                    return int(told["ExitCode"])
+                await asyncio.sleep(pause)
+                waited, pause = waited + pause, min(pause * 2, 0.2)
+        except Refused as error:
+            raise _gone(error.said) from error
+        raise Unreachable("The container daemon does not tell how the command ended.")
+
+    async def close(self) -> None:
+        """Let go; the launcher takes that for the word to end."""
+        if self._open:
+            self._open = False
+            await self._stream.aclose()
+
+
+async def exec_wire(engine: Engine, container: str, argv: Sequence[str]) -> ExecWire:
+    """Run `argv` in a container and take over its input and output.
+
+    Raises:
+        SandboxGone: there is no such container, or it does not run.
+        Unreachable: the daemon does not answer.
+    """
+    wanted = {"AttachStdin": True, "AttachStdout": True, "AttachStderr": True, "Tty": False, "Cmd": list(argv)}
+    try:
+        made = await engine.call("POST", f"/containers/{container}/exec", wanted, deed="run a command")
+        path = f"/exec/{made['Id']}/start"
+        stream = await engine.take_over(path, {"Detach": False, "Tty": False}, deed="run a command")
+    except Refused as error:
+        raise _gone(error.said) from error
+    return ExecWire(engine, made["Id"], stream)
+
+
+def _gone(why: str) -> SandboxGone:
+    return SandboxGone(f"The container is not there any more: {why}.", then="The next command makes a new one.")
+
+
+def _cut() -> SandboxGone:
+    return SandboxGone(
+        "The connection to the container daemon was cut; what the command had not done by then, it did not do.",
+        then="See what it has done before you run it again.",
+    )

@@ -1,0 +1,227 @@
+"""A container as a sandbox: the workspace bound in and read from outside, everything else by commands."""
+
+import asyncio
+import hashlib
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from angelia.core.errors import ConfigError
+from angelia.core.ids import sortable_id
+from angelia.sandboxes import localfiles
+from angelia.sandboxes.beneath import Ground, Root, shown
+from angelia.sandboxes.byexec import FilesByExec
+from angelia.sandboxes.docker.container import HOME, TMP, Plan, ensure, remove
+from angelia.sandboxes.docker.engine import Engine
+from angelia.sandboxes.docker.execwire import ExecWire, exec_wire
+from angelia.sandboxes.docker.settings import DockerSettings, socket_of, volumes
+from angelia.sandboxes.gitguard import guarded, repositories
+from angelia.sandboxes.launcher import Launch, boot
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import (
+    AccessRefused,
+    Command,
+    Description,
+    FileStat,
+    NoSuchFile,
+    Reach,
+    SandboxGone,
+    Unreachable,
+)
+from angelia.sandboxes.secrets import secret_places
+from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
+from angelia.sandboxes.wired import WiredRunning, launched
+
+
+class DockerSandbox(FilesByExec):
+    """See `sandboxes.port.Sandbox`. The container is made by the first that needs it, and shared by all that do.
+
+    Its root is read-only; the workspace (at its own path), a home and /tmp can be written. It has no capabilities, the
+    person's own user id, and limits; network or none is its property, not a command's. It lives as long as somebody
+    holds it and `idle_minutes` longer, so that a start after a crash finds it again; `close` removes it at once.
+    """
+
+    def __init__(self, image: str, place: Place, *, settings: DockerSettings | None = None, socket: str = "") -> None:
+        """`place.state` takes the conversation's home in the container; `socket` is the daemon's, found if not given.
+
+        Raises:
+            NoSuchFile: the workspace is no folder of this machine.
+            AccessRefused: it cannot be one.
+            SandboxMissing: there is no daemon.
+            ConfigError: a volume or `DOCKER_HOST` is wrong.
+        """
+        self._settings = settings or DockerSettings()
+        self._workspace = Path(place.workspace).resolve()
+        if not self._workspace.is_dir():
+            raise NoSuchFile(
+                f"The workspace {shown(place.workspace)} is not a folder.", then="Make it, or name another."
+            )
+        if self._workspace in (Path("/"), place.home.resolve()):
+            raise AccessRefused(
+                f"{shown(place.workspace)} cannot be a workspace.", then="Name a folder of your project."
+            )
+        self._hidden = tuple(path.absolute() for path in (place.home, *secret_places(Path.home().resolve())))
+        self._image, self._place = image, place
+        self._private = place.state / "docker" / place.conversation / "home"
+        self._engine = Engine(socket or socket_of())
+        self._volumes = volumes(self._settings)
+        self._making = asyncio.Lock()
+        self._container = ""
+        self._keeper: ExecWire | None = None
+        self._running: list[WiredRunning] = []
+        self._described: Description | None = None
+        self._life, self._started = sortable_id(), 0
+        self._closed = False
+
+    @property
+    def networked(self) -> bool:
+        """Whether every command reaches the network; else none does."""
+        return self._settings.network != "none"
+
+    async def start(self, command: Command) -> WiredRunning:
+        """See the port.
+
+        Raises:
+            AccessRefused: it wants the network, or out, and the container has none of that; nothing ran.
+            SandboxMissing: the container cannot be made; says how to mend it.
+        """
+        self._refuse_reach(command.reach)
+        container = await self._ready()
+        self._started += 1
+        launch = Launch(
+            command,
+            cwd=os.path.join(self._workspace, command.cwd),  # noqa: PTH118 - a path inside, where links are others
+            mark=f"{self._life}.{self._started}",
+            env={"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8", "TERM": "dumb"},
+        )
+        try:
+            wire = await exec_wire(self._engine, container, ("/bin/sh", "-c", boot(len(launch.request()))))
+            running = await launched(f"p{self._started}", wire, launch)
+        except SandboxGone:
+            self._container = ""  # said once; the next command makes another
+            raise
+        self._running = [*(other for other in self._running if not other.ended), running]
+        return running
+
+    async def roots(self) -> Sequence[str]:
+        """The folders that can be written."""
+        return (str(self._workspace), HOME, TMP, *(volume.inside for volume in self._volumes))
+
+    def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
+        """See the port."""
+        ground = self._ground(path)
+        return localfiles.read(ground, path, limit) if ground else super().get(path, limit=limit)
+
+    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+        """See the port."""
+        if ground := self._ground(path):
+            await localfiles.write(ground, path, content, size=size, sha256=sha256, mode=mode)
+        else:
+            await super().put(path, content, size=size, sha256=sha256, mode=mode)
+
+    async def stat(self, path: str) -> FileStat:
+        """See the port."""
+        ground = self._ground(path)
+        return localfiles.look(ground, path) if ground else await super().stat(path)
+
+    async def describe(self) -> Description:
+        """See the port. The first call makes the container."""
+        if self._described is None:
+            seen = await look_around(await self.start(Command(shell=LOOK_AROUND, cwd="/", seconds=30.0)))
+            kept = "last as long as the container" if self._settings.workspace == "tmpfs" else "stay"
+            self._described = Description(
+                name=f"docker:{self._image}",
+                system=seen.system,
+                workspace=str(self._workspace),
+                confined=True,
+                network="on" if self.networked else "off, and it cannot be had",
+                always_networked=self.networked,
+                notes=(
+                    f"This is a container of the image {self._image}.",
+                    f"Only the workspace, the home and {TMP} can be written; the first two {kept}.",
+                    "What a command leaves in the background ends with it.",
+                    f"Programs found: {seen.programs}.",
+                ),
+            )
+        return self._described
+
+    async def close(self) -> None:
+        """End what still runs, and remove the container. Idempotent."""
+        self._closed = True
+        async with self._making:
+            container, self._container = self._container, ""
+        if container:
+            with suppress(Unreachable):  # a daemon that is down has no containers running; idle ones end by themselves
+                await remove(self._engine, container)
+            await asyncio.gather(*(running.kill() for running in self._running))
+        if self._keeper is not None:
+            await self._keeper.close()
+        await self._engine.close()
+
+    async def _ready(self) -> str:
+        """The container's id; it is made, found or made anew, by one at a time."""
+        async with self._making:
+            if self._closed:
+                raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
+            if not self._container:
+                if self._keeper is not None:
+                    await self._keeper.close()
+                self._private.mkdir(mode=0o700, parents=True, exist_ok=True)
+                container = await ensure(self._engine, self._plan(), self._place.progress)
+                # an idle process, for as long as we live: the container takes it for a sign of life
+                self._keeper = await exec_wire(self._engine, container, ("/bin/sh", "-c", "read -r word"))
+                self._container = container
+            return self._container
+
+    def _plan(self) -> Plan:
+        workspace = self._workspace
+        within = [path for place in self._hidden if (path := place.resolve()).is_relative_to(workspace)]
+        owner = hashlib.sha256(str(self._private).encode()).hexdigest()[:12]
+        return Plan(
+            name=f"angelia-{self._place.conversation}-{owner}",
+            conversation=self._place.conversation,
+            image=self._image,
+            settings=self._settings,
+            workspace=str(workspace),
+            home=str(self._private.resolve()),
+            uid=os.getuid(),
+            gid=os.getgid(),
+            volumes=self._volumes,
+            guarded=tuple(guarded([workspace, *repositories(workspace)])),
+            hidden_folders=tuple(str(path) for path in within if path.is_dir()),
+            hidden_files=tuple(str(path) for path in within if path.is_file()),
+        )
+
+    def _ground(self, path: str) -> Ground | None:
+        """Where a path is looked for on this machine; None where only the container knows."""
+        ours = not path.startswith("/") or f"{path}/".startswith((f"{self._workspace}/", f"{HOME}/"))
+        if self._settings.workspace == "tmpfs" or not ours:
+            return None
+        private = [Root(HOME, self._private)] if self._private.is_dir() else []
+        return Ground((Root(str(self._workspace), self._workspace), *private), self._hidden)
+
+    def _refuse_reach(self, reach: Reach) -> None:
+        if reach is Reach.OUTSIDE:
+            raise AccessRefused("There is no way out of this container.", then="Run it without that reach.")
+        if reach is Reach.NETWORK and not self.networked:
+            raise AccessRefused(
+                "This container has no network.",
+                then='A person can set network = "bridge" under [sandbox.docker], for the next conversation.',
+            )
+
+    def list(self, path: str) -> AsyncIterator[FileStat]:
+        """See the port."""
+        ground = self._ground(path)
+        return localfiles.entries(ground, path) if ground else super().list(path)
+
+
+def open_room(rest: str, place: Place, settings: object) -> DockerSandbox:
+    """See `sandboxes.rooms.OpenRoom`; `rest` is the image.
+
+    Raises:
+        ConfigError: no image is named.
+    """
+    if not rest:
+        raise ConfigError("No image is named.", then="Write docker:IMAGE, such as docker:python:3.12.")
+    return DockerSandbox(rest, place, settings=settings if isinstance(settings, DockerSettings) else None)

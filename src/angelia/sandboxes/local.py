@@ -1,0 +1,276 @@
+"""The machine itself as a sandbox: commands confined to a workspace, files beneath it."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from angelia.core.errors import ConfigError
+from angelia.sandboxes import confine as confining
+from angelia.sandboxes import localfiles
+from angelia.sandboxes.about import describe
+from angelia.sandboxes.beneath import Ground, Root, shown
+from angelia.sandboxes.bubblewrap import Fixed, look_up, options
+from angelia.sandboxes.confine import SANDBOX_EXEC, Confined, Share, Unconfined, View, bubblewrap_program
+from angelia.sandboxes.lives import Life
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import (
+    AccessRefused,
+    Command,
+    Description,
+    FileStat,
+    NoSuchFile,
+    Reach,
+    SandboxGone,
+    SandboxMissing,
+)
+from angelia.sandboxes.running import OPTIONS, LocalRunning, Start
+from angelia.sandboxes.seatbelt import profile
+from angelia.sandboxes.secrets import secret_places
+from angelia.sandboxes.toolchains import inner_path, tool_roots
+
+_TMP = "/tmp"  # noqa: S108 - the confined command's own, a folder of this sandbox
+
+
+class LocalSandbox:
+    """See `sandboxes.port.Sandbox`. Make it and use it on the event loop's thread: a confined command dies with it.
+
+    A confined command sees the system's folders read-only, its `workspace` read-write at its own path (Git's hooks and
+    settings in it read-only), the toolchains on the person's PATH read-only, an empty home, a /tmp of its own, and no
+    network unless its reach is NETWORK. Home and /tmp last as long as this object, all its commands share them, and
+    `get` and `put` know /tmp. Credentials, `home` and `hidden` places are covered wherever they would show through.
+
+    A command that reaches OUTSIDE is an ordinary process of the person, with an environment of our making.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        *,
+        home: Path,
+        state: Path,
+        confine: Literal["auto", "off"] = "auto",
+        hidden: Sequence[Path] = (),
+        shares: Sequence[Share] = (),
+    ) -> None:
+        """`home` is Angelia's own; `state` takes the records of what runs (see `lives.reap_leftovers`).
+
+        Raises:
+            NoSuchFile: `workspace` is no folder.
+            AccessRefused: `workspace` is the whole machine, or Angelia's own home.
+        """
+        self._workspace = workspace.resolve()
+        if not self._workspace.is_dir():
+            raise NoSuchFile(
+                f"The workspace {shown(str(workspace))} is not a folder.", then="Make it, or name another."
+            )
+        if self._workspace in (Path("/"), home.resolve()):
+            raise AccessRefused(
+                f"{shown(str(workspace))} cannot be a workspace.", then="Name a folder of your project."
+            )
+        self._person = Path.home().resolve()
+        self._hidden = tuple(dict.fromkeys(path.absolute() for path in (home, *hidden, *secret_places(self._person))))
+        self._shares = tuple(Share(share.path.resolve(), share.writable) for share in shares)
+        self._state, self._off = state, confine == "off"
+        self._life: Life | None = None
+        self._running: list[LocalRunning] = []
+        self._started = 0
+        self._closed = False
+
+    def confinement(self) -> Confined | Unconfined:
+        """Whether commands are confined, or why not and how to mend it. The first call tries it, in a few ms."""
+        if self._off:
+            return Unconfined('confine = "off" is set', 'set confine = "auto"')
+        return confining.confinement()
+
+    async def start(self, command: Command) -> LocalRunning:
+        """See the port. A command that names no program there is gets status 127, as in a shell.
+
+        Raises:
+            AccessRefused: it is to be confined, and this machine cannot do that; nothing ran.
+            NoSuchFile: its working folder does not exist.
+            SandboxGone: the sandbox was closed.
+        """
+        confined = self._to_be_confined(command.reach)
+        life = self._alive()
+        start = self._confined(command, life) if confined else self._plain(command, life)
+        self._started += 1
+        running = LocalRunning(f"p{self._started}", start, seconds=command.seconds)
+        life.note(running.pid)
+        self._running = [*(other for other in self._running if not other.ended), running]
+        return running
+
+    def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
+        """See the port."""
+        return localfiles.read(self._ground(path), path, limit)
+
+    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+        """See the port. Git's hooks and settings are refused, as they are to commands."""
+        await localfiles.write(self._ground(path), path, content, size=size, sha256=sha256, mode=mode)
+
+    async def stat(self, path: str) -> FileStat:
+        """See the port."""
+        return localfiles.look(self._ground(path), path)
+
+    def list(self, path: str) -> AsyncIterator[FileStat]:
+        """See the port."""
+        return localfiles.entries(self._ground(path), path)
+
+    async def describe(self) -> Description:
+        """See the port."""
+        return self._description
+
+    async def close(self) -> None:
+        """End what still runs, and remove the private home and /tmp. Idempotent."""
+        self._closed = True
+        await asyncio.gather(*(running.kill() for running in self._running))
+        life, self._life = self._life, None
+        if life is not None:
+            await asyncio.to_thread(life.close)
+
+    def _to_be_confined(self, reach: Reach) -> bool:
+        if self._off or reach is Reach.OUTSIDE:
+            return False
+        state = self.confinement()
+        if isinstance(state, Unconfined):
+            raise AccessRefused(
+                f"This machine cannot confine commands: {state.why}.",
+                "Without confinement each command needs a person's yes.",
+                f'To mend it, {state.mend}. Setting confine = "off" runs everything unconfined.',
+            )
+        return True
+
+    def _alive(self) -> Life:
+        if self._closed:
+            raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
+        if self._life is None:
+            self._life = Life(self._state)
+        return self._life
+
+    def _ground(self, path: str) -> Ground:
+        roots = [Root(str(self._workspace), self._workspace)]
+        if isinstance(self.confinement(), Confined) and (self._life or path.startswith(_TMP)):
+            private = self._alive().private("tmp")
+            roots.append(Root(_TMP if sys.platform == "linux" else str(private), private))
+        return Ground(tuple(roots), self._hidden)
+
+    def _plain(self, command: Command, life: Life) -> Start:
+        return Start(
+            argv=_words(command),
+            env=self._environment(_path(), self._person) | dict(command.env),
+            mark=life.next_mark(),
+            cwd=self._workspace / command.cwd,
+            confined=False,
+            stdin=command.stdin,
+        )
+
+    def _confined(self, command: Command, life: Life) -> Start:
+        view = self._view
+        network = command.reach is Reach.NETWORK
+        if sys.platform == "darwin":
+            own = {"TMPDIR": str(view.private_tmp)}
+            return Start(
+                argv=[SANDBOX_EXEC, "-p", profile(view, network=network), *_words(command)],
+                env=self._environment(self._inner_path, view.private_home) | own | dict(command.env),
+                mark=life.next_mark(),
+                cwd=self._workspace / command.cwd,
+                confined=False,  # it replaces itself by the command: an ordinary tree, to be ended as one
+                stdin=command.stdin,
+            )
+        program = bubblewrap_program()
+        if not program:
+            raise SandboxMissing("bubblewrap was here and is gone.", then="Install it again, or start Angelia anew.")
+        home = self._person if self._person != Path("/") else Path(_TMP)
+        mark = life.next_mark()
+        return Start(
+            argv=[program, "--args", OPTIONS, "--", *_words(command)],
+            options=options(
+                self._fixed,
+                network=network,
+                cwd=self._inner_folder(command.cwd, view),
+                env=self._environment(self._inner_path, home) | dict(command.env),
+            ),
+            env={},
+            mark=mark,
+            cwd=Path("/"),
+            confined=True,
+            stdin=command.stdin,
+        )
+
+    def _inner_folder(self, cwd: str, view: View) -> str:
+        """The working folder as bubblewrap is told it, looked at beforehand where we can, for a better message."""
+        folder = self._workspace / cwd
+        for inside, outside in ((self._workspace, self._workspace), (Path(_TMP), view.private_tmp)):
+            if folder.is_relative_to(inside):
+                if not (outside / folder.relative_to(inside)).is_dir():
+                    raise NoSuchFile(f"There is no folder {shown(str(folder))} to work in.")
+                break
+        return str(folder)
+
+    def _environment(self, path: str, home: Path) -> dict[str, str]:
+        """All a command inherits: nothing of ours but where programs are and which language to speak."""
+        language = os.environ.get("LANG", "")
+        return {
+            "PATH": path,
+            "HOME": str(home),
+            "USER": os.environ.get("USER", "") or self._person.name,
+            "LANG": language if language.upper().endswith(("UTF-8", "UTF8")) else "C.UTF-8",
+            "TERM": "dumb",
+        }
+
+    @cached_property
+    def _description(self) -> Description:
+        state = self.confinement()
+        return describe(self._workspace, state, self._inner_path if isinstance(state, Confined) else _path())
+
+    @cached_property
+    def _view(self) -> View:
+        life = self._alive()
+        return View(
+            workspace=self._workspace,
+            home=self._person,
+            private_home=life.private("home"),
+            private_tmp=life.private("tmp"),
+            tools=self._tools,
+            shares=self._shares,
+            hidden=self._hidden,
+        )
+
+    @cached_property
+    def _tools(self) -> tuple[Path, ...]:
+        return tool_roots(_path(), self._person, self._workspace)
+
+    @cached_property
+    def _inner_path(self) -> str:
+        return inner_path(_path(), self._tools, self._shares, self._workspace)
+
+    @cached_property
+    def _fixed(self) -> Fixed:
+        return look_up(self._view)
+
+
+def open_room(rest: str, place: Place, settings: object) -> LocalSandbox:
+    """See `sandboxes.rooms.OpenRoom`; there is nothing to be said about this machine.
+
+    Raises:
+        ConfigError: something was said.
+    """
+    if rest:
+        raise ConfigError(f"The sandbox local:{rest} does not exist.", then="Write local.")
+    return LocalSandbox(Path(place.workspace), home=place.home, state=place.state, confine=place.confine)
+
+
+def _words(command: Command) -> tuple[str, ...]:
+    """What to execute; `argv` goes through a shell, which says as shells do when there is no such program."""
+    if bool(command.argv) == bool(command.shell):
+        raise ValueError("a command has either argv or shell")
+    if command.argv:
+        return ("/bin/sh", "-c", 'exec "$@"', "sh", *command.argv)
+    return ("/bin/bash" if os.access("/bin/bash", os.X_OK) else "/bin/sh", "-c", command.shell)
+
+
+def _path() -> str:
+    return os.environ.get("PATH") or os.defpath

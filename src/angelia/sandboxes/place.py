@@ -1,0 +1,26 @@
+"""What every room is told when it is opened for a conversation."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+
+def _unheard(_: str) -> None:
+    """Nobody wants to know."""
+
+
+class Place(Struct, frozen=True):
+    """For whom, and where. `workspace` is a path inside the sandbox, empty for the room's own choice.
+
+    `home` is Angelia's own and stays unseen inside; `state` takes records of what runs. `progress` is told what takes
+    more than a second. With `confine = "off"` rooms that cannot confine commands run them all the same.
+    """
+
+    conversation: str
+    workspace: str
+    home: Path
+    state: Path
+    progress: Callable[[str], None] = _unheard
+    confine: Literal["auto", "off"] = "auto"

@@ -1,0 +1,218 @@
+"""The port of sandboxes: run commands, move files, say what there is.
+
+Every failure is one of these:
+
+    SandboxError
+     ├─ SandboxMissing      it is configured and cannot be had (no bubblewrap, no daemon); never a silent fallback
+     ├─ SandboxGone         it was there and is not any more
+     ├─ Unreachable         the machine or daemon does not answer
+     ├─ AccessRefused       permission denied, or outside what the sandbox may touch
+     ├─ NoSuchFile
+     ├─ IsFolder
+     ├─ NotAFile            a device, socket, FIFO: nothing that ends
+     ├─ FileTooLarge        over the limit, known before bytes move
+     ├─ FileChanged         length or hash differ from what was promised
+     ├─ OutOfSpace
+     └─ OutOfMemory
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+from angelia.core.errors import AngeliaError
+
+
+class SandboxError(AngeliaError):
+    """Something in the sandbox did not work."""
+
+
+class SandboxMissing(SandboxError):
+    """The configured sandbox cannot be had; `then` says how to mend it."""
+
+
+class SandboxGone(SandboxError):
+    """The sandbox ended while we used it."""
+
+
+class Unreachable(SandboxError):
+    """The machine or daemon that holds the sandbox does not answer."""
+
+
+class AccessRefused(SandboxError):
+    """Permission denied, or the path lies outside what the sandbox may touch."""
+
+
+class NoSuchFile(SandboxError):
+    """There is no such file."""
+
+
+class IsFolder(SandboxError):
+    """A folder stands where a file was expected."""
+
+
+class NotAFile(SandboxError):
+    """A device, socket or FIFO: it has no end, so it is not read."""
+
+
+class FileTooLarge(SandboxError):
+    """Over the limit; no byte was moved."""
+
+
+class FileChanged(SandboxError):
+    """Length or hash differ from what was promised; the target was not touched."""
+
+
+class OutOfSpace(SandboxError):
+    """The target is full; a partial file was removed."""
+
+
+class OutOfMemory(SandboxError):
+    """The command was killed for using more memory than it may."""
+
+
+class Reach(StrEnum):
+    """How far a command may reach."""
+
+    CONFINED = "confined"
+    """The workspace, without network."""
+    NETWORK = "network"
+    """The workspace, with network."""
+    OUTSIDE = "outside"
+    """Everything the user may do. Only after a person said yes, or with confinement switched off."""
+
+
+class Command(Struct, frozen=True):
+    """One command. Either `argv` or `shell` is given; `cwd` is absolute or relative to the workspace.
+
+    `seconds` is the time-out (0 for none): at its end the whole process tree is killed. `env` adds to the
+    sandbox's small clean environment; nothing of our own environment is inherited.
+    """
+
+    argv: tuple[str, ...] = ()
+    shell: str = ""
+    cwd: str = ""
+    env: Mapping[str, str] = {}
+    stdin: bytes = b""
+    seconds: float = 0.0
+    reach: Reach = Reach.CONFINED
+
+
+class Exit(Struct, frozen=True):
+    """How a command ended: `status` 0 to 255, or -1 with the `signal` that ended it."""
+
+    status: int
+    signal: int = 0
+    timed_out: bool = False
+    seconds: float = 0.0
+
+
+class Running(Protocol):
+    """A command that has been started."""
+
+    @property
+    def id(self) -> str:
+        """Names the process for as long as the sandbox lives."""
+        ...
+
+    def output(self) -> AsyncIterator[bytes]:
+        """Stdout and stderr in the order they were written, in chunks; ends when the command's output ends."""
+        ...
+
+    async def wait(self) -> Exit:
+        """Wait for the end. A time-out is an `Exit`, not an error."""
+        ...
+
+    async def kill(self) -> None:
+        """TERM, then KILL after a grace of two seconds, to the whole process tree. Idempotent."""
+        ...
+
+
+class FileKind(StrEnum):
+    """What stands at a path, links not followed."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "link"
+    OTHER = "other"
+
+
+class FileStat(Struct, frozen=True):
+    """One entry of a folder. `size` is bytes, `mode` the permission bits, `modified` Unix seconds.
+
+    `target` is where a link points, in its own words; told by `stat`, empty from `list`.
+    """
+
+    path: str
+    kind: FileKind
+    size: int
+    mode: int
+    modified: float
+    target: str = ""
+
+
+class Description(Struct, frozen=True):
+    """What the model and the person are told about a sandbox.
+
+    `always_networked`: every command reaches the network, whatever its reach.
+    """
+
+    name: str
+    system: str
+    workspace: str
+    confined: bool
+    network: str
+    notes: tuple[str, ...] = ()
+    always_networked: bool = False
+
+
+class Sandbox(Protocol):
+    """One place to work in. Paths are absolute inside the sandbox, or relative to its workspace."""
+
+    async def start(self, command: Command) -> Running:
+        """Start a command. Its process tree ends with `kill`, with its time-out, and with our own process's death.
+
+        Raises:
+            SandboxMissing, SandboxGone, Unreachable, AccessRefused: it could not be started.
+        """
+        ...
+
+    def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
+        """A regular file's bytes, in chunks of at most 1 MB; links are resolved beneath the workspace.
+
+        Raises:
+            FileTooLarge: over `limit` bytes; checked before the first byte moves.
+            NoSuchFile, IsFolder, NotAFile, AccessRefused, FileChanged, SandboxGone, Unreachable.
+        """
+        ...
+
+    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+        """Write a file whole or not at all (temporary file, flush, rename); folders on the way are made.
+
+        Raises:
+            FileChanged: `content` is not `size` bytes with that hash; the old file stands.
+            OutOfSpace, AccessRefused, IsFolder, SandboxGone, Unreachable.
+        """
+        ...
+
+    async def stat(self, path: str) -> FileStat:
+        """What stands at a path (a last link is not followed).
+
+        Raises:
+            NoSuchFile, AccessRefused, SandboxGone, Unreachable.
+        """
+        ...
+
+    def list(self, path: str) -> AsyncIterator[FileStat]:
+        """The entries of a folder, unsorted, not recursive."""
+        ...
+
+    async def describe(self) -> Description:
+        """What the model is told: system, workspace, confinement, network."""
+        ...
+
+    async def close(self) -> None:
+        """End what still runs. Idempotent."""
+        ...

@@ -1,0 +1,73 @@
+"""Opens the sandbox that a spec names, such as `local` or `docker:python:3.12`; strangers' come by entry point."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from angelia.core.errors import ConfigError, MissingPart
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import Sandbox
+
+GROUP = "angelia.sandboxes"
+"""The entry point group: the name is what stands before the first colon of a spec, the value an `OpenRoom`."""
+
+OURS = {
+    "local": "angelia.sandboxes.local",
+    "docker": "angelia.sandboxes.docker.room",
+    "ssh": "angelia.sandboxes.ssh.room",
+}
+"""Modules by name, each with an `open_room`; imported when a sandbox of theirs is opened."""
+
+ELSEWHERE = frozenset({"ssh"})
+"""Rooms of ours whose workspace is a folder of another machine; a spec ends with it, or leaves it to the login."""
+
+_EXTRAS = {"asyncssh": "ssh"}
+
+
+class OpenRoom(Protocol):
+    """How a room is opened; nothing has to be reached yet."""
+
+    def __call__(self, rest: str, place: Place, settings: object) -> Sandbox:
+        """`rest` is the spec behind its name and colon; `settings` are the configuration's for this room, if any."""
+        ...
+
+
+def open_sandbox(spec: str, place: Place, settings: Mapping[str, object]) -> Sandbox:
+    """The sandbox that `spec` names, and never another.
+
+    Raises:
+        ConfigError: nobody knows such a room, or the spec is not complete.
+        MissingPart: the room needs an extra.
+        SandboxError: it cannot be had; says how to mend it.
+    """
+    name, _, rest = spec.partition(":")
+    return _opener(name, spec)(rest, place, settings.get(name))
+
+
+def workspace_in(spec: str, folder: Path) -> str:
+    """Where a conversation that is begun in `folder` works: there, or on the other machine (`~` for its login's)."""
+    name, _, rest = spec.partition(":")
+    if name not in ELSEWHERE:
+        return str(folder.resolve())
+    _, slash, path = rest.partition(":/")
+    return f"/{path}" if slash else "~"
+
+
+def _opener(name: str, spec: str) -> OpenRoom:
+    if name in OURS:
+        try:
+            return cast("OpenRoom", import_module(OURS[name]).open_room)
+        except ModuleNotFoundError as error:
+            if error.name not in _EXTRAS:
+                raise
+            raise MissingPart(f"The sandbox {spec}", _EXTRAS[error.name]) from error
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP, name=name):
+        return cast("OpenRoom", entry.load())
+    raise ConfigError(
+        f"There is no sandbox {spec!r}.",
+        "Known are local, docker:IMAGE and ssh:HOST[:/folder].",
+        f"Install the package that brings {name!r}, with an entry point of that name in {GROUP}, or name another.",
+    )

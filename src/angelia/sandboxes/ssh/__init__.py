@@ -1,0 +1,1 @@
+"""Machines over SSH as sandboxes."""

@@ -1,0 +1,215 @@
+"""Files of another machine, in and out over SFTP: whole or not at all, and only beneath the workspace.
+
+SFTP cannot open a file relative to a folder, nor without following links. So a file is opened first, and judged after:
+where its path leads must not have changed, and what stands there must be what was opened.
+"""
+
+import asyncio
+import hashlib
+import os
+import stat
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import contextmanager, suppress
+from typing import cast
+
+import asyncssh
+
+from angelia.sandboxes.beneath import shown
+from angelia.sandboxes.port import (
+    AccessRefused,
+    FileChanged,
+    FileKind,
+    FileStat,
+    FileTooLarge,
+    IsFolder,
+    NoSuchFile,
+    NotAFile,
+    OutOfSpace,
+    SandboxError,
+    Unreachable,
+)
+from angelia.sandboxes.ssh.walk import lead
+
+CHUNK = 1 << 20
+"""Bytes that move at once; asyncssh asks for them in blocks side by side."""
+SECONDS_TO_OPEN = 10.0
+"""A file that is not open by then never will be: a FIFO has taken its place, and holds up the whole session."""
+
+_KINDS = {stat.S_IFREG: FileKind.FILE, stat.S_IFDIR: FileKind.FOLDER, stat.S_IFLNK: FileKind.LINK}
+
+
+class Stuck(NotAFile):
+    """A FIFO was opened, and nobody writes to it: the other side answers nothing any more."""
+
+
+async def read(sftp: asyncssh.SFTPClient, root: str, path: str, limit: int) -> AsyncIterator[bytes]:
+    """See `Sandbox.get`.
+
+    Raises:
+        Stuck: the file does not open; the session is of no use any more.
+    """
+    with plain_words(path):
+        full = await lead(sftp, root, path, follow=True)
+        _refuse_to_read(await sftp.lstat(full), path, limit)
+        async with await _opened(sftp, full, path) as handle:
+            opened = await handle.stat()
+            if not await _is_what_stands_there(sftp, full, opened):
+                raise FileChanged(f"{shown(path)} was replaced while it was opened.", then="Try again.")
+            _refuse_to_read(opened, path, limit)
+            left = opened.size or 0
+            while left:
+                chunk = cast("bytes", await handle.read(min(CHUNK, left)))  # no encoding was asked for
+                if not chunk:
+                    raise FileChanged(f"{shown(path)} became {left} bytes shorter while it was read.")
+                left -= len(chunk)
+                yield chunk
+            now = await handle.stat()
+            if now.size == opened.size and now.mtime != opened.mtime:
+                raise FileChanged(f"{shown(path)} was written to while it was read.", then="Read it again.")
+
+
+async def write(
+    sftp: asyncssh.SFTPClient, root: str, path: str, content: AsyncIterator[bytes], promise: tuple[int, str, int]
+) -> None:
+    """See `Sandbox.put`; `promise` is size, SHA-256 and mode."""
+    size, sha256, mode = promise
+    with plain_words(path):
+        full = await lead(sftp, root, path, follow=True, make=True)
+        with suppress(asyncssh.SFTPNoSuchFile):
+            _refuse_to_replace(await sftp.lstat(full), path)
+        draft = f"{os.path.dirname(full)}/.angelia-{os.urandom(8).hex()}"  # noqa: PTH120 - a path of another machine
+        try:
+            async with await sftp.open(draft, "xb", asyncssh.SFTPAttrs(permissions=0o600), encoding=None) as handle:
+                await _fill(handle, content, path, size, sha256)
+                with suppress(asyncssh.SFTPOpUnsupported):
+                    await handle.fsync()
+                await handle.setstat(asyncssh.SFTPAttrs(permissions=mode & 0o777))
+                if (await handle.stat()).size != size:
+                    raise FileChanged(f"{shown(path)} did not arrive whole.", "Nothing was changed.")
+            await sftp.posix_rename(draft, full)
+        except BaseException as error:
+            full_disk = isinstance(error, asyncssh.SFTPFailure) and await _is_full(sftp, draft)
+            await _to_the_end(sftp.remove(draft))
+            if full_disk:
+                raise OutOfSpace(f"The disk of the other machine is full; {shown(path)} was not changed.") from error
+            raise
+
+
+async def look(sftp: asyncssh.SFTPClient, root: str, path: str) -> FileStat:
+    """See `Sandbox.stat`."""
+    with plain_words(path):
+        full = await lead(sftp, root, path, follow=False)
+        attrs = await sftp.lstat(full)
+        link = stat.S_ISLNK(attrs.permissions or 0)
+        return _file_stat(path, attrs, str(await sftp.readlink(full)) if link else "")
+
+
+async def entries(sftp: asyncssh.SFTPClient, root: str, path: str) -> AsyncIterator[FileStat]:
+    """See `Sandbox.list`."""
+    with plain_words(path):
+        full = await lead(sftp, root, path, follow=True)
+        if not stat.S_ISDIR((await sftp.lstat(full)).permissions or 0):
+            raise NoSuchFile(f"{shown(path)} is a file, not a folder.", then="Read it instead.")
+        async for entry in sftp.scandir(full):
+            if entry.filename not in (".", ".."):
+                name = str(entry.filename)
+                yield _file_stat(f"{path.rstrip('/')}/{name}" if path else name, entry.attrs)
+
+
+async def _opened(sftp: asyncssh.SFTPClient, full: str, path: str) -> "asyncssh.SFTPClientFile":
+    try:
+        async with asyncio.timeout(SECONDS_TO_OPEN):
+            return await sftp.open(full, "rb", encoding=None)
+    except TimeoutError as error:
+        raise Stuck(f"{shown(path)} does not open: what has no end has taken its place.", then="Try again.") from error
+
+
+async def _is_what_stands_there(sftp: asyncssh.SFTPClient, full: str, opened: asyncssh.SFTPAttrs) -> bool:
+    before = await sftp.realpath(full)
+    there = await sftp.lstat(full)
+    after = await sftp.realpath(full)
+    return before == after == full and _facts(there) == _facts(opened)
+
+
+def _facts(attrs: asyncssh.SFTPAttrs) -> tuple[object, ...]:
+    """What SFTP tells of a file that another would have to share (draft-ietf-secsh-filexfer-02, section 5)."""
+    return attrs.size, attrs.mtime, attrs.uid, attrs.gid, attrs.permissions
+
+
+def _refuse_to_read(attrs: asyncssh.SFTPAttrs, path: str, limit: int) -> None:
+    mode = attrs.permissions or 0
+    if stat.S_ISDIR(mode):
+        raise IsFolder(f"{shown(path)} is a folder.", then="List it, or pack it into an archive.")
+    if not stat.S_ISREG(mode):
+        raise NotAFile(f"{shown(path)} is a device, socket or FIFO.", "It has no end, so it is not read.")
+    if (attrs.size or 0) > limit:
+        raise FileTooLarge(
+            f"{shown(path)} is {attrs.size} bytes long, and at most {limit} were asked for.", "No byte was moved."
+        )
+
+
+def _refuse_to_replace(attrs: asyncssh.SFTPAttrs, path: str) -> None:
+    mode = attrs.permissions or 0
+    if stat.S_ISDIR(mode):
+        raise IsFolder(f"{shown(path)} is a folder; a file cannot take its place.")
+    if not stat.S_ISREG(mode):
+        raise NotAFile(f"{shown(path)} is a device, socket or FIFO; a file does not take its place.")
+
+
+async def _fill(
+    handle: asyncssh.SFTPClientFile, content: AsyncIterator[bytes], path: str, size: int, sha256: str
+) -> None:
+    digest, written = hashlib.sha256(), 0
+    async for chunk in content:
+        written += len(chunk)
+        if written > size:
+            raise FileChanged(f"More than the {size} bytes promised for {shown(path)} came.", "Nothing was changed.")
+        digest.update(chunk)
+        await handle.write(chunk)
+    if written != size or digest.hexdigest() != sha256:
+        raise FileChanged(
+            f"{written} bytes with SHA-256 {digest.hexdigest()} came for {shown(path)}, "
+            f"and {size} bytes with {sha256} were promised.",
+            "Nothing was changed.",
+        )
+
+
+async def _is_full(sftp: asyncssh.SFTPClient, path: str) -> bool:
+    """SFTP has no word for a full disk before version 5; the file system is asked (`statvfs@openssh.com`)."""
+    try:
+        return (await sftp.statvfs(path)).bavail == 0
+    except asyncssh.SFTPError:
+        return False
+
+
+def _file_stat(path: str, attrs: asyncssh.SFTPAttrs, target: str = "") -> FileStat:
+    mode = attrs.permissions or 0
+    kind = _KINDS.get(stat.S_IFMT(mode), FileKind.OTHER)
+    return FileStat(path, kind, attrs.size or 0, stat.S_IMODE(mode), float(attrs.mtime or 0), target)
+
+
+@contextmanager
+def plain_words(path: str) -> Iterator[None]:
+    """SFTP's errors in the port's words."""
+    try:
+        yield
+    except (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.ConnectionLost) as error:
+        raise Unreachable(f"The connection was cut while {shown(path)} was moved.", then="Try again.") from error
+    except (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath, asyncssh.SFTPNotADirectory) as error:
+        raise NoSuchFile(f"There is no {shown(path)}.") from error
+    except asyncssh.SFTPBadMessage as error:  # OpenSSH's word for a name that is too long
+        raise NoSuchFile(f"{shown(path)} is no name that the other machine takes.") from error
+    except (asyncssh.SFTPPermissionDenied, asyncssh.SFTPWriteProtect) as error:
+        raise AccessRefused(f"{shown(path)}: permission denied.") from error
+    except asyncssh.SFTPError as error:
+        raise SandboxError(f"{shown(path)}: the other machine says {error.reason!r}.") from error
+
+
+async def _to_the_end(deed: Awaitable[None]) -> None:
+    """Tidy up also while we are being cancelled; a draft that is not there, or out of reach by now, is no matter."""
+    task = asyncio.ensure_future(deed)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([task])
+    with suppress(asyncssh.SFTPError, asyncssh.Error):
+        task.result()

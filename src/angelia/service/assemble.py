@@ -1,0 +1,251 @@
+"""The only place that knows every room: a home is opened here, and a conversation is given what it works with."""
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from angelia.context.prompt import Facts, small_prompt, system_prompt
+from angelia.core import entry as e
+from angelia.core.content import Media, ToolCall
+from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
+from angelia.engine.driver import Driver, Seat, Settings
+from angelia.engine.live import Resting, Working
+from angelia.engine.roommaking import Space, Summariser
+from angelia.engine.toolrun import Bench, Broker
+from angelia.policy.egress import judge_address, judge_url
+from angelia.policy.situation import Mode
+from angelia.sandboxes.lives import reap_leftovers
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import Sandbox
+from angelia.sandboxes.rooms import open_sandbox, workspace_in
+from angelia.service.attachments import Attachments
+from angelia.service.config import Loaded
+from angelia.service.delivery import TERMINAL, TerminalDelivery
+from angelia.service.describing import describer
+from angelia.service.judging import Standing, judging
+from angelia.service.logs import log_to
+from angelia.service.redaction import RedactingBlobs, Redaction
+from angelia.service.ruling import rules_for
+from angelia.service.seating import Seating
+from angelia.service.sessions import DAY_MS, Session
+from angelia.service.summarising import summariser
+from angelia.store.blobs import BlobStore
+from angelia.store.db import Database
+from angelia.store.grants import Grants
+from angelia.store.measure import Intake
+from angelia.store.outbox import Outbox
+from angelia.store.remembered import Remembered
+from angelia.store.renditions import Renditions
+from angelia.store.transcript import Transcript
+from angelia.store.upkeep import sweep
+from angelia.tools.fetching import Fetcher
+from angelia.tools.port import Calling
+from angelia.tools.registry import Registry
+
+_SWEPT = "last-sweep"
+"""Under this name the moment of the last sweep is remembered, Unix milliseconds."""
+
+
+class House:
+    """An open home: one store, one blob folder, one set of models and tools, and any number of conversations."""
+
+    def __init__(self, loaded: Loaded, db: Database, environ: Mapping[str, str], clock: Clock) -> None:
+        self.loaded, self.db, self.clock = loaded, db, clock
+        self.transcript = Transcript(db)
+        self.blobs = BlobStore(loaded.home)
+        self.renditions = Renditions(self.blobs, loaded.home / "renditions")
+        self.intake = Intake(self.blobs, limit=loaded.config.files.max_bytes)
+        self.attachments = Attachments(self.intake)
+        self.outbox, self.grants, self.remembered = Outbox(db), Grants(db), Remembered(db)
+        self.seating = Seating(loaded, self.blobs, self.renditions.open, environ)
+        self.redaction = Redaction(self.seating.keyring.secrets)
+        self.registry = Registry.default()
+        self._sessions: dict[ConversationId, Session] = {}
+        self._places: dict[ConversationId, tuple[Sandbox, Bench]] = {}
+        self._modes: dict[ConversationId, Mode] = {}
+
+    @classmethod
+    async def open(cls, loaded: Loaded, environ: Mapping[str, str] = os.environ, clock: Clock = wall_clock) -> "House":
+        """Open the home, and end what a dead life left running.
+
+        Raises:
+            StoreError: the home cannot be read or written; says why and how to mend it.
+            ConfigError: a vendor in the configuration is wrong.
+        """
+        house = cls(loaded, Database.open(loaded.home, clock=clock), environ, clock)
+        log_to(loaded.home / "angelia.log", house.redaction.text)
+        await reap_leftovers(house.running)
+        return house
+
+    @property
+    def running(self) -> Path:
+        """Where commands that run outside of a confinement are recorded."""
+        return self.loaded.home / "running"
+
+    # -- conversations ------------------------------------------------------------------------------------------
+
+    def begin(self, *, door: str, workspace: Path) -> Session:
+        """A new conversation, in the configured sandbox; it is in the store from its first message on."""
+        spec = self.loaded.config.sandbox.spec
+        opened = e.ConversationOpened(door, workspace_in(spec, workspace), spec)
+        return self._opened(new_conversation(self.clock), door, opened)
+
+    async def resume(self, conversation: ConversationId, *, door: str) -> Session:
+        """Open a stored conversation.
+
+        Raises:
+            NotFound: there is none of this id.
+            CodecError: an entry cannot be read by this version.
+        """
+        session = self._opened(conversation, door, None)
+        await session.log.refresh()
+        return session
+
+    def _opened(self, conversation: ConversationId, door: str, opened: e.ConversationOpened | None) -> Session:
+        session = Session(conversation, self.db, self.transcript, f"{door}, process {os.getpid()}", opened)
+        self._sessions[conversation] = session
+        return session
+
+    async def employ(self, session: Session, model: str, *, approver_present: bool, effort: str | None = None) -> Seat:
+        """Give a conversation its model, tools and sandbox, and drive it from now on. Returns the first seat.
+
+        Done again between two turns it changes the model; the sandbox and what runs in it stay. `effort` is how much
+        the model thinks: as configured, if it is not given.
+
+        Raises:
+            ConfigError: the model cannot be used as configured.
+            SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
+        """
+        if session.conversation not in self._places:
+            self._places[session.conversation] = self._place(session, approver_present)
+        sandbox, bench = self._places[session.conversation]
+        config = self.loaded.config
+        seats = [await self._seat(spec, sandbox, session) for spec in (model, *config.fallback)]
+        describe = await describer(config.describer, self.seating) if config.describer else None
+        settings = Settings(
+            rules=rules_for(config, self.registry, seats, can_describe=describe is not None),
+            space=Space(
+                config.context.share,
+                config.context.max_output or config.context.reserve,
+                self._summariser(model, seats[0]),
+            ),
+            max_output=config.context.max_output,
+            effort=config.effort if effort is None else effort,
+            cache_hour=config.context.cache_hour,
+        )
+        broker = Broker(session.log, bench)
+        await session.attach(Driver(session.log, seats, broker, settings, self.clock, describe))
+        return seats[0]
+
+    def _place(self, session: Session, approver_present: bool) -> tuple[Sandbox, Bench]:
+        """Where a conversation works, and with what."""
+        settings = self.loaded.config.sandbox
+        place = Place(
+            session.conversation,
+            session.workspace,
+            home=self.loaded.home,
+            state=self.running,
+            progress=lambda text: session.live.emit(Resting(self.clock(), text)),
+            confine=settings.confine,
+        )
+        sandbox = open_sandbox(session.sandbox, place, {"docker": settings.docker})
+        standing = Standing(
+            session.conversation,
+            session.sandbox,
+            session.workspace,
+            address=lambda: address_of(session),
+            mode=lambda: self.mode(session),
+            approver_present=approver_present,
+        )
+        judge = judging(self.loaded, standing, sandbox, self.grants)
+        return sandbox, Bench(self.registry, judge, self._callings(session, sandbox), self.redaction.text)
+
+    def mode(self, session: Session) -> Mode:
+        """How freely a conversation works: as configured, until somebody says otherwise."""
+        return self._modes.get(session.conversation, Mode(self.loaded.config.policy.mode))
+
+    def set_mode(self, session: Session, mode: Mode) -> None:
+        """From the next call on, in this process."""
+        self._modes[session.conversation] = mode
+
+    async def leave(self, session: Session) -> None:
+        """Stop driving a conversation and end what runs in its sandbox; an open turn stays open in the log."""
+        await session.close()
+        self._sessions.pop(session.conversation, None)
+        if place := self._places.pop(session.conversation, None):
+            await place[0].close()
+
+    async def _seat(self, spec: str, sandbox: Sandbox, session: Session) -> Seat:
+        tools = self.registry.specs()
+        extra = self.loaded.config.context.instructions
+        if self.seating.profile(spec).wire == "local":
+            return await self.seating.seat(spec, small_prompt(extra), tools)
+        described = await sandbox.describe()
+        today = datetime.fromtimestamp(session.opened_at / 1000, UTC).strftime("%Y-%m-%d")
+        facts = Facts(described.workspace, described.system, today, described.network, described.notes)
+        return await self.seating.seat(spec, system_prompt(facts, extra), tools)
+
+    def _summariser(self, model: str, seat: Seat) -> Summariser | None:
+        """The model of the person's choice; none for the embedded one, which cannot write a summary."""
+        settings = self.loaded.config.context
+        spec = settings.summariser or ("none" if seat.profile.wire == "local" else model)
+        return None if spec == "none" else summariser(spec, self.seating, settings.summary_seconds)
+
+    def _callings(self, session: Session, sandbox: Sandbox) -> Any:
+        ranges = self.loaded.config.policy.allow_ranges
+        fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges))
+        blobs = RedactingBlobs(self.blobs, self.redaction)
+        state: dict[str, Any] = {}
+
+        def calling(call: ToolCall, answer: str) -> Calling:
+            return Calling(
+                conversation=session.conversation,
+                call=call.id,
+                sandbox=sandbox,
+                blobs=blobs,
+                entries=session.log.entries,
+                address=address_of(session),
+                progress=lambda text: session.live.emit(Working(call.id, self.redaction.text(text))),
+                fetch=fetcher.fetch,
+                to_media=self._to_media,
+                state=state,
+                answer=answer,
+            )
+
+        return calling
+
+    async def _to_media(self, data: bytes, name: str) -> Media:
+        return await self.intake.to_media(data, name)
+
+    def terminal_delivery(self, session: Session) -> TerminalDelivery:
+        """What brings answers and files to the terminal."""
+        return TerminalDelivery(session, self.blobs, self.outbox_folder)
+
+    @property
+    def outbox_folder(self) -> Path:
+        """Where files for the person are put: the configured folder, or `outbox` in the home."""
+        folder = self.loaded.config.files.outbox
+        return Path(folder).expanduser() if folder else self.loaded.home / "outbox"
+
+    async def tidy(self) -> None:
+        """Once a day: remove blobs that no entry refers to, such as those of a life that died before its commit."""
+        last = int(await self.remembered.get(_SWEPT, "0"))
+        if self.clock() - last >= DAY_MS:
+            await self.remembered.put(_SWEPT, str(self.clock()))
+            await sweep(self.db, self.blobs)
+
+    async def close(self) -> None:
+        """Stop every conversation and close the store; open turns stay open in the log."""
+        for session in tuple(self._sessions.values()):
+            await self.leave(session)
+        await self.seating.close()
+        self.db.close()
+
+
+def address_of(session: Session) -> e.Address:
+    """Where the open turn's answer goes: to whoever opened it."""
+    opened = session.turn.opened
+    said = session.log.entries[opened - 1].fact if opened else None
+    return said.address if isinstance(said, e.UserSaid) else TERMINAL

@@ -1,0 +1,101 @@
+"""What goes out to a terminal: words are printed by whoever is attached, files are copied to the person's folder."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from angelia.core import entry as e
+from angelia.core.content import Media, Text
+from angelia.core.crash import crash_point
+from angelia.service.sessions import Session
+from angelia.store.blobs import BlobStore
+
+TERMINAL = e.Address("terminal")
+
+
+class TerminalDelivery:
+    """Settles what is addressed to the terminal, in order, once each."""
+
+    def __init__(self, session: Session, blobs: BlobStore, folder: Path) -> None:
+        self._session, self._blobs, self._folder = session, blobs, folder
+
+    def unsettled(self) -> list[e.DeliveryQueued]:
+        """What was queued for this door and has no receipt yet, oldest first."""
+        facts = [entry.fact for entry in self._session.log.entries]
+        settled = {fact.id for fact in facts if isinstance(fact, e.DeliverySettled)}
+        queued = [fact for fact in facts if isinstance(fact, e.DeliveryQueued)]
+        return [fact for fact in queued if fact.id not in settled and fact.address.door == TERMINAL.door]
+
+    def due(self) -> list[e.DeliveryQueued]:
+        """What is unsettled, and the words that closed the last turn even if another process has shown them too:
+        whoever waited for a turn is told how it ended.
+        """
+        due = self.unsettled()
+        entries = self._session.log.entries
+        closed = max((entry.seq for entry in entries if isinstance(entry.fact, e.TurnClosed)), default=len(entries))
+        said = [entry.fact for entry in entries[closed:] if isinstance(entry.fact, e.DeliveryQueued)]
+        return [fact for fact in said[:1] if fact not in due and fact.address.door == TERMINAL.door] + due
+
+    async def deliver(self, queued: e.DeliveryQueued, show: Callable[[str], None]) -> None:
+        """Show or copy every part, then settle, unless another process did. `show` prints and flushes; a file's
+        path is shown like words.
+
+        A file that cannot be copied settles as failed, which person and model both see.
+        """
+        failures: list[str] = []
+        for part in queued.parts:
+            match part:
+                case Text(text=text):
+                    show(text)
+                case Media():
+                    try:
+                        show(f"{part.name or 'file'}: {self._copy(part)}")
+                    except OSError as error:
+                        failures.append(f"{part.name}: {error.strerror or error}")
+        crash_point("delivery.shown")
+        status = e.DeliveryStatus.FAILED if failures else e.DeliveryStatus.SENT
+        detail = "; ".join(failures)
+        await self._session.log.refresh()
+        if queued in self.unsettled():
+            await self._session.log.append(e.DeliverySettled(queued.id, status, detail=detail))
+        crash_point("delivery.settled")
+        if failures:
+            show(f"Could not be saved to {self._folder}: {detail}. It is kept in the conversation.")
+
+    async def keep(self, queued: e.DeliveryQueued) -> None:
+        """Nobody is attached: the log keeps it, and it is shown when somebody is."""
+        await self._session.log.append(e.DeliverySettled(queued.id, e.DeliveryStatus.KEPT))
+
+    def _copy(self, media: Media) -> Path:
+        return copied(media, self._blobs, self._folder)
+
+
+def copied(media: Media, blobs: BlobStore, folder: Path) -> Path:
+    """Copy a file into a folder under its own name; the same bytes are not copied twice, others get a number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = blobs.path(media.blob.sha256)
+    name = Path(media.name).name or f"file-{media.blob.sha256[:8]}"
+    unfinished = folder / f".{name}.{os.getpid()}.part"
+    shutil.copyfile(source, unfinished)
+    try:
+        target, number = folder / name, 1
+        while not _put_in_place(unfinished, target) and target.read_bytes() != source.read_bytes():
+            number += 1
+            target = folder / f"{Path(name).stem}-{number}{Path(name).suffix}"
+        return target
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _put_in_place(unfinished: Path, target: Path) -> bool:
+    """Give a whole file its name; False if another file, perhaps of another process, has that name."""
+    try:
+        os.link(unfinished, target)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links
+        if target.exists():
+            return False
+        unfinished.rename(target)
+    return True

@@ -1,0 +1,70 @@
+"""The policy's word on a call: its effects, the settings, what was granted, and whether anybody can say yes."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.core.entry import Address
+from angelia.core.ids import ConversationId
+from angelia.engine.toolrun import Judge
+from angelia.policy.situation import Confinement, Mode, Network, Situation
+from angelia.policy.verdict import Effect, RunCommand, Verdict, strictest
+from angelia.sandboxes.port import Description, Sandbox
+from angelia.service.config import Loaded
+from angelia.store.grants import Grants
+
+OWNER = "owner"
+
+
+class Standing(Struct, frozen=True):
+    """For which conversation is judged; `address`, where its answers go, and `mode` are those of the moment.
+
+    `sandbox` is the spec and `workspace` the folder as they stand in the log: what is granted is granted for them.
+    """
+
+    conversation: ConversationId
+    sandbox: str
+    workspace: str
+    address: Callable[[], Address]
+    mode: Callable[[], Mode]
+    approver_present: bool
+
+
+def judging(loaded: Loaded, standing: Standing, sandbox: Sandbox, grants: Grants) -> Judge:
+    """A judge for one conversation. What it knows of commands is loaded with the first call: 10 ms of a start."""
+
+    async def verdict_on(effects: Sequence[Effect]) -> Verdict:
+        from angelia.policy.judge import judge, settle
+
+        granted = await grants.matching(OWNER, standing.sandbox, standing.workspace, standing.conversation)
+        described = await sandbox.describe()
+        situation = Situation(
+            workspace=described.workspace,
+            home=str(Path.home().resolve()),
+            own_home=str(loaded.home.resolve()),
+            mode=standing.mode(),
+            confinement=_confinement(loaded, described),
+            network=Network(loaded.config.sandbox.network),
+            allow_ranges=loaded.config.policy.allow_ranges,
+            granted=tuple(grant.pattern for grant in granted),
+            address=standing.address(),
+        )
+        verdict = strictest([judge(_as_it_is(effect, described), situation) for effect in effects])
+        return settle(verdict, approver_present=standing.approver_present)
+
+    return verdict_on
+
+
+def _confinement(loaded: Loaded, described: Description) -> Confinement:
+    if described.confined:
+        return Confinement.REAL
+    return Confinement.SWITCHED_OFF if loaded.config.sandbox.confine == "off" else Confinement.NONE
+
+
+def _as_it_is(effect: Effect, described: Description) -> Effect:
+    """A confined command of a sandbox that is always on the network reaches it, whether or not it says so."""
+    if isinstance(effect, RunCommand) and described.confined and described.always_networked:
+        return replace(effect, reach="network") if effect.reach == "confined" else effect
+    return effect

@@ -1,0 +1,42 @@
+"""Where Angelia writes about itself: a file in the home, without message bodies and without secrets."""
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from angelia.service.config import home_folder
+
+_MOST_BYTES = 2_000_000
+"""A larger file is set aside at the next start, in place of the one before it."""
+
+
+def log_file(environment: Mapping[str, str]) -> Path:
+    """The log file of the home that this environment names."""
+    return home_folder(environment) / "angelia.log"
+
+
+class _Redacting(logging.Formatter):
+    """Hides known secrets in whatever a line turns into, traces included."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, redacted."""
+        return self._redact(super().format(record))
+
+
+def log_to(path: Path, redact: Callable[[str], str]) -> None:
+    """Write warnings and worse to `path` from now on; the file is opened with the first line."""
+    logger = logging.getLogger("angelia")
+    for old in list(logger.handlers):
+        logger.removeHandler(old)
+        old.close()
+    if path.exists() and path.stat().st_size > _MOST_BYTES:
+        path.replace(path.with_suffix(".log.1"))
+    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler.setFormatter(_Redacting(redact))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False

@@ -1,0 +1,50 @@
+"""Known secrets never reach the store: texts and text blobs are redacted on their way in."""
+
+from collections.abc import Callable
+
+from angelia.core.content import BlobRef
+from angelia.policy.redact import Redactor
+from angelia.store.blobs import BlobStore
+
+
+class Redaction:
+    """Redacts by the secrets that are known at the moment; keys are read late, so the set can grow."""
+
+    def __init__(self, secrets: Callable[[], frozenset[str]]) -> None:
+        self._secrets = secrets
+        self._known: frozenset[str] = frozenset()
+        self._redactor = Redactor({})
+
+    def text(self, text: str) -> str:
+        """`text` without secrets."""
+        return self._current().text(text)
+
+    def data(self, data: bytes) -> bytes:
+        """`data` without secrets, if it is text; other bytes stay as they are, since a hole would break them."""
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return data
+        return self._current().data(data)
+
+    def _current(self) -> Redactor:
+        secrets = self._secrets()
+        if secrets != self._known:
+            self._known = secrets
+            self._redactor = Redactor({f"key {n}": secret for n, secret in enumerate(sorted(secrets), 1)})
+        return self._redactor
+
+
+class RedactingBlobs:
+    """The blob store as tools see it."""
+
+    def __init__(self, blobs: BlobStore, redaction: Redaction) -> None:
+        self._blobs, self._redaction = blobs, redaction
+
+    async def put(self, data: bytes, *, mime: str = "") -> BlobRef:
+        """Store bytes, without known secrets."""
+        return await self._blobs.put(self._redaction.data(data), mime=mime)
+
+    async def get(self, sha256: str) -> bytes:
+        """The bytes; see `tools.port.Blobs`."""
+        return await self._blobs.get(sha256)

@@ -1,0 +1,153 @@
+"""Models, ready to be asked: profile, room, keys, prompt, tools and price, by name."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from angelia.context.request import OpenMedia, ToolSpec
+from angelia.core import entry as e
+from angelia.core.errors import KeyMissing
+from angelia.core.profile import Profile
+from angelia.engine.asking import Cost
+from angelia.engine.driver import Refresh, Seat
+from angelia.models.client import http_client
+from angelia.models.credentials import Keyring, KeySource
+from angelia.models.port import Credential
+from angelia.models.prices import Known, PriceBook
+from angelia.models.rooms import open_room
+from angelia.models.vendors import Rows, Vendor, profile, vendors
+from angelia.models.wire import Timeouts
+from angelia.service.config import Loaded
+from angelia.store.blobs import BlobStore
+
+if TYPE_CHECKING:
+    import httpx2
+
+_KEYS = {"key_command": "command", "key_file": "file", "key_variable": "env"}
+"""Fields of a vendor's row in the configuration that say where keys come from."""
+
+
+class Seating:
+    """One per home: one HTTP client per vendor, one keyring, one price book."""
+
+    def __init__(
+        self, loaded: Loaded, blobs: BlobStore, open_media: OpenMedia, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        rows, self._sources = _split(loaded.config.vendors)
+        self.rows: Rows = vendors(rows)
+        self.keyring = Keyring(self._sources, environ)
+        self._book = PriceBook(loaded.home / "models.json")
+        self._blobs, self._open_media, self._environ = blobs, open_media, environ
+        self._cache_hour = loaded.config.context.cache_hour
+        times = loaded.config.timeouts
+        self._timeouts = Timeouts(times.connect, times.first_byte, times.silence)
+        self._clients: dict[str, httpx2.AsyncClient] = {}
+
+    def profile(self, spec: str) -> Profile:
+        """What is known of a model.
+
+        Raises:
+            ConfigError: `spec` names no vendor or no model.
+        """
+        vendor, _, model = spec.partition(":")
+        if vendor == "local" and model:
+            from angelia.models.local import local_profile
+
+            return local_profile(model)
+        return profile(spec, self.rows, self._book.known(spec))
+
+    async def client(self, vendor: Vendor) -> "httpx2.AsyncClient | None":
+        """The vendor's one HTTP client; None for a vendor that is not reached by HTTP."""
+        address = vendor.address(self._environ)
+        if not address:
+            return None
+        if vendor.name not in self._clients:
+            self._clients[vendor.name] = await http_client(address, self._environ)
+        return self._clients[vendor.name]
+
+    async def seat(self, spec: str, system: str, tools: tuple[ToolSpec, ...]) -> Seat:
+        """A model with everything it takes to ask it; nothing is sent yet.
+
+        Raises:
+            KeyMissing: there is no key; says what to set.
+            ConfigError: no such vendor, or a key that cannot be read.
+            MissingPart: its room needs an extra.
+        """
+        known = self.profile(spec)
+        vendor = self.rows[known.vendor]
+        credentials = await self.keyring.pool(vendor)
+        if not credentials:
+            variable = vendor.key_env[0] if vendor.key_env else "key_command"
+            raise KeyMissing(
+                f"There is no key for {spec}.",
+                then=f"Set {variable} in the environment, or key_command under [vendors.{vendor.name}] in config.toml.",
+            )
+        room = open_room(known, await self.client(vendor), self._open_media, self._timeouts)
+        return Seat(
+            profile=known,
+            session=room.session(),
+            system=system,
+            tools=tools,
+            setup=await self._setup(known, system, tools),
+            credentials=credentials,
+            cost=self._cost(known, vendor),
+            refresh=self._refresh(vendor),
+        )
+
+    async def _setup(self, known: Profile, system: str, tools: tuple[ToolSpec, ...]) -> e.SetupChanged:
+        prompt = await self._blobs.put(system.encode(), mime="text/plain")
+        described = await self._blobs.put(msgspec.json.encode(tools), mime="application/json")
+        as_json = await self._blobs.put(msgspec.json.encode(known), mime="application/json")
+        return e.SetupChanged(known.name, prompt, described, as_json)
+
+    def _cost(self, known: Profile, vendor: Vendor) -> Cost:
+        """Prices are looked up beside the first request that needs them, never before it."""
+        learning: asyncio.Task[Known] | None = None
+
+        async def price(usage: e.Usage) -> int:
+            nonlocal learning
+            if vendor.prices and learning is None and self._book.stale(known.name):
+                learning = asyncio.create_task(asyncio.to_thread(self._book.learn, known.name, vendor.prices))
+            if learning:
+                await learning
+            fresh = self._book.known(known.name)
+            priced = msgspec.structs.replace(known, prices=fresh.prices) if fresh else known
+            hour = self._cache_hour
+            return (
+                await asyncio.to_thread(self._book.cost, priced, usage, vendor.prices, hour=hour)
+                if hour
+                else (self._book.cost(priced, usage, vendor.prices))
+            )
+
+        return price
+
+    def _refresh(self, vendor: Vendor) -> Refresh | None:
+        if not any(source.command or source.file for source in self._sources.get(vendor.name, ())):
+            return None
+
+        async def refresh() -> tuple[Credential, ...]:
+            self.keyring.forget(vendor)
+            return await self.keyring.pool(vendor)
+
+        return refresh
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for client in self._clients.values():
+            await client.aclose()
+        self._clients.clear()
+
+
+def _split(rows: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, dict[str, Any]], dict[str, list[KeySource]]]:
+    """A vendor's row without the fields about keys, and these."""
+    plain: dict[str, dict[str, Any]] = {}
+    sources: dict[str, list[KeySource]] = {}
+    for name, row in rows.items():
+        plain[name] = {key: value for key, value in row.items() if key not in _KEYS}
+        keys = {_KEYS[key]: value for key, value in row.items() if key in _KEYS}
+        if keys:
+            sources[name] = [msgspec.convert(keys, KeySource)]
+    return plain, sources

@@ -1,0 +1,1 @@
+"""The log, the blobs and everything that is derived from them, in one home."""

@@ -1,0 +1,93 @@
+"""What SQLite and the file system complain about, as errors that say what to do."""
+
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from angelia.core.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly
+
+_NEARLY_NOTHING = 64 * 1024
+"""Bytes. SQLite reports some writes to a full disk as plain I/O errors; with less than this free, it is full."""
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+@contextmanager
+def explained(home: Path) -> Iterator[None]:
+    """Whatever SQLite or the file system complains about while working on `home` says what to do about it."""
+    try:
+        yield
+    except OSError as error:
+        raise of_os(error, home) from error
+    except sqlite3.Error as error:
+        told = of_sqlite(error, home)
+        if told is error:
+            raise
+        raise told from error
+
+
+def of_sqlite(error: sqlite3.Error, home: Path, holders: tuple[str, ...] = ()) -> Exception:
+    """The error to raise in place of SQLite's own; one that is a fault of ours (a constraint, a typo) stays itself.
+
+    `holders` names the processes that share the home, for the one that has to wait for them.
+    """
+    match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return full(home)
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return read_only(home, str(error))
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
+            return StoreBusy(
+                f"Another process keeps the database in {home} locked.",
+                why=f"These share it: {'; '.join(holders)}." if holders else "",
+                then="Nothing was written; try again, or end that process.",
+            )
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return StoreDamaged(
+                f"The database in {home} is damaged: {error}.",
+                then="`angelia store verify` says what is wrong; a backup or `angelia store rebuild` may mend it.",
+            )
+        case sqlite3.SQLITE_IOERR:
+            if free_bytes(home) < _NEARLY_NOTHING:
+                return full(home)
+            return StoreError(f"The disk that holds {home} reports an error: {error}.", then="Nothing was written.")
+        case _:
+            return error
+
+
+def of_os(error: OSError, home: Path) -> StoreError:
+    """The error to raise when a file in the home cannot be read or written."""
+    if error.errno in _FULL:
+        return full(home)
+    if error.errno in _READ_ONLY:
+        return read_only(home, error.strerror or str(error))
+    return StoreError(f"A file in {home} cannot be used: {error}.")
+
+
+def full(home: Path) -> StoreFull:
+    """The disk is full."""
+    return StoreFull(
+        f"The disk that holds {home} is full ({free_bytes(home) / 1e6:.1f} MB free).",
+        then="What was being stored was not accepted; everything stored before is safe. Free some space and try again.",
+    )
+
+
+def read_only(home: Path, said: str) -> StoreReadOnly:
+    """The home may not be written."""
+    return StoreReadOnly(
+        f"{home} cannot be written: {said}.",
+        then="Nothing was stored. Make it writable for you, or choose another home with ANGELIA_HOME.",
+    )
+
+
+def free_bytes(home: Path) -> int:
+    """Bytes that this user may still write on the home's disk, 0 when nobody can say."""
+    try:
+        room = os.statvfs(home)
+    except OSError:
+        return 0
+    return room.f_bavail * room.f_frsize

@@ -1,0 +1,90 @@
+"""What is to go out, and what became of it."""
+
+import sqlite3
+
+from msgspec import Struct
+
+from angelia.core import codec
+from angelia.core.content import Content
+from angelia.core.entry import Address, DeliveryQueued
+from angelia.core.ids import ConversationId, DeliveryId
+from angelia.store.db import Database
+
+
+class Receipt(Struct, frozen=True):
+    """Where one delivery stands.
+
+    `status` is `queued`, `sending`, `sent`, `failed`, `unknown` or `kept`; `attempt` counts starts;
+    `seq` is the entry that queued it; `platform_id` and `detail` come from its settlement.
+    """
+
+    id: DeliveryId
+    conversation: ConversationId
+    seq: int
+    address: Address
+    parts: tuple[Content, ...]
+    origin: str
+    status: str
+    attempt: int
+    platform_id: str
+    detail: str
+
+
+_SELECT = """
+    SELECT o.id, o.conversation, o.seq, o.status, o.attempt, o.platform_id, o.detail, e.version, e.body
+    FROM outbox AS o JOIN entries AS e ON e.id = o.place
+"""
+
+
+class Outbox:
+    """A view of the log: `DeliveryQueued`, `DeliveryStarted` and `DeliverySettled` are appended to the transcript."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def pending(self, door: str) -> list[Receipt]:
+        """What is queued, or was being sent when something ended, for this door; in the order it was queued."""
+        return await self._db.read(
+            lambda connection: _receipts(
+                connection, "WHERE o.door = ? AND o.status IN ('queued', 'sending') ORDER BY o.place", door
+            )
+        )
+
+    async def receipts(self, conversation: ConversationId) -> list[Receipt]:
+        """Everything that a conversation sent or tried to send, in order."""
+        return await self._db.read(
+            lambda connection: _receipts(connection, "WHERE o.conversation = ? ORDER BY o.seq", conversation)
+        )
+
+    async def counts(self, door: str) -> dict[str, int]:
+        """How many deliveries of a door have each status; a status that none has is left out."""
+        rows = await self._db.read(
+            lambda connection: connection.execute(
+                "SELECT status, count(*) FROM outbox WHERE door = ? GROUP BY status", (door,)
+            ).fetchall()
+        )
+        return dict(rows)
+
+
+def _receipts(connection: sqlite3.Connection, where: str, value: str) -> list[Receipt]:
+    receipts = []
+    for number, conversation, seq, status, attempt, platform_id, detail, version, body in connection.execute(
+        _SELECT + where, (value,)
+    ):
+        queued = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
+        assert isinstance(queued, DeliveryQueued)
+        receipts.append(
+            Receipt(
+                number,
+                conversation,
+                seq,
+                queued.address,
+                queued.parts,
+                queued.origin,
+                status,
+                attempt,
+                platform_id,
+                detail,
+            )
+        )
+    return receipts

@@ -1,0 +1,70 @@
+"""A locked file that says to other processes: this one is alive."""
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from angelia.core.ids import sortable_id
+
+
+class Presence:
+    """One file in `folder`, made and locked at the first `name`, removed by `close`.
+
+    The kernel lets go of the lock when the process ends, however it ends.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._name = ""
+        self._file = -1
+
+    def name(self, holder: str) -> str:
+        """The file's name, for others to ask about; `holder` is who they are told has it.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        while not self._name:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            name = f"{sortable_id()}.lock"
+            path = self._folder / name
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not path.exists():  # somebody cleaned up between the two calls
+                os.close(file)
+                continue
+            os.write(file, holder.encode())
+            self._name, self._file = name, file
+        return self._name
+
+    def close(self) -> None:
+        """Say that this process is done."""
+        if self._name:
+            (self._folder / self._name).unlink(missing_ok=True)
+            os.close(self._file)
+            self._name = ""
+
+
+def is_alive(folder: Path, name: str) -> bool:
+    """Whether the process that made the file `name` still runs; the file of a dead one is removed."""
+    path = folder / name
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared, so that two who ask do not see each other
+        path.unlink(missing_ok=True)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+
+
+def alive(folder: Path) -> tuple[str, ...]:
+    """Who is alive in `folder`, as they called themselves."""
+    with suppress(FileNotFoundError):
+        return tuple(path.read_text() for path in sorted(folder.glob("*.lock")) if is_alive(folder, path.name))
+    return ()

@@ -1,0 +1,160 @@
+"""The tables: one log, what is derived from it, and the little that is kept beside it."""
+
+VERSION = 1
+"""`PRAGMA user_version` of a database that this Angelia writes."""
+
+APPLICATION = 0x416E6765
+"""`PRAGMA application_id`, "Ange": tells our file from somebody else's."""
+
+# `never` stays empty, so a mark in `erasing` breaks a deferred foreign key: no transaction can commit with it,
+# and the only way on is to delete the conversation in the transaction that marked it.
+_LOG = (
+    """
+    CREATE TABLE never (id INTEGER PRIMARY KEY, CHECK (0)) STRICT
+    """,
+    """
+    CREATE TABLE conversations (
+        id TEXT PRIMARY KEY,
+        opened_at INTEGER NOT NULL,
+        door TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        workspace TEXT NOT NULL,
+        sandbox TEXT NOT NULL,
+        title TEXT NOT NULL DEFAULT '',
+        last_seq INTEGER NOT NULL DEFAULT 0,
+        last_at INTEGER NOT NULL DEFAULT 0,
+        erasing INTEGER REFERENCES never (id) DEFERRABLE INITIALLY DEFERRED
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE entries (
+        id INTEGER PRIMARY KEY,
+        conversation TEXT NOT NULL REFERENCES conversations (id) DEFERRABLE INITIALLY DEFERRED,
+        seq INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        epoch INTEGER NOT NULL,
+        version INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        body BLOB NOT NULL,
+        UNIQUE (conversation, seq)
+    ) STRICT
+    """,
+    """
+    CREATE TRIGGER entries_never_change BEFORE UPDATE ON entries
+    BEGIN SELECT RAISE (ABORT, 'the log is append-only: an entry never changes'); END
+    """,
+    """
+    CREATE TRIGGER entries_only_follow BEFORE INSERT ON entries
+    WHEN EXISTS (SELECT 1 FROM entries WHERE conversation = NEW.conversation AND seq >= NEW.seq)
+        OR EXISTS (SELECT 1 FROM entries WHERE id = NEW.id)
+    BEGIN SELECT RAISE (ABORT, 'the log is append-only: an entry comes after all others'); END
+    """,
+    """
+    CREATE TRIGGER entries_stay BEFORE DELETE ON entries
+    WHEN NOT EXISTS (SELECT 1 FROM conversations WHERE id = OLD.conversation AND erasing IS NOT NULL)
+    BEGIN SELECT RAISE (ABORT, 'the log is append-only: only a whole conversation can be erased'); END
+    """,
+)
+
+_PROJECTIONS = (
+    """
+    CREATE TABLE inbox (
+        door TEXT NOT NULL,
+        key TEXT NOT NULL,
+        conversation TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        PRIMARY KEY (door, key)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX inbox_by_conversation ON inbox (conversation)",
+    """
+    CREATE TABLE outbox (
+        conversation TEXT NOT NULL,
+        id TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        door TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        status TEXT NOT NULL,
+        attempt INTEGER NOT NULL DEFAULT 0,
+        platform_id TEXT NOT NULL DEFAULT '',
+        detail TEXT NOT NULL DEFAULT '',
+        PRIMARY KEY (conversation, id)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX outbox_pending ON outbox (door, place) WHERE status IN ('queued', 'sending')",
+    """
+    CREATE TABLE spending (
+        at INTEGER NOT NULL,
+        conversation TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        cost INTEGER NOT NULL,
+        input INTEGER NOT NULL,
+        output INTEGER NOT NULL,
+        cache_read INTEGER NOT NULL,
+        cache_write INTEGER NOT NULL,
+        PRIMARY KEY (at, conversation, seq)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE blob_refs (
+        sha256 TEXT NOT NULL,
+        conversation TEXT NOT NULL,
+        PRIMARY KEY (sha256, conversation)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX blob_refs_by_conversation ON blob_refs (conversation)",
+    # Contentless: the text is in the log. `rowid` is the entry's id.
+    "CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = 'unicode61 remove_diacritics 2')",
+    """
+    CREATE TABLE indexed (one INTEGER PRIMARY KEY CHECK (one = 1), upto INTEGER NOT NULL) STRICT
+    """,
+    "INSERT INTO indexed VALUES (1, 0)",
+)
+
+# What was paid stays counted when the conversation is erased, or deleting would be a way around a daily cap.
+_KEPT_BESIDE = (
+    """
+    CREATE TABLE spending_erased (
+        at INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        cost INTEGER NOT NULL,
+        input INTEGER NOT NULL,
+        output INTEGER NOT NULL,
+        cache_read INTEGER NOT NULL,
+        cache_write INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX spending_erased_by_time ON spending_erased (at)",
+    """
+    CREATE TABLE leases (
+        conversation TEXT PRIMARY KEY,
+        epoch INTEGER NOT NULL,
+        holder TEXT NOT NULL,
+        presence TEXT NOT NULL,
+        boot TEXT NOT NULL,
+        expires INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE grants (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        principal TEXT NOT NULL,
+        sandbox TEXT NOT NULL,
+        workspace TEXT NOT NULL,
+        conversation TEXT NOT NULL,
+        pattern TEXT NOT NULL,
+        given_by TEXT NOT NULL,
+        given_at INTEGER NOT NULL,
+        until INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX grants_by_principal ON grants (principal, sandbox, workspace)",
+    """
+    CREATE TABLE remembered (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID
+    """,
+)
+
+FIRST = (*_LOG, *_PROJECTIONS, *_KEPT_BESIDE)
+"""The statements that make a database of version 1."""

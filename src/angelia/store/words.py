@@ -1,0 +1,148 @@
+"""The full-text index: what of an entry is findable, how it is cut into words, how the index follows the log."""
+
+import re
+import sqlite3
+import unicodedata
+
+from angelia.core import codec
+from angelia.core.content import Content, Media, ReplyPart, Text
+from angelia.core.entry import AnyFact, ModelSaid, ToolFinished, UserSaid
+from angelia.core.errors import BadInput
+
+STRIDE = 64
+"""Entries that the index may lag behind. Indexing them together costs a tenth of indexing them one by one."""
+
+_SLICE = 2048
+"""Entries that one step of `catch_up` reads."""
+
+_TOOL_HEAD = 2000
+"""Characters of a tool's result that can be found."""
+
+# Han, kana (without their punctuation), Hangul: written without spaces, or with words that grow by suffixes.
+_CJK = "々〇ぁ-ゖゝ-ゟァ-ヺー-ヿ㐀-䶿一-鿿가-힣豈-\ufaff\U00020000-\U0003ffff"
+_RUN = f"[{_CJK}]+"
+"""A pattern that takes 4 ms to compile, which most runs of the program never need."""
+_TERM = r'"([^"]*)"|(\S+)'
+_HAS_WORD = r"[^\W_]"
+
+
+def findable(fact: AnyFact) -> str:
+    """The text by which a person can find this entry; empty when there is none."""
+    match fact:
+        case UserSaid(parts=parts):
+            return _text(parts)
+        case ModelSaid(parts=replied):
+            return _text(replied)
+        case ToolFinished(parts=parts):
+            return _text(parts)[:_TOOL_HEAD]
+        case _:
+            return ""
+
+
+def _text(parts: tuple[Content | ReplyPart, ...]) -> str:
+    said = [part.text for part in parts if isinstance(part, Text)]
+    names = [part.name for part in parts if isinstance(part, Media) and part.name]
+    return "\n".join((*said, *names))
+
+
+def cut(text: str) -> str:
+    """Text as the index takes it: runs of CJK as overlapping pairs, and the last character on its own.
+
+    The pairs make a run findable as a phrase; with the last character every single one begins some token.
+
+    >>> cut("in 東京都")
+    'in  東京 京都 都 '
+    """
+    return re.sub(_RUN, _pairs, unicodedata.normalize("NFKC", text))
+
+
+def _pairs(run: re.Match[str]) -> str:
+    text = run.group()
+    return f" {' '.join(text[at : at + 2] for at in range(len(text)))} "
+
+
+def expression(query: str) -> str:
+    """An FTS5 expression for entries with all words of `query`; `"quoted words"` stay together, `begin*` begins one.
+
+    >>> expression('the "big fish" 東京都 re*')
+    '"the" AND "big fish" AND "東京 京都" AND "re"*'
+
+    Raises:
+        BadInput: there is no word in it.
+    """
+    normal = unicodedata.normalize("NFKC", query)
+    words = (quoted or word for quoted, word in re.findall(_TERM, normal))
+    terms = [_term(word) for word in words if re.search(_HAS_WORD, word)]
+    if not terms:
+        raise BadInput(f"There is no word to search for in “{query}”.", then="Write one or more words.")
+    return " AND ".join(terms)
+
+
+def _term(term: str) -> str:
+    begins = term.endswith("*")
+    text = re.sub(_RUN, _query_pairs, term.rstrip("*").replace('"', " ")).strip()
+    lonely = len(text) == 1 and re.fullmatch(_RUN, text)
+    return f'"{text}"*' if begins or lonely else f'"{text}"'
+
+
+def _query_pairs(run: re.Match[str]) -> str:
+    text = run.group()
+    return f" {' '.join(text[at : at + 2] for at in range(max(len(text) - 1, 1)))} "
+
+
+def catch_up(connection: sqlite3.Connection) -> int:
+    """Index the next entries that are not indexed yet; returns how many were looked at, 0 when there are none."""
+    (upto,) = connection.execute("SELECT upto FROM indexed").fetchone()
+    rows = connection.execute(
+        "SELECT id, kind, version, body FROM entries WHERE id > ? ORDER BY id LIMIT ?", (upto, _SLICE)
+    ).fetchall()
+    for place, kind, version, body in rows:
+        if text := _stored(kind, version, body):
+            connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (place, cut(text)))
+    if rows:
+        connection.execute("UPDATE indexed SET upto = ?", (rows[-1][0],))
+    return len(rows)
+
+
+def forget(connection: sqlite3.Connection, conversation: str) -> None:
+    """Take a conversation, whose entries are still there, out of the index."""
+    (upto,) = connection.execute("SELECT upto FROM indexed").fetchone()
+    rows = connection.execute(
+        "SELECT id, kind, version, body FROM entries WHERE conversation = ? AND id <= ?", (conversation, upto)
+    )
+    for place, kind, version, body in rows.fetchall():
+        if text := _stored(kind, version, body):
+            connection.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (place, cut(text)))
+
+
+def step_back(connection: sqlite3.Connection) -> None:
+    """After entries were erased: SQLite gives their numbers out again, so the mark must not stand beyond the last."""
+    connection.execute("UPDATE indexed SET upto = min(upto, (SELECT coalesce(max(id), 0) FROM entries))")
+
+
+def tidy(connection: sqlite3.Connection) -> int:
+    """Merge some of the index, so that words of erased entries leave the file; returns 0 when nothing is left to do.
+
+    A negative number of pages asks for all segments to become one, in steps (https://sqlite.org/fts5.html, `merge`).
+    """
+    before = connection.total_changes
+    connection.execute("INSERT INTO words (words, rank) VALUES ('merge', -500)")
+    return max(connection.total_changes - before - 1, 0)
+
+
+def start_over(connection: sqlite3.Connection) -> None:
+    """Empty the index; `catch_up` fills it again."""
+    connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+    connection.execute("UPDATE indexed SET upto = 0")
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """How many entries the index ought to know."""
+    rows = connection.execute("SELECT kind, version, body FROM entries, indexed WHERE id <= upto")
+    return sum(1 for row in rows if _stored(*row))
+
+
+def _stored(kind: str, version: int, body: bytes) -> str:
+    if kind not in ("UserSaid", "ModelSaid", "ToolFinished"):
+        return ""
+    return findable(codec.decode(body, version=version))

@@ -1,0 +1,123 @@
+"""The crash harness: which crash points a run passes, and what is left when it is killed at one of them.
+
+    python -m angelia.testing.crash --log FILE [--at append.committed:2] -- ask "…"
+
+runs Angelia's command line in that process, appends each point it passes to FILE as `name:occurrence`, counted
+from 1, and kills itself with SIGKILL at the one that `--at` names. `--entry module:function` runs something else.
+"""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from threading import Lock
+
+from msgspec import Struct
+
+from angelia.core.crash import on_crash_point
+
+ANGELIA = "angelia.__main__:main"
+
+
+class Run(Struct, frozen=True):
+    """How a run ended: `status` is the exit code, negative for a signal; `passed` are the occurrences in order."""
+
+    status: int
+    stdout: str
+    stderr: str
+    passed: tuple[str, ...]
+
+
+class NotReached(AssertionError):
+    """The run ended without passing the point where it was to be killed."""
+
+
+def command(log: Path, argv: Sequence[str], *, at: str = "", entry: str = ANGELIA) -> list[str]:
+    """The command that runs `argv` under the recorder, for tests that drive a terminal themselves."""
+    options = ["--log", str(log), "--entry", entry, *(["--at", at] if at else [])]
+    return [sys.executable, "-m", "angelia.testing.crash", *options, "--", *argv]
+
+
+async def run(argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA, stdin: bytes = b"") -> Run:
+    """Run the command line with these arguments and exactly this environment, to its own end."""
+    return await _run("", argv, env, entry, stdin)
+
+
+async def occurrences(argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA) -> list[str]:
+    """Every occurrence of every crash point that a whole run passes, in order: `name:occurrence`."""
+    return list((await run(argv, env, entry=entry)).passed)
+
+
+async def run_killed_at(
+    point: str, argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA, stdin: bytes = b""
+) -> Run:
+    """Run until `point` (`name:occurrence`), and be killed there.
+
+    Raises:
+        NotReached: the run ended before; its output is in the message.
+    """
+    ended = await _run(point, argv, env, entry, stdin)
+    if ended.status != -signal.SIGKILL or point not in ended.passed:
+        raise NotReached(f"{point} was not reached; status {ended.status}, passed {ended.passed}\n{ended.stderr}")
+    return ended
+
+
+async def _run(at: str, argv: Sequence[str], env: Mapping[str, str], entry: str, stdin: bytes) -> Run:
+    with tempfile.TemporaryDirectory(prefix="angelia-crash-") as folder:
+        log = Path(folder, "passed")
+        log.touch()
+        words = command(log, argv, at=at, entry=entry)
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*words, env=dict(env), stdin=pipe, stdout=pipe, stderr=pipe)
+        try:
+            out, err = await process.communicate(stdin)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        assert process.returncode is not None
+        passed = tuple(log.read_text().splitlines())
+        return Run(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), passed)
+
+
+class Recorder:
+    """The hook: writes down each occurrence, and ends the process at one of them. Points pass on any thread."""
+
+    def __init__(self, log: Path, at: str) -> None:
+        self._file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._at = at
+        self._counts: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def __call__(self, name: str) -> None:
+        """A crash point was passed."""
+        with self._lock:
+            self._counts[name] += 1
+            occurrence = f"{name}:{self._counts[name]}"
+            os.write(self._file, f"{occurrence}\n".encode())
+            if occurrence == self._at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main() -> None:
+    """Run the entry point under the recorder."""
+    parser = argparse.ArgumentParser(prog="python -m angelia.testing.crash", description=__doc__)
+    parser.add_argument("--log", type=Path, required=True)
+    parser.add_argument("--at", default="", metavar="NAME:OCCURRENCE")
+    parser.add_argument("--entry", default=ANGELIA, metavar="MODULE:FUNCTION")
+    parser.add_argument("argv", nargs="*")
+    options = parser.parse_args()
+    on_crash_point(Recorder(options.log, options.at))
+    sys.argv = ["angelia", *options.argv]
+    module, _, function = options.entry.partition(":")
+    getattr(import_module(module), function)()
+
+
+if __name__ == "__main__":
+    main()

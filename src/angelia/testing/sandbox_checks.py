@@ -1,0 +1,20 @@
+"""The conformance kit for sandboxes: every room runs it, a stranger's too.
+
+    for check in checks():
+        await check.run(make)     # `make` gives a fresh sandbox: an async context manager
+
+The checks need a POSIX shell with coreutils (or busybox) inside, and nothing else.
+"""
+
+from angelia.testing.sandbox_acts import Check, CheckFailed, Make, Sizes
+from angelia.testing.sandbox_commands import COMMAND_CLAIMS
+from angelia.testing.sandbox_files import FILE_CLAIMS
+
+__all__ = ["Check", "CheckFailed", "Make", "Sizes", "checks"]
+
+
+def checks(sizes: Sizes | None = None) -> list[Check]:
+    """Every check, each independent of the others; `sizes` are small unless given."""
+    return [
+        Check(claim.__name__.replace("_", " "), claim, sizes or Sizes()) for claim in (*COMMAND_CLAIMS, *FILE_CLAIMS)
+    ]

@@ -1,0 +1,208 @@
+"""Fetches a URL from the web, connecting to the very address that the egress policy has judged."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from angelia.core.errors import AngeliaError, BadInput, PolicyDenied
+from angelia.policy.verdict import Allow, Deny
+from angelia.tools.port import Fetched
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+
+MB = 1_000_000
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "angelia", "Connection": "close"}
+
+JudgeUrl = Callable[[str], Allow | Deny]
+JudgeAddress = Callable[[str], Allow | Deny]
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Turns a host's name and a port into IP addresses, the preferred one first."""
+
+
+class FetchFailed(AngeliaError):
+    """The page could not be had: no such host, no connection, silence, or a broken reply."""
+
+
+class FetchTooLarge(FetchFailed):
+    """The body is over the limit; fetching it again will fail again."""
+
+
+class FetchLimits(Struct, frozen=True):
+    """`body` is bytes after decompression; times are seconds: to connect, of silence, and for everything."""
+
+    body: int = 20 * MB
+    connect: float = 10.0
+    silence: float = 30.0
+    total: float = 120.0
+    redirects: int = 10
+
+
+async def resolve_name(host: str, port: int) -> Sequence[str]:
+    """Ask this machine's resolver.
+
+    Raises:
+        OSError: there is no such name, or nobody answers.
+    """
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+class Fetcher:
+    """GETs URLs under an egress policy.
+
+    Every name is resolved once per hop; all its addresses are judged, and the connection goes to one of these, with
+    the name kept for the Host header and for TLS. So a name that answers differently the next time changes nothing.
+    Redirects are followed one by one under the same rules. Proxies of the environment are not used: behind one,
+    nobody could tell which address is reached.
+    """
+
+    def __init__(
+        self,
+        judge_url: JudgeUrl,
+        judge_address: JudgeAddress,
+        *,
+        resolve: Resolve = resolve_name,
+        limits: FetchLimits = FetchLimits(),  # noqa: B008  frozen
+    ) -> None:
+        self._judge_url, self._judge_address = judge_url, judge_address
+        self._resolve, self._limits = resolve, limits
+        self._tls: asyncio.Future[ssl.SSLContext] | None = None
+
+    async def fetch(self, url: str) -> Fetched:
+        """The response at `url` after redirects, whatever its status; `mime` is its Content-Type as it came.
+
+        Raises:
+            PolicyDenied: the policy refuses the URL, an address behind it, or a redirect's.
+            BadInput: this is not a URL.
+            FetchTooLarge: the body is over `limits.body`.
+            FetchFailed: no such host, no connection, a time-out, too many redirects, a broken reply.
+        """
+        try:
+            async with asyncio.timeout(self._limits.total):
+                return await self._follow(url)
+        except TimeoutError:
+            raise FetchFailed(
+                f"{url} was not done after {self._limits.total:g} seconds.", then="Try again later, or another source."
+            ) from None
+
+    async def _follow(self, url: str) -> Fetched:
+        import httpx2
+
+        try:
+            here = httpx2.URL(url)
+        except (httpx2.InvalidURL, UnicodeError) as fault:
+            raise BadInput(f"{url!r} is not a URL.", str(fault)) from None
+        for _ in range(self._limits.redirects + 1):
+            answer = await self._get(here)
+            if isinstance(answer, Fetched):
+                return answer
+            here = answer
+        raise FetchFailed(f"{url} leads on and on: more than {self._limits.redirects} redirects.")
+
+    async def _get(self, url: "httpx2.URL") -> "Fetched | httpx2.URL":
+        """One hop: the response, or where it leads."""
+        import httpx2
+
+        addresses = await self._judged_addresses(url)
+        secure = url.scheme == "https"
+        limits = self._limits
+        async with httpx2.AsyncClient(
+            verify=await self._context() if secure else _no_tls(),
+            trust_env=False,
+            timeout=httpx2.Timeout(limits.silence, connect=limits.connect),
+        ) as client:
+            for address in addresses:
+                request = client.build_request(
+                    "GET",
+                    url.copy_with(host=address, fragment=None),
+                    headers={**_HEADERS, "Host": url.netloc.decode("ascii")},
+                    extensions={"sni_hostname": url.raw_host.decode("ascii")},
+                )
+                try:
+                    response = await client.send(request, stream=True)
+                except (httpx2.ConnectError, httpx2.ConnectTimeout) as fault:
+                    failure: httpx2.HTTPError = fault
+                    continue
+                except httpx2.HTTPError as fault:
+                    raise _failed(url, fault) from fault
+                try:
+                    return await self._take(url, response)
+                except httpx2.HTTPError as fault:
+                    raise _failed(url, fault) from fault
+                finally:
+                    await response.aclose()
+            raise _failed(url, failure) from failure
+
+    async def _judged_addresses(self, url: "httpx2.URL") -> Sequence[str]:
+        """The addresses behind a URL, if the policy allows every one of them."""
+        _demand(self._judge_url(str(url)), str(url))
+        host, port = url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
+        try:
+            addresses = await self._resolve(host, port)
+        except (OSError, UnicodeError) as fault:
+            raise FetchFailed(f"The name {host} cannot be resolved.", str(fault), "Check the spelling.") from fault
+        if not addresses:
+            raise FetchFailed(f"The name {host} has no address.")
+        # One refused address refuses them all: a public name that also answers with a private address is a trick.
+        for address in addresses:
+            _demand(self._judge_address(address), str(url))
+        return addresses
+
+    async def _take(self, url: "httpx2.URL", response: "httpx2.Response") -> "Fetched | httpx2.URL":
+        if response.status_code in _REDIRECTS and "location" in response.headers:
+            import httpx2
+
+            try:
+                return url.join(response.headers["location"])
+            except (httpx2.InvalidURL, UnicodeError) as fault:
+                raise FetchFailed(f"{url} redirects to something that is not a URL.", str(fault)) from None
+        limit, size, chunks = self._limits.body, 0, []
+        promised = response.headers.get("content-length", "")
+        if promised.isdigit() and int(promised) > limit:
+            raise _too_large(url, int(promised), limit)
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > limit:
+                raise _too_large(url, size, limit)
+            chunks.append(chunk)
+        return Fetched(str(url), response.status_code, response.headers.get("content-type", ""), b"".join(chunks))
+
+    async def _context(self) -> "ssl.SSLContext":
+        """The TLS context with the system's authorities, loaded once, in a thread: it takes 31 ms."""
+        import httpx2
+
+        if self._tls is None:
+            self._tls = asyncio.ensure_future(asyncio.to_thread(httpx2.create_ssl_context))
+        return await asyncio.shield(self._tls)
+
+
+def _no_tls() -> "ssl.SSLContext":
+    """A bare context, for a connection that will not use it: the client loads authorities otherwise."""
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _demand(verdict: Allow | Deny, url: str) -> None:
+    if isinstance(verdict, Deny):
+        raise PolicyDenied(f"{url} was not fetched.", verdict.reason)
+
+
+def _failed(url: "httpx2.URL", fault: "httpx2.HTTPError") -> FetchFailed:
+    kind = " ".join(part for part in (type(fault).__name__, str(fault)) if part)
+    return FetchFailed(f"{url} could not be fetched.", f"{kind}.", "Try again later, or another source.")
+
+
+def _too_large(url: "httpx2.URL", size: int, limit: int) -> FetchTooLarge:
+    return FetchTooLarge(
+        f"{url} is {size / MB:.1f} MB or more, and at most {limit / MB:.0f} MB are fetched.",
+        then="Fetch a smaller page, or download it with a command.",
+    )

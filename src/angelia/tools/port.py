@@ -1,0 +1,112 @@
+"""The port of tools: a name, a schema, what a call would do, and the doing."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from angelia.core.content import BlobRef, CallStatus, Content, Media
+from angelia.core.entry import Address, Diff, Entry
+from angelia.core.ids import CallId, ConversationId
+from angelia.policy.verdict import Effect
+from angelia.sandboxes.port import Sandbox
+
+
+class Traits(Struct, frozen=True):
+    """What the engine may assume of a tool.
+
+    `reads_only`: neighbouring calls may run side by side. `housekeeping`: a reply whose calls are all of this
+    kind is not "work in progress". `replayable`: after a crash a started call may simply be run again.
+    """
+
+    reads_only: bool = False
+    housekeeping: bool = False
+    replayable: bool = False
+
+
+class Delivery(Struct, frozen=True):
+    """Something a call sends out; committed together with its result."""
+
+    address: Address
+    parts: tuple[Content, ...]
+
+
+class ToolOutcome(Struct, frozen=True):
+    """What a call came to. `full` holds the whole output where `parts` shows only head and tail."""
+
+    parts: tuple[Content, ...]
+    status: CallStatus = CallStatus.OK
+    full: BlobRef | None = None
+    diffs: tuple[Diff, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+
+
+class Blobs(Protocol):
+    """What tools need of the blob store."""
+
+    async def put(self, data: bytes, *, mime: str = "") -> BlobRef:
+        """Store bytes, durably; MIME is sniffed when not given."""
+        ...
+
+    async def get(self, sha256: str) -> bytes:
+        """The bytes.
+
+        Raises:
+            NotFound: no such blob, or it has expired.
+        """
+        ...
+
+
+class Fetched(Struct, frozen=True):
+    """A response to `fetch`: the final URL after redirects, status, MIME type and body."""
+
+    url: str
+    status: int
+    mime: str
+    body: bytes
+
+
+class Calling(Struct, frozen=True):
+    """What a running call may use; nothing else reaches the outside.
+
+    `progress` shows a person some text while the call runs; it is not stored. `entries` is the log so far.
+    `answer` is what the person answered, for a tool that asked. `fetch` obeys the egress policy.
+    `to_media` stores bytes and measures them (kind, pixels, pages): the one way media come into being.
+    `state` is this conversation's memory of tools in this process (what was read, background processes).
+    """
+
+    conversation: ConversationId
+    call: CallId
+    sandbox: Sandbox
+    blobs: Blobs
+    entries: Sequence[Entry]
+    address: Address
+    progress: Callable[[str], None]
+    fetch: Callable[[str], Awaitable[Fetched]]
+    to_media: Callable[[bytes, str], Awaitable[Media]]
+    state: dict[str, Any]
+    answer: str = ""
+
+
+class Tool(Protocol):
+    """One tool. `arguments` is a msgspec Struct: its fields are the schema, its docstring explains them."""
+
+    name: str
+    description: str
+    arguments: type[Struct]
+    traits: Traits
+
+    async def effects(self, arguments: Any, calling: Calling) -> Sequence[Effect]:
+        """What this call would do to the world, judged by the policy before anything happens.
+
+        Looking is allowed here (resolving links), changing is not.
+        """
+        ...
+
+    async def run(self, arguments: Any, calling: Calling) -> ToolOutcome:
+        """Do it. A failure the model can mend is an outcome with status ERROR, written for the model.
+
+        Raises:
+            AngeliaError: becomes an ERROR result with its sentence. Anything else is a fault of ours.
+        """
+        ...

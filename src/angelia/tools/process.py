@@ -1,0 +1,65 @@
+"""The tool `process`: look at, wait for or end what `shell` runs in the background."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from angelia.core.errors import NotFound
+from angelia.core.text import one_line
+from angelia.policy.verdict import Effect
+from angelia.tools.port import Calling, ToolOutcome, Traits
+from angelia.tools.processes import Process, outcome_of, processes
+
+A_MOMENT = 0.1
+"""Seconds that `poll` gives a process to say something or to end."""
+
+
+class ProcessArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which process, and what to do with it."""
+
+    action: Literal["poll", "wait", "kill"]
+    id: str
+    seconds: Annotated[int, Meta(ge=1, le=3600, description="How long `wait` waits at most.")] = 60
+
+
+class ProcessTool:
+    """Shows what a background process wrote since the last look, and how it ended."""
+
+    name = "process"
+    description = "A background process: `poll` shows new output and status, `wait` waits for its end, `kill` ends it."
+    arguments: type[Struct] = ProcessArguments
+    traits = Traits()
+
+    async def effects(self, arguments: ProcessArguments, calling: Calling) -> Sequence[Effect]:
+        """None: the command was judged when it was started."""
+        return ()
+
+    async def run(self, arguments: ProcessArguments, calling: Calling) -> ToolOutcome:
+        """Do it.
+
+        Raises:
+            NotFound: no such process in this life; processes end when Angelia ends.
+        """
+        process = processes(calling).get(arguments.id)
+        if process is None:
+            raise NotFound(
+                f"There is no background process {arguments.id!r}.",
+                why=_others(processes(calling)) or "Its end was told already, or it ended together with Angelia.",
+            )
+        match arguments.action:
+            case "poll":
+                await process.wait(A_MOMENT)
+            case "wait":
+                await process.wait(arguments.seconds)
+            case "kill":
+                await process.kill()
+        outcome = await outcome_of(process, calling, shown=process.take_fresh())
+        if process.ended() is not None:  # told now, and its output is kept with this call's result
+            del processes(calling)[arguments.id]
+        return outcome
+
+
+def _others(kept: dict[str, Process]) -> str:
+    running = [f"{name} ({one_line(process.command.shell, 40)})" for name, process in kept.items()]
+    return f"There are: {', '.join(running)}." if running else ""

@@ -1,0 +1,93 @@
+"""The tools there are: by name, as a model reads them, and from the text of a call to checked arguments."""
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+
+import msgspec
+from msgspec import Struct
+
+from angelia.context.request import ToolSpec
+from angelia.core.errors import ConfigError
+from angelia.core.text import shorten
+from angelia.tools.port import Tool
+from angelia.tools.schema import compact_schema
+
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""An escaped NUL in JSON text; a backslash that is itself escaped is not meant."""
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""What every provider takes as a tool's name (OpenAI, "Function calling"; Anthropic, "Define tools")."""
+
+
+class BadCall(Struct, frozen=True):
+    """A call that never runs; `explanation` is for the model, which may call again."""
+
+    explanation: str
+
+
+class Registry:
+    """A fixed set of tools in a fixed order. `faults` are sentences about strangers' tools that could not be had."""
+
+    def __init__(self, tools: Iterable[Tool], faults: tuple[str, ...] = ()) -> None:
+        """Raises ConfigError for a name that is taken or that a provider would refuse."""
+        self._tools: dict[str, Tool] = {}
+        self.faults = faults
+        for tool in tools:
+            if tool.name in self._tools:
+                raise ConfigError(f"There are two tools of the name {tool.name!r}.", then="Remove one of them.")
+            if not _NAME.fullmatch(tool.name):
+                raise ConfigError(f"A tool cannot be called {tool.name!r}: letters, digits, _ and -, at most 64.")
+            self._tools[tool.name] = tool
+
+    @classmethod
+    def default(cls) -> "Registry":
+        """Our own tools, then strangers' (entry points of the group `angelia.tools`) by name."""
+        from angelia.tools.rooms import own_tools, strangers_tools
+
+        own = own_tools()
+        strangers, faults = strangers_tools({tool.name for tool in own})
+        return cls((*own, *strangers), faults)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in the order in which the model reads them."""
+        return tuple(self._tools)
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that very name."""
+        return self._tools.get(name)
+
+    def only(self, names: Iterable[str]) -> "Registry":
+        """The tools among `names`, in this registry's order."""
+        wanted = set(names)
+        return Registry((tool for tool in self._tools.values() if tool.name in wanted), self.faults)
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as a model reads them: the same bytes in every process of one version."""
+        return self._specs
+
+    @cached_property
+    def _specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(
+            ToolSpec(tool.name, tool.description, compact_schema(tool.arguments)) for tool in self._tools.values()
+        )
+
+    def parse(self, name: str, arguments: str) -> Struct | BadCall:
+        """Checked arguments, or what to tell the model. JSON that is not whole and valid is never repaired."""
+        tool = self._tools.get(name)
+        if tool is None:
+            return BadCall(f"There is no tool {shorten(name, 80)!r}. The tools are: {', '.join(self._tools)}.")
+        if _NUL.search(arguments):
+            return BadCall(f"{name} was not run: its arguments hold a NUL character (\\u0000), which no tool takes.")
+        try:
+            parsed: Struct = msgspec.json.decode(arguments, type=tool.arguments)
+        except msgspec.ValidationError as error:
+            schema = bytes(compact_schema(tool.arguments)).decode()
+            return BadCall(f"{name} was not run: {error}. Its arguments must match this schema: {schema}")
+        except (msgspec.DecodeError, UnicodeError) as error:
+            return BadCall(
+                f"{name} was not run: its arguments are not complete, valid JSON ({error}). "
+                f"Write the whole call again. They began: {shorten(arguments, 200)}"
+            )
+        return parsed

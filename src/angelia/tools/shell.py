@@ -1,0 +1,94 @@
+"""The tool `shell`: run a command line in the sandbox, to its end or in the background."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from angelia.core.content import Text
+from angelia.core.errors import BadInput
+from angelia.policy.verdict import Effect, RunCommand
+from angelia.sandboxes.port import Command, Reach
+from angelia.tools.places import resolve
+from angelia.tools.port import Calling, ToolOutcome, Traits
+from angelia.tools.processes import Process, outcome_of, processes
+from angelia.tools.reach import reach_here
+
+SECONDS = 120
+"""How long a command may run when the call does not say."""
+
+ENVIRONMENT = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "TERM": "dumb", "NO_COLOR": "1"}
+"""Nothing may wait for a key, and colours would be taken out again."""
+
+MOST_RUNNING = 20
+"""Background processes of one conversation at a time."""
+
+
+class ShellArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """What to run, where, and how far it reaches."""
+
+    command: Annotated[str, Meta(min_length=1)]
+    seconds: (
+        Annotated[int, Meta(ge=1, le=3600, description="Time-out: 120, or none in the background.")] | UnsetType
+    ) = UNSET
+    background: Annotated[bool, Meta(description="Return at once; `process` polls, waits and kills.")] = False
+    reach: Annotated[
+        Literal["confined", "network", "outside"],
+        Meta(description="confined: the workspace, no network. The others may need the user's yes."),
+    ] = "confined"
+    cwd: Annotated[str, Meta(description="Folder to run in; the workspace if not given.")] = ""
+
+
+class Shell:
+    """Runs what the policy allowed; the result says plainly how the command ended."""
+
+    name = "shell"
+    description = (
+        "Run a shell command. Returns stdout and stderr together and the exit status; of long output both ends "
+        "are shown and the whole is kept. Stdin is empty: use flags that need no answer."
+    )
+    arguments: type[Struct] = ShellArguments
+    traits = Traits()
+
+    async def effects(self, arguments: ShellArguments, calling: Calling) -> Sequence[Effect]:
+        """One command, in its folder with links followed."""
+        if "\x00" in arguments.command:
+            raise BadInput("A command cannot hold a NUL character.")
+        cwd = await resolve(calling.sandbox, arguments.cwd or ".")
+        return (RunCommand(arguments.command, cwd, arguments.reach),)
+
+    async def run(self, arguments: ShellArguments, calling: Calling) -> ToolOutcome:
+        """Run it to its end or its time-out, or start it and name it.
+
+        Raises:
+            SandboxMissing, SandboxGone, Unreachable, AccessRefused: it could not be started.
+            BadInput: too many background processes run already.
+        """
+        alive = [process for process in processes(calling).values() if process.ended() is None]
+        if arguments.background and len(alive) >= MOST_RUNNING:
+            raise BadInput(f"{len(alive)} background processes run already.", then="End one with `process` first.")
+        seconds = arguments.seconds
+        limit = (0 if arguments.background else SECONDS) if isinstance(seconds, UnsetType) else seconds
+        command = Command(
+            shell=arguments.command,
+            cwd=await resolve(calling.sandbox, arguments.cwd or "."),
+            env=ENVIRONMENT,
+            seconds=float(limit),
+            reach=await reach_here(calling.sandbox, Reach(arguments.reach)),
+        )
+        running = await calling.sandbox.start(command)
+        process = Process(running, command, None if arguments.background else calling.progress)
+        if arguments.background:
+            return _named(process, calling)
+        try:
+            await process.wait()
+        finally:
+            if process.ended() is None:  # the call was cancelled: nothing of it goes on running
+                await process.kill()
+        return await outcome_of(process, calling, shown=process.whole.text())
+
+
+def _named(process: Process, calling: Calling) -> ToolOutcome:
+    """The call's own id names the process: it is unique in the conversation, also after a restart."""
+    processes(calling)[calling.call] = process
+    return ToolOutcome((Text(f"Started in the background; its id is {calling.call}"),))

@@ -1,0 +1,179 @@
+"""The official clients in Python and TypeScript, which nobody here wrote, drive every method over stdio."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import acp
+from acp import schema
+from angelia.testing import steps
+from angelia.testing.answerers import name_the_colour
+from angelia.testing.heard import Request
+from angelia.testing.model_server import ModelServer
+from angelia.testing.pictures import one_colour
+from angelia.testing.steps import Step, call, say
+from tests.acp.editor import first
+from tests.promise.lives import Place
+
+pytestmark = pytest.mark.anyio
+
+HERE = Path(__file__).parent
+
+
+def story(request: Request) -> Step:
+    """A colour, then a call that asks for a yes and a question of the model's own, then silence."""
+    words, done = request.heard.last_words, sum(len(said.calls) for said in request.heard.messages)
+    match words:
+        case "Colour?":
+            return name_the_colour(request)
+        case "Work." if done == 0:
+            return say("I write.") + call("write", {"path": "a.txt", "content": "x\n"})
+        case "Work." if done == 1:
+            return call("ask_user", {"question": "Which?", "choices": ["red", "blue"]})
+        case "Work." if done == 2:
+            return call("todo", {"items": [{"text": "All", "status": "done"}]})
+        case "Work.":
+            return say("Done.")
+        case _:
+            return steps.hang()
+
+
+def argv(place: Place) -> list[str]:
+    """How a client starts the agent."""
+    return [sys.executable, "-m", "angelia", "acp", "--model", "openai-chat:m", "--set=policy.mode=ask"]
+
+
+class Client:
+    """What the Python SDK calls back."""
+
+    def __init__(self) -> None:
+        self.updates: list[Any] = []
+        self.permissions = self.elicitations = 0
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        """An update."""
+        self.updates.append(update)
+
+    async def request_permission(self, session_id: str, tool_call: Any, options: Any, **_: Any) -> Any:
+        """Yes, and always."""
+        self.permissions += 1
+        chosen = [one for one in options if one.kind == "allow_always"][-1]
+        outcome = schema.AllowedOutcome(outcome="selected", option_id=chosen.option_id)
+        return schema.RequestPermissionResponse(outcome=outcome)
+
+    async def create_elicitation(self, message: str, mode: Any, **_: Any) -> Any:
+        """Blue."""
+        self.elicitations += 1
+        return schema.AcceptElicitationResponse(action="accept", content={"answer": "blue"})
+
+    def said(self) -> str:
+        """The text of the replies."""
+        chunks = [one for one in self.updates if isinstance(one, schema.AgentMessageChunk)]
+        return "".join(one.content.text for one in chunks if isinstance(one.content, schema.TextContentBlock))
+
+
+async def test_the_official_python_client_drives_every_method(tmp_path: Path) -> None:
+    async with ModelServer(story) as server:
+        place, client = first(server, tmp_path), Client()
+        cwd, (command, *words) = str(place.workspace), argv(place)
+        async with acp.spawn_agent_process(
+            client,  # type: ignore[arg-type]  # the parts of a client that an agent without files needs
+            command,
+            *words,
+            env=place.env,
+            use_unstable_protocol=True,
+        ) as (agent, process):
+            forms = schema.ElicitationCapabilities(form=schema.ElicitationFormCapabilities())
+            hello = await agent.initialize(acp.PROTOCOL_VERSION, schema.ClientCapabilities(elicitation=forms))
+            assert hello.auth_methods
+            await agent.authenticate(hello.auth_methods[0].id)
+            session = (await agent.new_session(cwd)).session_id
+            await check_turns(agent, client, session)
+            await agent.set_session_mode(session, "edit")
+            options = await agent.set_config_option("model", session, "openai-chat:other")
+            assert "openai-chat:other" in [one.current_value for one in options.config_options]
+            waiting = asyncio.create_task(agent.prompt(session, [acp.text_block("Hang.")]))
+            await server.when(lambda server: server.requests[-1].heard.last_words == "Hang.")
+            await agent.cancel(session)
+            assert (await waiting).stop_reason == "cancelled"
+            await check_reopening(agent, client, session, cwd)
+            assert process.returncode is None
+
+
+async def check_turns(agent: Any, client: Client, session: str) -> None:
+    """A picture is seen, and work is shown, asked about and done."""
+    picture = acp.image_block(b64encode(one_colour("orange")).decode(), "image/png")
+    answered = await agent.prompt(session, [acp.text_block("Colour?"), picture])
+    assert (answered.stop_reason, client.said()) == ("end_turn", "orange")
+    answered = await agent.prompt(session, [acp.text_block("Work.")])
+    assert (answered.stop_reason, client.permissions, client.elicitations) == ("end_turn", 1, 1)
+    kinds = {type(one).__name__ for one in client.updates}
+    assert {"ToolCallStart", "ToolCallProgress", "AgentPlanUpdate", "AvailableCommandsUpdate"} <= kinds
+
+
+async def check_reopening(agent: Any, client: Client, session: str, cwd: str) -> None:
+    """A session is listed, closed, resumed, loaded, deleted; then one logs out."""
+    assert [one.session_id for one in (await agent.list_sessions()).sessions] == [session]
+    await agent.close_session(session)
+    with pytest.raises(acp.RequestError):
+        await agent.prompt(session, [acp.text_block("x")])
+    client.updates.clear()
+    await agent.resume_session(session, cwd)
+    assert client.said() == ""
+    await agent.load_session(cwd, session)
+    assert client.said().startswith("orangeI write.")
+    for method, params in (("session/delete", {"sessionId": session}), ("logout", {})):
+        await agent._conn.send_request(method, params)  # the client has no name for these yet
+    with pytest.raises(acp.RequestError):
+        await agent.new_session(cwd)
+
+
+@pytest.fixture
+def typescript() -> Path:
+    """A folder with the official TypeScript client in it, installed once per version into the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "angelia-tests" / "acp-typescript"
+    wanted = (HERE / "typescript" / "package.json").read_text()
+    cache.mkdir(parents=True, exist_ok=True)
+    manifest = cache / "package.json"
+    if not manifest.exists() or manifest.read_text() != wanted or not (cache / "node_modules").exists():
+        manifest.write_text(wanted)
+        words = ["npm", "install", "--silent", "--no-audit", "--no-fund"]
+        subprocess.run(words, cwd=cache, check=True, capture_output=True, timeout=120)
+    shutil.copy(HERE / "typescript" / "drive.mjs", cache / "drive.mjs")
+    return cache
+
+
+@pytest.mark.real("acp-typescript")
+async def test_the_official_typescript_client_drives_every_method(tmp_path: Path, typescript: Path) -> None:
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(one_colour("orange"))
+    async with ModelServer(story) as server:
+        place = first(server, tmp_path)
+        pipe = asyncio.subprocess.PIPE
+        words = ["node", str(typescript / "drive.mjs"), str(place.workspace), str(picture), *argv(place)]
+        driving = await asyncio.create_subprocess_exec(
+            *words, env=place.env, stdout=pipe, stderr=pipe, limit=10_000_000
+        )
+        out, err = await driving.communicate()
+        assert driving.returncode == 0, err.decode()
+    seen = json.loads(out)
+    assert {name: stop["stopReason"] for name, stop in seen["stops"].items()} == {
+        "colour": "end_turn",
+        "tools": "end_turn",
+        "cancelled": "cancelled",
+    }
+    assert (seen["permissions"], seen["elicitations"], seen["status"]) == (1, 1, 0)
+    assert seen["errors"] == {"closed": -32002, "deleted": -32002, "unknown": -32601, "logged out": -32000}
+    said = [one["update"] for one in seen["updates"] if one["update"]["sessionUpdate"] == "agent_message_chunk"]
+    assert said[0]["content"]["text"] == "orange"
+    assert (seen["resumed"], len(seen["list"]["sessions"])) == (0, 1)
+    assert {"user_message_chunk", "tool_call", "tool_call_update", "plan", "agent_message_chunk"} <= set(seen["loaded"])
+    assert (place.workspace / "a.txt").read_text() == "x\n"

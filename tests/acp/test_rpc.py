@@ -1,0 +1,210 @@
+"""Two peers ask each other: every request has one answer, and what is wrong is said in the protocol's words."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from angelia.core.errors import BadInput, KeyMissing, NotFound, StoreFull
+from angelia.faces.acp.faults import Fault
+from angelia.faces.acp.lines import TooLong
+from angelia.faces.acp.rpc import Method, Notice, Peer, Then
+
+pytestmark = pytest.mark.anyio
+
+
+class Name(Struct, frozen=True):
+    """Parameters and results of these tests."""
+
+    name: str
+
+
+async def echo(given: Name) -> Name:
+    """Says what it heard."""
+    return given
+
+
+class Wire:
+    """A peer, and what it wrote."""
+
+    def __init__(self, *, stop: Callable[[Any], Awaitable[None]] | None = None, **acts: Callable[[Any], Any]) -> None:
+        self.written: list[Any] = []
+        methods = {name: Method(Name, act, stop) for name, act in {"echo": echo, **acts}.items()}
+        self.peer = Peer(
+            lambda line: self.written.append(json.loads(line)), methods, {"tell": Notice(Name, self._tell)}
+        )
+        self.told: list[str] = []
+
+    async def _tell(self, given: Name) -> None:
+        self.told.append(given.name)
+
+    def hear(self, **message: Any) -> None:
+        """Let the peer receive a message."""
+        self.peer.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    async def settled(self) -> list[Any]:
+        """What was written, once nothing is being answered."""
+        while self.peer._tasks:
+            await asyncio.gather(*self.peer._tasks, return_exceptions=True)
+        return self.written
+
+    async def code(self) -> int:
+        """The code of the one error that was written."""
+        [answer] = await self.settled()
+        return int(answer["error"]["code"])
+
+
+@pytest.mark.parametrize("number", [1, "one", None])
+async def test_a_request_is_answered_under_its_id(number: Any) -> None:
+    wire = Wire()
+    wire.hear(id=number, method="echo", params={"name": "x"})
+    assert await wire.settled() == [{"jsonrpc": "2.0", "id": number, "result": {"name": "x"}}]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "number"),
+    [
+        (b"{", -32700, None),
+        (b"\xff\xfe", -32700, None),
+        (b"[]", -32600, None),
+        (b'"word"', -32600, None),
+        (b'{"id":3,"method":7}', -32600, 3),
+        (b'{"jsonrpc":"2.0"}', -32600, None),
+        (b'{"id":4,"method":"nothing/like/it"}', -32601, 4),
+        (b'{"id":5,"method":"echo","params":{}}', -32602, 5),
+        (b'{"id":6,"method":"echo","params":{"name":7}}', -32602, 6),
+        (b'{"id":7,"method":"echo"}', -32602, 7),
+    ],
+)
+async def test_what_is_wrong_is_said_to_who_asked(line: bytes, code: int, number: Any) -> None:
+    wire = Wire()
+    wire.peer.receive(line)
+    assert await wire.code() == code
+    assert wire.written[0]["id"] == number
+
+
+async def test_who_sent_too_long_a_line_is_told_under_its_own_id() -> None:
+    wire = Wire()
+    wire.peer.receive(TooLong(b'{"jsonrpc":"2.0","id":12,"method":"echo","params":{"id":9,"x":"aaaa', 60_000_000))
+    assert (await wire.code(), wire.written[0]["id"]) == (-32600, 12)
+    assert "60 MB" in wire.written[0]["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "shown"),
+    [
+        (BadInput("That is no folder."), -32602, True),
+        (NotFound("There is no such session."), -32002, True),
+        (KeyMissing("There is no key."), -32000, True),
+        (StoreFull("The disk is full."), -32603, True),
+        (Fault(-32011, "Something else."), -32011, True),
+        (ValueError("/home/me/.ssh/id_rsa has 42 lines"), -32603, False),
+    ],
+)
+async def test_errors_for_people_are_told_and_texts_of_exceptions_are_not(
+    error: Exception, code: int, shown: bool
+) -> None:
+    async def fail(_: Name) -> Name:
+        raise error
+
+    wire = Wire(fail=fail)
+    wire.hear(id=1, method="fail", params={"name": ""})
+    assert await wire.code() == code
+    assert (str(error) in json.dumps(wire.written)) is shown
+
+
+async def test_many_requests_are_open_at_once_and_answered_as_they_end() -> None:
+    gates = {str(n): asyncio.Event() for n in range(50)}
+
+    async def wait(given: Name) -> Name:
+        await gates[given.name].wait()
+        return given
+
+    wire = Wire(wait=wait)
+    for name in gates:
+        wire.hear(id=int(name), method="wait", params={"name": name})
+    await asyncio.sleep(0)
+    for name in reversed(gates):
+        gates[name].set()
+        await asyncio.sleep(0)
+    assert sorted(one["id"] for one in await wire.settled()) == list(range(50))
+
+
+async def test_a_request_that_is_taken_back_is_answered_as_cancelled() -> None:
+    async def wait(_: Name) -> Name:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    wire = Wire(wait=wait)
+    wire.hear(id=8, method="wait", params={"name": ""})
+    await asyncio.sleep(0)
+    wire.hear(method="$/cancel_request", params={"requestId": 8})
+    wire.hear(method="$/cancel_request", params={"requestId": "unknown"})
+    wire.hear(method="$/cancel_request", params={})
+    assert (await wire.code(), wire.written[0]["id"]) == (-32800, 8)
+
+
+async def test_a_request_that_winds_down_answers_itself() -> None:
+    stopped = asyncio.Event()
+
+    async def wait(given: Name) -> Name:
+        await stopped.wait()
+        return given
+
+    async def stop(_: Name) -> None:
+        stopped.set()
+
+    wire = Wire(wait=wait, stop=stop)
+    wire.hear(id=8, method="wait", params={"name": "done"})
+    wire.hear(method="$/cancel_request", params={"requestId": 8})
+    assert await wire.settled() == [{"jsonrpc": "2.0", "id": 8, "result": {"name": "done"}}]
+
+
+async def test_what_follows_a_result_comes_after_it() -> None:
+    async def begin(given: Name) -> Then:
+        return Then(given, lambda: wire.peer.notify("news", Name("later")))
+
+    wire = Wire(begin=begin)
+    wire.hear(id=1, method="begin", params={"name": "now"})
+    assert [one.get("method", "result") for one in await wire.settled()] == ["result", "news"]
+
+
+async def test_notifications_are_heard_and_never_answered() -> None:
+    wire = Wire()
+    wire.hear(method="tell", params={"name": "x"})
+    wire.hear(method="tell", params={"nothing": 1})
+    wire.hear(method="unknown", params={"name": "y"})
+    assert (await wire.settled(), wire.told) == ([], ["x"])
+
+
+async def test_our_own_requests_are_answered_refused_or_taken_back() -> None:
+    wire = Wire()
+    asked = [asyncio.create_task(wire.peer.ask("name", Name("?"), Name)) for _ in range(4)]
+    await asyncio.sleep(0)
+    assert [one["id"] for one in wire.written] == [1, 2, 3, 4]
+    wire.hear(id=1, result={"name": "Ada"})
+    wire.hear(id=2, error={"code": -32601, "message": "no such method"})
+    wire.hear(id=3, result={"something": "else"})
+    wire.hear(id=99, result={})
+    asked[3].cancel()
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert answers[0] == Name("Ada")
+    assert [type(one) for one in answers[1:3]] == [Fault, Fault]
+    assert wire.written[-1] == {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 4}}
+    wire.hear(id=4, result={"name": "too late"})
+    assert len(await wire.settled()) == 5
+
+
+async def test_closing_ends_what_is_open() -> None:
+    async def wait(_: Name) -> Name:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    wire = Wire(wait=wait)
+    wire.hear(id=1, method="wait", params={"name": ""})
+    await asyncio.sleep(0)
+    await wire.peer.close()
+    assert not wire.peer._tasks

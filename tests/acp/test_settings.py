@@ -1,0 +1,100 @@
+"""What is set for one session holds for it alone, and who is not logged in opens none."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from angelia.core import entry as e
+from angelia.core.content import CallStatus
+from angelia.testing import steps
+from angelia.testing.answerers import by_replies, instant
+from angelia.testing.model_server import ModelServer
+from angelia.testing.steps import call, say
+from tests.acp.editor import Editor, Refused, first
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("way", ["session/set_mode", "session/set_config_option"])
+async def test_the_mode_holds_from_the_next_call_on(tmp_path: Path, way: str) -> None:
+    writing = call("write", {"path": "a.txt", "content": "x"})
+    async with ModelServer(by_replies([writing, say("No."), writing, say("Yes.")])) as server:
+        place = first(server, tmp_path)
+        async with Editor(place) as editor:
+            await editor.hello()
+            session = await editor.new()
+            for mode in ("plan", "edit"):
+                given: dict[str, Any] = {"modeId": mode}
+                if way == "session/set_config_option":
+                    given = {"configId": "mode", "value": mode}
+                await editor.ask(way, sessionId=session, **given)
+                await editor.prompt(session, "Write.")
+            assert [one["currentModeId"] for one in editor.all("current_mode_update")] == ["plan", "edit"]
+            with pytest.raises(Refused, match="mode"):
+                await editor.ask("session/set_mode", sessionId=session, modeId="wild")
+        finished = [fact.status for fact in await place.facts() if isinstance(fact, e.ToolFinished)]
+    assert finished == [CallStatus.REFUSED, CallStatus.OK]
+
+
+async def test_model_and_thinking_are_set_for_one_session(tmp_path: Path) -> None:
+    async with ModelServer(instant) as server:
+        place = first(server, tmp_path, wire="openai-responses")
+        async with Editor(place) as editor:
+            await editor.hello()
+            one, two = await editor.new(), await editor.new()
+            asked = {"sessionId": one, "configId": "model", "value": "openai-chat:other"}
+            options = (await editor.ask("session/set_config_option", **asked))["configOptions"]
+            assert [o["currentValue"] for o in options if o["id"] == "model"] == ["openai-chat:other"]
+            asked = {"sessionId": one, "configId": "thinking", "value": "high"}
+            await editor.ask("session/set_config_option", **asked)
+            await editor.prompt(one, "x")
+            await editor.prompt(two, "x")
+            assert [request.wire for request in server.requests] == ["openai-chat", "openai-responses"]
+            assert b"high" in server.requests[0].raw
+            assert b"high" not in server.requests[1].raw
+            for wrong in ({"configId": "model", "value": "nobody:x"}, {"configId": "thinking", "value": "wild"}):
+                with pytest.raises(Refused):
+                    await editor.ask("session/set_config_option", sessionId=one, **wrong)
+            assert await editor.prompt(one, "still there") == "end_turn"
+        async with Editor(place) as editor:
+            await editor.hello()
+            loaded = await editor.load(one)
+            assert [o["currentValue"] for o in loaded["configOptions"] if o["id"] == "model"] == ["openai-chat:other"]
+
+
+async def test_the_model_is_not_changed_under_a_running_turn(tmp_path: Path) -> None:
+    async with ModelServer(lambda _: steps.hang()) as server, Editor(first(server, tmp_path)) as editor:
+        await editor.hello()
+        session = await editor.new()
+        editor.begin(session, "Go")
+        await server.when(lambda server: len(server.requests) == 1)
+        with pytest.raises(Refused, match="turn is running"):
+            await editor.ask("session/set_config_option", sessionId=session, configId="model", value="openai-chat:x")
+
+
+async def test_without_a_key_one_logs_in_first(tmp_path: Path) -> None:
+    async with ModelServer(instant) as server:
+        place = first(server, tmp_path)
+        del place.env["OPENAI_API_KEY"]
+        async with Editor(place) as editor:
+            hello = await editor.hello()
+            for refused_ask in (editor.new, lambda: editor.ask("authenticate", methodId=hello["authMethods"][0]["id"])):
+                with pytest.raises(Refused, match="OPENAI_API_KEY") as refused:
+                    await refused_ask()
+                assert refused.value.code == -32000
+
+
+async def test_after_logout_one_logs_in_again(tmp_path: Path) -> None:
+    async with ModelServer(instant) as server, Editor(first(server, tmp_path)) as editor:
+        [method] = (await editor.hello())["authMethods"]
+        session = await editor.new()
+        await editor.ask("logout")
+        for refused_ask in (editor.new, lambda: editor.prompt(session, "x"), lambda: editor.load(session)):
+            with pytest.raises(Refused) as refused:
+                await refused_ask()
+            assert refused.value.code == -32000
+        with pytest.raises(Refused, match="no way to log in"):
+            await editor.ask("authenticate", methodId="card")
+        await editor.ask("authenticate", methodId=method["id"])
+        assert await editor.prompt(session, "x") == "end_turn"

@@ -1,0 +1,151 @@
+"""What is told of a conversation: as it happens and from the log, the same."""
+
+from itertools import chain
+
+import pytest
+from hypothesis import given
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.content import CallStatus
+from angelia.core.entry import Usage
+from angelia.core.failure import FailureKind
+from angelia.core.ids import CallId
+from angelia.engine.live import Committed, Resting, Thinks, Working, Writing
+from angelia.faces.acp import outgoing as o
+from angelia.faces.acp.endings import stop_reason
+from angelia.faces.acp.faults import Fault
+from angelia.faces.acp.telling import Telling
+from angelia.testing.playbook import closed, failed, log, photo, reply, result, said, started
+from angelia.testing.steps import call
+from angelia.testing.strategies import logs
+
+
+def texts(updates: list[o.Update]) -> str:
+    """The text of the replies."""
+    chunks = [one.content for one in updates if isinstance(one, o.AgentChunk)]
+    return "".join(one.text for one in chunks if isinstance(one, o.Words))
+
+
+def replayed(entries: list[e.Entry], window: int = 0) -> list[o.Update]:
+    """What somebody sees who opens the conversation."""
+    return list(Telling("/project", window).replay(entries))
+
+
+def lived(entries: list[e.Entry]) -> list[o.Update]:
+    """What somebody sees who was there all the time, without streaming."""
+    telling = Telling("/project")
+    return list(chain.from_iterable(telling.tell(Committed((entry,))) for entry in entries))
+
+
+@given(logs(most=80))
+def test_every_log_can_be_told_and_both_ways_say_the_same(entries: list[e.Entry]) -> None:
+    assert texts(replayed(entries)) == texts(lived(entries))
+
+
+def test_what_was_streamed_is_not_told_again() -> None:
+    telling = Telling("/project")
+    entries = log(said("hi"), reply("Hello there."), closed())
+    told: list[o.Update] = []
+    for event in (
+        Committed(tuple(entries[:3])),
+        Thinks("Hm."),
+        Writing("Hello "),
+        Writing("there."),
+        Committed(tuple(entries[3:])),
+    ):
+        told.extend(telling.tell(event))
+    assert texts(told) == "Hello there."
+    assert {one.message_id for one in told if isinstance(one, o.AgentChunk)} == {"r3"}
+
+
+def test_usage_and_cost_are_told_where_the_window_is_known() -> None:
+    entries = log(said("hi"), reply("Hello.", usage=Usage(900, 100)), closed())
+    assert [one for one in replayed(entries, 10_000) if isinstance(one, o.UsageIs)] == [o.UsageIs(1_000, 10_000)]
+    assert not [one for one in replayed(entries) if isinstance(one, o.UsageIs)]
+
+
+def test_a_failed_call_and_a_stopped_one_are_failed() -> None:
+    entries = log(said("go"), reply(call("shell", {"command": "false"})), result("no", status=CallStatus.ERROR))
+    changed = [one for one in replayed(entries) if isinstance(one, o.CallChanged)]
+    assert [one.status for one in changed] == ["failed"]
+
+
+def test_a_call_says_what_it_puts_out_and_keeps_only_the_end() -> None:
+    telling = Telling("/project")
+    entries = log(said("go"), reply(call("shell", {"command": "yes"})), started())
+    told = list(telling.tell(Committed(tuple(entries))))
+    number = next(one.tool_call_id for one in told if isinstance(one, o.CallMade))
+    for _ in range(3):
+        told = list(telling.tell(Working(CallId(number), "y\n" * 1_500)))
+    [update] = told
+    assert isinstance(update, o.CallChanged)
+    assert update.content
+    assert len(str(update.content)) < 10_000
+    assert not list(telling.tell(Working(CallId("c99_0"), "somebody else's")))
+
+
+def test_a_wait_is_told_once() -> None:
+    telling = Telling("/project")
+    told = [list(telling.tell(Resting(at, "the model is busy"))) for at in (1_000, 2_000, 3_000)]
+    assert [len(one) for one in told] == [1, 0, 0]
+
+
+def test_a_picture_is_opened_only_when_it_is_sent() -> None:
+    [first, second] = [one for one in replayed(log(said("look", photo()))) if isinstance(one, o.UserChunk)]
+    assert first.content == o.Words("look")
+    assert second.content == o.Unopened(photo())
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [(FailureKind.BUSY, "the model is busy"), (FailureKind.EMPTY_REPLY, "the reply was empty")]
+)
+def test_failures_are_noted(kind: FailureKind, told: str) -> None:
+    notes = [one.content for one in replayed(log(said("hi"), failed(kind))) if isinstance(one, o.ThoughtChunk)]
+    assert told in "".join(one.text for one in notes if isinstance(one, o.Words))
+
+
+def told(ending: end.Ending) -> tuple[str, Fault | None]:
+    """The stop reason, or the error."""
+    try:
+        return stop_reason(ending), None
+    except Fault as fault:
+        return "", fault
+
+
+def test_every_ending_is_a_true_stop_reason_or_an_error_with_its_sentence() -> None:
+    known = {"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}
+    every: list[end.Ending] = [
+        end.Answered(),
+        end.Cancelled("you"),
+        end.StepLimit(9),
+        end.BudgetSpent("money today", "$2", "$1"),
+        end.BudgetSpent("tokens this turn", "2", "1"),
+        end.ModelUnavailable("m", 3),
+        end.ModelUnknown("m"),
+        end.LoginNeeded("m"),
+        end.OutOfCredit("m"),
+        end.ContextFull("m"),
+        end.ModelRefusedMedia("m"),
+        end.HistoryRefused("m"),
+        end.Refused("m"),
+        end.NothingToSay("m", 3),
+        end.ReplyCutOff("m", 3),
+        end.ToolConfusion("m", 3),
+        end.GoingInCircles("read", 8),
+        end.Faulted("abc"),
+    ]
+    for ending in every:
+        reason, fault = told(ending)
+        assert (reason in known) is (fault is None)
+        assert (reason == "end_turn") is isinstance(ending, end.Answered)
+        if fault:
+            assert fault.message
+            assert fault.data["sentence"]
+    assert {type(ending) for ending in every} == set(end.Ending.__args__)
+
+
+def test_text_that_cannot_be_sent_is_cleaned() -> None:
+    [chunk] = Telling("/project").tell(Writing("a\ud83d"))
+    assert isinstance(chunk, o.AgentChunk)
+    assert chunk.content == o.Words("a\ufffd")

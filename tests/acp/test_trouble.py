@@ -1,0 +1,222 @@
+"""Over real pipes, to a real process: clients that send nonsense or vanish, and kills at every point of a prompt."""
+
+import asyncio
+import re
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from angelia.core import entry as e
+from angelia.core.content import CallStatus
+from angelia.core.ending import Answered
+from angelia.testing.answerers import by_replies, instant, name_the_colour
+from angelia.testing.model_server import ModelServer
+from angelia.testing.pictures import one_colour
+from angelia.testing.steps import call, say
+from tests.acp.editor import Editor, Refused, first
+from tests.acp.remote import Remote
+from tests.acp.test_blocks import image
+from tests.acp.test_questions import AGAIN, ASKING, PERMISSION, choose, results
+from tests.promise.lives import WIRES, Place
+
+pytestmark = pytest.mark.anyio
+
+SIDE_BY_SIDE = 3
+
+
+async def test_nonsense_is_answered_and_the_process_lives(tmp_path: Path) -> None:
+    async with ModelServer(instant) as server, Remote(first(server, tmp_path)) as editor:
+        for line in (b"{", b"[]", b"", b"\xff\xfe\x00", b'{"jsonrpc":"2.0","id":"x","method":"no/such"}'):
+            editor.write(line)
+        await editor.until(lambda editor: len(editor.stray) == 4)
+        assert [one["error"]["code"] for one in editor.stray] == [-32700, -32600, -32700, -32601]
+        await editor.hello()
+        session = await editor.new()
+        huge = {"type": "image", "mimeType": "image/png", "data": "A" * 60_000_000}
+        with pytest.raises(Refused, match="60 MB"):
+            await editor.prompt(session, huge)
+        assert await editor.prompt(session, "Still there?") == "end_turn"
+
+
+async def test_nothing_but_the_protocol_is_on_stdout(tmp_path: Path) -> None:
+    async with ModelServer(instant) as server:
+        place = first(server, tmp_path)
+        async with Remote(place, entry="tests.acp.doors:chatty") as editor:
+            await editor.hello()
+            assert await editor.prompt(await editor.new(), "x") == "end_turn"
+        assert "a stray print" in (tmp_path / "stderr").read_text()
+
+
+async def test_without_pipes_it_says_who_starts_it(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("{}\n")
+    async with ModelServer(instant) as server:
+        env = first(server, tmp_path).env
+        words = [sys.executable, "-m", "angelia", "acp", "--model", "openai-chat:m"]
+        with (tmp_path / "in").open("rb") as given:
+            pipe = asyncio.subprocess.PIPE
+            process = await asyncio.create_subprocess_exec(*words, env=env, stdin=given, stdout=pipe, stderr=pipe)
+            out, err = await process.communicate()
+    assert (process.returncode, out) == (2, b"")
+    assert b"started by an editor" in err
+
+
+async def test_a_client_that_leaves_ends_the_process_and_the_answer_is_kept(tmp_path: Path) -> None:
+    async with ModelServer(instant) as server:
+        place = first(server, tmp_path)
+        async with Remote(place) as editor:
+            await editor.hello()
+            session = await editor.new()
+            await editor.prompt(session, "x")
+            assert await editor.leave() == 0
+        facts = await place.facts()
+        assert [fact.status for fact in facts if isinstance(fact, e.DeliverySettled)] == [e.DeliveryStatus.SENT]
+
+
+async def test_a_client_that_vanishes_in_mid_permission_is_asked_again_later(tmp_path: Path) -> None:
+    async with ModelServer(AGAIN) as server:
+        place = first(server, tmp_path, sets=ASKING)
+        async with Remote(place) as editor:
+            await editor.hello()
+            session = await editor.new()
+            editor.begin(session, "Write.")
+            await editor.until(lambda editor: editor.asked)
+            assert await editor.leave() == 0
+        assert await results(place) == []
+        async with Remote(place, {PERMISSION: choose("allow_once")}) as editor:
+            await editor.hello()
+            await editor.load(session)
+            await editor.until(lambda editor: editor.text().endswith("Written."))
+        assert await results(place) == [CallStatus.OK]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_the_picture_is_seen_after_a_kill_and_a_load(tmp_path: Path, wire: str) -> None:
+    orange = one_colour("orange")
+    async with ModelServer(name_the_colour) as server:
+        place = first(server, tmp_path, wire=wire)
+        async with Remote(place) as editor:
+            await editor.hello()
+            session = await editor.new()
+            assert await editor.prompt(session, "Which colour?", image(orange)) == "end_turn"
+            await editor.kill()
+        async with Remote(place) as editor:
+            await editor.hello()
+            await editor.load(session)
+            for _ in range(2):
+                assert await editor.prompt(session, "And now?") == "end_turn"
+            assert editor.text() == "orange" * 3
+        names = {one.sha256 for request in server.requests for one in request.images}
+        assert names == {sha256(orange).hexdigest()}
+        assert all(len(request.images) == 1 for request in server.requests)
+
+
+async def test_a_picture_of_five_megabytes_is_held_once_and_outside_of_the_database(tmp_path: Path) -> None:
+    picture = noise(5_000_000)
+    async with ModelServer(instant) as server:
+        place = first(server, tmp_path)
+        async with Editor(place) as editor:
+            await editor.hello()
+            session = await editor.new()
+            await editor.prompt(session, "First")
+            before = weight(place)
+            await editor.prompt(session, image(picture))
+            await editor.prompt(session, image(picture))
+        stored = [file for file in (place.home / "blobs").rglob("*") if file.is_file() and file.stat().st_size > 4e6]
+        assert weight(place) - before < 20_000
+        assert len(stored) == 1
+        assert [len(request.images) for request in server.requests] == [0, 1, 2]
+
+
+def weight(place: Place) -> int:
+    """Bytes of all texts in the log."""
+    import sqlite3
+
+    with sqlite3.connect(f"file:{place.home / 'angelia.db'}?mode=ro", uri=True) as connection:
+        return int(connection.execute("SELECT sum(length(body)) FROM entries").fetchone()[0])
+
+
+def noise(size: int) -> bytes:
+    """A picture that does not compress, of about this many bytes."""
+    import io
+    import random
+
+    from PIL import Image
+
+    side = int((size / 3) ** 0.5)
+    picture = Image.frombytes("RGB", (side, side), random.Random(1).randbytes(side * side * 3))
+    out = io.BytesIO()
+    picture.save(out, "PNG")
+    return out.getvalue()
+
+
+SCRIPT = by_replies(
+    [
+        say("I write.") + call("write", {"path": "a.txt", "content": "x\n"}, wire_id="call_1"),
+        say("It is written."),
+    ]
+)
+
+
+async def lived(place: Place, at: str = "") -> tuple[str, list[str]]:
+    """A session with a picture and a question, until its end or until it is killed; its id, and what was passed."""
+    editor = Remote(place, {PERMISSION: choose("allow_once")}, at=at)
+    session = ""
+    async with editor:
+        try:
+            await editor.hello()
+            session = await editor.new()
+            await editor.prompt(session, "Write.", image(one_colour("orange")))
+        except ConnectionResetError:
+            pass
+    return session, editor.passed
+
+
+async def broken(folder: Path, at: str) -> list[str]:
+    """What is wrong after a kill at one point, when a new life loads the session."""
+    folder.mkdir()
+    async with ModelServer(SCRIPT) as server:
+        place = first(server, folder, sets=ASKING)
+        session, passed = await lived(place, at)
+        if at not in passed:
+            return []
+        left = await place.entries()
+        async with Editor(place, {PERMISSION: choose("allow_once")}) as editor:
+            await editor.hello()
+            if left:
+                await editor.load(session)
+                await editor.rest(session)
+            else:
+                session = await editor.new()
+                await editor.prompt(session, "Write.", image(one_colour("orange")))
+        facts = await place.facts()
+        said = [fact for fact in facts if isinstance(fact, e.UserSaid)]
+        endings = [fact.ending for fact in facts if isinstance(fact, e.TurnClosed)]
+        seen = [len(request.images) for request in server.requests]
+        problems = [*await place.problems(), *editor.complaints]
+        if len(said) != 1 or endings != [Answered()]:
+            problems.append(f"{len(said)} messages, closed with {endings}")
+        if set(seen) != {1}:
+            problems.append(f"requests carried {seen} pictures")
+        [status], file = await results(place), place.workspace / "a.txt"
+        if (file.read_text() if file.exists() else "") not in ("x\n", *([""] if status is CallStatus.UNKNOWN else [])):
+            problems.append(f"the file is not as it was asked for, and its call is told as {status}")
+        if editor.text().count("It is written.") != 1:
+            problems.append("the answer is not told once")
+        return problems
+
+
+async def test_killed_anywhere_during_a_prompt_the_conversation_is_whole(tmp_path: Path) -> None:
+    async with ModelServer(SCRIPT) as server:
+        (tmp_path / "whole").mkdir()
+        _, points = await lived(first(server, tmp_path / "whole", sets=ASKING))
+    assert len(points) > 30
+    gate = asyncio.Semaphore(SIDE_BY_SIDE)
+
+    async def one(point: str) -> tuple[str, list[str]]:
+        async with gate:
+            return point, await broken(tmp_path / re.sub(r"\W", "-", point), point)
+
+    found = {point: said for point, said in await asyncio.gather(*map(one, points)) if said}
+    assert not found, "\n".join(f"{point}: {said}" for point, said in found.items())

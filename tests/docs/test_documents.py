@@ -1,0 +1,77 @@
+"""What the documents say is so: links lead somewhere, settings load, commands parse, examples run."""
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+from angelia.faces.cli.main import angelia
+from angelia.models.vendors import vendors
+from angelia.service.config import Config, load
+from angelia.service.ruling import remedies_table
+from tests.docs.read_documents import ROOT, Block, blocks, documents, without_blocks
+
+KEY_PLACES = {"key_command", "key_file", "key_variable"}
+"""Fields of a vendor that say where more keys come from; `keys.md` shows them."""
+
+LINK = re.compile(r"\[[^\]]+\]\(([^)#\s]*)(?:#([\w-]+))?\)")
+
+
+def by_name(thing: Block | Path) -> str:
+    return thing.name if isinstance(thing, Block) else str(thing.relative_to(ROOT))
+
+
+def anchors(path: Path) -> set[str]:
+    heads = re.findall(r"^#+ (.+)$", without_blocks(path), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("path", documents(), ids=by_name)
+def test_every_link_within_the_project_leads_somewhere(path: Path) -> None:
+    for target, anchor in LINK.findall(without_blocks(path)):
+        if target.startswith("http"):
+            continue
+        there = (path.parent / target).resolve() if target else path
+        assert there.exists(), f"{target} in {path.name}"
+        assert not anchor or anchor in anchors(there), f"#{anchor} in {path.name}"
+
+
+def test_every_file_that_the_architecture_names_exists() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*/[a-z_0-9]+\.(?:py|toml))`", text))
+    missing = {name for name in named if not any((ROOT / base / name).exists() for base in ("src/angelia", "", "src"))}
+    assert named
+    assert not missing
+
+
+def test_every_folder_of_the_source_has_its_place_in_the_architecture() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    folders = {path.parent.name for path in (ROOT / "src/angelia").glob("*/__init__.py")}
+    assert not {folder for folder in folders if f"`{folder}/`" not in text}
+
+
+@pytest.mark.parametrize("block", blocks("toml"), ids=by_name)
+def test_every_setting_that_is_shown_can_be_set(block: Block, tmp_path: Path) -> None:
+    if "project" in tomllib.loads(block.text):
+        return
+    (tmp_path / "config.toml").write_text(block.text)
+    config = load(tmp_path, {}).config
+    assert config != Config()
+    plain = {name: {key: row[key] for key in row if key not in KEY_PLACES} for name, row in config.vendors.items()}
+    assert vendors(plain)
+    assert remedies_table(config.remedies)
+
+
+SHOWN = [line for block in blocks("console") for line in block.text.splitlines() if line.startswith("$ angelia")]
+
+
+@pytest.mark.parametrize("line", dict.fromkeys(SHOWN))
+def test_every_command_that_is_shown_is_one(line: str) -> None:
+    words = shlex.split(line.removeprefix("$ angelia"))
+    with click.Context(angelia, info_name="angelia", **angelia.context_settings) as context:
+        command = angelia.get_command(context, words[0])
+        assert command is not None, f"there is no command {words[0]}"
+        assert command.make_context(words[0], words[1:], parent=context).command is command

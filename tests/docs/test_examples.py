@@ -1,0 +1,112 @@
+"""The examples in the documents run, and do what the text around them says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from angelia.core.codec import from_json_lines
+from angelia.testing.steps import call, load_steps, say
+from tests.docs.read_documents import Block, blocks
+from tests.faces.angelia import MODEL, serving
+
+EXAMPLES = {block.text.partition("\n")[0].removeprefix("# "): block for block in blocks("python")}
+"""Every Python block by the file name on its first line."""
+
+TESTS = {"test_my_sandbox.py": ["-k", "odd or links or whole"], "test_a_turn.py": [], "test_decisions.py": []}
+"""Examples that are tests, and what of them is run here."""
+
+CONFTEST = 'import pytest\n@pytest.fixture\ndef anyio_backend() -> str:\n    return "asyncio"\n'
+
+
+def block_of(document: str, language: str, holding: str = "") -> Block:
+    """The one block of a language in a document that holds a text."""
+    found = [one for one in blocks(language) if one.document == document and holding in one.text]
+    assert len(found) == 1, f"{document} has {len(found)} such blocks"
+    return found[0]
+
+
+def installed(folder: Path, module: str, document: str) -> Path:
+    """An example as an installed package: its module, and the entry point that the document shows."""
+    about = folder / f"{module}-1.0.dist-info"
+    about.mkdir(parents=True)
+    (folder / f"{module}.py").write_text(EXAMPLES[f"{module}.py"].text)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+    shown = block_of(document, "toml", "project.entry-points").text
+    group, name, value = re.fullmatch(r'\[project\.entry-points\."(.+)"\]\n(\w+) = "(.+)"\n', shown).groups()  # type: ignore[union-attr]  # a mismatch fails the test
+    (about / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
+    return folder
+
+
+def test_every_example_has_a_name_and_is_run_here() -> None:
+    assert set(EXAMPLES) == {*TESTS, "count_words.py", "parrot.py"}
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_an_example_that_is_a_test_passes(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(EXAMPLES[name].text)
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, name, *TESTS[name]]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+    assert " passed" in ran.stdout
+
+
+def test_the_tool_of_the_example_counts(tmp_path: Path) -> None:
+    package = installed(tmp_path / "package", "count_words", "docs/how-to/add-a-tool.md")
+    with serving(tmp_path, [call("count_words", {"path": "notes.md"}), say("Counted.")]) as place:
+        (place.work / "notes.md").write_text("Compost in March.")
+        asked = place.ask("--set", "sandbox.confine=off", "How many?", PYTHONPATH=str(package))
+        assert "3 words" in asked.err
+        listed = place.run("tools", PYTHONPATH=str(package)).out.splitlines()
+    assert listed[-2:] == ["count_words", "    Count the words of a text file."]
+
+
+def test_the_model_room_of_the_example_answers(tmp_path: Path) -> None:
+    document = "docs/how-to/add-a-model-room.md"
+    package = installed(tmp_path / "package", "parrot", document)
+    with serving(tmp_path, [], "--instant") as place:
+        place.home.mkdir()
+        (place.home / "config.toml").write_text(block_of(document, "toml", "[vendors.parrot]").text)
+        asked = place.run("ask", "--model", "parrot:grey", "good morning", PYTHONPATH=str(package))
+    assert asked.out in block_of(document, "console").text
+    assert asked.out == "GOOD MORNING\n"
+
+
+def test_the_vendor_of_the_example_is_asked(tmp_path: Path) -> None:
+    shown = block_of("docs/how-to/add-a-vendor.md", "toml", "[vendors.greenhouse]")
+    with serving(tmp_path, [], "--echo", "--key", "green") as place:
+        place.home.mkdir()
+        (place.home / "config.toml").write_text(shown.text)
+        more = {"GREENHOUSE_BASE_URL": f"{place.url}/v1", "GREENHOUSE_API_KEY": "green"}
+        assert place.run("ask", "--model", "greenhouse:tomato-7b", "hello", stdin=b"", **more).out == "hello\n"
+
+
+def told(lines: str) -> list[str]:
+    """Entries without what differs from run to run."""
+    entries = from_json_lines(line.encode() for line in lines.splitlines())
+    blurred = "\n".join(f"{entry.seq} {entry.fact}" for entry in entries)
+    for differs in (
+        r"sha256='\w+', size=\d+",
+        r"workspace='[^']+'",
+        r"\w{26}\.t2",
+        r"seconds=[\d.]+",
+        r"usage=Usage\([^)]*\)",
+    ):
+        blurred = re.sub(differs, "…", blurred)
+    return blurred.replace(MODEL, "openai-chat:scripted").splitlines()
+
+
+def test_the_tour_shows_what_the_program_prints(tmp_path: Path) -> None:
+    steps = load_steps(block_of("docs/tour.md", "json").text.encode())
+    shown = "".join(block.text for block in blocks("jsonl") if block.document == "docs/tour.md")
+    with serving(tmp_path, steps) as place:
+        (place.work / "harvest.csv").write_text(block_of("docs/tour.md", "text", "harvest_kg").text)
+        asked = place.ask("--json", "Which bed brought more?")
+        again = place.ask("Which bed brought more?")
+    assert told(shown) == told(asked.out)
+    readme = block_of("README.md", "console", 'ask "Which bed brought more?"').text
+    assert readme.splitlines()[1:] == [*again.err.splitlines(), *again.out.splitlines()]

@@ -1,0 +1,209 @@
+"""Every path through the remedies table ends, within its budgets, with a sentence somebody can read."""
+
+import pytest
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.failure import FailureKind
+from angelia.core.sentences import sentence
+from angelia.engine import machine as m
+from angelia.engine.remedies import DEFAULT, Remedy
+from tests.engine.simulated import RULES, Simulated
+
+ALL = tuple(FailureKind)
+MOST_REQUESTS = sum(times for row in DEFAULT.values() for _, times in row.remedies) + 40
+
+
+def spoken(simulated: Simulated) -> bool:
+    """Whether the turn has closed with something to read."""
+    closed = simulated.endings[-1].ending
+    return isinstance(closed, end.Answered) or bool(sentence(closed).strip())
+
+
+def finish(simulated: Simulated, kind: FailureKind | None) -> None:
+    """Go on with a good answer (None), or with the same failure for ever, until the turn is closed."""
+    for _ in range(MOST_REQUESTS):
+        if isinstance(simulated.until_asked(), m.Rest):
+            break
+        if kind is None:
+            simulated.reply("The answer.")
+        else:
+            simulated.fail(kind)
+    assert isinstance(simulated.decide(), m.Rest)
+    assert len(simulated.endings) == 1
+    assert spoken(simulated)
+
+
+def explore(simulated: Simulated, depth: int) -> int:
+    """Every failure at every step to `depth`, each path then finished in both ways; returns how many paths ended."""
+    asked = simulated.until_asked()
+    if isinstance(asked, m.Rest):
+        assert spoken(simulated)
+        return 1
+    paths = 0
+    for kind in ALL:
+        branch = simulated.copy()
+        branch.fail(kind)
+        if depth > 1:
+            paths += explore(branch, depth - 1)
+        else:
+            for last in (None, kind):
+                finish(branch.copy(), last)
+                paths += 1
+    return paths
+
+
+def test_every_sequence_of_four_failures_ends_with_a_reason() -> None:
+    simulated = Simulated()
+    simulated.say()
+    assert explore(simulated, 4) > 50_000
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_same_failure_for_ever_ends_by_the_remedies_in_order(kind: FailureKind) -> None:
+    simulated = Simulated()
+    simulated.say()
+    finish(simulated, kind)
+    used = [entry.fact for entry in simulated.log if isinstance(entry.fact, e.RemedyUsed)]
+    row: FailureKind | None = kind
+    expected: list[tuple[FailureKind, Remedy]] = []
+    while row:
+        expected += [(row, remedy) for remedy, times in DEFAULT[row].remedies for _ in range(_possible(remedy, times))]
+        row = DEFAULT[row].otherwise
+    assert [(fact.failure, Remedy(fact.remedy)) for fact in used] == expected
+
+
+def _possible(remedy: Remedy, times: int) -> int:
+    """How often a remedy can be used with the simulated reserves: one more model, one more key."""
+    return min(times, 1) if remedy in (Remedy.NEXT_MODEL, Remedy.NEXT_CREDENTIAL) else times
+
+
+@pytest.mark.parametrize("empties", [1, 2, 3])
+def test_empty_replies_after_progress_are_asked_again_and_the_turn_goes_on(empties: int) -> None:
+    simulated = Simulated()
+    simulated.say()
+    simulated.until_asked()
+    simulated.reply("Tests passed! Now dispatching task 5:", "shell")
+    for _ in range(empties):
+        assert isinstance(simulated.until_asked(), m.AskModel)
+        simulated.fail(FailureKind.EMPTY_REPLY)
+    assert isinstance(simulated.until_asked(), m.AskModel)
+    simulated.reply("Task 5 is done.")
+    simulated.until_asked()
+    assert simulated.endings == [e.TurnClosed(end.Answered())]
+
+
+def test_a_model_that_stays_silent_after_work_is_named_and_its_progress_is_quoted_not_promoted() -> None:
+    simulated = Simulated()
+    simulated.say()
+    simulated.until_asked()
+    simulated.reply("Tests passed! Now dispatching task 5:", "shell")
+    while isinstance(simulated.until_asked(), m.AskModel):
+        simulated.fail(FailureKind.EMPTY_REPLY)
+    ending = simulated.endings[-1].ending
+    assert isinstance(ending, end.NothingToSay)
+    assert "Now dispatching task 5" in sentence(ending)
+
+
+def test_text_with_housekeeping_alone_is_the_answer_once_every_remedy_is_spent() -> None:
+    simulated = Simulated()
+    simulated.say("thanks")
+    simulated.until_asked()
+    simulated.reply("You're welcome!", "todo")
+    asked = 0
+    while isinstance(simulated.until_asked(), m.AskModel):
+        asked += 1
+        simulated.fail(FailureKind.EMPTY_REPLY)
+    ending = simulated.endings[-1].ending
+    assert asked > 3
+    assert isinstance(ending, end.Answered)
+    assert "added nothing" in ending.note
+
+
+def test_no_remedy_resets_the_count_of_another() -> None:
+    simulated = Simulated()
+    simulated.say()
+    for _ in range(MOST_REQUESTS):
+        if isinstance(simulated.until_asked(), m.Rest):
+            break
+        simulated.fail(FailureKind.THINKING_ONLY if len(simulated.log) % 2 else FailureKind.EMPTY_REPLY)
+    assert isinstance(simulated.endings[-1].ending, end.NothingToSay)
+
+
+def test_a_busy_provider_is_waited_for_as_long_as_it_says() -> None:
+    simulated = Simulated()
+    simulated.say()
+    simulated.until_asked()
+    simulated.fail(FailureKind.BUSY, retry_after=300_000)
+    effect = simulated.decide()
+    assert isinstance(effect, m.UseRemedy)
+    assert effect.delay == 300_000
+
+
+def test_a_wait_beyond_the_turns_time_moves_on_to_the_next_remedy() -> None:
+    limits = m.Limits(max_seconds=60)
+    simulated = Simulated(m.Rules(limits=limits, traits=RULES.traits, credentials=(2,)))
+    simulated.say()
+    simulated.until_asked()
+    simulated.fail(FailureKind.BUSY, retry_after=300_000)
+    effect = simulated.decide()
+    assert isinstance(effect, m.UseRemedy)
+    assert effect.choice.remedy is Remedy.NEXT_CREDENTIAL
+
+
+def test_a_long_turn_may_be_busy_many_times_as_long_as_it_moves() -> None:
+    simulated = Simulated()
+    simulated.say()
+    for _ in range(20):
+        assert isinstance(simulated.until_asked(), m.AskModel)
+        simulated.fail(FailureKind.BUSY)
+        assert isinstance(simulated.until_asked(), m.AskModel)
+        simulated.reply("", "shell")
+    assert not simulated.endings
+
+
+def test_a_message_that_kills_the_process_is_given_up_after_three_tries() -> None:
+    simulated = Simulated()
+    simulated.say()
+    for _ in range(3):
+        assert isinstance(simulated.until_asked(), m.AskModel)
+    simulated.until_asked()
+    assert isinstance(simulated.endings[-1].ending, end.ModelUnavailable)
+
+
+def test_a_message_whose_turn_was_stopped_before_it_was_read_goes_along_with_the_next_request() -> None:
+    simulated = Simulated()
+    simulated.say("first")
+    simulated.add(e.CancelAsked("owner"))
+    assert isinstance(simulated.until_asked(), m.Rest)
+    simulated.say("second")
+    asked = simulated.until_asked()
+    assert isinstance(asked, m.AskModel)
+    assert asked.heard == (1, 4)
+
+
+def test_a_message_that_comes_while_a_turn_is_closed_opens_the_next_one() -> None:
+    simulated = Simulated()
+    simulated.say("first")
+    simulated.until_asked()
+    simulated.reply("The answer.")
+    effect = simulated.decide()
+    assert isinstance(effect, m.Close)
+    simulated.say("second")
+    simulated.add(e.TurnClosed(effect.ending))
+    assert isinstance(simulated.until_asked(), m.AskModel)
+    simulated.reply("The other answer.")
+    simulated.until_asked()
+    assert len(simulated.endings) == 2
+
+
+def test_room_that_a_person_asks_for_is_made_also_between_turns() -> None:
+    simulated = Simulated()
+    simulated.say()
+    simulated.until_asked()
+    simulated.reply("The answer.")
+    simulated.until_asked()
+    simulated.add(e.RoomAsked())
+    assert isinstance(simulated.decide(), m.MakeRoom)
+    simulated.until_asked()
+    assert isinstance(simulated.decide(), m.Rest)

@@ -1,0 +1,160 @@
+"""The real program against a scripted model server: as a process that is run, or in a terminal that is watched."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pexpect
+from msgspec import Struct
+
+from angelia.testing import crash
+from angelia.testing.server_process import model_server_process
+from angelia.testing.steps import Step, dump_steps
+
+SECONDS = 30
+"""How long a test waits for anything; only a failure takes that long."""
+
+MODEL = "openai-chat:test"
+
+
+class Ended(Struct, frozen=True):
+    """How a run ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Place(Struct, frozen=True):
+    """A home, a folder to work in, and where the model server is."""
+
+    home: Path
+    work: Path
+    url: str = ""
+
+    def environment(self, more: Mapping[str, str]) -> dict[str, str]:
+        """Nothing of the developer's own keys, settings and model servers."""
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        return {
+            **kept,
+            "HOME": str(self.home.parent),
+            "ANGELIA_HOME": str(self.home),
+            "OPENAI_BASE_URL": f"{self.url}/v1" if self.url else "http://127.0.0.1:9/v1",
+            "OPENAI_API_KEY": "sk-test",
+            "OLLAMA_HOST": "127.0.0.1:9",
+            **{f"{name}_BASE_URL": "http://127.0.0.1:9/v1" for name in ("LMSTUDIO", "LLAMACPP", "VLLM")},
+            "TERM": "xterm-256color",
+            "PROMPT_TOOLKIT_NO_CPR": "1",
+            "PYTHONUTF8": "1",
+            **more,
+        }
+
+    def run(self, *words: str, stdin: bytes = b"", **more: str) -> Ended:
+        """Run a command line to its end."""
+        ended = subprocess.run(
+            [sys.executable, "-m", "angelia", *words],
+            cwd=self.work,
+            env=self.environment(more),
+            input=stdin,
+            capture_output=True,
+            check=False,
+            timeout=2 * SECONDS,
+        )
+        return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    def ask(self, *words: str, stdin: bytes = b"", **more: str) -> Ended:
+        """`angelia ask` of the test model."""
+        return self.run("ask", "--model", MODEL, *words, stdin=stdin, **more)
+
+    @contextmanager
+    def chat(self, *words: str, at: str = "", model: str = MODEL, **more: str) -> Iterator["Terminal"]:
+        """`angelia chat` in a terminal of its own; `at` names the crash point at which it is killed."""
+        argv = [sys.executable, "-m", "angelia", "chat", *(["--model", model] if model else []), *words]
+        if at:
+            argv = crash.command(self.home.parent / "passed", argv[3:], at=at)
+        child = pexpect.spawn(
+            argv[0],
+            argv[1:],
+            cwd=str(self.work),
+            env=self.environment({"NO_COLOR": "1", **more}),
+            dimensions=(40, 110),
+            encoding="utf-8",
+            timeout=SECONDS,
+        )
+        try:
+            yield Terminal(child)
+        finally:
+            child.close(force=True)
+
+    def log(self) -> list[dict[str, Any]]:
+        """The facts of the last conversation, as `show --json` prints them."""
+        return [json.loads(line)["fact"] for line in self.run("show", "--json").out.splitlines()]
+
+    def kinds(self) -> list[str]:
+        """Their kinds."""
+        return [fact["kind"] for fact in self.log()]
+
+
+class Terminal:
+    """What a person does at a terminal: type, read, press keys."""
+
+    def __init__(self, child: "pexpect.spawn[str]") -> None:
+        self._child = child
+        self.seen = ""
+
+    def sees(self, text: str) -> None:
+        """Wait for a text; what came before it is in `seen`."""
+        self._child.expect_exact(text)
+        self.seen += f"{self._child.before}{self._child.after}"
+
+    def types(self, text: str) -> None:
+        """Type a line and press Enter."""
+        self._child.send(f"{text}\r")
+
+    def press(self, keys: str) -> None:
+        """Press keys, as the bytes that a terminal sends."""
+        self._child.send(keys)
+
+    def ends(self) -> int:
+        """Wait for the end; the exit code, negative for a signal."""
+        self._child.expect(pexpect.EOF)
+        self.seen += str(self._child.before)
+        self._child.wait()
+        return -int(self._child.signalstatus or 0) or int(self._child.exitstatus or 0)
+
+    def terminate(self) -> None:
+        """SIGTERM."""
+        self._child.kill(signal.SIGTERM)
+
+
+CTRL_C, CTRL_D, ESC, ALT_ENTER = "\x03", "\x04", "\x1b", "\x1b\r"
+
+
+def pasted(text: str) -> str:
+    """What a terminal sends when something is dropped on it or pasted."""
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+@contextmanager
+def serving(tmp_path: Path, steps: Sequence[Step] = (), *options: str) -> Iterator[Place]:
+    """A place whose model says these steps, one for each reply that the history holds; or does as the options say."""
+    (tmp_path / "work").mkdir()
+    words = list(options)
+    if steps:
+        script = tmp_path / "steps.json"
+        script.write_bytes(dump_steps(list(steps)))
+        words += ["--by-replies", str(script)]
+    with model_server_process(*words, "--record", str(tmp_path / "requests")) as url:
+        yield Place(tmp_path / "home", tmp_path / "work", url)
+
+
+def requests(place: Place) -> list[dict[str, Any]]:
+    """What the server was asked, in order."""
+    recorded = place.home.parent / "requests"
+    return [json.loads(line) for line in recorded.read_text().splitlines()] if recorded.exists() else []

@@ -1,0 +1,181 @@
+"""A conversation in a terminal: what a person sees, and what their keys do."""
+
+import os
+from pathlib import Path
+
+from angelia.testing.pictures import one_colour
+from angelia.testing.steps import How, call, cut_after, say
+from tests.faces.angelia import ALT_ENTER, CTRL_C, CTRL_D, ESC, pasted, requests, serving
+
+LONG = "The answer begins here and goes on for quite a while before it ends."
+
+
+def test_a_conversation_goes_back_and_forth_and_can_be_left(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Good morning."), say("You said: twice.")]) as place, place.chat() as terminal:
+        terminal.sees("/help lists commands and keys")
+        terminal.types("hello")
+        terminal.sees("› hello")
+        terminal.sees("Good morning.")
+        terminal.types("and again")
+        terminal.sees("You said: twice.")
+        terminal.press(CTRL_D)
+        terminal.sees("To go on: angelia chat --resume")
+        assert terminal.ends() == 0
+        said = [fact for fact in place.log() if fact["kind"] in ("UserSaid", "ModelSaid", "DeliverySettled")]
+        assert [fact["kind"] for fact in said] == ["UserSaid", "ModelSaid", "DeliverySettled"] * 2
+
+
+def test_an_answer_is_printed_once_and_rendered(tmp_path: Path) -> None:
+    markdown = "# Heading\n\nSome **bold** words and `code`.\n\n- an item"
+    with serving(tmp_path, [say(markdown)]) as place, place.chat(NO_COLOR="") as terminal:
+        terminal.sees("/help")
+        terminal.types("hello")
+        terminal.sees("•")  # only the rendered answer has it, not the text that came before it
+        terminal.press(CTRL_D)
+        assert terminal.ends() == 0
+        assert terminal.seen.count("•") == 1, "what comes is drawn again and again, the answer is printed once"
+        assert "• an item" in terminal.seen.replace("\x1b[1;33m", "").replace("\x1b[0m", "")
+
+
+def test_what_a_tool_does_is_seen_with_its_result_and_its_diff(tmp_path: Path) -> None:
+    steps = [
+        say("First I write.") + call("write", {"path": "a.txt", "content": "one\ntwo\n"}),
+        call("read", {"path": "missing.txt"}),
+        say("Done."),
+    ]
+    with serving(tmp_path, steps) as place, place.chat() as terminal:
+        terminal.types("go")
+        terminal.sees("First I write.")
+        terminal.sees("✔ write a.txt")
+        terminal.sees("+two")
+        terminal.sees("✘ read missing.txt")
+        terminal.sees("Done.")
+        assert (place.work / "a.txt").read_text() == "one\ntwo\n"
+
+
+def test_text_is_seen_while_it_comes(tmp_path: Path) -> None:
+    with serving(tmp_path, [cut_after(say(LONG), 4, how=How.SILENCE)]) as place, place.chat() as terminal:
+        terminal.types("hello")
+        terminal.sees("The answer")
+        terminal.press(CTRL_C)
+        terminal.sees("what had come of it: The answer")
+        terminal.sees("Stopped by you.")
+        assert "before it ends" not in terminal.seen
+
+
+def test_typing_while_it_works_is_acknowledged_at_once_and_read_at_the_next_step(tmp_path: Path) -> None:
+    steps = [call("shell", {"command": "cat gate"}), say("As you wish.")]
+    with serving(tmp_path, steps) as place, place.chat("--set", "sandbox.confine=off") as terminal:
+        os.mkfifo(place.work / "gate")
+        terminal.types("begin")
+        terminal.sees("▸ $ cat gate")
+        terminal.types("in blue, please")
+        terminal.sees("read at the next step")
+        terminal.types("/queue and then rest")
+        terminal.sees("read after this turn")
+        (place.work / "gate").write_text("open")
+        terminal.sees("As you wish.")
+        asked = requests(place)
+        assert "in blue, please" not in str(asked[0])
+        assert "in blue, please" in str(asked[1])
+        assert "and then rest" not in str(asked[1])
+
+
+def test_ctrl_c_stops_the_turn_and_says_so_and_once_more_leaves(tmp_path: Path) -> None:
+    steps = [call("shell", {"command": "cat gate"}), say("never said")]
+    with serving(tmp_path, steps) as place, place.chat("--set", "sandbox.confine=off") as terminal:
+        os.mkfifo(place.work / "gate")
+        terminal.types("begin")
+        terminal.sees("▸ $ cat gate")
+        terminal.press(CTRL_C)
+        terminal.sees("Stopped by you.")
+        terminal.press(CTRL_C)
+        assert terminal.ends() == 0
+        assert place.kinds()[-3:] == ["TurnClosed", "DeliveryQueued", "DeliverySettled"]
+        assert "never said" not in terminal.seen
+
+
+def test_esc_stops_the_turn(tmp_path: Path) -> None:
+    with serving(tmp_path, [cut_after(say(LONG), 2, how=How.SILENCE)]) as place, place.chat() as terminal:
+        terminal.types("hello")
+        terminal.sees("The")
+        terminal.press(ESC)
+        terminal.sees("Stopped by you.")
+        assert "TurnClosed" in place.kinds()
+
+
+def test_several_lines_are_one_message(tmp_path: Path) -> None:
+    with serving(tmp_path, [], "--echo") as place, place.chat() as terminal:
+        terminal.sees("/help")
+        terminal.press("one")
+        terminal.press(ALT_ENTER)
+        terminal.press("two\\")
+        terminal.types("")
+        terminal.types("three")
+        terminal.sees("› one")
+        terminal.sees("three")
+        terminal.press(CTRL_D)
+        terminal.ends()
+        said = next(fact for fact in place.log() if fact["kind"] == "UserSaid")
+        assert said["parts"][0]["text"] == "one\ntwo\nthree"
+
+
+def test_a_dropped_picture_goes_with_the_next_message(tmp_path: Path) -> None:
+    (tmp_path / "a picture.png").write_bytes(one_colour("blue"))
+    with serving(tmp_path, [], "--colour") as place, place.chat() as terminal:
+        terminal.press(pasted(f"'{tmp_path}/a picture.png'"))
+        terminal.sees("attached: a picture.png")
+        terminal.types("which colour?")
+        terminal.sees("blue")
+        assert len(requests(place)[0]["images"]) == 1
+
+
+def test_commands_do_what_they_say(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Noted.")] * 3) as place, place.chat() as terminal:
+        terminal.types("/help")
+        terminal.sees("/receipts")
+        terminal.types("/mode plan")
+        terminal.sees("only looks; nothing is changed")
+        terminal.types("/nonsense")
+        terminal.sees("There is no command /nonsense.")
+        terminal.types("remember this")
+        terminal.sees("Noted.")
+        terminal.types("/model openai-responses:other")
+        terminal.sees("the model is openai-responses:other from the next message on")
+        terminal.types("and this")
+        terminal.sees("Noted.")
+        terminal.types("/export kept.md")
+        terminal.sees("written to")
+        terminal.types("/new")
+        terminal.sees("a new conversation in")
+        terminal.types("/sessions")
+        terminal.sees("remember this")
+        terminal.types("/quit")
+        assert terminal.ends() == 0
+        assert [asked["wire"] for asked in requests(place)] == ["openai-chat", "openai-responses"]
+        assert "remember this" in (place.work / "kept.md").read_text()
+
+
+def test_a_terminal_that_cannot_move_its_cursor_is_talked_to_in_whole_lines(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Plainly said.")]) as place, place.chat(TERM="dumb") as terminal:
+        terminal.sees("/help")
+        terminal.press("hello\n")
+        terminal.sees("Plainly said.")
+        terminal.press(CTRL_C)
+        terminal.sees("Ctrl-C once more leaves")
+        terminal.press(CTRL_C)
+        assert terminal.ends() == 0
+        assert "\x1b" not in terminal.seen
+
+
+def test_a_model_that_cannot_be_used_ends_the_conversation_with_a_sentence(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("never")]) as place, place.chat(OPENAI_API_KEY="") as terminal:
+        terminal.sees("There is no key for openai-chat:test.")
+        assert terminal.ends() == 1
+
+
+def test_escape_sequences_in_a_reply_never_reach_the_terminal(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("safe \x1b]0;owned\x07 and \x1b[2Jsound")]) as place, place.chat() as terminal:
+        terminal.types("hello")
+        terminal.sees("and sound")
+        assert "owned" not in terminal.seen

@@ -1,0 +1,85 @@
+"""Questions in a conversation: asked with their choices, answered by a number or in words, and remembered."""
+
+from pathlib import Path
+
+from angelia.testing.steps import call, say
+from tests.faces.angelia import requests, serving
+
+
+def test_a_question_is_answered_by_its_number(tmp_path: Path) -> None:
+    steps = [call("write", {"path": "a.txt", "content": "x"}), say("Written.")]
+    with serving(tmp_path, steps) as place, place.chat(ANGELIA_MODE="ask") as terminal:
+        terminal.types("write it")
+        terminal.sees("? Write a.txt?")
+        terminal.sees("1  yes, once")
+        terminal.sees("4  no")
+        assert not (place.work / "a.txt").exists()
+        terminal.types("3")
+        terminal.sees("yes, remembered")
+        terminal.sees("Written.")
+        assert (place.work / "a.txt").exists()
+        assert "a.txt" in place.run("grants").out
+
+
+def test_a_no_is_told_to_the_model(tmp_path: Path) -> None:
+    steps = [call("write", {"path": "a.txt", "content": "x"}), say("Then not.")]
+    with serving(tmp_path, steps) as place, place.chat(ANGELIA_MODE="ask") as terminal:
+        terminal.types("write it")
+        terminal.sees("or write what to do instead")
+        terminal.types("n")
+        terminal.sees("Then not.")
+        assert not (place.work / "a.txt").exists()
+        assert "owner said no" in str(requests(place)[1])
+
+
+def test_a_message_instead_of_an_answer_refuses_and_is_read(tmp_path: Path) -> None:
+    steps = [call("write", {"path": "a.txt", "content": "x"}), say("Call it b then.")]
+    with serving(tmp_path, steps) as place, place.chat(ANGELIA_MODE="ask") as terminal:
+        terminal.types("write it")
+        terminal.sees("or write what to do instead")
+        terminal.types("name it b.txt")
+        terminal.sees("Call it b then.")
+        assert "name it b.txt" in str(requests(place)[1])
+        assert not (place.work / "a.txt").exists()
+
+
+def test_the_models_own_question_takes_a_choice_or_free_words(tmp_path: Path) -> None:
+    choices = {"question": "Which colour?", "choices": ["red", "green"]}
+    steps = [call("ask_user", choices), call("ask_user", {"question": "Which shade?"}), say("Fine.")]
+    with serving(tmp_path, steps) as place, place.chat() as terminal:
+        terminal.types("paint")
+        terminal.sees("2  green")
+        terminal.types("2")
+        terminal.sees("Which shade?")
+        terminal.sees("or write your answer")
+        terminal.types("a dark one")
+        terminal.sees("Fine.")
+        asked = requests(place)
+        assert "The user answered: green" in str(asked[1])
+        assert "The user answered: a dark one" in str(asked[2])
+
+
+def test_the_mode_holds_from_the_next_call_on(tmp_path: Path) -> None:
+    steps = [call("write", {"path": "a.txt", "content": "x"}), say("Only a plan, then.")]
+    with serving(tmp_path, steps) as place, place.chat() as terminal:
+        terminal.types("/mode plan")
+        terminal.sees("only looks")
+        terminal.types("write it")
+        terminal.sees("Only a plan, then.")
+        assert not (place.work / "a.txt").exists()
+
+
+def test_a_local_server_is_used_after_one_remembered_yes(tmp_path: Path) -> None:
+    with serving(tmp_path, [], "--instant") as place:
+        machine = {"OPENAI_API_KEY": "", "OLLAMA_HOST": place.url}
+        with place.chat(model="", **machine) as terminal:
+            terminal.sees("Use its model scripted from now on? (y/n)")
+            terminal.types("perhaps")
+            terminal.sees("y or n, please")
+            terminal.types("y")
+            terminal.sees("Using ollama:scripted")
+            terminal.types("hello")
+            terminal.sees("ok")
+        with place.chat(model="", **machine) as terminal:
+            terminal.sees("Using ollama:scripted")
+            assert "(y/n)" not in terminal.seen

@@ -1,0 +1,250 @@
+"""The commands beside ask and chat: what they print, and that they change nothing but what they say."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from angelia.core.codec import from_json_lines
+from angelia.core.entry import Usage
+from angelia.faces.cli.main import COMMANDS
+from angelia.testing.pictures import one_colour
+from angelia.testing.steps import call, say, with_usage
+from tests.faces.angelia import Place, serving
+
+
+def test_every_command_has_help_with_an_example(place: Place) -> None:
+    for words in [*([name] for name in COMMANDS), ["store", "verify"], ["store", "rebuild"], ["store", "backup"]]:
+        ended = place.run(*words, "--help")
+        assert ended.code == 0
+        assert re.search(r"Examples?: ", ended.out), words
+    assert not place.home.exists(), "help leaves nothing behind"
+
+
+def test_the_shell_completes_commands(place: Place) -> None:
+    ended = place.run(_ANGELIA_COMPLETE="bash_complete", COMP_WORDS="angelia s", COMP_CWORD="1")
+    assert "plain,sessions" in ended.out
+    assert "complete" in place.run(_ANGELIA_COMPLETE="bash_source").out
+
+
+def test_chat_without_a_terminal_names_ask(place: Place) -> None:
+    for words in ([], ["chat"]):
+        ended = place.run(*words)
+        assert (ended.code, ended.out) == (2, "")
+        assert "angelia ask" in ended.err
+
+
+def test_an_empty_home_says_so_everywhere(place: Place) -> None:
+    assert "There is no conversation yet." in place.run("sessions").err
+    assert place.run("show").code == 2
+    assert "Nothing holds all of" in place.run("search", "plum").err
+    assert "There is no conversation “x”" in place.run("export", "x").err
+    assert place.run("store", "verify").code == 0
+
+
+def test_a_conversation_is_listed_shown_found_and_exported(tmp_path: Path) -> None:
+    steps = [call("write", {"path": "a.txt", "content": "```\nx\n"}), say("The plum is *ripe*. 東京は晴れ。")]
+    with serving(tmp_path, steps) as place:
+        place.ask("how is the plum?")
+        listed = place.run("sessions").out.splitlines()
+        assert listed[0].split() == ["ID", "LAST", "USED", "DOOR", "FOLDER", "BEGAN", "WITH"]
+        short = listed[1].split()[0]
+        shown = place.run("show", short).out
+        for text in ("› how is the plum?", "✔ write a.txt", "+x", "The plum is *ripe*."):
+            assert text in shown
+        for words in ("plum ripe", "東京", "rip*"):
+            hit = place.run("search", *words.split()).out
+            assert short in hit
+        found = json.loads(place.run("search", "--json", "ripe").out)
+        assert found["conversation"].endswith(short)
+        markdown = place.run("export", short).out
+        assert "## You\n\nhow is the plum?" in markdown
+        assert "````diff" in markdown, "the fence is longer than any within"
+        ended = place.run("export", short, "--format", "jsonl", "-o", "kept.jsonl")
+        assert (ended.code, ended.out) == (0, "")
+        kept = (place.work / "kept.jsonl").read_bytes()
+        assert len(from_json_lines(kept.splitlines())) == len(place.log())
+        assert place.run("export", short, "-o", "kept.jsonl").code == 2, "nothing is overwritten"
+        assert (place.work / "kept.jsonl").read_bytes() == kept
+
+
+def test_usage_is_counted_by_turn(tmp_path: Path) -> None:
+    usage = Usage(input=1000, output=50, cache_read=750)
+    with serving(tmp_path, [with_usage(say("one"), usage), with_usage(say("two"), usage)]) as place:
+        place.ask("a")
+        place.ask("--continue", "b")
+        rows = [line.split() for line in place.run("show", "--usage").out.splitlines()]
+        assert rows[1][:6] == ["1", "openai-chat:test", "1", "1,000", "75%", "50"]
+        assert rows[3][:5] == ["all", "2", "2,000", "75%", "100"]
+
+
+def test_deleting_asks_twice_and_leaves_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path, [], "--colour") as place:
+        (place.work / "p.png").write_bytes(one_colour("red"))
+        place.ask("which colour is this persimmon?", "--image", "p.png")
+        whole = json.loads(place.run("sessions", "--json").out)["id"]
+        refused = place.run("delete", whole)
+        assert refused.code == 2
+        assert "--yes-really" in refused.err
+        assert answered(place, whole, "y", "nope") == 1
+        assert whole[-8:] in place.run("sessions").out
+        assert answered(place, whole, "y", whole[-4:]) == 0
+        assert "no conversation" in place.run("sessions").err
+        kept = b"".join(path.read_bytes() for path in place.home.rglob("*") if path.is_file())
+        assert b"persimmon" not in kept
+        assert one_colour("red") not in kept
+
+
+def answered(place: Place, conversation: str, *answers: str) -> int:
+    """Run `delete` in a terminal, with these answers; its exit code."""
+    argv = ["-m", "angelia", "delete", conversation]
+    env = place.environment({})
+    child = pexpect.spawn(sys.executable, argv, env=env, cwd=str(place.work), encoding="utf-8", timeout=30)
+    for question, answer in zip(("cannot be undone", "type the last 4 characters"), answers, strict=False):
+        child.expect_exact(question)
+        child.sendline(answer)
+    child.expect(pexpect.EOF)
+    child.close()
+    return int(child.exitstatus or 0)
+
+
+def test_a_script_deletes_without_being_asked(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("ok")]) as place:
+        place.ask("hello")
+        whole = json.loads(place.run("sessions", "--json").out)["id"]
+        assert place.run("delete", whole[-8:], "--yes-really").code == 0
+        assert place.run("sessions").out == ""
+
+
+def test_receipts_tell_what_arrived(tmp_path: Path) -> None:
+    with serving(tmp_path, [call("write", {"path": "a.txt", "content": "x"}), say("There.")]) as place:
+        place.ask("hello")
+        rows = [line.split() for line in place.run("receipts").out.splitlines()]
+        assert rows[1] == ["sent", "terminal", "answer", "There."]
+
+
+def test_which_model_is_told_without_asking(place: Place) -> None:
+    assert place.run("models", "--which", ANTHROPIC_API_KEY="k").out.startswith("anthropic:")
+    assert place.run("models", "--which", ANGELIA_MODEL="ollama:tiny").out == "ollama:tiny\n"
+    nobody = place.run("models", "--which", OPENAI_API_KEY="")
+    assert nobody.out == "local:smollm2\n"
+
+
+def test_a_local_server_would_be_used_but_is_not_taken_unasked(tmp_path: Path) -> None:
+    with serving(tmp_path, [], "--instant") as place:
+        which = place.run("models", "--which", OPENAI_API_KEY="", OLLAMA_HOST=place.url)
+        assert which.out == "ollama:scripted\n"
+        assert "ollama:scripted" in place.run("models", OPENAI_API_KEY="", OLLAMA_HOST=place.url).out
+
+
+def test_models_are_listed_with_those_that_did_not_answer(tmp_path: Path) -> None:
+    with serving(tmp_path, [], "--instant") as place:
+        ended = place.run("models", ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+        assert "openai:scripted" in ended.out
+        assert "anthropic: " in ended.out
+        assert "openai-chat:" not in ended.out, "one address and one key are listed once"
+        assert "scripted" not in place.run("models", "no such model").out
+
+
+def test_tools_are_listed_with_their_schemas(place: Place) -> None:
+    listed = json.loads(place.run("tools", "--json").out)
+    assert {"shell", "read", "write", "edit", "find", "fetch"} <= {tool["name"] for tool in listed}
+    assert all(tool["schema"]["type"] == "object" for tool in listed)
+
+
+def test_config_tells_where_each_value_came_from_and_no_key(place: Place) -> None:
+    place.home.mkdir()
+    (place.home / "config.toml").write_text(
+        '[limits]\nmax_steps = 7\n\n[vendors.openai]\nkey_command = "pass show x"\n'
+    )
+    ended = place.run("config", "--set", "effort=low", ANGELIA_MODE="plan", OPENAI_API_KEY="sk-very-secret")
+    rows = {line.split()[0]: line for line in ended.out.splitlines()}
+    assert "config.toml, line 2" in rows["limits.max_steps"]
+    assert "environment variable ANGELIA_MODE" in rows["policy.mode"]
+    assert "--set effort=low" in rows["effort"]
+    assert rows["limits.max_cost"].endswith("default")
+    assert "sk-very-secret" not in ended.out + ended.err
+    assert place.run("config", "path").out == f"{place.home / 'config.toml'}\n"
+
+
+def test_a_grant_is_listed_and_taken_back(tmp_path: Path) -> None:
+    steps = [call("write", {"path": "a.txt", "content": "x"}), say("Done.")]
+    with serving(tmp_path, steps) as place, place.chat(ANGELIA_MODE="ask") as terminal:
+        terminal.types("write")
+        terminal.sees("4  no")
+        terminal.types("2")
+        terminal.sees("Done.")
+        listed = place.run("grants").out.splitlines()
+        assert "a.txt" in listed[1]
+        assert place.run("grants", "revoke", listed[1].split()[0]).code == 0
+        assert place.run("grants").out == ""
+        assert place.run("grants", "revoke", "99").code == 1
+
+
+def test_a_backup_is_a_home_and_rebuilding_changes_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("The plum is ripe.")]) as place:
+        place.ask("hello")
+        before = place.run("show", "--json").out
+        assert place.run("store", "rebuild").code == 0
+        assert place.run("store", "backup", str(tmp_path / "copy")).code == 0
+        assert place.run("store", "backup", str(tmp_path / "copy")).code == 2, "a backup never overwrites"
+        copy = Place(tmp_path / "copy", place.work, place.url)
+        assert copy.run("show", "--json").out == before
+        assert copy.run("store", "verify").code == 0
+
+
+def test_a_damaged_store_is_found(tmp_path: Path) -> None:
+    with serving(tmp_path, [], "--colour") as place:
+        (place.work / "p.png").write_bytes(one_colour("red"))
+        place.ask("which?", "--image", "p.png")
+        blob = max(
+            (path for path in (place.home / "blobs").rglob("*") if path.is_file()), key=lambda p: p.stat().st_size
+        )
+        blob.chmod(0o600)
+        blob.write_bytes(b"something else")
+        ended = place.run("store", "verify")
+        assert ended.code == 1
+        assert "holds other bytes than were stored" in ended.out
+        assert "✘ store" in place.run("doctor", "--offline").out
+
+
+def test_doctor_sees_a_model_that_answers_calls_and_sees(tmp_path: Path) -> None:
+    with serving(tmp_path, [], "--colour") as place:
+        ended = place.run("doctor", "--model", "openai-chat:test")
+        lines = {line[2:18].strip(): line[0] for line in ended.out.splitlines() if not line.startswith(" ")}
+        assert lines["store"] == lines["disk"] == lines["answers"] == lines["pictures"] == "✔"
+        assert lines["tools"] == "✘", "this model only names colours"
+        assert ended.code == 1
+        assert place.run("sessions").out == "", "nothing of it is a conversation"
+
+
+def test_doctor_says_how_to_mend_a_missing_key(place: Place) -> None:
+    ended = place.run("doctor", "--model", "openai-chat:test", OPENAI_API_KEY="")
+    assert ended.code == 1
+    assert "✘ model" in ended.out
+    assert "Set OPENAI_API_KEY" in ended.out
+
+
+def test_doctor_says_why_a_model_does_not_answer(place: Place) -> None:
+    ended = place.run("doctor", "--model", "openai-chat:test")
+    assert ended.code == 1
+    assert "✘ answers" in ended.out
+    assert "cannot be reached" in ended.out
+
+
+@pytest.mark.real("bwrap")
+def test_doctor_runs_a_confined_command_and_sees_that_the_network_is_off(place: Place) -> None:
+    ended = place.run("doctor", "--offline")
+    assert "✔ sandbox" in ended.out
+    assert "✔ network          off for confined commands" in ended.out
+    assert "– model" in ended.out
+    assert ended.code == 0
+
+
+def test_doctor_says_that_confinement_is_switched_off(place: Place) -> None:
+    ended = place.run("doctor", "--offline", "--set", "sandbox.confine=off")
+    assert "– sandbox" in ended.out
+    assert ended.code == 0

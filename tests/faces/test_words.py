@@ -1,0 +1,134 @@
+"""How things are told: lines that fit, numbers at a glance, the live part of the screen, and what an answer means."""
+
+import doctest
+from collections.abc import Callable, Iterator
+from importlib import import_module
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from angelia.core import entry as e
+from angelia.core.content import CallStatus, Text, ToolCall
+from angelia.core.ids import CallId
+from angelia.engine.live import Committed, LiveEvent, Resting, Thinks, Working, Writing
+from angelia.faces.cli.calls import call_in_words, result_in_words
+from angelia.faces.cli.paint import Paint
+from angelia.faces.cli.talk.now import Now
+from angelia.faces.cli.talk.questions import meant, offered
+from angelia.faces.cli.talk.tally import Tally
+from angelia.faces.cli.telling import Line, Teller, Tone
+from angelia.faces.cli.widths import cells, table, wrapped
+from angelia.testing.strategies import logs
+
+DOCUMENTED = ("opening", "calls", "widths", "history", "talk.tally", "talk.questions")
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_examples_in_docstrings_hold(name: str) -> None:
+    failed, tried = doctest.testmod(import_module(f"angelia.faces.cli.{name}"))
+    assert (failed, tried > 0) == (0, True)
+
+
+@given(st.text(max_size=200), st.integers(2, 40))
+def test_wrapped_lines_fit_and_lose_nothing_but_spaces(text: str, columns: int) -> None:
+    lines = wrapped(text, columns)
+    assert all(cells(line) <= columns for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace("\t", "").replace("\n", "").replace(" ", "")
+
+
+@given(
+    st.lists(st.tuples(st.text("aé日 ", max_size=12), st.text("aé日 ", max_size=30)), min_size=1), st.integers(4, 60)
+)
+def test_table_rows_fit(rows: list[tuple[str, str]], columns: int) -> None:
+    assert all(cells(line) <= columns for line in table(rows, columns))
+
+
+@given(st.text(max_size=120))
+def test_no_control_character_of_a_model_reaches_the_screen(text: str) -> None:
+    for tone in Tone:
+        shown = Paint(colour=False, columns=80).line(Line(tone, text))
+        assert not {"\x1b", "\x07", "\x08", "\r", "\x9b"} & set(shown)
+
+
+@given(logs())
+def test_every_log_can_be_told_counted_and_watched(log: list[e.Entry]) -> None:
+    teller = Teller()
+    now, tally = Now(teller), Tally()
+    for entry in log:
+        lines = teller.tell(entry)
+        now.see(Committed((entry,)))
+        tally.add(entry)
+        assert all(isinstance(line, Line) for line in lines)
+        shown = now.shown(20, 5)
+        assert len(shown) <= 5
+        assert all(cells(text.rstrip("\n")) <= 20 for _, text in shown)
+
+
+def live(*events: LiveEvent) -> str:
+    """What is shown after these events."""
+    now = Now(Teller(), clock=iter_clock())
+    for event in events:
+        now.see(event)
+    return "".join(text for _, text in now.shown(60, 10))
+
+
+def iter_clock() -> Callable[[], float]:
+    """A clock that goes on by two seconds whenever it is read."""
+    ticks: Iterator[int] = iter(range(0, 1000, 2))
+    return lambda: float(next(ticks))
+
+
+def entry(fact: e.AnyFact) -> Committed:
+    """A fact, committed."""
+    return Committed((e.Entry(1, 0, fact),))
+
+
+def test_text_is_shown_while_it_comes_and_gone_when_it_was_cut() -> None:
+    from angelia.core.failure import Failure, FailureKind
+
+    assert live(Thinks("hm"), Writing("Half an "), Writing("answer")) == "Half an answer\n"
+    cut = e.ModelFailed("m", Failure(FailureKind.STREAM_CUT), (Text("Half an answer"),))
+    assert live(Writing("Half an answer"), entry(cut)) == ""
+
+
+def test_a_reply_that_is_continued_stays_until_it_is_whole() -> None:
+    cut_off = e.ModelSaid("m", (Text("One half"),), e.StopReason.LENGTH)
+    assert live(Writing("One half"), entry(cut_off), entry(e.ModelAsked("m", 2)), Writing(", the other")) == (
+        "One half, the other\n"
+    )
+    whole = e.ModelSaid("m", (Text("All of it"),), e.StopReason.END)
+    assert live(Writing("All of it"), entry(whole), entry(e.ModelAsked("m", 1))) == ""
+
+
+def test_a_running_call_is_shown_with_its_time_and_its_last_line() -> None:
+    call = CallId("c1_0")
+    shown = live(entry(e.ToolStarted(call)), Working(call, "first\nsecond\n"))
+    assert "c1_0 · 2 s" in shown
+    assert shown.endswith("  second\n")
+    assert "waiting: too many" in live(Resting(5, "too many"))
+
+
+RESULTS = {
+    "one line": (CallStatus.OK, "only this\n[exit status 0]", "only this"),
+    "many lines": (CallStatus.OK, "a\nb\nc\n[exit status 0]", "3 lines"),
+    "an error": (CallStatus.ERROR, "many\nwords\n[exit status 2]", "[exit status 2] words"),
+    "a refusal": (CallStatus.REFUSED, "Not allowed: it is secret", "Not allowed: it is secret"),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_told_in_short(name: str) -> None:
+    status, text, told = RESULTS[name]
+    assert result_in_words(e.ToolFinished(CallId("c"), status, (Text(text),))) == told
+
+
+def test_a_call_with_broken_arguments_is_told_as_it_was_written() -> None:
+    assert call_in_words(ToolCall(CallId("c"), "shell", '{"command": "l')) == 'shell {"command": "l'
+
+
+def test_what_cannot_be_remembered_is_not_offered() -> None:
+    asked = e.ApprovalAsked(CallId("c"), "Run `x`?", "d")
+    assert [words for words, _ in offered(asked)] == ["yes, once", "no"]
+    assert meant(asked, "2") == meant(asked, "No.")
+    assert meant(asked, "3") != meant(asked, "2"), "a number that is not offered is a message"

@@ -1,0 +1,183 @@
+"""Rules about what code may touch: processes, the database, the clock, the screen, and start-up time."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.house.sources import Rule, Source, calls, dotted, imports
+
+OURS = ("src",)
+ALL = ("src", "tests", "bench")
+
+Found = Iterator[tuple[str, str]]
+
+
+def uses(source: Source) -> Iterator[tuple[str, ast.AST]]:
+    """Every dotted name that is called or imported, anywhere in the file."""
+    yield from calls(source.tree)
+    yield from imports(source.tree, only_when_loaded=False)
+
+
+def swallowed_failure(source: Source) -> Found:
+    """Failures that are caught, whatever they are, and dropped."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ExceptHandler) and _catches_all(node.type) and all(map(_idle, node.body)):
+            yield source.place, source.at(node)
+    for name, call in calls(source.tree):
+        if name.endswith("suppress") and any(map(_catches_all, call.args)):
+            yield source.place, source.at(call)
+
+
+def _catches_all(caught: ast.expr | None) -> bool:
+    return caught is None or dotted(caught) in ("Exception", "BaseException")
+
+
+def _idle(one: ast.stmt) -> bool:
+    return isinstance(one, ast.Pass | ast.Continue) or (
+        isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and one.value.value is ...
+    )
+
+
+def printing(source: Source) -> Found:
+    """Bare prints."""
+    yield from ((source.place, source.at(call)) for name, call in calls(source.tree) if name == "print")
+
+
+def sleeping(source: Source) -> Found:
+    """Sleep that blocks the thread."""
+    yield from ((source.place, source.at(node)) for name, node in uses(source) if name == "time.sleep")
+
+
+HEAVY = {
+    "PIL",
+    "anthropic",
+    "click",
+    "genai_prices",
+    "html_to_markdown",
+    "httpx2",
+    "hypothesis",
+    "markdown_it",
+    "openai",
+    "prompt_toolkit",
+    "pydantic",
+    "pydantic_ai",
+    "pypdfium2",
+    "rich",
+    "tree_sitter",
+    "tree_sitter_bash",
+    "xllamacpp",
+}
+"""What costs start-up time."""
+
+
+def heavy_import(source: Source) -> Found:
+    """Heavy parts that are imported as soon as the module is."""
+    for name, node in imports(source.tree, only_when_loaded=True):
+        if (heavy := name.partition(".")[0]) in HEAVY:
+            yield f"{heavy} in {source.place}", f"{source.at(node)} imports {name}"
+
+
+STARTING = re.compile(
+    r"(subprocess|pty|multiprocessing)(\.|$)|asyncio\.create_subprocess_"
+    r"|os\.(fork|exec|spawn|popen|system|posix_spawn)"
+)
+
+
+def starting(source: Source) -> Found:
+    """Whatever can start a process."""
+    for name, node in uses(source):
+        if STARTING.match(name):
+            yield source.place, f"{source.at(node)} {name}"
+
+
+def opening(source: Source) -> Found:
+    """Whatever opens a database."""
+    yield from ((source.place, source.at(call)) for name, call in calls(source.tree) if name == "sqlite3.connect")
+
+
+PURE = ("core/", "context/", "policy/", "engine/machine.py", "engine/remedies.py", "engine/state.py")
+IMPURE = ("asyncio", "httpx2", "os", "pathlib.Path", "random", "socket", "sqlite3", "subprocess", "threading", "time")
+
+
+def impure(source: Source) -> Found:
+    """Clocks, files, networks and event loops in what is to be pure."""
+    if not source.place.startswith(PURE):
+        return
+    for name, node in imports(source.tree, only_when_loaded=False):
+        if any(name == one or name.startswith(f"{one}.") for one in IMPURE):
+            yield source.place, f"{source.at(node)} imports {name}"
+
+
+RULES = [
+    Rule(
+        "no failure is swallowed",
+        ALL,
+        swallowed_failure,
+        "Catch only what you can mend, by its name; let the rest be heard.",
+        ("src/angelia/core/x.py", "try:\n  f()\nexcept Exception:\n  pass"),
+    ),
+    Rule(
+        "only doors print",
+        OURS,
+        printing,
+        "Return a value and let a door show it, or log it.",
+        ("src/angelia/engine/x.py", "print('here')"),
+        {
+            "faces/": "doors show things to people",
+            "testing/": "the kit has commands of its own",
+        },
+    ),
+    Rule(
+        "nobody sleeps on the thread",
+        ALL,
+        sleeping,
+        "Wait for what you are waiting for: an event, a condition, the end of a pipe.",
+        ("tests/x.py", "import time\ntime.sleep(1)"),
+    ),
+    Rule(
+        "heavy parts are imported where they are used",
+        OURS,
+        heavy_import,
+        "Import it inside the function that needs it, or list the file here if it is itself loaded late.",
+        ("src/angelia/store/x.py", "try:\n  from PIL import Image\nexcept ImportError: ..."),
+        {
+            "click in faces/cli/": "it is the command line",
+            "prompt_toolkit in faces/cli/talk/": "prompt and completion are loaded when a conversation begins",
+            "hypothesis in testing/strategies.py": "the one module of the kit that is about hypothesis",
+            "pydantic_ai in models/pydantic_parts.py": "the bridge loads it with its first request",
+            "prompt_toolkit in faces/cli/talk/completion.py": "the conversation loads it with its prompt",
+            "prompt_toolkit in faces/cli/talk/prompt.py": "the conversation loads it with its prompt",
+        },
+    ),
+    Rule(
+        "only rooms that may start processes",
+        OURS,
+        starting,
+        "There is one broker: let the sandbox run it, or list the file here with its reason.",
+        ("src/angelia/tools/x.py", "import asyncio\nasyncio.create_subprocess_shell('ls')"),
+        {
+            "sandboxes/": "running commands is what sandboxes do",
+            "models/credentials.py": "a key may come from a command that the owner configured",
+            "testing/": "the kit runs servers and whole programs",
+        },
+    ),
+    Rule(
+        "one module opens the database",
+        OURS,
+        opening,
+        "Two ways to open it are two sets of settings: use store/db.py.",
+        ("src/angelia/store/x.py", "import sqlite3\nsqlite3.connect('x')"),
+        {
+            "store/db.py": "it is the one",
+            "store/migrate.py": "writes the backup: a new file that nobody reads yet",
+        },
+    ),
+    Rule(
+        "what is pure has no clock, no files, no network and no event loop",
+        OURS,
+        impure,
+        "Take it as an argument; the caller has it.",
+        ("src/angelia/context/x.py", "def f():\n  from time import time"),
+        {"core/ids.py": "offers the clock and the randomness that everybody else is handed"},
+    ),
+]

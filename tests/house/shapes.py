@@ -1,0 +1,142 @@
+"""Rules about the shape of code: sizes, first lines, names, and tests that can fail."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.house.sources import Function, Rule, Source, calls
+
+OURS = ("src",)
+ALL = ("src", "tests", "bench")
+
+MOST_LINES = 300
+MOST_FUNCTION_LINES = 60
+MOST_PARAMETERS = 6
+BANNED = {"Manager", "Managers", "Helper", "Helpers", "Util", "Utils", "Handler", "Handlers", "Base"}
+
+Found = Iterator[tuple[str, str]]
+
+
+def long_file(source: Source) -> Found:
+    """Files over the ceiling."""
+    if (lines := source.text.count("\n")) > MOST_LINES:
+        yield source.name, f"{source.name}: {lines} lines"
+
+
+def long_function(source: Source) -> Found:
+    """Functions over the ceiling, docstring included."""
+    for name, function in source.functions():
+        lines = (function.end_lineno or 0) - function.lineno + 1
+        if lines > MOST_FUNCTION_LINES:
+            yield name, f"{source.at(function)} {name}: {lines} lines"
+
+
+def many_parameters(source: Source) -> Found:
+    """Functions that take more than six, `self` aside."""
+    for name, function in source.functions():
+        given = function.args
+        every = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+        count = len([arg for arg in every if arg and arg.arg not in ("self", "cls")])
+        if count > MOST_PARAMETERS:
+            yield name, f"{source.at(function)} {name}: {count} parameters"
+
+
+def no_idea(source: Source) -> Found:
+    """Modules whose first line does not say their idea in one sentence. Empty `__init__.py` of tests have none."""
+    if not source.text and source.name.startswith("tests/") and source.name.endswith("/__init__.py"):
+        return
+    first = (ast.get_docstring(source.tree) or "").partition("\n")[0]
+    on_line_1 = bool(source.tree.body) and source.tree.body[0].lineno == 1
+    if not on_line_1 or not first.endswith(".") or re.search(r"[.!?] [A-Z]", first):
+        yield source.name, f"{source.name}:1 {first!r}"
+
+
+def busy_init(source: Source) -> Found:
+    """`__init__.py` files that do something."""
+    if source.name.endswith("/__init__.py") and len(source.tree.body) != 1:
+        yield source.name, source.name
+
+
+def empty_name(source: Source) -> Found:
+    """Classes and modules whose name says nothing."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ClassDef) and BANNED & set(re.findall(r"[A-Z][a-z]*", node.name)):
+            yield f"{source.place}:{node.name}", f"{source.at(node)} {node.name}"
+    if BANNED & {word.capitalize() for word in re.split(r"[/_.]", source.place)}:
+        yield source.place, source.name
+
+
+def claimless_test(source: Source) -> Found:
+    """Tests that assert nothing, neither themselves nor through a function of the same file."""
+    local = {function.name: function for _, function in source.functions()}
+    for name, function in source.functions():
+        if function.name.startswith("test_") and not _claims(function, local, frozenset()):
+            yield name, f"{source.at(function)} {function.name}"
+
+
+CLAIMING = re.compile(r"pytest\.(raises|fail|warns)|(.*\.)?(assert|check|checked)(_\w+)?(\.run)?")
+
+
+def _claims(function: Function, local: dict[str, Function], seen: frozenset[str]) -> bool:
+    if any(isinstance(node, ast.Assert) for node in ast.walk(function)):
+        return True
+    names = {name.removeprefix("self.") for name, _ in calls(function)}
+    return any(
+        CLAIMING.fullmatch(name) or (name in local and name not in seen and _claims(local[name], local, seen | {name}))
+        for name in names
+    )
+
+
+RULES = [
+    Rule(
+        "a file has at most 300 lines",
+        ALL,
+        long_file,
+        "A file has one idea: find the second one and give it a file of its own.",
+        ("src/angelia/core/long.py", '"""Long."""\n' * 301),
+        {"src/angelia/core/entry.py": "the log's one closed vocabulary is read best in one place"},
+    ),
+    Rule(
+        "a function has at most 60 lines",
+        ALL,
+        long_function,
+        "Name its steps and make each a function.",
+        ("src/angelia/core/long.py", "class A:\n  def f(self):\n" + "    1\n" * 60),
+    ),
+    Rule(
+        "a function has at most 6 parameters",
+        OURS,
+        many_parameters,
+        "Some of them belong together: make them a value with a name.",
+        ("src/angelia/core/wide.py", "class A:\n  def f(self, a, b, /, c, d, *, e, f, **g): ..."),
+    ),
+    Rule(
+        "a module begins by saying its one idea in one sentence",
+        ALL,
+        no_idea,
+        "Line 1 is a docstring, and its first line is one whole sentence that a stranger understands.",
+        ("src/angelia/core/two.py", '"""One idea. And another."""'),
+    ),
+    Rule(
+        "an __init__.py holds only a docstring",
+        OURS,
+        busy_init,
+        "Importing one module must not import its neighbours: move the code into a module with a name.",
+        ("src/angelia/core/__init__.py", '"""A package."""\nimport angelia.core.entry'),
+        {"src/angelia/__init__.py": "holds the version"},
+    ),
+    Rule(
+        "names say what a thing is",
+        ALL,
+        empty_name,
+        f"None of {', '.join(sorted(BANNED))}: use the field's own word for what it is.",
+        ("src/angelia/store/blobs.py", "class BlobManager: ..."),
+    ),
+    Rule(
+        "every test can fail",
+        ("tests",),
+        claimless_test,
+        "State the claim: assert it, or expect the error by pytest.raises.",
+        ("tests/core/test_x.py", "def test_it():\n  helped()\ndef helped():\n  print(1)"),
+    ),
+]

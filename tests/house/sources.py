@@ -1,0 +1,112 @@
+"""The project's own source, parsed once, and what a rule about it is."""
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+ROOT = Path(__file__).parents[2]
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Source(Struct, frozen=True):
+    """One file: `name` is its path from the project's root, `text` its content, `tree` its syntax."""
+
+    name: str
+    text: str
+    tree: ast.Module
+
+    @property
+    def place(self) -> str:
+        """The path within the package: `core/ids.py`; the whole name for other files."""
+        return self.name.removeprefix("src/angelia/")
+
+    def functions(self) -> Iterator[tuple[str, Function]]:
+        """Every function and method, with the dotted name by which an exception lists it."""
+        yield from _functions(self.tree, self.place.removesuffix(".py").replace("/", "."))
+
+    def at(self, node: ast.AST) -> str:
+        """`file:line`, as an editor opens it."""
+        return f"{self.name}:{getattr(node, 'lineno', 1)}"
+
+
+def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Function):
+            yield f"{prefix}.{child.name}", child
+        inner = f"{prefix}.{child.name}" if isinstance(child, Function | ast.ClassDef) else prefix
+        yield from _functions(child, inner)
+
+
+@cache
+def sources(*folders: str) -> tuple[Source, ...]:
+    """Every Python file beneath these folders of the project, sorted."""
+    files = [file for folder in folders for file in sorted((ROOT / folder).rglob("*.py"))]
+    return tuple(source(str(file.relative_to(ROOT)), file.read_text("utf-8")) for file in files)
+
+
+def source(name: str, text: str) -> Source:
+    """One file, parsed."""
+    return Source(name, text, ast.parse(text, name))
+
+
+class Rule(Struct, frozen=True):
+    """A rule of the house: `broken` finds what breaks it, `then` says what to do, `example` is code that breaks it.
+
+    `over` are the folders it holds for. `excepted` lists by name what may break it, each with the reason.
+    """
+
+    name: str
+    over: tuple[str, ...]
+    broken: Callable[[Source], Iterator[tuple[str, str]]]
+    """Pairs of the name by which an exception would be listed, and the place to show."""
+    then: str
+    example: tuple[str, str]
+    excepted: Mapping[str, str] = {}
+
+    def found(self, source: Source) -> list[str]:
+        """What breaks this rule in a file, exceptions aside. A folder excepts everything in it."""
+        return [shown for name, shown in self.broken(source) if not any(covers(one, name) for one in self.excepted)]
+
+
+def covers(listed: str, name: str) -> bool:
+    """Whether a listed exception (a name, or a folder that ends with a slash) covers a name."""
+    return name == listed or (listed.endswith("/") and name.startswith(listed))
+
+
+def imports(tree: ast.AST, *, only_when_loaded: bool) -> Iterator[tuple[str, ast.stmt]]:
+    """Dotted names of what is imported: all of it, or only what is imported when the module itself is."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from ((f"{node.module}.{alias.name}", node) for alias in node.names)
+        elif only_when_loaded and (isinstance(node, Function) or _for_types_only(node)):
+            continue
+        else:
+            yield from imports(node, only_when_loaded=only_when_loaded)
+
+
+def _for_types_only(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` for an attribute or a name, else nothing."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=attr) if before := dotted(value):
+            return f"{before}.{attr}"
+        case _:
+            return ""
+
+
+def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """Every call of something that has a dotted name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and (name := dotted(node.func)):
+            yield name, node

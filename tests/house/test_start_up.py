@@ -1,0 +1,82 @@
+"""Start-up loads little: what each way in may import is listed here."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DEAR = {
+    "PIL",
+    "anthropic",
+    "genai_prices",
+    "html_to_markdown",
+    "hypothesis",
+    "markdown_it",
+    "openai",
+    "prompt_toolkit",
+    "pydantic",
+    "pydantic_ai",
+    "pypdfium2",
+    "rich.markdown",
+    "tree_sitter",
+    "xllamacpp",
+}
+"""Whole seconds, or tens of milliseconds: on no quick way in."""
+
+STANDARD_BUT_SLOW = {"asyncio", "email", "http", "multiprocessing", "sqlite3", "ssl", "unittest", "urllib.request"}
+"""Parts of the standard library that say nothing about a version or a value."""
+
+VALUES = {"angelia", "msgspec", "typing_extensions"}
+"""What the values need; msgspec imports typing_extensions where it is installed."""
+
+WAYS: dict[str, tuple[list[str], set[str]]] = {
+    "the values": (["-c", "import angelia.core.entry"], VALUES),
+    "--version": (["-m", "angelia", "--version"], VALUES | {"click"}),
+    "--help": (["-m", "angelia", "--help"], VALUES | {"click"}),
+}
+"""What is run, and which packages beside the standard library it may import."""
+
+
+def imported(argv: list[str], home: Path) -> set[str]:
+    """Every module that a fresh interpreter imports for this, beyond what an idle one does."""
+
+    def run(words: list[str]) -> set[str]:
+        ended = subprocess.run(
+            [sys.executable, "-X", "importtime", *words],
+            env={**os.environ, "ANGELIA_HOME": str(home)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stderr[-2000:]
+        lines = [line for line in ended.stderr.splitlines() if line.startswith("import time:")]
+        return {line.rpartition("|")[2].strip() for line in lines[1:]}
+
+    return run(argv) - run(["-c", ""])
+
+
+def beneath(names: set[str], modules: set[str]) -> set[str]:
+    """Those modules that are one of `names`, or lie beneath one."""
+    return {module for module in modules if any(f"{module}.".startswith(f"{name}.") for name in names)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_only_listed_packages_are_imported_by(way: str, tmp_path: Path) -> None:
+    argv, allowed = WAYS[way]
+    modules = imported(argv, tmp_path)
+    packages = {module.partition(".")[0] for module in modules} - sys.stdlib_module_names
+    assert packages <= allowed
+    assert not beneath(DEAR | STANDARD_BUT_SLOW, modules)
+    assert "angelia" in packages
+
+
+def test_what_is_dear_would_be_seen(tmp_path: Path) -> None:
+    modules = imported(["-c", "import angelia.core.entry, PIL.Image, sqlite3"], tmp_path)
+    assert {"PIL", "sqlite3"} <= beneath(DEAR | STANDARD_BUT_SLOW, modules)
+
+
+def test_asking_for_the_version_leaves_nothing_behind(tmp_path: Path) -> None:
+    imported(WAYS["--version"][0], tmp_path / "home")
+    assert not list(tmp_path.iterdir())

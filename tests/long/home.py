@@ -1,0 +1,64 @@
+"""An open home whose model is the scripted server, for conversations of hundreds of turns."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from angelia.core import entry as e
+from angelia.core.content import Content
+from angelia.service.assemble import House
+from angelia.service.config import load
+from angelia.service.delivery import TERMINAL
+from angelia.service.sessions import Session
+from angelia.testing.heard import Request
+from angelia.testing.model_server import ModelServer
+
+SPECS = {"openai-chat": "fake:m", "openai-responses": "fake:m", "anthropic": "fake:m"}
+
+
+@asynccontextmanager
+async def home(folder: Path, server: ModelServer, wire: str = "openai-chat", **vendor: Any) -> AsyncIterator[House]:
+    """A home in `folder` with the vendor `fake`, which is the scripted server on `wire`."""
+    address = server.url if wire == "anthropic" else server.base_url
+    row = {"wire": wire, "base_url": address, "key_env": ["FAKE_KEY"], "images": "yes", "documents": "yes", **vendor}
+    flags = {"vendors.fake": row, "sandbox.confine": "off", "context.summary_seconds": 0.5, "limits.max_steps": 0}
+    house = await House.open(load(folder / "home", {}, flags=flags), {"FAKE_KEY": "secret-key-1"})
+    try:
+        yield house
+    finally:
+        await house.close()
+
+
+async def opened(house: House, folder: Path, model: str = "fake:m") -> Session:
+    """A new conversation in a workspace of its own, employed."""
+    workspace = folder / "work"
+    workspace.mkdir(exist_ok=True)
+    session = house.begin(door="terminal", workspace=workspace)
+    await house.employ(session, model, approver_present=False)
+    return session
+
+
+async def turn(session: Session, *parts: Content) -> e.TurnClosed:
+    """Say something and wait for the ending."""
+    await session.say(parts, address=TERMINAL)
+    closed = await session.settled()
+    assert closed is not None
+    return closed
+
+
+def moves(session: Session) -> list[e.ViewMoved]:
+    """The view moves so far."""
+    return [entry.fact for entry in session.log.entries if isinstance(entry.fact, e.ViewMoved)]
+
+
+def grows(requests: list[Request], session: Session) -> int:
+    """How many neighbouring requests extend each other; the rest must be as many as the view moves at most."""
+    bodies = [_history(request) for request in requests]
+    return sum(new[: len(old)] == old for old, new in pairwise(bodies))
+
+
+def _history(request: Request) -> list[Any]:
+    body = request.body
+    return list(body.get("messages") or body.get("input") or [])

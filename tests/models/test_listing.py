@@ -1,0 +1,126 @@
+"""What servers say about their models, each in its dialect."""
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from angelia.core.errors import ModelFailed
+from angelia.core.failure import FailureKind
+from angelia.core.profile import Ability
+from angelia.models.listing import Listed, list_models, probe_local
+from angelia.models.vendors import vendor, vendors
+from tests.models.loopback import Peer, Server, says
+from tests.models.shapes import KEY
+
+pytestmark = pytest.mark.anyio
+YES, NO, UNKNOWN = Ability.YES, Ability.NO, Ability.UNKNOWN
+
+
+def site(pages: dict[str, Any]) -> Any:
+    """A server with these pages; everything else is not there."""
+
+    async def answer(peer: Peer) -> None:
+        path = peer.head.split(b" ")[1].decode().partition("?")[0]
+        key = f"{path} {json.loads(peer.body)['model']}" if peer.body else path
+        if key in pages:
+            await says("200 OK", json.dumps(pages[key]).encode())(peer)
+        else:
+            await says("404 Not Found", b"{}")(peer)
+
+    return answer
+
+
+DIALECTS: dict[str, tuple[dict[str, Any], list[Listed]]] = {
+    "openai": ({"/v1/models": {"data": [{"id": "gpt-5"}, {"id": "gpt-4o"}]}}, [Listed("gpt-4o"), Listed("gpt-5")]),
+    "anthropic": ({"/v1/v1/models": {"data": [{"id": "claude-opus-5", "type": "model"}]}}, [Listed("claude-opus-5")]),
+    "gemini": ({"/v1/models": {"data": [{"id": "models/gemini-3-flash"}]}}, [Listed("gemini-3-flash")]),
+    "together": ({"/v1/models": [{"id": "qwen", "context_length": 32768}]}, [Listed("qwen", 32768)]),
+    "groq": ({"/v1/models": {"data": [{"id": "llama", "context_window": 131072}]}}, [Listed("llama", 131072)]),
+    "mistral": (
+        {"/v1/models": {"data": [{"id": "m", "max_context_length": 4, "capabilities": {"vision": True}}]}},
+        [Listed("m", 4, YES)],
+    ),
+    "openrouter": (
+        {
+            "/v1/models": {
+                "data": [
+                    {
+                        "id": "a/b",
+                        "context_length": 9,
+                        "architecture": {"input_modalities": ["text"]},
+                        "supported_parameters": ["tools", "reasoning"],
+                    }
+                ]
+            }
+        },
+        [Listed("a/b", 9, NO, YES)],
+    ),
+    "vllm": ({"/v1/models": {"data": [{"id": "q", "max_model_len": 4096}]}}, [Listed("q", 4096)]),
+    "llamacpp": (
+        {
+            "/v1/models": {"data": [{"id": "gemma.gguf", "meta": {"n_ctx_train": 32768}}]},
+            "/props": {"default_generation_settings": {"n_ctx": 8192}, "modalities": {"vision": True}},
+        },
+        [Listed("gemma.gguf", 8192, YES)],
+    ),
+    "lmstudio": (
+        {
+            "/v1/models": {"data": [{"id": "qwen-vl"}, {"id": "embed"}]},
+            "/api/v0/models": {
+                "data": [
+                    {"id": "qwen-vl", "type": "vlm", "max_context_length": 32768, "loaded_context_length": 4096},
+                    {"id": "embed", "type": "embeddings"},
+                ]
+            },
+        },
+        [Listed("qwen-vl", 4096, YES)],
+    ),
+    "ollama": (
+        {
+            "/v1/models": {"data": [{"id": "a"}, {"id": "b"}, {"id": "c"}]},
+            "/api/ps": {"models": [{"model": "a", "context_length": 16384}]},
+            "/api/show a": {"capabilities": ["completion", "tools"]},
+            "/api/show b": {"capabilities": ["completion", "vision"], "parameters": "stop x\nnum_ctx  8192\n"},
+        },
+        [Listed("a", 16384, NO, YES), Listed("b", 8192, YES, NO), Listed("c")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+async def test_a_listing_is_understood(name: str, server: Server, http: httpx2.AsyncClient) -> None:
+    pages, expected = DIALECTS[name]
+    server.answers = [site(pages)]
+    assert list(await list_models(vendor(name), http, KEY)) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        ("401 Unauthorized", b'{"error":{"message":"Incorrect API key provided"}}', FailureKind.LOGIN_REJECTED),
+        ("200 OK", b"<html>", FailureKind.UNREACHABLE),
+    ],
+)
+async def test_a_listing_that_fails_has_a_name(
+    status: str, body: bytes, kind: FailureKind, server: Server, http: httpx2.AsyncClient
+) -> None:
+    server.answers = [says(status, body)]
+    with pytest.raises(ModelFailed) as failed:
+        await list_models(vendor("openai"), http, KEY)
+    assert failed.value.failure.kind is kind
+
+
+async def test_only_local_servers_that_speak_our_language_are_found(server: Server, http: httpx2.AsyncClient) -> None:
+    server.answers = [site({"/v1/models": {"data": []}, "/other/models": {"hello": "world"}})]
+    root = server.url.removesuffix("/v1")
+    rows = vendors(
+        {
+            "ollama": {"base_url": server.url},
+            "lmstudio": {"base_url": f"{root}/other"},
+            "llamacpp": {"base_url": f"{root}/nothing"},
+            "vllm": {"base_url": "http://127.0.0.1:1/v1"},
+        }
+    )
+    assert await probe_local(http, rows) == ["ollama"]

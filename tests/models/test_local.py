@@ -1,0 +1,145 @@
+"""What the embedded model is asked, and what it needs; nothing is loaded."""
+
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from angelia.context.request import (
+    Message,
+    Opened,
+    OpenedBytes,
+    Role,
+    Shown,
+)
+from angelia.core.content import CallStatus, Text
+from angelia.core.errors import BadInput, MissingPart, ModelFailed
+from angelia.core.failure import FailureKind
+from angelia.models.local import LocalRoom, available, local_profile
+from angelia.models.local_calls import decision_prompt, offers, wants_decision
+from angelia.models.local_chat import chat_of, fitted, most_tokens
+from angelia.models.local_weights import window_of
+from tests.models.local_requests import (
+    ATTACHED,
+    CALLED,
+    NAME,
+    TOOLS,
+    WORDS,
+    found,
+    header,
+    request,
+    said,
+    the_secret,
+    tool,
+)
+
+
+def test_only_three_tools_are_offered_with_what_they_cannot_do_without() -> None:
+    offered = offers(TOOLS)
+    assert list(offered) == ["command", "open file", "save file"]
+    assert offered["command"].schema["properties"] == {"command": {"type": "string"}}
+
+
+def test_the_examples_speak_of_the_offered_tools_alone() -> None:
+    prompt = decision_prompt([said("What is in a.txt?")], offers((tool("read", "path"),)))
+    assert "reply, open file." in prompt
+    assert "command" not in prompt
+    assert "save file" not in prompt
+    assert prompt.endswith("Message: [about the file a.txt] What is in a.txt?\nDoes:")
+
+
+def test_the_examples_are_followed_by_the_last_exchanges() -> None:
+    prompt = decision_prompt([said("Show notes.txt"), CALLED, found("eggs"), said("Delete it")], offers(TOOLS))
+    tail = 'Show notes.txt\nDoes: open file: {"path": "notes.txt"}\n\nMessage: Delete it\nDoes:'
+    assert prompt.endswith(tail)
+
+
+@pytest.mark.parametrize(
+    ("messages", "decides"),
+    [
+        ((said("What is in notes.txt?"),), True),
+        ((said("What is in notes.txt?"), CALLED, found("eggs")), False),
+        ((said("What is in notes.txt?"), CALLED, found("eggs"), said("Thanks")), True),
+        ((Message(1, Role.USER, (Text("What is in it?"), ATTACHED)),), False),
+        ((), False),
+    ],
+)
+def test_a_tool_is_thought_of_only_when_somebody_spoke_without_bringing_a_file(
+    messages: tuple[Message, ...], decides: bool
+) -> None:
+    assert wants_decision(messages) is decides
+
+
+@pytest.mark.anyio
+async def test_what_a_tool_found_stands_before_the_question_that_asked_for_it() -> None:
+    chat = await chat_of(request(said("What is in notes.txt?"), CALLED, found("eggs")), the_secret)
+    assert [message["role"] for message in chat] == ["system", "user"]
+    assert chat[1]["content"] == "Text:\neggs\n\nQuestion: What is in notes.txt?\nAnswer from the text in one sentence."
+
+
+@pytest.mark.anyio
+async def test_a_failed_call_is_told_as_failed() -> None:
+    chat = await chat_of(request(said("Hi"), CALLED, found("no such file", CallStatus.ERROR)), the_secret)
+    assert "read failed: no such file" in chat[-1]["content"]
+
+
+@pytest.mark.anyio
+async def test_roles_take_turns_whatever_the_log_holds() -> None:
+    answer = Message(4, Role.ASSISTANT, (Text("Eggs."),), "local")
+    messages = (said("a"), said("b"), CALLED, found("c"), answer, answer, said("d"))
+    chat = await chat_of(request(*messages, system=""), the_secret)
+    assert [message["role"] for message in chat] == ["user", "assistant", "user"]
+    assert chat[1]["content"] == "Eggs.\n\nEggs."
+
+
+@pytest.mark.anyio
+async def test_what_has_no_words_is_refused_not_left_out() -> None:
+    async def a_picture(_: Shown) -> tuple[Opened, ...]:
+        return (OpenedBytes("image/png", b"\x89PNG"),)
+
+    with pytest.raises(ModelFailed) as failed:
+        await chat_of(request(Message(1, Role.USER, (ATTACHED,))), a_picture)
+    assert failed.value.failure.kind is FailureKind.MEDIA_REFUSED
+
+
+@given(st.text(max_size=6000), st.integers(100, 800))
+def test_instructions_are_cut_to_fit_and_say_so(system: str, most: int) -> None:
+    kept = fitted(system, most)
+    assert most_tokens(kept) <= most
+    assert kept == system or kept.endswith("(More instructions are left out.)")
+
+
+def test_whole_paragraphs_are_kept_as_long_as_they_fit() -> None:
+    paragraphs = ["Be brief.", "x" * 300, "y" * 3000]
+    assert fitted("\n\n".join(paragraphs), 200).split("\n\n")[:2] == paragraphs[:2]
+
+
+@pytest.mark.parametrize(("trained", "used"), [(2048, 2048), (32_768, 8192)])
+def test_the_window_is_what_the_weights_say_as_far_as_memory_is_taken(trained: int, used: int, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(header(NAME, WORDS, ("llama.context_length", 4, struct.pack("<I", trained))))
+    assert local_profile(str(path)).window == used
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04" * 10, header(NAME), header(NAME, WORDS)[:-9]])
+def test_what_is_not_a_whole_gguf_file_is_bad_input(damage: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(damage)
+    with pytest.raises(BadInput, match=r"tiny\.gguf"):
+        window_of(str(path))
+
+
+def test_weights_that_are_not_there_are_bad_input() -> None:
+    with pytest.raises(BadInput, match="no file of weights"):
+        local_profile("/nowhere/model.gguf")
+
+
+def test_without_its_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = local_profile()
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    assert not available()
+    with pytest.raises(MissingPart, match=r"angelia\[local\]"):
+        LocalRoom(profile, the_secret)

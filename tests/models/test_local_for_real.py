@@ -1,0 +1,144 @@
+"""The embedded model, for real: everything here runs offline on the shipped weights."""
+
+import asyncio
+import struct
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import pytest
+
+from angelia.context.request import (
+    Message,
+    Role,
+)
+from angelia.core.content import Text, ToolCall
+from angelia.core.entry import StopReason
+from angelia.core.errors import ModelFailed
+from angelia.core.failure import FailureKind
+from angelia.models.local import LocalRoom, local_profile
+from angelia.models.local_weights import shipped_weights, window_of
+from angelia.models.port import Piece, TextDelta
+from tests.models.local_requests import (
+    ATTACHED,
+    CALLED,
+    NAME,
+    NOBODY,
+    ask,
+    found,
+    header,
+    reply,
+    request,
+    said,
+    the_secret,
+)
+
+pytestmark = pytest.mark.real("local-model")
+
+
+def test_the_shipped_window_is_what_the_shipped_weights_say() -> None:
+    assert window_of(str(shipped_weights())) == local_profile().window
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("wish", "name", "arguments"),
+    [
+        ("List the files in the folder", "shell", {"command": "ls"}),
+        ("What is in notes.txt?", "read", {"path": "notes.txt"}),
+    ],
+)
+async def test_a_simple_wish_becomes_one_valid_call(wish: str, name: str, arguments: dict[str, str]) -> None:
+    made = reply(await ask(said(wish)))
+    (call,) = made.parts
+    assert isinstance(call, ToolCall)
+    assert (call.name, msgspec.json.decode(call.arguments), made.stop) == (name, arguments, StopReason.TOOL_CALLS)
+
+
+@pytest.mark.anyio
+async def test_a_reply_streams_as_it_is_made() -> None:
+    pieces = await ask(said("Hello"))
+    deltas = [piece.text for piece in pieces if isinstance(piece, TextDelta)]
+    made = reply(pieces)
+    assert len(deltas) > 3
+    assert made.parts == (Text("".join(deltas)),)
+    assert made.stop is StopReason.END
+    assert made.usage.output >= len(deltas)
+
+
+@pytest.mark.anyio
+async def test_the_text_of_a_file_reaches_it() -> None:
+    made = reply(await ask(Message(1, Role.USER, (Text("What is the password of the safe?"), ATTACHED))))
+    assert "mellon-42" in str(made.parts)
+
+
+@pytest.mark.anyio
+async def test_it_answers_from_what_a_tool_found() -> None:
+    result = found("1 Meeting notes\n2 The launch is on Friday 14 March.")
+    made = reply(await ask(said("When is the launch? Look in notes.txt"), CALLED, result))
+    assert "14 March" in str(made.parts)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("script", ["0123456789!?{}", "请简短回答。"])
+async def test_a_fresh_prompt_has_at_most_1500_tokens_whatever_the_instructions(script: str) -> None:
+    short = msgspec.structs.replace(request(said("Hello"), system=script * 2000, tools=()), max_output=3)
+    made = reply(await collected(LocalRoom(local_profile(), the_secret).session().ask(short, NOBODY)))
+    assert made.usage.input <= 1500
+
+
+@pytest.mark.anyio
+async def test_a_fresh_decision_has_at_most_1500_tokens() -> None:
+    assert reply(await ask(said("What is in notes.txt?"), system="Be brief. " * 2000)).usage.input <= 1500
+
+
+@pytest.mark.anyio
+async def test_what_does_not_fit_the_window_fails_with_the_window_as_limit() -> None:
+    with pytest.raises(ModelFailed) as failed:
+        await ask(said("word " * 9000), tools=())
+    assert (failed.value.failure.kind, failed.value.failure.limit) == (FailureKind.CONTEXT_TOO_LONG, 8192)
+
+
+@pytest.mark.anyio
+async def test_a_limit_on_the_output_is_a_reply_cut_at_its_length() -> None:
+    session = LocalRoom(local_profile(), the_secret).session()
+    short = msgspec.structs.replace(request(said("Count to one hundred"), tools=()), max_output=5)
+    assert reply([piece async for piece in session.ask(short, NOBODY)]).stop is StopReason.LENGTH
+
+
+@pytest.mark.anyio
+async def test_a_reply_that_nobody_waits_for_stops_and_the_next_one_is_whole() -> None:
+    session = LocalRoom(local_profile(), the_secret).session()
+    first = session.ask(request(said("Tell me a very long story"), tools=()), NOBODY)
+    async with aclosing(cast("AsyncGenerator[Piece]", first)) as pieces:
+        await anext(aiter(pieces))
+    made = reply(await asyncio.wait_for(ask(said("What is 2+2?"), tools=()), 60))
+    assert "4" in str(made.parts)
+
+
+@pytest.mark.anyio
+async def test_two_conversations_at_once_both_get_their_own_answer() -> None:
+    async def of(word: str) -> str:
+        return str(reply(await ask(said(f"Say only the word {word}."), tools=())).parts)
+
+    apple, river = await asyncio.gather(of("apple"), of("river"))
+    assert "apple" in apple.lower()
+    assert "river" in river.lower()
+
+
+@pytest.mark.anyio
+async def test_weights_that_cannot_be_loaded_are_an_unknown_model(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(header(NAME, ("llama.context_length", 4, struct.pack("<I", 512))))
+    profile = local_profile(str(path))
+    session = LocalRoom(profile, the_secret).session()
+    with pytest.raises(ModelFailed) as failed:
+        await collected(session.ask(msgspec.structs.replace(request(said("Hi"), tools=()), profile=profile), NOBODY))
+    assert failed.value.failure.kind is FailureKind.UNKNOWN_MODEL
+
+
+async def collected(pieces: AsyncIterator[Piece]) -> list[Piece]:
+    """All of them."""
+    return [piece async for piece in pieces]

@@ -1,0 +1,100 @@
+"""Ways into the command line for the crash suite: with somebody at hand who says yes, and with a rule broken."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from msgspec.structs import replace
+
+from angelia.__main__ import main
+from angelia.core import entry as e
+from angelia.core.crash import crash_point
+from angelia.core.errors import BadInput
+from angelia.engine.driver import Seat
+from angelia.engine.live import Committed, LiveEvent
+from angelia.engine.log import Log
+from angelia.service.assemble import House
+from angelia.service.sessions import Session
+from angelia.store.lease import Lease
+from angelia.tools.shell import Shell
+
+
+def approving() -> None:
+    """`angelia`, where somebody says yes to every question, and is told when a message is stored."""
+    _say_yes()
+    _acknowledge(early=False)
+    main()
+
+
+def acknowledging_early() -> None:
+    """Broken: a message is acknowledged before it is stored."""
+    _say_yes()
+    _acknowledge(early=True)
+    main()
+
+
+def splitting_outcomes() -> None:
+    """Broken: an outcome and what it sends out are two commits."""
+    whole = Log.append
+
+    async def append(log: Log, *facts: e.AnyFact, lease: Lease | None = None) -> list[e.Entry]:
+        if not any(isinstance(fact, e.DeliveryQueued) for fact in facts):
+            return await whole(log, *facts, lease=lease)
+        outcome = await whole(log, *facts[:1], lease=lease)
+        crash_point("outcome.split")
+        return [*outcome, *await whole(log, *facts[1:], lease=lease)]
+
+    Log.append = append  # type: ignore[method-assign,assignment]  # breaking the rule is the point
+    approving()
+
+
+def running_again() -> None:
+    """Broken: a command that was started in a dead life is run once more."""
+    Shell.traits = replace(Shell.traits, replayable=True)
+    approving()
+
+
+def _say_yes() -> None:
+    employ = House.employ
+
+    async def employing(house: House, session: Session, model: str, *, approver_present: bool) -> Seat:
+        tasks: set[asyncio.Task[None]] = set()
+
+        def see(event: LiveEvent) -> None:
+            if isinstance(event, Committed) and any(isinstance(entry.fact, e.ApprovalAsked) for entry in event.entries):
+                yes()
+
+        def yes() -> None:
+            for asked in session.questions():
+                tasks.add(asyncio.create_task(_approve(session, asked)))
+
+        session.live.watch(see)
+        yes()
+        return await employ(house, session, model, approver_present=True)
+
+    House.employ = employing  # type: ignore[method-assign,assignment]  # `ask` itself has nobody to ask
+
+
+async def _approve(session: Session, asked: e.ApprovalAsked) -> None:
+    with suppress(BadInput):  # somebody else was faster
+        await session.approve(asked.call, by="owner")
+
+
+def _acknowledge(*, early: bool) -> None:
+    say = Session.say
+
+    def tell() -> None:
+        sys.stderr.write("acknowledged\n")
+        sys.stderr.flush()
+
+    async def saying(session: Session, parts: Sequence[Any], **more: Any) -> bool:
+        if early:
+            tell()
+        added = await say(session, parts, **more)
+        if not early:
+            tell()
+        return added
+
+    Session.say = saying  # type: ignore[method-assign,assignment]  # a channel would acknowledge here; `ask` says nothing

@@ -1,0 +1,42 @@
+"""A stranger's room that can only run commands, and has its files from `FilesByExec`."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from angelia.sandboxes.byexec import FilesByExec
+from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.port import Command, Description, Running
+
+
+class RoomThatOnlyStarts(FilesByExec):
+    """All that its author had to write; `path` is for tests, which put broken programs on it."""
+
+    path = "/usr/bin:/bin"
+
+    def __init__(self, workspace: Path, own: Path) -> None:
+        workspace.mkdir(exist_ok=True)
+        self._commands = LocalSandbox(workspace, home=own, state=own / "run", confine="off")
+
+    async def start(self, command: Command) -> Running:
+        return await self._commands.start(replace(command, env={"PATH": self.path}))
+
+    async def describe(self) -> Description:
+        return await self._commands.describe()
+
+    async def close(self) -> None:
+        await self._commands.close()
+
+
+class RoomForTextOnly(RoomThatOnlyStarts):
+    """As when there is a terminal in between: no input, and no byte is safe."""
+
+    binary_safe = False
+
+
+class RoomThatMangles(RoomThatOnlyStarts):
+    """Turns z into y, both ways."""
+
+    async def start(self, command: Command) -> Running:
+        through = ("/bin/sh", "-c", 'tr z y | "$@" | tr z y', "sh", *command.argv)
+        return await super().start(replace(command, argv=through))

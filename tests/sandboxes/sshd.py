@@ -1,0 +1,81 @@
+"""An OpenSSH server of the tests' own on loopback, and a person who may log in."""
+
+import contextlib
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+_CONFIG = """
+ListenAddress 127.0.0.1
+Port {port}
+HostKey {folder}/host
+AuthorizedKeysFile {folder}/person.pub
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+MaxStartups 100
+SetEnv HOME={folder}/home
+Subsystem sftp internal-sftp
+"""
+
+
+class Server(Struct, frozen=True):
+    """It listens on `port`; `folder` holds its keys and the person's."""
+
+    port: int
+    folder: Path
+
+    def introduce(self, home: Path, more: str = "") -> None:
+        """Write a `~/.ssh` beneath `home` in which this server is called `box`, and known."""
+        ssh = home / ".ssh"
+        ssh.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (ssh / "config").write_text(
+            f"{more}\nHost box\n  HostName 127.0.0.1\n  Port {self.port}\n  IdentityFile {self.folder}/person\n"
+        )
+        key = (self.folder / "host.pub").read_text()
+        (ssh / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {key}")
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    """Start it, and end it by its own process number."""
+    with tempfile.TemporaryDirectory(prefix="sshd") as name:
+        folder = Path(name)
+        for key in ("host", "person"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)], check=True)
+        (folder / "home").mkdir()
+        (folder / "home/.bashrc").write_text("echo What a login script says must not matter.\n")
+        with contextlib.suppress(PermissionError):  # only root's sshd wants it
+            Path("/run/sshd").mkdir(exist_ok=True)
+        port = _free_port()
+        (folder / "config").write_text(_CONFIG.format(port=port, folder=folder))
+        process = subprocess.Popen(["/usr/sbin/sshd", "-D", "-f", str(folder / "config"), "-E", str(folder / "log")])
+        try:
+            _until_it_answers(process, port, folder / "log")
+            yield Server(port, folder)
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def _until_it_answers(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+    for _ in range(200):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.05)
+            break
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+    raise AssertionError(f"sshd did not start: {log.read_text()}")

@@ -1,0 +1,226 @@
+"""What a confined command cannot do."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from angelia.sandboxes.bubblewrap import private_in_etc
+from angelia.sandboxes.confine import Share
+from angelia.sandboxes.port import AccessRefused, Command, NoSuchFile, Reach, SandboxError
+from angelia.testing.sandbox_acts import arrives, names_in, place, refused, said, shell
+
+from .conftest import Build
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
+
+
+async def test_no_secret_is_in_sight(build: Build, person: Path, own: Path) -> None:
+    sandbox = build()
+    line = f"cat {person}/diary {own}/keys ~/diary; env; cat /proc/*/environ; ls -laR ~ {own}; grep -r canary- /tmp"
+    output, _ = await said(sandbox, Command(shell=line))
+    assert b"canary" not in output
+    outside, _ = await said(sandbox, Command(shell=line, reach=Reach.OUTSIDE))
+    assert b"canary-diary" in outside  # so the line does look in the right places
+    assert "canary" not in (await said(sandbox, Command(argv=("env",), reach=Reach.OUTSIDE)))[0].decode()
+
+
+async def test_what_only_its_owner_may_read_in_etc_is_unreadable_even_for_root(build: Build) -> None:
+    for path in {*private_in_etc(), "/etc/shadow"}:
+        output, end = await said(build(), Command(shell=f"cat {path} || find {path} -mindepth 1 | grep ."))
+        assert end.status != 0, (path, output)
+
+
+async def test_a_home_as_workspace_keeps_its_secrets(build: Build, person: Path) -> None:
+    for secret in (".ssh/id_ed25519", ".aws/credentials", ".netrc", ".config/gh/hosts.yml", ".angelia/angelia.db"):
+        (person / secret).parent.mkdir(exist_ok=True, parents=True)
+        (person / secret).write_text("canary")
+    (person / "dotfiles").mkdir()
+    (person / "dotfiles/npmrc").write_text("canary")
+    (person / ".npmrc").symlink_to("dotfiles/npmrc")
+    sandbox = build(person, hidden=[person / ".angelia"])
+    output, _ = await said(sandbox, Command(shell="grep -rs canary . ; cat .netrc .ssh/* .npmrc dotfiles/npmrc"))
+    assert output.count(b"canary") == 1, output  # the diary: it lies in the workspace
+    for path in (".ssh/id_ed25519", ".netrc", ".npmrc", "dotfiles/npmrc", ".angelia/angelia.db"):
+        await refused(arrives(sandbox, path), AccessRefused)
+    await refused(place(sandbox, ".ssh/authorized_keys", b"me"), AccessRefused)
+
+
+async def test_the_network_is_off_until_granted(build: Build) -> None:
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"hello")
+        writer.close()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    async with server:
+        line = f"exec 3<>/dev/tcp/127.0.0.1/{server.sockets[0].getsockname()[1]} && cat <&3"
+        for reach, greeting in ((Reach.CONFINED, b""), (Reach.NETWORK, b"hello"), (Reach.OUTSIDE, b"hello")):
+            output, end = await said(build(), Command(argv=("bash", "-c", line), reach=reach))
+            assert (end.status == 0) == bool(greeting), reach
+            assert greeting in output, reach
+
+
+async def test_names_can_be_looked_up_where_the_network_is_granted(build: Build) -> None:
+    line = Command(shell="test -s /etc/resolv.conf && getent hosts localhost", reach=Reach.NETWORK)
+    _, end = await said(build(), line)
+    assert end.status == 0
+
+
+async def test_the_system_is_read_only(build: Build) -> None:
+    line = "for d in /usr /etc /bin /usr/local/bin; do touch $d/new && echo wrote $d; done"
+    output, _ = await said(build(), Command(shell=line))
+    assert b"wrote" not in output
+
+
+async def test_processes_outside_are_out_of_sight_and_reach(build: Build) -> None:
+    output, _ = await said(build(), Command(shell=f"ls /proc | grep -c '^[0-9]'; kill -0 {os.getpid()}"))
+    assert int(output.split()[0]) < 10
+    assert b"No such process" in output
+
+
+async def test_tmp_and_home_are_private_and_last_as_long_as_the_sandbox(build: Build, person: Path) -> None:
+    sandbox = build()
+    await shell(sandbox, "echo kept > /tmp/a-file; echo kept > ~/a-file; test -d /var/tmp")
+    assert await shell(sandbox, "cat /tmp/a-file ~/a-file /var/tmp/a-file") == "kept\nkept\nkept"
+    assert await arrives(sandbox, "/tmp/a-file") == b"kept\n"
+    await place(sandbox, "/tmp/given", b"given")
+    assert await shell(sandbox, "cat /tmp/given") == "given"
+    assert not Path("/tmp/a-file").exists()
+    assert not (person / "a-file").exists()
+    await refused(arrives(build(), "/tmp/a-file"), NoSuchFile)
+
+
+async def test_links_from_tmp_lead_into_the_workspace_and_nowhere_else(build: Build) -> None:
+    sandbox = build()
+    await shell(sandbox, "echo inside > file; ln -s $PWD/file /tmp/link; ln -s /etc/passwd /tmp/out; ln -s /tmp/x y")
+    assert await arrives(sandbox, "/tmp/link") == b"inside\n"
+    await refused(arrives(sandbox, "/tmp/out"), AccessRefused)
+    await refused(arrives(sandbox, "y"), NoSuchFile)
+
+
+async def test_git_works_and_its_hooks_and_settings_are_read_only(build: Build, tmp_path: Path) -> None:
+    for repository in ("work", "work/inner"):
+        (tmp_path / repository).mkdir()
+    sandbox = build()
+    _, end = await said(sandbox, Command(shell="git init -q && git init -q inner", reach=Reach.OUTSIDE))
+    assert end.status == 0
+    attacks = (
+        "echo evil > .git/hooks/pre-commit",
+        "echo evil >> .git/config",
+        "rm -rf .git/hooks",
+        "mv .git/config .git/old",
+        "mv .git elsewhere && mkdir .git",
+        "ln -sf /tmp/evil .git/config",
+        "git config core.fsmonitor evil",
+        "echo evil > inner/.git/hooks/pre-commit",
+        "mv inner/.git inner/git && mkdir inner/.git",
+    )
+    for attack in attacks:
+        _, end = await said(sandbox, Command(shell=f"({attack}) && true"))
+        assert end.status != 0, attack
+    for path in (".git/hooks/pre-commit", ".git/config", "inner/.git/config", ".GIT/Hooks/x", ".git/commondir"):
+        await refused(place(sandbox, path, b"evil"), AccessRefused)
+    await shell(sandbox, "ln -s .git/hooks hooks")
+    await refused(place(sandbox, "hooks/pre-commit", b"evil"), AccessRefused)
+    name = "git -c user.name=me -c user.email=me@example.org"
+    assert "first" in await shell(sandbox, f"echo x > file && git add file && {name} commit -q -m first && git log")
+
+
+async def test_a_work_trees_pointer_stays(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/.git").write_text("gitdir: /somewhere/.git/worktrees/work")
+    _, end = await said(build(), Command(shell="echo gitdir: evil > .git || mv .git x || rm .git"))
+    assert end.status != 0
+
+
+async def test_a_share_is_seen_and_written_only_if_it_may_be(build: Build, tmp_path: Path) -> None:
+    for name in ("read", "write", "read/secret"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    shares = [Share(tmp_path / "read"), Share(tmp_path / "write", writable=True)]
+    sandbox = build(shares=shares, hidden=[tmp_path / "read/secret"])
+    assert await shell(sandbox, f"cat {tmp_path}/read/file {tmp_path}/write/file") == "readwrite"
+    for line, works in (("write/new", True), ("read/new", False)):
+        _, end = await said(sandbox, Command(shell=f"touch {tmp_path}/{line}"))
+        assert (end.status == 0) is works
+    _, end = await said(sandbox, Command(shell=f"cat {tmp_path}/read/secret/file"))
+    assert end.status != 0
+
+
+async def test_tools_on_the_path_run_although_the_home_is_hidden(
+    build: Build, person: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = person / ".tools/bin/greet"
+    tool.parent.mkdir(parents=True)
+    tool.write_text('#!/bin/sh\ncat "$(dirname "$0")/../share/greeting"\n')
+    tool.chmod(0o755)
+    (person / ".tools/share").mkdir()
+    (person / ".tools/share/greeting").write_text("good morning")
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    assert await shell(build(), "greet") == "good morning"
+    _, end = await said(build(), Command(shell="touch ~/.tools/bin/greet"))
+    assert end.status != 0
+
+
+async def test_variables_of_a_command_do_not_reach_the_confinement_itself(build: Build, tmp_path: Path) -> None:
+    # bubblewrap runs outside; a loader that obeyed the command's variables there would write this file
+    variables = {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(tmp_path / "loader")}
+    _, end = await said(build(), Command(shell="true", env=variables))
+    assert end.status == 0
+    assert not list(tmp_path.glob("loader*"))
+
+
+async def test_nothing_a_command_says_becomes_an_option_of_the_confinement(build: Build, person: Path) -> None:
+    sandbox = build()
+    bind = f"\0--ro-bind\0{person}\0{person}"
+    for command in (
+        Command(shell="true", env={"A": f"x{bind}"}),
+        Command(shell="true", env={f"A{bind}": "x"}),
+        Command(shell="true", cwd=f"/{bind}"),
+        Command(argv=("true", f"x{bind}")),
+    ):
+        assert "canary" not in str(await refused(sandbox.start(command), SandboxError))
+
+
+async def test_listing_does_not_show_another_sandboxs_files(build: Build) -> None:
+    one, other = build(), build()
+    await shell(one, "echo x > /tmp/mine")
+    assert await shell(other, "ls /tmp") != "mine"
+    assert "mine" in await names_in(one, "/tmp")
+
+
+NO_CONFINEMENT = """
+import asyncio, pathlib, sys
+from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.port import AccessRefused, Command, Reach
+
+async def main():
+    folder = pathlib.Path(sys.argv[1])
+    sandbox = LocalSandbox(folder, home=folder / "own", state=folder / "own/run")
+    print(sandbox.confinement())
+    for reach in Reach:
+        try:
+            print(reach, (await (await sandbox.start(Command(shell="touch ran-" + reach, reach=reach))).wait()).status)
+        except AccessRefused as error:
+            print(reach, error)
+    print((await sandbox.describe()).confined)
+    await sandbox.close()
+
+asyncio.run(main())
+"""
+
+
+async def test_without_confinement_nothing_runs_confined_and_the_reason_is_said(tmp_path: Path) -> None:
+    # a kernel that forbids user namespaces, as some distributions and containers do
+    forbid = ["bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--"]
+    script = [*forbid, sys.executable, "-c", NO_CONFINEMENT, str(tmp_path)]
+    told = await asyncio.to_thread(subprocess.run, script, capture_output=True, text=True, check=False)
+    lines = told.stdout.splitlines()
+    assert lines[0].startswith("Unconfined(why='the kernel does not let bubblewrap"), told
+    assert "each command needs a person's yes" in lines[1]
+    assert "each command needs a person's yes" in lines[2]
+    assert lines[3:] == ["outside 0", "False"]
+    assert {path.name for path in tmp_path.glob("ran-*")} == {"ran-outside"}

@@ -1,0 +1,154 @@
+"""What becomes of commands when they leave something behind, and when we die."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from angelia.sandboxes.lives import Life, reap_leftovers
+from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxGone
+from angelia.testing.sandbox_acts import refused, said, shell
+
+from .conftest import Build
+
+pytestmark = pytest.mark.anyio
+
+
+def has_children() -> bool:
+    """Whether any process waits for us to take its status."""
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return False
+    return True
+
+
+LIFE = """
+import asyncio, pathlib, sys
+from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.port import Command, Reach
+
+async def main(folder, reach, line):
+    sandbox = LocalSandbox(folder, home=folder / "own", state=folder / "own/run")
+    running = await sandbox.start(Command(shell=line, reach=reach))
+    async for chunk in running.output():
+        print(chunk.decode(), end="", flush=True)
+
+asyncio.run(main(pathlib.Path(sys.argv[1]), Reach(sys.argv[2]), sys.argv[3]))
+"""
+HOLD = "exec 9> beat; setsid sleep 1000 & env -i sleep 1000 & "
+"""All that it starts holds the FIFO `beat` open; one has left the session, one has lost its environment."""
+
+
+@asynccontextmanager
+async def witness(beat: Path) -> AsyncIterator[asyncio.Future[int]]:
+    """Done when the last process that holds the FIFO `beat` has ended."""
+    reader = await asyncio.create_subprocess_exec("cat", str(beat))
+    everyone_gone = asyncio.ensure_future(reader.wait())
+    try:
+        yield everyone_gone
+    finally:
+        if not everyone_gone.done():
+            reader.kill()
+        await everyone_gone
+
+
+async def live_and_be_killed(folder: Path, reach: Reach, line: str) -> None:
+    """A process of ours runs `line`, and is killed once the command has said `ready`."""
+    script = (sys.executable, "-c", LIFE, str(folder), reach, line)
+    life = await asyncio.create_subprocess_exec(*script, stdout=asyncio.subprocess.PIPE)
+    assert life.stdout is not None
+    assert await life.stdout.readline() == b"ready\n"
+    life.send_signal(signal.SIGKILL)
+    await life.wait()
+
+
+@pytest.mark.real("bwrap")
+async def test_a_confined_tree_dies_with_us(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "beat")
+    async with witness(tmp_path / "beat") as everyone_gone:
+        await live_and_be_killed(tmp_path, Reach.CONFINED, f"{HOLD} echo ready; sleep 1000")
+        await asyncio.wait_for(everyone_gone, 30)
+
+
+async def test_what_a_dead_life_left_running_is_ended_at_the_next_start(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "beat")
+    async with witness(tmp_path / "beat") as everyone_gone:
+        await live_and_be_killed(tmp_path, Reach.OUTSIDE, f"{HOLD} echo ready; sleep 1000")
+        assert not everyone_gone.done()
+        told = await reap_leftovers(tmp_path / "own/run")
+        await asyncio.wait_for(everyone_gone, 30)
+    assert len(told) == 3, told  # the shell has become the last `sleep`
+    assert all("left running by an earlier start, and has been ended" in sentence for sentence in told)
+    assert not list((tmp_path / "own/run").iterdir())
+    assert await reap_leftovers(tmp_path / "own/run") == []
+
+
+async def test_what_a_living_process_runs_is_left_alone(build: Build, own: Path) -> None:
+    sandbox = build()
+    running = await sandbox.start(Command(shell="echo on; sleep 1000", reach=Reach.OUTSIDE))
+    await anext(running.output())
+    assert await reap_leftovers(own / "run") == []
+    await said(sandbox, Command(shell="true", reach=Reach.OUTSIDE))
+    await running.kill()
+    assert (await running.wait()).signal == signal.SIGTERM
+
+
+async def test_records_of_another_boot_and_of_another_process_end_nobody(own: Path) -> None:
+    own.joinpath("run").mkdir()
+    life = Life(own / "run")
+    bystander = await asyncio.create_subprocess_exec("sleep", "1000", start_new_session=True)
+    life.note(bystander.pid)
+    record = life.folder / "commands"
+    pid, started, boot = record.read_text().split()
+    record.write_text(f"{pid} {int(started) + 1} {boot}\n{pid} {started} another-boot\n{pid} {started[:2]}")
+    os.close(life._lock)
+    assert await reap_leftovers(own / "run") == []
+    assert bystander.returncode is None
+    bystander.kill()
+    await bystander.wait()
+
+
+async def test_what_a_command_leaves_in_the_background_ends_with_it(build: Build, tmp_path: Path) -> None:
+    sandbox = build(confine="off")
+    await shell(sandbox, "mkfifo beat")
+    async with witness(tmp_path / "work/beat") as everyone_gone:
+        output, end = await said(sandbox, Command(shell=f"({HOLD}) >/dev/null 2>&1; echo done"))
+        await asyncio.wait_for(everyone_gone, 30)
+    assert (output, end.status) == (b"done\n", 0)
+
+
+async def test_what_outlives_its_command_for_a_moment_may_finish(build: Build) -> None:
+    sandbox = build(confine="off")
+    assert await shell(sandbox, "(sleep 0.02; echo late) & echo early") == "early\nlate"
+
+
+async def test_closing_removes_every_trace(build: Build, own: Path) -> None:
+    sandbox = build()
+    running = await sandbox.start(Command(argv=("sleep", "1000"), reach=Reach.OUTSIDE))
+    await said(sandbox, Command(shell="mkdir -p ~/a/b; touch ~/a/b/c; chmod 0 ~/a/b ~/a", reach=Reach.OUTSIDE))
+    await sandbox.close()
+    assert (await running.wait()).signal == signal.SIGTERM
+    assert not list((own / "run").iterdir())
+    await refused(sandbox.start(Command(argv=("true",), reach=Reach.OUTSIDE)), SandboxGone)
+
+
+async def test_a_life_that_cannot_be_recorded_runs_nothing(build: Build, own: Path) -> None:
+    (own / "run").write_text("a file, where a folder should be")
+    error = await refused(build(confine="off").start(Command(argv=("true",))), AccessRefused)
+    assert "cannot be recorded" in str(error)
+
+
+async def test_no_descriptor_and_no_child_is_left(build: Build) -> None:
+    sandbox = build(confine="off")
+    await said(sandbox, Command(argv=("true",)))
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count is all we want
+    for _ in range(20):
+        await said(sandbox, Command(shell="echo x; cat", stdin=b"input"))
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+    assert not has_children()

@@ -1,0 +1,41 @@
+"""The local sandbox meets every claim of the public conformance kit, confined and not."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.port import Sandbox
+from angelia.testing.sandbox_checks import Check, checks
+
+CHECKS = checks()
+
+
+async def meets(check: Check, confine: Literal["auto", "off"], tmp_path: Path) -> None:
+    @asynccontextmanager
+    async def make() -> AsyncIterator[Sandbox]:
+        workspace = tmp_path / "workspace"
+        workspace.mkdir()
+        sandbox = LocalSandbox(workspace, home=tmp_path / "own", state=tmp_path / "own/run", confine=confine)
+        try:
+            yield sandbox
+        finally:
+            await sandbox.close()
+
+    await check.run(make)
+
+
+@pytest.mark.real("bwrap")
+@pytest.mark.anyio
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+async def test_confined(check: Check, tmp_path: Path) -> None:
+    await meets(check, "auto", tmp_path)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+async def test_unconfined(check: Check, tmp_path: Path) -> None:
+    await meets(check, "off", tmp_path)

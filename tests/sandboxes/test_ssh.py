@@ -1,0 +1,194 @@
+"""Over SSH: one connection for everything, nobody is trusted by chance, and a cut is told."""
+
+import asyncio
+import os
+import pwd
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import AccessRefused, Command, NoSuchFile, NotAFile, Reach, Unreachable
+from angelia.sandboxes.ssh import files
+from angelia.sandboxes.ssh.link import Host, link_to
+from angelia.sandboxes.ssh.room import SshSandbox
+from angelia.testing.sandbox_acts import arrives, pieces, place, refused, said, script, sha256, shell
+
+from .sshd import Server
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("ssh")]
+
+Reached = Callable[..., SshSandbox]
+
+
+@pytest.fixture
+async def reached(sshd: Server, person: Path, tmp_path: Path) -> AsyncIterator[Reached]:
+    """Makes sandboxes on the server that the person knows as `box`; closed after the test."""
+    sshd.introduce(person)
+    made: list[SshSandbox] = []
+
+    def reached(host: str = "box", **settings: object) -> SshSandbox:
+        (tmp_path / "work").mkdir(exist_ok=True)
+        known: dict[str, object] = {"workspace": str(tmp_path / "work"), "confine": "off"}
+        made.append(SshSandbox(host, Place("c", home=tmp_path, state=tmp_path, **(known | settings))))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield reached
+    for sandbox in made:
+        await sandbox.close()
+
+
+async def ran(*words: str) -> None:
+    """Run a program that must succeed."""
+    process = await asyncio.create_subprocess_exec(*words)
+    assert await process.wait() == 0, words
+
+
+async def test_one_connection_serves_commands_and_files_of_all_who_work_there(reached: Reached) -> None:
+    first, second = reached(), reached()
+    link = link_to("box")
+    for sandbox in (first, second):
+        await place(sandbox, "file", b"x")
+        await shell(sandbox, "echo $SSH_CONNECTION")
+    assert len(link._open) == 1
+    ports = {await shell(sandbox, "echo $SSH_CONNECTION") for sandbox in (first, second)}
+    assert len(ports) == 1
+    await first.close()
+    assert await arrives(second, "file") == b"x"
+    await second.close()
+    assert link._open == []
+
+
+async def test_another_connection_is_made_only_when_the_first_is_full(reached: Reached) -> None:
+    sandbox = reached()
+    await asyncio.gather(*(said(sandbox, script("cat; sleep 0.3")) for _ in range(14)))  # a connection takes ten
+    assert len(link_to("box")._open) == 2
+
+
+async def test_without_a_path_the_workspace_is_where_a_login_begins(reached: Reached) -> None:
+    described = await reached(workspace="").describe()
+    assert described.workspace == pwd.getpwuid(os.getuid()).pw_dir
+    assert (described.name, described.confined, described.network) == ("ssh:box", False, "on")
+
+
+async def test_what_cannot_be_confined_is_refused_unless_that_is_switched_off(reached: Reached) -> None:
+    sandbox = reached(confine="auto")
+    error = await refused(sandbox.start(script("echo no")), AccessRefused)
+    assert "cannot confine" in str(error)
+    running = await sandbox.start(Command(shell="echo yes", reach=Reach.OUTSIDE))
+    assert [chunk async for chunk in running.output()] == [b"yes\n"]
+
+
+async def test_a_host_that_is_not_known_is_not_trusted(reached: Reached, person: Path) -> None:
+    (person / ".ssh/known_hosts").unlink()
+    error = await refused(reached().describe(), AccessRefused)
+    assert "ssh box" in str(error)
+
+
+async def test_a_host_whose_key_has_changed_is_not_trusted(reached: Reached, person: Path, sshd: Server) -> None:
+    other = (sshd.folder / "person.pub").read_text()
+    (person / ".ssh/known_hosts").write_text(f"[127.0.0.1]:{sshd.port} {other}")
+    error = await refused(reached().describe(), AccessRefused)
+    assert "not the machine that it was" in str(error)
+
+
+async def test_a_wrong_key_is_told_with_what_to_do(reached: Reached, person: Path, sshd: Server) -> None:
+    other = person / "other"
+    await ran("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other))
+    sshd.introduce(person, f"Host box\n  IdentityFile {other}\n  IdentitiesOnly yes\n")
+    config = (person / ".ssh/config").read_text().replace(f"IdentityFile {sshd.folder}/person", "")
+    (person / ".ssh/config").write_text(config)
+    error = await refused(reached().describe(), AccessRefused)
+    assert "ssh-add" in str(error)
+
+
+async def test_keys_of_an_agent_are_used(
+    reached: Reached, person: Path, sshd: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = (person / ".ssh/config").read_text().replace(f"IdentityFile {sshd.folder}/person", "")
+    (person / ".ssh/config").write_text(config)
+    socket = str(sshd.folder / "agent")
+    agent = await asyncio.create_subprocess_exec("ssh-agent", "-D", "-a", socket, stdout=asyncio.subprocess.PIPE)
+    try:
+        assert agent.stdout is not None
+        await agent.stdout.readline()  # it has its socket now
+        monkeypatch.setenv("SSH_AUTH_SOCK", socket)
+        await ran("ssh-add", "-q", str(sshd.folder / "person"))
+        assert await shell(reached(), "echo in") == "in"
+    finally:
+        agent.terminate()
+        await agent.wait()
+
+
+async def test_a_jump_host_is_jumped_over(reached: Reached, person: Path, sshd: Server) -> None:
+    config = person / ".ssh/config"
+    inner = f"Host inner\n  HostName 127.0.0.1\n  Port {sshd.port}\n  IdentityFile {sshd.folder}/person\n"
+    config.write_text(f"{config.read_text()}\n{inner}  ProxyJump box\n")
+    client = (await shell(reached("inner"), "echo $SSH_CLIENT")).split()[1]
+    direct = (await shell(reached(), "echo $SSH_CLIENT")).split()[1]
+    assert client != direct
+    assert await shell(reached("inner"), "echo there") == "there"
+
+
+async def test_a_host_that_does_not_answer_is_unreachable_and_nothing_runs_here(reached: Reached) -> None:
+    error = await refused(reached("127.0.0.1:1").start(script("touch here")), Unreachable)
+    assert "~/.ssh/config" in str(error)
+
+
+async def test_a_cut_is_told_the_tree_is_ended_and_the_next_command_connects_anew(
+    reached: Reached, tmp_path: Path
+) -> None:
+    sandbox = reached()
+    await shell(sandbox, "mkfifo beat")
+    witness = await asyncio.create_subprocess_exec("cat", str(tmp_path / "work/beat"))
+    running = await sandbox.start(script("exec 9>beat; setsid sleep 1000 & echo on; sleep 1000"))
+    output = running.output()
+    assert await anext(output) == b"on\n"
+    for connection in link_to("box")._open:
+        connection.abort()
+    await refused(anext(output), Unreachable)
+    await refused(running.wait(), Unreachable)
+    await asyncio.wait_for(witness.wait(), 30)
+    assert await shell(sandbox, "echo again") == "again"
+    assert [entry.path async for entry in sandbox.list(".")] == ["./beat"]
+
+
+async def test_a_transfer_that_is_cut_leaves_the_old_file(reached: Reached, tmp_path: Path) -> None:
+    sandbox = reached()
+    await place(sandbox, "file", b"old")
+
+    async def cut() -> AsyncIterator[bytes]:
+        yield b"new"
+        for connection in link_to("box")._open:
+            connection.abort()
+        yield b"er"
+
+    await refused(sandbox.put("file", cut(), size=5, sha256=sha256(b"newer")), Unreachable)
+    assert (tmp_path / "work/file").read_bytes() == b"old"
+    await sandbox.put("file", pieces(b"newer"), size=5, sha256=sha256(b"newer"))
+    assert (tmp_path / "work/file").read_bytes() == b"newer"
+
+
+async def test_a_fifo_that_was_opened_holds_up_nobody_for_long(
+    reached: Reached, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when it is swapped in between look and open: here it is opened without the look."""
+    sandbox = reached()
+    await shell(sandbox, "mkfifo pipe; echo x >file")
+    monkeypatch.setattr(files, "SECONDS_TO_OPEN", 0.2)
+    monkeypatch.setattr(files, "_refuse_to_read", lambda *_: None)
+    await refused(arrives(sandbox, "pipe"), NotAFile)
+    assert await arrives(sandbox, "file") == b"x\n"
+
+
+async def test_a_workspace_that_is_not_there_is_said(reached: Reached) -> None:
+    error = await refused(reached(workspace="/no/such/folder").describe(), NoSuchFile)
+    assert "/no/such/folder" in str(error)
+    error = await refused(reached(workspace="/").describe(), AccessRefused)
+    assert "whole machine" in str(error)
+
+
+def test_hosts_are_read_as_ssh_does() -> None:
+    assert Host("box").parts() == ("", "box", 0)
+    assert Host("me@box:2222").parts() == ("me", "box", 2222)

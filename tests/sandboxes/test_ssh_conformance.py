@@ -1,0 +1,33 @@
+"""A machine over SSH meets every claim of the public conformance kit."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import Sandbox
+from angelia.sandboxes.ssh.room import SshSandbox
+from angelia.testing.sandbox_checks import Check, checks
+
+from .sshd import Server
+
+
+@pytest.mark.anyio
+@pytest.mark.real("ssh")
+@pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
+async def test_over_ssh(check: Check, sshd: Server, person: Path, tmp_path: Path) -> None:
+    sshd.introduce(person)
+
+    @asynccontextmanager
+    async def make() -> AsyncIterator[Sandbox]:
+        (tmp_path / "workspace").mkdir()
+        place = Place("c", str(tmp_path / "workspace"), tmp_path / "own", tmp_path / "own/run", confine="off")
+        sandbox = SshSandbox("box", place)
+        try:
+            yield sandbox
+        finally:
+            await sandbox.close()
+
+    await check.run(make)

@@ -1,0 +1,102 @@
+"""Pure choices: which toolchains are shown, what may be written, what the profile for macOS says."""
+
+from pathlib import Path
+
+import pytest
+
+from angelia.sandboxes.confine import Share, View
+from angelia.sandboxes.gitguard import refuse_git_internals, repositories
+from angelia.sandboxes.port import AccessRefused
+from angelia.sandboxes.seatbelt import profile
+from angelia.sandboxes.toolchains import inner_path, tool_roots
+
+
+@pytest.mark.parametrize(
+    ("path", "roots"),
+    [
+        ("{home}/.cargo/bin", [".cargo", ".rustup"]),
+        ("{home}/.pyenv/shims:{home}/.pyenv/versions/3.11/bin", [".pyenv"]),
+        ("{home}/.local/bin", [".local/bin", ".local/lib", ".local/share/uv"]),
+        ("{home}/bin", ["bin"]),
+        ("{home}", []),
+        ("/", []),
+        ("/usr/bin:/bin:/mnt/c/Windows", []),
+        ("relative/bin::.", []),
+        ("{home}/missing/bin", []),
+        ("{home}/work/node_modules/.bin", []),
+    ],
+)
+def test_toolchains_are_shown_whole_and_the_home_never(path: str, roots: list[str], tmp_path: Path) -> None:
+    for folder in (
+        *(".cargo/bin", ".rustup", ".pyenv/shims", ".pyenv/versions/3.11/bin", ".local/bin", ".local/lib"),
+        *(".local/share/uv", ".local/share/keyrings", "bin", "work/node_modules/.bin"),
+    ):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    found = tool_roots(path.format(home=tmp_path), tmp_path, tmp_path / "work")
+    assert {str(root.relative_to(tmp_path)) for root in found} == set(roots)
+
+
+def test_the_interpreter_behind_a_virtual_environment_is_shown(tmp_path: Path) -> None:
+    for folder in ("pythons/3.13/bin", "work/.venv/bin"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "pythons/3.13/bin/python3").touch()
+    (tmp_path / "work/.venv/bin/python3").symlink_to(tmp_path / "pythons/3.13/bin/python3")
+    assert tool_roots("", tmp_path / "home", tmp_path / "work") == (tmp_path / "pythons/3.13",)
+
+
+def test_the_inner_path_names_only_what_is_seen(tmp_path: Path) -> None:
+    shares = (Share(tmp_path / "shared"),)
+    path = f"{tmp_path}/tools/bin:{tmp_path}/hidden/bin:/usr/bin:{tmp_path}/shared/bin"
+    inner = inner_path(path, (tmp_path / "tools",), shares, tmp_path / "work")
+    kept = [f"{tmp_path}/tools/bin", "/usr/bin", f"{tmp_path}/shared/bin"]
+    assert inner.split(":") == [*kept, "/usr/local/bin", "/bin", "/usr/sbin", "/sbin"]
+
+
+@pytest.mark.parametrize(
+    ("names", "refused"),
+    [
+        ((".git", "config"), True),
+        (("deep", "down", ".git", "hooks", "x"), True),
+        ((".Git", "HOOKS", "x"), True),
+        ((".git", "config.worktree"), True),
+        ((".git", "commondir"), True),
+        ((".git", "info", "exclude"), False),
+        (("hooks", "x"), False),
+        (("git", "config"), False),
+    ],
+)
+def test_only_what_makes_git_run_programs_is_guarded(names: tuple[str, ...], refused: bool) -> None:
+    if refused:
+        with pytest.raises(AccessRefused):
+            refuse_git_internals(names, "/".join(names))
+    else:
+        refuse_git_internals(names, "/".join(names))
+
+
+def test_repositories_are_found_near_the_top_and_few(tmp_path: Path) -> None:
+    for n in range(12):
+        (tmp_path / f"group/r{n}/.git").mkdir(parents=True)
+    (tmp_path / "one/two/three/.git").mkdir(parents=True)
+    (tmp_path / "node_modules/x/.git").mkdir(parents=True)
+    found = repositories(tmp_path)
+    assert len(found) == 8
+    assert all(place.parent == tmp_path / "group" for place in found)
+
+
+def test_the_profile_for_macos_denies_first_and_hides_last(tmp_path: Path) -> None:
+    view = View(
+        workspace=Path('/Users/me/a "b"'),
+        home=Path("/Users/me"),
+        private_home=Path("/Users/me/.own/home"),
+        private_tmp=Path("/Users/me/.own/tmp"),
+        hidden=(Path("/Users/me/.ssh"),),
+    )
+    lines = profile(view, network=False).splitlines()
+    assert lines[:2] == ["(version 1)", "(deny default)"]
+    assert lines[-1] == "(deny network*)"
+    assert lines[-2] == '(deny file-read* file-write* (subpath "/Users/me/.ssh"))'
+    writes = [line for line in lines if line.startswith("(allow file-write* ")]
+    own = '(subpath "/Users/me/.own/home") (subpath "/Users/me/.own/tmp")'
+    assert writes == [f'(allow file-write* (subpath "/Users/me/a \\"b\\"") {own})']
+    assert '(subpath "/Users/me/a \\"b\\"/.git/hooks")' in lines[-3]
+    assert profile(view, network=True).splitlines()[-1] == "(allow network*)"

@@ -1,0 +1,170 @@
+"""Appending to the log, and reading it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from angelia.core.content import BlobRef, Media, MediaKind, Text
+from angelia.core.entry import AnyFact, ConversationOpened, SystemSaid, UserSaid
+from angelia.core.errors import BadInput, CodecError, NotFound, StoreError
+from angelia.core.ids import ConversationId, new_conversation
+from angelia.store.blobs import BlobStore
+from angelia.store.db import Database
+from angelia.store.transcript import Summary, Transcript
+from tests.store.words import answered, said
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_entries_count_from_one_and_come_back_as_they_went_in(
+    transcript: Transcript, conversation: ConversationId
+) -> None:
+    facts: list[AnyFact] = [said("hello"), answered("hi"), SystemSaid("a note")]
+    appended = await transcript.append(conversation, facts)
+    assert [entry.seq for entry in appended] == [2, 3, 4]
+    assert [entry.fact for entry in appended] == facts
+    assert (await transcript.entries(conversation))[1:] == appended
+    assert await transcript.entries(conversation, after=3) == appended[2:]
+
+
+async def test_what_was_acknowledged_is_there_after_reopening(home: Path) -> None:
+    db = Database.open(home, clock=lambda: 1234)
+    conversation = new_conversation()
+    await Transcript(db).append(conversation, [ConversationOpened("terminal", "/work"), said("hello")])
+    db.close()
+    db = Database.open(home)
+    entries = await Transcript(db).entries(conversation)
+    assert [(entry.seq, entry.at) for entry in entries] == [(1, 1234), (2, 1234)]
+    db.close()
+
+
+async def test_a_conversation_opens_once(transcript: Transcript, conversation: ConversationId) -> None:
+    with pytest.raises(BadInput, match="exists already"):
+        await transcript.open_conversation(conversation, ConversationOpened("terminal", "/elsewhere"))
+    assert len(await transcript.entries(conversation)) == 1
+
+
+async def test_nothing_is_appended_to_a_conversation_that_does_not_exist(transcript: Transcript) -> None:
+    with pytest.raises(NotFound, match="There is no conversation nobody"):
+        await transcript.append(ConversationId("nobody"), [said("hello")])
+    with pytest.raises(NotFound):
+        await transcript.entries(ConversationId("nobody"))
+
+
+async def test_a_repeat_is_absorbed_with_all_that_came_along(
+    transcript: Transcript, conversation: ConversationId
+) -> None:
+    assert await transcript.append(conversation, [said("hello", key="7")])
+    assert await transcript.append(conversation, [said("hello", key="7"), SystemSaid("x")]) == []
+    other = new_conversation()
+    assert await transcript.append(other, [ConversationOpened("terminal", "/"), said("hello", key="7")]) == []
+    assert await transcript.append(conversation, [said("hello", key="7", door="telegram")])
+    assert [summary.id for summary in await transcript.conversations()] == [conversation]
+    assert len(await transcript.entries(conversation)) == 3
+
+
+async def test_repeats_at_the_same_moment_leave_one_message(
+    transcript: Transcript, conversation: ConversationId
+) -> None:
+    tries = [transcript.append(conversation, [said("hello", key=f"{n % 40}")]) for n in range(400)]
+    appended = await asyncio.gather(*tries)
+    assert sum(len(entries) for entries in appended) == 40
+    assert len(await transcript.entries(conversation)) == 41
+
+
+async def test_many_conversations_at_once_have_no_gaps(transcript: Transcript) -> None:
+    async def live(conversation: ConversationId) -> list[int]:
+        await transcript.open_conversation(conversation, ConversationOpened("terminal", "/"))
+        for number in range(10):
+            await transcript.append(conversation, [said(f"{number}"), answered(f"{number}")])
+        return [entry.seq for entry in await transcript.entries(conversation)]
+
+    numbers = await asyncio.gather(*(live(new_conversation()) for _ in range(50)))
+    assert numbers == [list(range(1, 22))] * 50
+
+
+async def test_one_that_fails_takes_nothing_from_its_neighbours(
+    transcript: Transcript, conversation: ConversationId
+) -> None:
+    lost = Media(BlobRef("0" * 64, 3, "image/png"), MediaKind.IMAGE)
+    good, bad, also_good = await asyncio.gather(
+        transcript.append(conversation, [said("before")]),
+        transcript.append(conversation, [said("half of this"), UserSaid((lost,))]),
+        transcript.append(conversation, [said("after")]),
+        return_exceptions=True,
+    )
+    assert isinstance(bad, NotFound)
+    assert "is not in the store" in str(bad)
+    assert isinstance(good, list)
+    assert isinstance(also_good, list)
+    assert [good[0].seq, also_good[0].seq] == [2, 3]
+    assert [entry.fact for entry in await transcript.entries(conversation, after=1)] == [said("before"), said("after")]
+
+
+async def test_an_entry_from_the_future_is_refused_by_name(
+    db: Database, transcript: Transcript, conversation: ConversationId
+) -> None:
+    columns = "conversation, seq, at, epoch, version, kind, body"
+    dream = f"INSERT INTO entries ({columns}) VALUES (?, 2, 0, 0, 9, 'Dreamt', x'')"
+    await db.write(lambda connection: connection.execute(dream, (conversation,)))
+    with pytest.raises(CodecError, match=f"Entry 2 of {conversation} was written in format 9"):
+        await transcript.entries(conversation)
+
+
+async def test_conversations_are_listed_by_last_use_with_their_first_words(home: Path) -> None:
+    now = iter(range(1000, 2000))
+    db = Database.open(home, clock=lambda: next(now))
+    transcript = Transcript(db)
+    first, second = ConversationId("a"), ConversationId("b")
+    await transcript.append(first, [ConversationOpened("terminal", "/w", owner="ann"), said("one\n line")])
+    await transcript.append(second, [ConversationOpened("acp", "/v", owner="bob")])
+    assert [summary.id for summary in await transcript.conversations()] == [second, first]
+    await transcript.append(first, [said("more")])
+    assert await transcript.conversations(limit=1) == [
+        Summary(first, "one line", 1000, 1002, 3, "terminal", "ann", "/w", "local")
+    ]
+    assert [summary.id for summary in await transcript.conversations(owner="bob")] == [second]
+    db.close()
+
+
+async def test_a_message_without_words_is_called_by_its_files(
+    transcript: Transcript, conversation: ConversationId, blobs: BlobStore
+) -> None:
+    ref = await blobs.put(b"GIF89a")
+    await transcript.append(conversation, [UserSaid((Text("  "), Media(ref, MediaKind.IMAGE, name="cat.gif")))])
+    assert (await transcript.conversations())[0].title == "cat.gif"
+
+
+async def test_a_conversation_is_found_by_its_beginning_or_its_end(transcript: Transcript) -> None:
+    for name in ("01abc", "01abd", "01xbd"):
+        await transcript.open_conversation(ConversationId(name), ConversationOpened("terminal", "/"))
+    assert await transcript.find("01X") == "01xbd"
+    assert await transcript.find("bc") == "01abc"
+    assert await transcript.find("01abd") == "01abd"
+    with pytest.raises(BadInput, match=r"fits 2 conversations: .*01abd"):
+        await transcript.find("01a")
+    for nothing in ("zz", "", "%"):
+        with pytest.raises(NotFound):
+            await transcript.find(nothing)
+
+
+async def test_a_closed_store_says_so(db: Database, transcript: Transcript, conversation: ConversationId) -> None:
+    db.close()
+    with pytest.raises(StoreError, match="already closed"):
+        await transcript.append(conversation, [said("too late")])
+
+
+async def test_what_was_asked_for_before_closing_is_done(home: Path) -> None:
+    db = Database.open(home)
+    transcript, conversation = Transcript(db), new_conversation()
+    task = asyncio.create_task(transcript.append(conversation, [ConversationOpened("terminal", "/")]))
+    await asyncio.sleep(0)
+    db.close()
+    assert [entry.seq for entry in await task] == [1]
+
+
+async def test_ten_thousand_entries_open(transcript: Transcript, conversation: ConversationId) -> None:
+    for _ in range(10):
+        await transcript.append(conversation, [answered(f"line {number}") for number in range(1000)])
+    assert len(await transcript.entries(conversation)) == 10_001

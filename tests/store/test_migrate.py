@@ -1,0 +1,77 @@
+"""Databases move forward only, and leave a copy behind."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from angelia.core.errors import StoreError
+from angelia.store import schema
+from angelia.store.db import FILE, Database
+from angelia.store.migrate import STEPS, migrate
+
+SECOND_THAT_FAILS = ("CREATE TABLE later (x INTEGER) STRICT", "INSERT INTO nowhere VALUES (1)")
+
+
+@pytest.fixture
+def path(home: Path) -> Path:
+    """A database of version 1 with something in it."""
+    Database.open(home).close()
+    connection = sqlite3.connect(home / FILE)
+    connection.execute("INSERT INTO remembered VALUES ('a', 'b')")
+    connection.commit()
+    connection.close()
+    return home / FILE
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None)
+
+
+def version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def test_there_is_a_step_to_every_version() -> None:
+    assert len(STEPS) == schema.VERSION
+
+
+def test_an_older_database_is_copied_and_brought_forward(path: Path) -> None:
+    connection = connect(path)
+    migrate(connection, path, (*STEPS, ("CREATE TABLE later (x INTEGER) STRICT", "INSERT INTO later VALUES (1)")))
+    assert version(connection) == 2
+    assert connection.execute("SELECT x FROM later").fetchall() == [(1,)]
+    connection.close()
+    copy = connect(path.with_name("angelia.db.v1"))
+    assert version(copy) == 1
+    assert copy.execute("SELECT * FROM remembered").fetchall() == [("a", "b")]
+    copy.close()
+
+
+def test_a_step_that_fails_leaves_the_database_as_it_was(path: Path) -> None:
+    connection = connect(path)
+    with pytest.raises(sqlite3.OperationalError, match="no such table: nowhere"):
+        migrate(connection, path, (*STEPS, SECOND_THAT_FAILS))
+    assert version(connection) == 1
+    assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'later'").fetchone() == (0,)
+    connection.close()
+
+
+def test_a_newer_database_is_refused_and_left_alone(path: Path) -> None:
+    connection = connect(path)
+    connection.execute("PRAGMA user_version = 7")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="store format 7, and this Angelia knows formats up to 1"):
+        Database.open(path.parent)
+    assert path.read_bytes() == before
+
+
+def test_two_processes_that_migrate_at_once_apply_each_step_once(path: Path) -> None:
+    steps = (*STEPS, ("CREATE TABLE later (x INTEGER) STRICT", "INSERT INTO later VALUES (1)"))
+    one, two = connect(path), connect(path)
+    migrate(one, path, steps)
+    migrate(two, path, steps)
+    assert two.execute("SELECT x FROM later").fetchall() == [(1,)]
+    one.close()
+    two.close()

@@ -1,0 +1,118 @@
+"""What was said can be found, in any script."""
+
+import asyncio
+
+import pytest
+
+from angelia.core.content import CallStatus, Media, MediaKind, Text
+from angelia.core.entry import SystemSaid, ToolFinished, UserSaid
+from angelia.core.errors import BadInput
+from angelia.core.ids import CallId, ConversationId
+from angelia.store import words
+from angelia.store.blobs import BlobStore
+from angelia.store.db import Database
+from angelia.store.search import search
+from angelia.store.transcript import Transcript
+from tests.store.words import answered, said
+
+pytestmark = pytest.mark.anyio
+
+
+TEXTS = [
+    "The receipt for the café is in receipts/2026",
+    "東京都の天気を調べて",
+    "明天下午三点开会",
+    "서울의 날씨가 좋습니다",
+    "ﾃﾞｰﾀを集める",
+    "call foo_bar() in main.py",
+    "日本",
+]
+
+FOUND = [
+    ("receipt", [0]),
+    ("RECEIPT cafe", [0]),
+    ("rece*", [0]),
+    ("receip", []),
+    ('"the café"', [0]),
+    ('"café the"', []),
+    ("東京", [1]),
+    ("京都", [1]),
+    ("東京都の天気", [1]),
+    ("天気東京", []),
+    ("天", [1, 2]),
+    ("て", [1]),
+    ("下午 开会", [2]),
+    ("날씨", [3]),
+    ("データ", [4]),
+    ("foo_bar", [5]),
+    ("bar", [5]),
+    ("日本", [6]),
+    ("main.py foo", [5]),
+    ("' OR 1=1", []),
+    ("NOT receipt", []),
+]
+
+
+@pytest.mark.parametrize(("query", "expected"), FOUND)
+async def test_a_query_finds(
+    query: str, expected: list[int], db: Database, transcript: Transcript, conversation: ConversationId
+) -> None:
+    await transcript.append(conversation, [said(text) for text in TEXTS])
+    assert sorted(hit.seq - 2 for hit in await search(db, query)) == expected
+
+
+async def test_everything_visible_is_findable_and_nothing_else(
+    db: Database, transcript: Transcript, conversation: ConversationId, blobs: BlobStore
+) -> None:
+    photo = Media(await blobs.put(b"GIF89a"), MediaKind.IMAGE, name="holiday needle.gif")
+    long = ToolFinished(CallId("c1_0"), CallStatus.OK, (Text("needle " + "hay " * 2000 + "thimble"),))
+    await transcript.append(conversation, [UserSaid((photo,)), answered("a needle"), long, SystemSaid("needle")])
+    assert sorted(hit.seq for hit in await search(db, "needle")) == [2, 3, 4]
+    assert await search(db, "thimble") == []
+
+
+async def test_hits_say_where_and_when_and_show_the_place(
+    db: Database, transcript: Transcript, conversation: ConversationId
+) -> None:
+    entry = (await transcript.append(conversation, [said("word " * 100 + "the Needle\nin " + "hay " * 100)]))[0]
+    (hit,) = await search(db, "needle")
+    assert (hit.conversation, hit.seq, hit.at) == (conversation, entry.seq, entry.at)
+    assert "the Needle in hay" in hit.snippet
+    assert hit.snippet.startswith("…")
+    assert len(hit.snippet) <= 180
+
+
+async def test_the_exact_words_come_before_newer_mixed_ones(
+    db: Database, transcript: Transcript, conversation: ConversationId
+) -> None:
+    for text in ("red fish here", "fish that is red", "another red one, and a fish"):
+        await transcript.append(conversation, [said(text)])
+    assert [hit.seq for hit in await search(db, "red fish")] == [2, 4, 3]
+    assert [hit.seq for hit in await search(db, "red fish", limit=1)] == [2]
+
+
+@pytest.mark.parametrize("query", ["", "  ", '""', "-- ?!", "*"])
+async def test_a_query_without_words_is_refused(db: Database, query: str) -> None:
+    with pytest.raises(BadInput, match="no word to search for"):
+        await search(db, query)
+
+
+async def test_what_was_just_appended_is_found_while_the_index_lags(
+    db: Database, transcript: Transcript, conversation: ConversationId
+) -> None:
+    for number in range(3 * words.STRIDE + 5):
+        await transcript.append(conversation, [said(f"w{number} common")])
+        if number % 50 == 0:
+            assert [hit.seq for hit in await search(db, f"w{number}")] == [number + 2]
+    upto = "SELECT (SELECT max(id) FROM entries) - upto FROM indexed"
+    behind = await db.read(lambda connection: connection.execute(upto).fetchone()[0])
+    assert 0 < behind < words.STRIDE
+    assert len(await search(db, "common", limit=1000)) == 100
+
+
+async def test_many_search_while_many_write(db: Database, transcript: Transcript, conversation: ConversationId) -> None:
+    async def write(number: int) -> None:
+        await transcript.append(conversation, [said(f"unique{number}")])
+        assert len(await search(db, f"unique{number}")) == 1
+
+    await asyncio.gather(*(write(number) for number in range(60)))

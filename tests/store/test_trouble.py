@@ -1,0 +1,155 @@
+"""Full disks, homes that cannot be written, files that are not ours: a clear sentence, and nothing acknowledged."""
+
+import asyncio
+import shlex
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from angelia.core.entry import ConversationOpened
+from angelia.core.errors import StoreBusy, StoreDamaged, StoreError, StoreFull
+from angelia.core.ids import ConversationId
+from angelia.store import upkeep
+from angelia.store.blobs import BlobStore
+from angelia.store.db import FILE, Database
+from angelia.store.transcript import Transcript
+from tests.store.processes import command, output
+from tests.store.words import said
+
+pytestmark = pytest.mark.anyio
+
+NAME = ConversationId("c1")
+
+
+async def opened(home: Path) -> Database:
+    db = Database.open(home)
+    await Transcript(db).open_conversation(NAME, ConversationOpened("terminal", "/"))
+    return db
+
+
+async def test_a_full_database_accepts_nothing_and_works_again_when_there_is_room(home: Path) -> None:
+    db = await opened(home)
+    transcript = Transcript(db)
+    pages = await db.write(lambda connection: connection.execute("PRAGMA page_count").fetchone()[0])
+    await db.write(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages + 3}"))
+    results = await asyncio.gather(
+        *(transcript.append(NAME, [said("x" * 3000)]) for _ in range(30)), return_exceptions=True
+    )
+    accepted = [result for result in results if isinstance(result, list)]
+    refused = [str(result) for result in results if isinstance(result, StoreFull)]
+    assert len(accepted) + len(refused) == 30
+    assert "is full" in refused[0]
+    assert "was not accepted" in refused[0]
+    assert await transcript.entries(NAME, after=1) == [entry for entries in accepted for entry in entries]
+    await db.write(lambda connection: connection.execute("PRAGMA max_page_count = 1000000"))
+    assert await transcript.append(NAME, [said("room again")])
+    assert await upkeep.verify(db, BlobStore(home)) == []
+    db.close()
+
+
+async def test_a_file_that_may_not_grow_is_a_full_disk(home: Path) -> None:
+    (await opened(home)).close()
+
+    limited = f"ulimit -f 100 && exec {shlex.join(command('put', home, NAME, '0.2'))}"  # blocks of 512 or 1024 bytes
+    (said_last,) = output(["sh", "-c", limited])
+    assert said_last.startswith("StoreFull: ")
+    assert not list((home / "blobs").iterdir())
+
+
+@pytest.mark.real("bwrap")
+@pytest.mark.parametrize(("what", "argument"), [("append", "0"), ("put", "0.5")])
+async def test_on_a_disk_that_fills_up_all_that_was_acknowledged_is_kept(
+    home: Path, tmp_path: Path, what: str, argument: str
+) -> None:
+    """The disk is a tmpfs of 300 kB; the home is copied out of it before it goes."""
+    (await opened(home)).close()
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    disk = ["bwrap", "--dev-bind", "/", "/", "--size", "300000", "--tmpfs", "/disk", "sh", "-c"]
+    work = shlex.join(command(what, Path("/disk"), NAME, argument))
+    said_last = output([*disk, f"cp -r {home}/. /disk && {work}; cp -r /disk/. {kept}"])
+    assert said_last[-1].startswith("StoreFull: The disk that holds /disk is full")
+    shutil.rmtree(kept / "alive", ignore_errors=True)
+    db = Database.open(kept)
+    numbers = [entry.seq for entry in await Transcript(db).entries(NAME)]
+    assert numbers == list(range(1, len(said_last) + 1))
+    assert await upkeep.verify(db, BlobStore(kept)) == []
+    db.close()
+
+
+@pytest.mark.real("bwrap")
+@pytest.mark.parametrize(("what", "argument"), [("append", "1"), ("put", "0.01")])
+async def test_a_home_that_cannot_be_written_is_said_before_anything_is_acknowledged(
+    home: Path, what: str, argument: str
+) -> None:
+    (await opened(home)).close()
+    read_only = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(home), str(home)]
+    said_last = output([*read_only, *command(what, home, NAME, argument)])
+    assert len(said_last) == 1
+    assert said_last[0].startswith(f"StoreReadOnly: {home} cannot be written")
+    assert "ANGELIA_HOME" in said_last[0]
+
+
+def test_a_home_that_is_a_file_is_refused(home: Path) -> None:
+    home.write_text("not a folder")
+    with pytest.raises(StoreError, match="is a file"):
+        Database.open(home)
+    assert home.read_text() == "not a folder"
+
+
+def test_a_home_below_a_file_is_refused(home: Path) -> None:
+    home.write_text("not a folder")
+    with pytest.raises(StoreError, match="Not a directory"):
+        Database.open(home / "below")
+
+
+def test_a_new_home_is_its_owners_alone(home: Path) -> None:
+    db = Database.open(home)
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in home.iterdir()} == {0o600}
+    db.close()
+
+
+def test_a_database_of_another_program_is_left_alone(home: Path) -> None:
+    home.mkdir()
+    other = sqlite3.connect(home / FILE)
+    other.execute("CREATE TABLE theirs (x)")
+    other.close()
+    with pytest.raises(StoreError, match="a database of another program"):
+        Database.open(home)
+
+
+def test_a_file_that_is_no_database_is_damage(home: Path) -> None:
+    home.mkdir()
+    (home / FILE).write_bytes(b"this is not a database, but it is long enough to be read as one" * 20)
+    with pytest.raises(StoreDamaged, match="is damaged: file is not a database"):
+        Database.open(home)
+
+
+async def test_a_damaged_page_is_reported_by_verify(home: Path) -> None:
+    db = await opened(home)
+    await Transcript(db).append(NAME, [said("x" * 100_000)])
+    db.close()
+    with (home / FILE).open("r+b") as file:
+        file.seek(4096 * 2)
+        file.write(b"\xff" * 4096 * 8)
+    db = Database.open(home)
+    with pytest.raises((StoreDamaged, AssertionError)):
+        assert await upkeep.verify(db, BlobStore(home)) == []
+    db.close()
+
+
+async def test_a_locked_database_is_reported_after_a_while(home: Path) -> None:
+    db = await opened(home)
+    impatient = Database.open(home, patience_s=0.01)
+    other = sqlite3.connect(home / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy, match=r"keeps the database in .* locked"):
+        await Transcript(impatient).append(NAME, [said("now?")])
+    assert len(await Transcript(impatient).entries(NAME)) == 1, "readers do not wait"
+    other.execute("ROLLBACK")
+    assert await Transcript(impatient).append(NAME, [said("now!")])
+    for closing in (other, impatient, db):
+        closing.close()

@@ -1,0 +1,94 @@
+"""A bench to run tools on: real files, real processes, and a blob store in memory."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text
+from angelia.core.entry import Address, AnyFact, Entry
+from angelia.core.errors import BadInput, NotFound
+from angelia.core.ids import CallId, ConversationId
+from angelia.policy.verdict import Effect
+from angelia.sandboxes.port import Sandbox
+from angelia.tools.port import Calling, Fetched, Tool, ToolOutcome
+
+
+class Memory:
+    """A blob store that forgets with the process."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    async def put(self, data: bytes, *, mime: str = "") -> BlobRef:
+        sha256 = hashlib.sha256(data).hexdigest()
+        self.kept[sha256] = data
+        return BlobRef(sha256, len(data), mime or "application/octet-stream")
+
+    async def get(self, sha256: str) -> bytes:
+        if sha256 not in self.kept:
+            raise NotFound(f"Blob {sha256[:12]} is not stored.")
+        return self.kept[sha256]
+
+
+class Bench:
+    """Runs tools as the broker does: effects first, then the call; remembers what a person would have seen."""
+
+    def __init__(self, root: Path, sandbox: Sandbox) -> None:
+        self.root = root
+        self.sandbox: Sandbox = sandbox
+        self.blobs = Memory()
+        self.entries: list[Entry] = []
+        self.seen: list[str] = []
+        self.state: dict[str, Any] = {}
+        self.web: dict[str, Fetched] = {}
+        self.answer = ""
+        self._calls = 0
+
+    def log(self, *facts: AnyFact) -> None:
+        for fact in facts:
+            self.entries.append(Entry(len(self.entries) + 1, 0, fact))
+
+    def calling(self) -> Calling:
+        self._calls += 1
+        return Calling(
+            conversation=ConversationId("a"),
+            call=CallId(f"c{self._calls}_0"),
+            sandbox=self.sandbox,
+            blobs=self.blobs,
+            entries=self.entries,
+            address=Address("terminal"),
+            progress=self.seen.append,
+            fetch=self._fetch,
+            to_media=self.to_media,
+            state=self.state,
+            answer=self.answer,
+        )
+
+    async def _fetch(self, url: str) -> Fetched:
+        return self.web[url]
+
+    async def to_media(self, data: bytes, name: str) -> Media:
+        kinds: Sequence[tuple[bytes, MediaKind]] = ((b"\x89PNG", MediaKind.IMAGE), (b"OggS", MediaKind.AUDIO))
+        if data.endswith(b"corrupt"):
+            raise BadInput(f"{name} cannot be opened.")
+        kind = next((kind for start, kind in kinds if data.startswith(start)), MediaKind.DOCUMENT)
+        return Media(await self.blobs.put(data), kind, name)
+
+    async def effects(self, tool: Tool, **arguments: Any) -> Sequence[Effect]:
+        return await tool.effects(tool.arguments(**arguments), self.calling())
+
+    async def run(self, tool: Tool, **arguments: Any) -> ToolOutcome:
+        calling, parsed = self.calling(), tool.arguments(**arguments)
+        await tool.effects(parsed, calling)
+        return await tool.run(parsed, calling)
+
+    async def said(self, tool: Tool, status: CallStatus = CallStatus.OK, /, **arguments: Any) -> str:
+        outcome = await self.run(tool, **arguments)
+        assert outcome.status is status, outcome
+        return text_of(outcome)
+
+
+def text_of(outcome: ToolOutcome) -> str:
+    """What the model reads."""
+    return "\n".join(part.text for part in outcome.parts if isinstance(part, Text))

@@ -1,0 +1,188 @@
+"""Commands in the foreground and in the background."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from angelia.core.content import CallStatus
+from angelia.core.entry import ToolFinished
+from angelia.core.errors import BadInput, NotFound
+from angelia.policy.verdict import RunCommand
+from angelia.sandboxes.confine import Unconfined
+from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.port import SandboxGone
+from angelia.tools.output import SHOWN
+from angelia.tools.process import ProcessTool
+from angelia.tools.read import Read
+from angelia.tools.shell import MOST_RUNNING, Shell, ShellArguments
+from tests.tools.bench import Bench, text_of
+
+pytestmark = pytest.mark.anyio
+OK, ERROR = CallStatus.OK, CallStatus.ERROR
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [
+        ("echo out; echo err >&2", OK, "out\nerr\n[exit status 0]"),
+        ("true", OK, "(no output)\n[exit status 0]"),
+        ("exit 3", ERROR, "(no output)\n[exit status 3]"),
+        ("echo last; kill -9 $$", ERROR, "last\n[ended by signal 9 (SIGKILL)]"),
+        (r"printf 'a\377b\n'", OK, "a\ufffdb\n[exit status 0]"),
+        (r"printf '\033[31mred\033[0m 10%%\rred 99%%\n'", OK, "red 99%\n[exit status 0]"),
+        ("cat", OK, "(no output)\n[exit status 0]"),
+        ("no-such-program", ERROR, re.compile(r"not found\n\[exit status 127\]$")),
+        ("echo $PAGER", OK, "cat\n[exit status 0]"),
+    ],
+)
+async def test_how_commands_end(bench: Bench, command: str, status: CallStatus, said: str | re.Pattern[str]) -> None:
+    text = await bench.said(Shell(), status, command=command)
+    assert said.search(text) if isinstance(said, re.Pattern) else text == said
+
+
+async def test_a_time_out_is_said_with_its_length(bench: Bench) -> None:
+    text = await bench.said(Shell(), ERROR, command="echo begun; sleep 60", seconds=1)
+    assert text.startswith("begun\n[timed out after 1 s")
+
+
+async def test_a_person_sees_the_output_while_the_command_runs(bench: Bench) -> None:
+    await bench.run(Shell(), command="printf '\\033[1mone\\033[0m\\n'; echo two")
+    assert "".join(bench.seen) == "one\ntwo\n"
+
+
+async def test_a_command_runs_in_the_folder_it_names(bench: Bench) -> None:
+    (bench.root / "a b").mkdir()
+    assert (await bench.said(Shell(), command="pwd", cwd="a b")).startswith(f"{bench.root}/a b\n")
+
+
+async def test_the_effect_names_command_folder_and_reach(bench: Bench) -> None:
+    (bench.root / "real").mkdir()
+    (bench.root / "link").symlink_to("real")
+    effects = await bench.effects(Shell(), command="make", cwd="link", reach="network")
+    assert effects == (RunCommand("make", f"{bench.root}/real", "network"),)
+
+
+async def test_a_flood_is_bounded_and_the_whole_can_be_read(bench: Bench) -> None:
+    outcome = await bench.run(Shell(), command="i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done")
+    text = text_of(outcome)
+    assert len(text) < SHOWN + 200
+    assert text.startswith("line 0\n")
+    assert text.endswith("line 4999\n[exit status 0]")
+    assert outcome.full is not None
+    assert bench.blobs.kept[outcome.full.sha256].count(b"\n") == 5000
+    bench.log(ToolFinished(bench.calling().call, OK, outcome.parts, full=outcome.full))
+    pointer = re.search(r"read (blob:[0-9a-f]+)", text)
+    assert pointer is not None
+    assert "2001\tline 2000" in await bench.said(Read(), path=pointer[1], offset=2001, limit=1)
+
+
+async def test_a_hundred_megabytes_pass_through_bounded_memory(bench: Bench) -> None:
+    outcome = await bench.run(Shell(), command="yes 0123456789abcdef | head -c 100000000")
+    assert outcome.full is not None
+    assert outcome.full.size < 13_000_000
+    assert b"bytes of output were not kept" in bench.blobs.kept[outcome.full.sha256]
+
+
+async def test_a_daemon_that_keeps_the_output_open_does_not_keep_the_call(bench: Bench) -> None:
+    assert await bench.said(Shell(), command="sleep 1000 & echo started") == "started\n[exit status 0]"
+
+
+async def test_a_cancelled_call_leaves_nothing_running(bench: Bench) -> None:
+    ready = asyncio.Event()
+    calling = structs.replace(bench.calling(), progress=lambda text: ready.set())
+    arguments = ShellArguments(command="echo $$ > pid; echo ready; exec sleep 1000")
+    running = asyncio.create_task(Shell().run(arguments, calling))
+    await ready.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    text = await bench.said(Shell(), ERROR, command="kill -0 $(cat pid)")
+    assert "exit status 1" in text
+
+
+async def test_a_background_process_is_polled_waited_for_and_forgotten(bench: Bench) -> None:
+    outcome = await bench.run(
+        Shell(), command="echo one; while [ ! -e go ]; do sleep 0.01; done; echo two", background=True
+    )
+    name = text_of(outcome).split()[-1]
+    text = ""
+    while "one" not in text:
+        text = await bench.said(ProcessTool(), action="poll", id=name)
+    assert text == "one\n[still running]"
+    assert await bench.said(ProcessTool(), action="poll", id=name) == "(no new output)\n[still running]"
+    (bench.root / "go").touch()
+    assert await bench.said(ProcessTool(), action="wait", id=name, seconds=60) == "two\n[exit status 0]"
+    with pytest.raises(NotFound, match="Its end was told already"):
+        await bench.run(ProcessTool(), action="poll", id=name)
+
+
+async def test_killing_a_background_process_says_how_it_ended(bench: Bench) -> None:
+    outcome = await bench.run(Shell(), command="sleep 1000", background=True)
+    name = text_of(outcome).split()[-1]
+    assert (
+        await bench.said(ProcessTool(), ERROR, action="kill", id=name) == "(no output)\n[ended by signal 15 (SIGTERM)]"
+    )
+
+
+async def test_a_background_process_has_a_time_out_only_where_one_was_given(bench: Bench) -> None:
+    outcome = await bench.run(Shell(), command="sleep 1000", background=True, seconds=1)
+    name = text_of(outcome).split()[-1]
+    assert "[timed out after 1 s" in await bench.said(ProcessTool(), ERROR, action="wait", id=name)
+
+
+async def test_a_sandbox_that_is_gone_is_said_at_the_next_look(bench: Bench) -> None:
+    outcome = await bench.run(Shell(), command="sleep 1000", background=True)
+    await bench.sandbox.close()
+    text = await bench.said(ProcessTool(), ERROR, action="wait", id=text_of(outcome).split()[-1])
+    assert "ended by signal" in text
+    with pytest.raises(SandboxGone):
+        await bench.run(Shell(), command="true")
+
+
+async def test_an_unknown_process_is_answered_with_those_there_are(bench: Bench) -> None:
+    outcome = await bench.run(Shell(), command="sleep 1000", background=True)
+    name = text_of(outcome).split()[-1]
+    with pytest.raises(NotFound, match=rf"There are: {name} \(sleep 1000\)"):
+        await bench.run(ProcessTool(), action="poll", id="p9")
+    await bench.run(ProcessTool(), action="kill", id=name)
+
+
+async def test_there_is_an_end_to_background_processes(bench: Bench) -> None:
+    names = [
+        text_of(await bench.run(Shell(), command="sleep 1000", background=True)).split()[-1]
+        for _ in range(MOST_RUNNING)
+    ]
+    with pytest.raises(BadInput, match=f"{MOST_RUNNING} background processes run already"):
+        await bench.run(Shell(), command="sleep 1000", background=True)
+    for name in names:
+        await bench.run(ProcessTool(), action="kill", id=name)
+
+
+class Unable(LocalSandbox):
+    """A machine that cannot confine commands."""
+
+    def confinement(self) -> Unconfined:
+        return Unconfined("there is no bubblewrap", "install it")
+
+
+async def test_where_nothing_can_be_confined_an_allowed_command_still_runs(bench: Bench, tmp_path: Path) -> None:
+    bench.sandbox = Unable(bench.root, home=tmp_path / "home", state=tmp_path / "state")
+    (bench.root / "link").symlink_to(".")
+    assert await bench.said(Shell(), command="echo yes", cwd="link") == "yes\n[exit status 0]"
+    await bench.sandbox.close()
+
+
+@pytest.mark.real("bwrap")
+async def test_a_confined_command_sees_its_folder_and_not_the_home_of_the_sandbox(confined: Bench) -> None:
+    (confined.root / "a").write_text("inside\n")
+    text = await confined.said(Shell(), ERROR, command="cat a; ls ../home")
+    assert text.startswith("inside\n")
+    assert text.endswith("[exit status 2]")
+
+
+async def test_a_nul_in_a_command_is_refused_before_anything_runs(bench: Bench) -> None:
+    with pytest.raises(BadInput, match="NUL"):
+        await bench.effects(Shell(), command="a\0b")
