@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
+from glob import escape
 from pathlib import Path
 
 from angelia.core import entry as e
@@ -76,6 +77,7 @@ def copied(media: Media, blobs: BlobStore, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     source = blobs.path(media.blob.sha256)
     name = Path(media.name).name or f"file-{media.blob.sha256[:8]}"
+    _remove_leftovers(folder, name)
     unfinished = folder / f".{name}.{os.getpid()}.part"
     shutil.copyfile(source, unfinished)
     try:
@@ -86,6 +88,24 @@ def copied(media: Media, blobs: BlobStore, folder: Path) -> Path:
         return target
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _remove_leftovers(folder: Path, name: str) -> None:
+    """Remove the unfinished copies of processes that died: their deliveries are unsettled, and so copied again."""
+    for left in folder.glob(f".{escape(name)}.*.part"):
+        owner = left.name.removesuffix(".part").rpartition(".")[2]
+        if owner.isdecimal() and not _lives(int(owner)):
+            left.unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # somebody else's, and alive
+    return True
 
 
 def _put_in_place(unfinished: Path, target: Path) -> bool:
