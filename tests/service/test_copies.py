@@ -22,6 +22,7 @@ def dead_process() -> int:
 
 
 async def test_what_a_killed_copy_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
     blobs = BlobStore(tmp_path / "home")
     report = Media(await blobs.put(b"the report"), MediaKind.DOCUMENT, "report [1].txt")
     folder = tmp_path / "person"
