@@ -1,0 +1,52 @@
+"""How a network writes emphasis, links and code: one small table of functions each."""
+
+from typing import Protocol
+
+
+class Dialect(Protocol):
+    """A network's markup. Each function is given what is inside, marked up already, and returns it marked.
+
+    `text` escapes plain words. `table` is given rows of plain cells, the first being the head.
+    """
+
+    name: str
+
+    def text(self, words: str) -> str:
+        """Plain words, so that nothing in them is read as markup."""
+        ...
+
+    def strong(self, inner: str) -> str:
+        """Strong emphasis."""
+        ...
+
+    def emphasis(self, inner: str) -> str:
+        """Emphasis."""
+        ...
+
+    def struck(self, inner: str) -> str:
+        """Struck through."""
+        ...
+
+    def code(self, words: str) -> str:
+        """Code within a line; `words` are plain."""
+        ...
+
+    def code_block(self, words: str, language: str) -> str:
+        """Lines of code; `words` are plain."""
+        ...
+
+    def link(self, inner: str, url: str) -> str:
+        """A link. A picture by its address is a link too: nothing is fetched by being shown."""
+        ...
+
+    def heading(self, inner: str, level: int) -> str:
+        """A heading."""
+        ...
+
+    def quote(self, inner: str) -> str:
+        """Quoted lines."""
+        ...
+
+    def item(self, inner: str, mark: str, depth: int) -> str:
+        """One item of a list; `mark` is `•` or `3.`, `depth` counts from 0."""
+        ...

@@ -1,0 +1,82 @@
+"""What comes in from a chat network: an envelope for each thing that somebody did."""
+
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from angelia.channels.abilities import Heard, Kind
+from angelia.core.entry import Address
+
+
+class Offer(Struct, frozen=True):
+    """A file that somebody sent and nobody has fetched yet. `size` is bytes, -1 when the network does not say.
+
+    `handle` is the room's own, for `Channel.fetch`; `seconds` is a recording's length, 0 when unknown.
+    """
+
+    kind: Kind
+    handle: str
+    name: str = ""
+    mime: str = ""
+    size: int = -1
+    seconds: float = 0.0
+
+
+class Sender(Struct, frozen=True):
+    """Who it came from: the network's immutable id, and a name for people to read. Bots are never heard."""
+
+    id: str
+    name: str = ""
+    bot: bool = False
+
+
+class Said(Struct, frozen=True):
+    """Words and files. `quoted` is the text of the message that this one answers, where the network tells it.
+
+    Places and contacts are words. A command of the network's own kind is its text, `/status` and the like.
+    `edits` is the id of the earlier message that these words replace, empty for a new message.
+    """
+
+    text: str = ""
+    offers: tuple[Offer, ...] = ()
+    quoted: str = ""
+    edits: str = ""
+
+
+class Pressed(Struct, frozen=True):
+    """A button of ours was pressed. `value` is what we gave it, `message` the id of the message it stands on."""
+
+    value: str
+    message: str = ""
+
+
+class Noticed(Struct, frozen=True):
+    """Something that opens no turn: a reaction, a deletion. `text` tells it in a sentence."""
+
+    heard: Heard
+    text: str
+    message: str = ""
+
+
+class Envelope(Struct, frozen=True):
+    """One thing that came in. `key` names it uniquely for this door: a repeat has the same key.
+
+    `message` is the network's id of the message, for replies and reactions. `private` is a chat with one person;
+    elsewhere `addressed` says that we were mentioned or answered. `sent_at` is the network's time, Unix milliseconds,
+    0 when unknown.
+    """
+
+    address: Address
+    key: str
+    sender: Sender
+    what: Said | Pressed | Noticed
+    message: str = ""
+    private: bool = True
+    addressed: bool = True
+    sent_at: int = 0
+
+
+Hear = Callable[[Envelope], Awaitable[str]]
+"""Takes one envelope in. When it returns, the envelope is stored or turned away for good, and the network may be told;
+the result is a short word for a button's or command's own acknowledgement, mostly empty. If it raises, the envelope is
+not stored, and the network should bring it again."""

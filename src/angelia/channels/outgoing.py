@@ -1,0 +1,51 @@
+"""What goes out to a chat network, one message each."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from angelia.channels.abilities import Kind
+
+
+class Button(Struct, frozen=True):
+    """Something to press: `label` for people, `value` (at most 64 bytes) for us."""
+
+    label: str
+    value: str
+
+
+class OutText(Struct, frozen=True):
+    """One message of words: `marked` in the room's dialect, `plain` without markup. An empty `marked` means: plain.
+
+    `reply_to` is the id of the message that it answers, empty for none.
+    """
+
+    plain: str
+    marked: str = ""
+    reply_to: str = ""
+    buttons: tuple[Button, ...] = ()
+
+
+class OutFile(Struct, frozen=True):
+    """One file, as a kind that the room has natively. `path` is its bytes on this machine, `size` their number."""
+
+    kind: Kind
+    path: Path
+    size: int
+    name: str
+    mime: str
+    caption: OutText | None = None
+    width: int = 0
+    height: int = 0
+    seconds: float = 0.0
+    reply_to: str = ""
+
+
+class OutAlbum(Struct, frozen=True):
+    """Several pictures or films as one message; the first one's caption is the album's."""
+
+    files: tuple[OutFile, ...]
+    reply_to: str = ""
+
+
+Outgoing = OutText | OutFile | OutAlbum

@@ -1,0 +1,110 @@
+"""The port of chat networks: a room connects, hands in what it hears, and sends one message at a time.
+
+A room holds no queue and retries no send: `service` decides what goes out when, and how often. Ids of people, chats
+and messages are the network's own immutable ones. Failures are drawn in `channels/failures.py`.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from angelia.channels.abilities import Abilities
+from angelia.channels.dialects import Dialect
+from angelia.channels.health import Health
+from angelia.channels.incoming import Hear, Offer
+from angelia.channels.outgoing import Outgoing, OutText
+from angelia.channels.settings import ChannelSettings, Secret
+from angelia.core.entry import Address
+from angelia.core.ids import Clock
+
+
+class Channel(Protocol):
+    """One connection to one network under one account; `door` is its name in addresses.
+
+    Every send is one message and one call of the network's, under the `key` that names it where `abilities.idempotent`.
+    """
+
+    door: str
+    abilities: Abilities
+    dialect: Dialect
+
+    async def run(self, hear: Hear) -> None:
+        """Stay connected until cancelled; reconnect with jitter, notice within 90 s that nothing comes any more.
+
+        What a network sends in order for one chat is handed in in order; chats do not wait for each other. A network
+        with a history is asked for what was missed. How it goes is told to `Outfit.report`.
+
+        Raises:
+            LoginFailed: the network will not have us.
+        """
+        ...
+
+    def fetch(self, offer: Offer) -> AsyncIterator[bytes]:
+        """The bytes of something that came in, in pieces.
+
+        Raises:
+            CannotFetch: they cannot be had; says why.
+            NotSent: not now; another try may succeed.
+        """
+        ...
+
+    async def send(self, to: Address, outgoing: Outgoing, key: str) -> str:
+        """Send one message; returns the network's id of it (of an album: of its first part).
+
+        Raises:
+            Later, NotSent, Unsure, Rejected and its kinds, LoginFailed: as their docstrings say.
+        """
+        ...
+
+    async def edit(self, to: Address, message: str, text: OutText) -> None:
+        """Give a message of ours other words; the same words again are no error.
+
+        Raises:
+            MessageGone: it is not there, or cannot be changed any more; and as `send`.
+        """
+        ...
+
+    async def delete(self, to: Address, message: str) -> None:
+        """Take a message of ours back. Raises as `edit`."""
+        ...
+
+    async def typing(self, to: Address) -> None:
+        """Show that an answer is being worked on, for `abilities.typing_seconds`; raises as `send`."""
+        ...
+
+    async def react(self, to: Address, message: str, emoji: str) -> None:
+        """Mark somebody's message; raises as `send`."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections and helpers; after `run` was cancelled."""
+        ...
+
+
+class Outfit(Struct, frozen=True):
+    """What a room is handed. `folder` is its own and private, for what its library keeps (sessions, keys).
+
+    `recall` and `remember` keep a few short values durably, such as a cursor. `report` is told how the connection is.
+    `commands` are our verbs and what they do, for a network that shows a menu of them: `{"stop": "end the running turn"}`.
+    """
+
+    door: str
+    folder: Path
+    clock: Clock
+    secret: Callable[[Secret], Awaitable[str]]
+    recall: Callable[[str], Awaitable[str]]
+    remember: Callable[[str, str], Awaitable[None]]
+    report: Callable[[Health], None]
+    commands: Mapping[str, str]
+
+
+class OpenChannel(Protocol):
+    """What a room's module, or a stranger's entry point in `angelia.channels`, offers as `ROOM`."""
+
+    settings: type[ChannelSettings]
+
+    def __call__(self, settings: Any, outfit: Outfit) -> Channel:
+        """`settings` is of the type above; nothing has to be reached yet."""
+        ...

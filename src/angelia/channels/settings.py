@@ -1,0 +1,45 @@
+"""What people can set of a channel, whatever its network."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class Secret(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a token is read from: a variable, a file that only its owner can read, or a command's first line."""
+
+    env: str = ""
+    file: str = ""
+    command: str = ""
+
+
+class ChatSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What one chat has of its own: a sandbox preset and a model, each empty for the channel's."""
+
+    sandbox: str = ""
+    model: str = ""
+
+
+class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What every channel has; a room's own settings are a subclass.
+
+    `kind` is the room, empty for the section's name. `allow` are the immutable ids of those who may speak, `owners` of
+    those who may also approve and pair; both empty means nobody. `sandbox` and `model` are presets that its chats may
+    choose from, the first one is the default; `chats` has overrides by chat id. `groups` says what is heard in a group:
+    what is addressed to us, or everything. `per_person` gives each person in a group a conversation of their own.
+    A message that waited longer than `stale_minutes` is asked about, 0 for never. `unsure` says what happens to a
+    message of which nobody knows whether it arrived: `repeat` it with a mark, or `keep` it and say so.
+    """
+
+    kind: str = ""
+    allow: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+    sandbox: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    chats: dict[str, ChatSettings] = {}
+    groups: Literal["addressed", "all"] = "addressed"
+    per_person: bool = False
+    stale_minutes: int = 30
+    unsure: Literal["repeat", "keep"] = "repeat"
+    stream: bool = True
+    workspace: str = ""
