@@ -87,7 +87,7 @@ class Outfit(Struct, frozen=True):
     """What a room is handed. `folder` is its own and private, for what its library keeps (sessions, keys).
 
     `recall` and `remember` keep a few short values durably, such as a cursor. `report` is told how the connection is.
-    `commands` are our verbs and what they do, for a network that shows a menu of them: `{"stop": "end the running turn"}`.
+    `commands` are our verbs and what each does, for a network that shows a menu of them.
     """
 
     door: str
