@@ -102,13 +102,59 @@ class ConversationOpened(Fact, frozen=True):
 
 
 class UserSaid(Fact, frozen=True):
-    """A person said something. `key` is the platform's message id, unique per door: a repeat is absorbed."""
+    """A person said something. `key` is the platform's message id, unique per door: a repeat is absorbed.
+
+    `reply_to` is the message that an answer refers to, as the network knows it; empty where answers stand alone.
+    """
 
     parts: tuple[Content, ...]
     sender: str = "owner"
     address: Address = Address("terminal")
     key: str = ""
     arrival: Arrival = Arrival.STEER
+    reply_to: str = ""
+
+
+class DoorMoved(Fact, frozen=True):
+    """From here on, what is said at this address belongs to this conversation.
+
+    `person` is set where everybody in a group has a conversation of their own.
+    """
+
+    address: Address
+    by: str
+    person: str = ""
+
+
+class CommandGiven(Fact, frozen=True):
+    """A person used one of our verbs in a chat; what it does and its answer are in the same commit."""
+
+    text: str
+    sender: str
+    address: Address
+    key: str
+
+
+class TurnedAway(Fact, frozen=True):
+    """Something came in that no model reads; whoever sent it is told `why` in the same commit."""
+
+    why: str
+    sender: str
+    address: Address
+    key: str
+
+
+class SetAside(Fact, frozen=True):
+    """A message that waited out an outage: whoever sent it is asked whether it is still wanted.
+
+    If it is, it is said once more, under its key with `:wanted` behind it.
+    """
+
+    parts: tuple[Content, ...]
+    sender: str
+    address: Address
+    key: str
+    reply_to: str = ""
 
 
 class SystemSaid(Fact, frozen=True):
@@ -295,13 +341,25 @@ class ViewMoved(Fact, frozen=True):
     cost: int = -1
 
 
+class Choice(Struct, frozen=True, forbid_unknown_fields=True):
+    """Something a person may press: `label` is for them, `value` (at most 64 bytes) comes back to us."""
+
+    label: str
+    value: str
+
+
 class DeliveryQueued(Fact, frozen=True):
-    """Something is to go out. `origin` is the call id that sent a file, or `answer`, `ending`, `notice`."""
+    """Something is to go out. `origin` is the call id that sent a file, or `answer`, `ending`, `notice`, `question`.
+
+    `reply_to` is as in `UserSaid`; `choices` are buttons beneath it.
+    """
 
     id: DeliveryId
     address: Address
     parts: tuple[Content, ...]
     origin: str
+    reply_to: str = ""
+    choices: tuple[Choice, ...] = ()
 
 
 class DeliveryStatus(StrEnum):
@@ -316,10 +374,39 @@ class DeliveryStatus(StrEnum):
 
 
 class DeliveryStarted(Fact, frozen=True):
-    """The next thing that happens is a send. A start without a settlement is `unknown` after a crash."""
+    """The next thing that happens is the send of message number `piece` of a delivery, from 0.
+
+    A start without an arrival or a settlement is `unknown` after a crash.
+    """
 
     id: DeliveryId
     attempt: int
+    piece: int = 0
+
+
+class PieceArrived(Fact, frozen=True):
+    """One message of a delivery is there, under the network's own id."""
+
+    id: DeliveryId
+    piece: int
+    platform_id: str
+
+
+class PreviewStarted(Fact, frozen=True):
+    """The next thing that happens is the first showing of an answer that is still being written.
+
+    `id` is the delivery that will bring the answer.
+    """
+
+    id: DeliveryId
+    address: Address
+
+
+class PreviewShown(Fact, frozen=True):
+    """The preview is there, and can be edited into the answer."""
+
+    id: DeliveryId
+    platform_id: str
 
 
 class DeliverySettled(Fact, frozen=True):
@@ -337,9 +424,16 @@ class TurnClosed(Fact, frozen=True):
     ending: Ending
 
 
+Keyed = UserSaid | CommandGiven | TurnedAway | SetAside
+"""What came in under a platform's message id: a repeat of its key is absorbed."""
+
 AnyFact = (
     ConversationOpened
     | UserSaid
+    | DoorMoved
+    | CommandGiven
+    | TurnedAway
+    | SetAside
     | SystemSaid
     | Pinned
     | Unpinned
@@ -358,6 +452,9 @@ AnyFact = (
     | ViewMoved
     | DeliveryQueued
     | DeliveryStarted
+    | PieceArrived
+    | PreviewStarted
+    | PreviewShown
     | DeliverySettled
     | TurnClosed
 )

@@ -271,7 +271,7 @@ class Driver:
         if isinstance(said, e.UserSaid):
             origin = "answer" if isinstance(effect.ending, end.Answered) else "ending"
             name = delivery_id(self._log.conversation, f"t{opened}")
-            facts.append(e.DeliveryQueued(name, said.address, self._closing_words(effect), origin))
+            facts.append(e.DeliveryQueued(name, said.address, self._closing_words(effect), origin, said.reply_to))
         if moved := closing_move(self._log.entries, effect.ending, opened):
             facts.insert(0, moved)
         if not isinstance(effect.ending, end.Answered) or effect.ending.note:

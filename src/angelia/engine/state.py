@@ -153,6 +153,13 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             | e.DeliveryQueued()
             | e.DeliveryStarted()
             | e.DeliverySettled()
+            | e.PieceArrived()
+            | e.PreviewStarted()
+            | e.PreviewShown()
+            | e.DoorMoved()
+            | e.CommandGiven()
+            | e.TurnedAway()
+            | e.SetAside()
         ):
             return turn
         case _:

@@ -7,18 +7,26 @@ from typing import Any, NamedTuple
 from angelia.core import codec
 from angelia.core.content import Content, Media, Text
 from angelia.core.entry import (
+    CommandGiven,
     ConversationOpened,
     DeliveryQueued,
     DeliverySettled,
     DeliveryStarted,
+    DoorMoved,
     Entry,
+    Keyed,
     ModelFailed,
     ModelSaid,
+    PieceArrived,
+    PreviewShown,
+    PreviewStarted,
+    SetAside,
+    TurnedAway,
     Usage,
     UserSaid,
     ViewMoved,
 )
-from angelia.core.ids import ConversationId
+from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.text import one_line
 from angelia.store.references import blobs_in
 
@@ -26,10 +34,15 @@ TABLES = {
     "conversations": "id, opened_at, door, owner, workspace, sandbox, title, last_seq, last_at",
     "inbox": "door, key, conversation, seq",
     "outbox": "conversation, id, place, seq, door, origin, status, attempt, platform_id, detail",
+    "pieces": "conversation, id, piece, platform_id",
+    "doors": "door, chat, thread, person, conversation, place",
     "spending": "at, conversation, seq, model, cost, input, output, cache_read, cache_write",
     "blob_refs": "sha256, conversation",
 }
 """The derived tables, each with its columns; the first ones are its key or lead to it."""
+
+PREVIEW = -1
+"""The number of a delivery's preview among its pieces."""
 
 _TITLE_LENGTH = 80
 
@@ -82,10 +95,14 @@ def _opened(connection: sqlite3.Connection, at: _At, fact: ConversationOpened) -
     )
 
 
-def _received(connection: sqlite3.Connection, at: _At, fact: UserSaid) -> None:
+def _titled(connection: sqlite3.Connection, at: _At, fact: UserSaid) -> None:
     connection.execute(
         "UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (_title(fact.parts), at.conversation)
     )
+    _received(connection, at, fact)
+
+
+def _received(connection: sqlite3.Connection, at: _At, fact: Keyed) -> None:
     if fact.key:
         row = (fact.address.door, fact.key, at.conversation, at.entry.seq)
         connection.execute("INSERT INTO inbox VALUES (?, ?, ?, ?)", row)
@@ -114,6 +131,42 @@ def _started(connection: sqlite3.Connection, at: _At, fact: DeliveryStarted) -> 
         "UPDATE outbox SET status = 'sending', attempt = ? WHERE conversation = ? AND id = ?",
         (fact.attempt, at.conversation, fact.id),
     )
+    _begun(connection, at, fact.id, fact.piece)
+
+
+def _arrived(connection: sqlite3.Connection, at: _At, fact: PieceArrived) -> None:
+    _there(connection, at, (fact.id, fact.piece), fact.platform_id)
+
+
+def _preview_started(connection: sqlite3.Connection, at: _At, fact: PreviewStarted) -> None:
+    _begun(connection, at, fact.id, PREVIEW)
+
+
+def _preview_shown(connection: sqlite3.Connection, at: _At, fact: PreviewShown) -> None:
+    _there(connection, at, (fact.id, PREVIEW), fact.platform_id)
+
+
+def _begun(connection: sqlite3.Connection, at: _At, delivery: DeliveryId, piece: int) -> None:
+    connection.execute(
+        "INSERT OR IGNORE INTO pieces (conversation, id, piece) VALUES (?, ?, ?)", (at.conversation, delivery, piece)
+    )
+
+
+def _there(connection: sqlite3.Connection, at: _At, which: tuple[DeliveryId, int], platform_id: str) -> None:
+    connection.execute(
+        "INSERT INTO pieces (conversation, id, piece, platform_id) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (conversation, id, piece) DO UPDATE SET platform_id = excluded.platform_id",
+        (at.conversation, *which, platform_id),
+    )
+
+
+def _door_moved(connection: sqlite3.Connection, at: _At, fact: DoorMoved) -> None:
+    connection.execute(
+        "INSERT INTO doors (door, chat, thread, person, conversation, place) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (door, chat, thread, person) DO UPDATE SET conversation = excluded.conversation,"
+        " place = excluded.place",
+        (fact.address.door, fact.address.chat, fact.address.thread, fact.person, at.conversation, at.place),
+    )
 
 
 def _settled(connection: sqlite3.Connection, at: _At, fact: DeliverySettled) -> None:
@@ -131,12 +184,19 @@ def _title(parts: tuple[Content, ...]) -> str:
 
 _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     ConversationOpened: _opened,
-    UserSaid: _received,
+    UserSaid: _titled,
+    DoorMoved: _door_moved,
+    CommandGiven: _received,
+    TurnedAway: _received,
+    SetAside: _received,
     ModelSaid: _spent,
     ModelFailed: _spent,
     ViewMoved: _spent,
     DeliveryQueued: _queued,
     DeliveryStarted: _started,
+    PieceArrived: _arrived,
+    PreviewStarted: _preview_started,
+    PreviewShown: _preview_shown,
     DeliverySettled: _settled,
 }
 """What a kind of fact adds to the derived tables, beyond references to blobs and the end of its conversation."""

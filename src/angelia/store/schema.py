@@ -83,6 +83,28 @@ _PROJECTIONS = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX outbox_pending ON outbox (door, place) WHERE status IN ('queued', 'sending')",
+    # One row for each message of a delivery that was begun; piece -1 is the preview. No platform_id: nobody knows.
+    """
+    CREATE TABLE pieces (
+        conversation TEXT NOT NULL,
+        id TEXT NOT NULL,
+        piece INTEGER NOT NULL,
+        platform_id TEXT NOT NULL DEFAULT '',
+        PRIMARY KEY (conversation, id, piece)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE doors (
+        door TEXT NOT NULL,
+        chat TEXT NOT NULL,
+        thread TEXT NOT NULL,
+        person TEXT NOT NULL,
+        conversation TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        PRIMARY KEY (door, chat, thread, person)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX doors_by_conversation ON doors (conversation)",
     """
     CREATE TABLE spending (
         at INTEGER NOT NULL,
@@ -151,6 +173,20 @@ _KEPT_BESIDE = (
     ) STRICT
     """,
     "CREATE INDEX grants_by_principal ON grants (principal, sandbox, workspace)",
+    # Who may speak besides those in the configuration. `code` is a hash, empty once it was used.
+    """
+    CREATE TABLE pairings (
+        door TEXT NOT NULL,
+        person TEXT NOT NULL,
+        name TEXT NOT NULL,
+        code TEXT NOT NULL,
+        asked_at INTEGER NOT NULL,
+        expires INTEGER NOT NULL,
+        asked INTEGER NOT NULL,
+        approved_by TEXT NOT NULL DEFAULT '',
+        PRIMARY KEY (door, person)
+    ) STRICT, WITHOUT ROWID
+    """,
     """
     CREATE TABLE remembered (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID
     """,

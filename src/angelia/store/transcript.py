@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from angelia.core import codec
-from angelia.core.entry import AnyFact, ConversationOpened, Entry, UserSaid
+from angelia.core.entry import AnyFact, ConversationOpened, DeliverySettled, Entry, Keyed
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId
 from angelia.store import grants, words
@@ -77,8 +77,9 @@ class Transcript:
         """Append `facts` in one durable commit and return them with their places.
 
         A driver passes its `lease`; facts from outside need none. If `facts` begins with `ConversationOpened`,
-        the conversation begins in the same commit. A `UserSaid` whose door and key are known already is a repeat:
-        it is absorbed with everything that came along, and the result is empty.
+        the conversation begins in the same commit. What came in under a key that its door knows already is a
+        repeat, and so is a second settlement of a delivery: it is absorbed with everything that came along, and the
+        result is empty.
 
         Raises:
             Fenced: the lease was taken over.
@@ -190,7 +191,7 @@ class Transcript:
         drafts: Sequence[_Draft],
         lease: Lease | None,
     ) -> list[Entry]:
-        if any(_is_repeat(connection, draft.fact) for draft in drafts):
+        if any(_is_repeat(connection, conversation, draft.fact) for draft in drafts):
             return []
         if lease is not None:
             leases.check(connection, lease)
@@ -225,11 +226,25 @@ def read_entries(connection: sqlite3.Connection, conversation: ConversationId, a
     return entries
 
 
-def _is_repeat(connection: sqlite3.Connection, fact: AnyFact) -> bool:
-    if not isinstance(fact, UserSaid) or not fact.key:
+def _is_repeat(connection: sqlite3.Connection, conversation: ConversationId, fact: AnyFact) -> bool:
+    if isinstance(fact, DeliverySettled):
+        return _settled(connection, conversation, fact)
+    if not isinstance(fact, Keyed) or not fact.key:
         return False
-    known = connection.execute("SELECT 1 FROM inbox WHERE door = ? AND key = ?", (fact.address.door, fact.key))
-    return known.fetchone() is not None
+    return known(connection, fact.address.door, fact.key)
+
+
+def _settled(connection: sqlite3.Connection, conversation: ConversationId, fact: DeliverySettled) -> bool:
+    status = connection.execute(
+        "SELECT status FROM outbox WHERE conversation = ? AND id = ?", (conversation, fact.id)
+    ).fetchone()
+    return status is not None and status[0] not in ("queued", "sending")
+
+
+def known(connection: sqlite3.Connection, door: str, key: str) -> bool:
+    """Whether something came in through a door under this key, within a job that is under way."""
+    row = connection.execute("SELECT 1 FROM inbox WHERE door = ? AND key = ?", (door, key)).fetchone()
+    return row is not None
 
 
 def _last_seq(connection: sqlite3.Connection, conversation: ConversationId, drafts: Sequence[_Draft]) -> int:
