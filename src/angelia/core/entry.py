@@ -157,6 +157,33 @@ class SetAside(Fact, frozen=True):
     reply_to: str = ""
 
 
+class TranscriptAsked(Fact, frozen=True):
+    """What is said in the recordings of the message `seq` is about to be written down by `by`."""
+
+    seq: int
+    by: str
+
+
+class Spoken(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is said in part number `part` of a message; `why` says why nobody knows, and is empty otherwise."""
+
+    part: int
+    text: str = ""
+    why: str = ""
+
+
+class Transcribed(Fact, frozen=True):
+    """The recordings of the message `seq` in words, as `by` heard them.
+
+    `cost` is millionths of a US dollar, -1 when the price is unknown.
+    """
+
+    seq: int
+    by: str
+    spoken: tuple[Spoken, ...]
+    cost: int = -1
+
+
 class SystemSaid(Fact, frozen=True):
     """We told the model something: a nudge, a note. It is never taken for a person's message."""
 
@@ -251,6 +278,27 @@ class ToolFinished(Fact, frozen=True):
     full: BlobRef | None = None
     diffs: tuple[Diff, ...] = ()
     digest: str = ""
+
+
+class ProcessStarted(Fact, frozen=True):
+    """What the call began goes on after its result. `life` names the process of ours that holds it."""
+
+    call: CallId
+    command: str
+    life: str
+
+
+class ProcessEnded(Fact, frozen=True):
+    """What the call began has come to its end; told once: here, or by the result of the call `told_by`.
+
+    `unknown` means that it ended together with the life that held it.
+    """
+
+    call: CallId
+    status: CallStatus
+    parts: tuple[Content, ...] = ()
+    full: BlobRef | None = None
+    told_by: str = ""
 
 
 class QuestionKind(StrEnum):
@@ -384,6 +432,15 @@ class DeliveryStarted(Fact, frozen=True):
     piece: int = 0
 
 
+class DeliveryPutOff(Fact, frozen=True):
+    """Nothing of message number `piece` was sent, because of `why`; it is tried again at `until`, Unix milliseconds."""
+
+    id: DeliveryId
+    piece: int
+    until: int
+    why: str
+
+
 class PieceArrived(Fact, frozen=True):
     """One message of a delivery is there, under the network's own id."""
 
@@ -434,6 +491,8 @@ AnyFact = (
     | CommandGiven
     | TurnedAway
     | SetAside
+    | TranscriptAsked
+    | Transcribed
     | SystemSaid
     | Pinned
     | Unpinned
@@ -445,6 +504,8 @@ AnyFact = (
     | RemedyUsed
     | ToolStarted
     | ToolFinished
+    | ProcessStarted
+    | ProcessEnded
     | ApprovalAsked
     | ApprovalGiven
     | ApprovalRefused
@@ -452,6 +513,7 @@ AnyFact = (
     | ViewMoved
     | DeliveryQueued
     | DeliveryStarted
+    | DeliveryPutOff
     | PieceArrived
     | PreviewStarted
     | PreviewShown

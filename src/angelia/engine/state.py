@@ -6,8 +6,9 @@ from typing import assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.context.forms import Nature, nature
 from angelia.core import entry as e
-from angelia.core.content import CallStatus, Text, Thinking, ToolCall
+from angelia.core.content import CallStatus, Media, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.engine.remedies import DEFAULT, Remedy, Table, Uses
@@ -67,6 +68,7 @@ class Turn(Struct, frozen=True):
     `overtaken` are whole answers that a later message went beyond; they are delivered with the last one.
     `progress` is the last text that came with calls, `since` the tools called in that reply and later.
     `stale` counts finished calls in a row that brought nothing new this turn. Times are Unix milliseconds.
+    `recordings` are the messages whose recordings nobody has written down yet, with how often that was begun.
     """
 
     seen: int = 0
@@ -102,6 +104,7 @@ class Turn(Struct, frozen=True):
     cancelled_by: str = ""
     joins: bool = False
     room_asked: bool = False
+    recordings: Mapping[int, int] = {}
 
 
 def advance(turn: Turn, log: Sequence[e.Entry], table: Table = DEFAULT) -> Turn:
@@ -117,6 +120,11 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
     match fact:
         case e.UserSaid():
             return _user_said(turn, entry, fact)
+        case e.TranscriptAsked(seq=seq) if seq in turn.recordings:
+            return replace(turn, recordings={**turn.recordings, seq: turn.recordings[seq] + 1})
+        case e.Transcribed(seq=heard):
+            left = {seq: tries for seq, tries in turn.recordings.items() if seq != heard}
+            return replace(turn, recordings=left, cost=turn.cost + max(fact.cost, 0))
         case e.SetupChanged():
             return replace(turn, model=fact.model)
         case e.ModelAsked():
@@ -147,12 +155,16 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             return replace(_spent(turn, fact), room_asked=False)
         case (
             e.ConversationOpened()
+            | e.TranscriptAsked()
+            | e.ProcessStarted()
+            | e.ProcessEnded()
             | e.SystemSaid()
             | e.Pinned()
             | e.Unpinned()
             | e.DeliveryQueued()
             | e.DeliveryStarted()
             | e.DeliverySettled()
+            | e.DeliveryPutOff()
             | e.PieceArrived()
             | e.PreviewStarted()
             | e.PreviewShown()
@@ -168,6 +180,8 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
 
 def _user_said(turn: Turn, entry: e.Entry, fact: e.UserSaid) -> Turn:
     unread = (*turn.unread, Unread(entry.seq, fact.arrival is e.Arrival.QUEUE))
+    if any(isinstance(part, Media) and nature(part) is Nature.SOUND for part in fact.parts):
+        turn = replace(turn, recordings={**turn.recordings, entry.seq: 0})
     if turn.opened:
         return replace(_rested(turn, entry.at), unread=unread)
     return replace(turn, unread=unread, opened=entry.seq, started_at=entry.at)
@@ -282,6 +296,7 @@ def _turn_closed(turn: Turn, entry: e.Entry) -> Turn:
         left_over=(*turn.left_over, *(u.seq for u in turn.unread if u not in late)),
         model=turn.model,
         room_asked=turn.room_asked,
+        recordings=turn.recordings,
     )
 
 

@@ -1,14 +1,26 @@
 """What is to go out, and what became of it."""
 
 import sqlite3
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from angelia.core import codec
 from angelia.core.content import Content
-from angelia.core.entry import Address, DeliveryQueued
+from angelia.core.entry import Address, Choice, DeliveryQueued
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.store.db import Database
+from angelia.store.projections import PREVIEW
+
+
+class Progress(Struct, frozen=True):
+    """What is known of a delivery's messages: the network's id of each that was begun, empty if nobody knows.
+
+    `preview` is the same of its preview, None if none was begun.
+    """
+
+    pieces: Mapping[int, str]
+    preview: str | None
 
 
 class Receipt(Struct, frozen=True):
@@ -28,6 +40,8 @@ class Receipt(Struct, frozen=True):
     attempt: int
     platform_id: str
     detail: str
+    reply_to: str = ""
+    choices: tuple[Choice, ...] = ()
 
 
 _SELECT = """
@@ -55,6 +69,17 @@ class Outbox:
         return await self._db.read(
             lambda connection: _receipts(connection, "WHERE o.conversation = ? ORDER BY o.seq", conversation)
         )
+
+    async def progress(self, conversation: ConversationId, delivery: DeliveryId) -> Progress:
+        """Which messages of a delivery were begun, and which are known to be there."""
+        rows = await self._db.read(
+            lambda connection: connection.execute(
+                "SELECT piece, platform_id FROM pieces WHERE conversation = ? AND id = ?", (conversation, delivery)
+            ).fetchall()
+        )
+        known = dict(rows)
+        preview = known.pop(PREVIEW, None)
+        return Progress(known, preview)
 
     async def counts(self, door: str) -> dict[str, int]:
         """How many deliveries of a door have each status; a status that none has is left out."""
@@ -85,6 +110,8 @@ def _receipts(connection: sqlite3.Connection, where: str, value: str) -> list[Re
                 attempt,
                 platform_id,
                 detail,
+                queued.reply_to,
+                queued.choices,
             )
         )
     return receipts

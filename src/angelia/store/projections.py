@@ -9,6 +9,7 @@ from angelia.core.content import Content, Media, Text
 from angelia.core.entry import (
     CommandGiven,
     ConversationOpened,
+    DeliveryPutOff,
     DeliveryQueued,
     DeliverySettled,
     DeliveryStarted,
@@ -134,6 +135,17 @@ def _started(connection: sqlite3.Connection, at: _At, fact: DeliveryStarted) -> 
     _begun(connection, at, fact.id, fact.piece)
 
 
+def _put_off(connection: sqlite3.Connection, at: _At, fact: DeliveryPutOff) -> None:
+    connection.execute(
+        "UPDATE outbox SET status = 'queued', detail = ? WHERE conversation = ? AND id = ?",
+        (fact.why, at.conversation, fact.id),
+    )
+    connection.execute(
+        "DELETE FROM pieces WHERE conversation = ? AND id = ? AND piece = ? AND platform_id = ''",
+        (at.conversation, fact.id, fact.piece),
+    )
+
+
 def _arrived(connection: sqlite3.Connection, at: _At, fact: PieceArrived) -> None:
     _there(connection, at, (fact.id, fact.piece), fact.platform_id)
 
@@ -194,6 +206,7 @@ _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     ViewMoved: _spent,
     DeliveryQueued: _queued,
     DeliveryStarted: _started,
+    DeliveryPutOff: _put_off,
     PieceArrived: _arrived,
     PreviewStarted: _preview_started,
     PreviewShown: _preview_shown,

@@ -182,7 +182,6 @@ _KEPT_BESIDE = (
         code TEXT NOT NULL,
         asked_at INTEGER NOT NULL,
         expires INTEGER NOT NULL,
-        asked INTEGER NOT NULL,
         approved_by TEXT NOT NULL DEFAULT '',
         PRIMARY KEY (door, person)
     ) STRICT, WITHOUT ROWID

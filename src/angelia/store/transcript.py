@@ -231,7 +231,8 @@ def _is_repeat(connection: sqlite3.Connection, conversation: ConversationId, fac
         return _settled(connection, conversation, fact)
     if not isinstance(fact, Keyed) or not fact.key:
         return False
-    return known(connection, fact.address.door, fact.key)
+    row = connection.execute("SELECT 1 FROM inbox WHERE door = ? AND key = ?", (fact.address.door, fact.key)).fetchone()
+    return row is not None
 
 
 def _settled(connection: sqlite3.Connection, conversation: ConversationId, fact: DeliverySettled) -> bool:
@@ -239,12 +240,6 @@ def _settled(connection: sqlite3.Connection, conversation: ConversationId, fact:
         "SELECT status FROM outbox WHERE conversation = ? AND id = ?", (conversation, fact.id)
     ).fetchone()
     return status is not None and status[0] not in ("queued", "sending")
-
-
-def known(connection: sqlite3.Connection, door: str, key: str) -> bool:
-    """Whether something came in through a door under this key, within a job that is under way."""
-    row = connection.execute("SELECT 1 FROM inbox WHERE door = ? AND key = ?", (door, key)).fetchone()
-    return row is not None
 
 
 def _last_seq(connection: sqlite3.Connection, conversation: ConversationId, drafts: Sequence[_Draft]) -> int:
