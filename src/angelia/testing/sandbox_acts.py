@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from angelia.sandboxes.port import Command, Exit, Sandbox, SandboxError
+from angelia.testing.claims import CheckFailed, expect
 
 MB = 1_000_000
 
@@ -26,10 +27,6 @@ class Sizes(Struct, frozen=True):
     at_once: int = 20
 
 
-class CheckFailed(AssertionError):
-    """The sandbox does not keep the port's promise; the message says which."""
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
     """One claim about a sandbox. `run` raises `CheckFailed`, or `TimeoutError` when something hangs."""
@@ -43,12 +40,6 @@ class Check:
         """Put the claim to a test."""
         async with asyncio.timeout(self.seconds):
             await self.claim(make, self.sizes)
-
-
-def expect(true: bool, otherwise: str) -> None:
-    """Fail with a sentence."""
-    if not true:
-        raise CheckFailed(otherwise)
 
 
 def script(line: str, *, cwd: str = "", stdin: bytes = b"", seconds: float = 0.0) -> Command:

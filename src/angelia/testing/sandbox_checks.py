@@ -6,7 +6,8 @@
 The checks need a POSIX shell with coreutils (or busybox) inside, and nothing else.
 """
 
-from angelia.testing.sandbox_acts import Check, CheckFailed, Make, Sizes
+from angelia.testing.claims import CheckFailed
+from angelia.testing.sandbox_acts import Check, Make, Sizes
 from angelia.testing.sandbox_commands import COMMAND_CLAIMS
 from angelia.testing.sandbox_files import FILE_CLAIMS
 

@@ -6,7 +6,8 @@ import signal
 import sys
 
 from angelia.sandboxes.port import Command, Exit, NoSuchFile, Running, Sandbox
-from angelia.testing.sandbox_acts import MB, Make, Sizes, expect, refused, said, script, shell
+from angelia.testing.claims import expect
+from angelia.testing.sandbox_acts import MB, Make, Sizes, refused, said, script, shell
 
 _TREE = "exec 9> beat; $(command -v setsid) sleep 1000 & "
 """Holds the FIFO `beat` open, as does all it starts; among that something that has left the session."""

@@ -15,11 +15,11 @@ from angelia.sandboxes.port import (
     NoSuchFile,
     NotAFile,
 )
+from angelia.testing.claims import expect
 from angelia.testing.sandbox_acts import (
     Make,
     Sizes,
     arrives,
-    expect,
     names_in,
     pieces,
     place,

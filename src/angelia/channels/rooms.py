@@ -1,0 +1,75 @@
+"""Opens the chat room that a section of the settings names; strangers' come by entry point."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import cast
+
+import msgspec
+
+from angelia.channels.port import Channel, OpenChannel, Outfit
+from angelia.channels.settings import ChannelSettings
+from angelia.core.errors import ConfigError, MissingPart
+
+GROUP = "angelia.channels"
+"""The entry point group: the name is the room's, the value an `OpenChannel`."""
+
+OURS = {
+    "telegram": "angelia.channels.telegram.room",
+}
+"""Modules by name, each with a `ROOM`; imported when a channel of theirs is opened."""
+
+_EXTRAS: dict[str, str] = {}
+"""The extra that brings a library, by the module that is missing without it; rooms of ours without a library of their
+own need none.
+"""
+
+
+def open_channel(door: str, section: Mapping[str, object], outfit: Outfit) -> Channel:
+    """The channel `door`, as its section of the settings says. Nothing has to be reached yet.
+
+    Raises:
+        ConfigError: a setting is wrong, or nobody knows such a room; names the key.
+        MissingPart: the room needs an extra.
+    """
+    room = find_room(door, section)
+    return room(read_settings(door, section, room), outfit)
+
+
+def read_settings(door: str, section: Mapping[str, object], room: OpenChannel) -> ChannelSettings:
+    """A section as the room's own type.
+
+    Raises:
+        ConfigError: a key is unknown, missing or of another type; names it.
+    """
+    try:
+        return msgspec.convert(section, room.settings)
+    except msgspec.ValidationError as error:
+        fault, _, where = str(error).partition(" - at `$.")
+        key = f"channels.{door}.{where.rstrip('`')}" if where else f"channels.{door}"
+        raise ConfigError(f"The setting {key} cannot be used: {fault}.") from error
+
+
+def find_room(door: str, section: Mapping[str, object]) -> OpenChannel:
+    """The room of a channel: its `kind`, or the one of the door's own name.
+
+    Raises:
+        ConfigError: nobody knows such a room.
+        MissingPart: the room needs an extra.
+    """
+    name = str(section.get("kind") or door)
+    if name in OURS:
+        try:
+            return cast("OpenChannel", import_module(OURS[name]).ROOM)
+        except ModuleNotFoundError as error:
+            if (extra := _EXTRAS.get(error.name or "")) is None:
+                raise
+            raise MissingPart(f"The channel {door}", extra) from error
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP, name=name):
+        return cast("OpenChannel", entry.load())
+    raise ConfigError(
+        f"The channel {door} is of the kind {name!r}, and there is none of that name.",
+        f"Known are {', '.join(sorted(OURS))}.",
+        f"Set channels.{door}.kind to one of these, or install the package that brings {name!r}.",
+    )
