@@ -93,12 +93,16 @@ class Fact(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
 
 
 class ConversationOpened(Fact, frozen=True):
-    """The first entry of every log. `workspace` is an absolute path inside `sandbox`."""
+    """The first entry of every log. `workspace` is an absolute path inside `sandbox`.
+
+    `preset` is the configured name by which the sandbox was chosen, whose limits hold; empty where none was.
+    """
 
     door: str
     workspace: str
     sandbox: str = "local"
     owner: str = "owner"
+    preset: str = ""
 
 
 class UserSaid(Fact, frozen=True):

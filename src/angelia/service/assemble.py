@@ -26,6 +26,7 @@ from angelia.service.delivery import TERMINAL, TerminalDelivery
 from angelia.service.describing import describer
 from angelia.service.judging import Standing, judging
 from angelia.service.logs import log_to
+from angelia.service.presets import chosen, kept
 from angelia.service.redaction import RedactingBlobs, Redaction
 from angelia.service.ruling import rules_for
 from angelia.service.seating import Seating
@@ -86,10 +87,12 @@ class House:
 
     # -- conversations ------------------------------------------------------------------------------------------
 
-    def begin(self, *, door: str, workspace: Path) -> Session:
-        """A new conversation, in the configured sandbox; it is in the store from its first message on."""
-        spec = self.loaded.config.sandbox.spec
-        opened = e.ConversationOpened(door, workspace_in(spec, workspace), spec)
+    def begin(self, *, door: str, workspace: Path, sandbox: str = "") -> Session:
+        """A new conversation; it is in the store from its first message on. `sandbox` names a preset or a spec, as
+        `service.presets.chosen` takes it; the configured one, if it is not given.
+        """
+        at = chosen(self.loaded.config.sandbox, sandbox)
+        opened = e.ConversationOpened(door, workspace_in(at.spec, workspace), at.spec, preset=at.preset)
         return self._opened(new_conversation(self.clock), door, opened)
 
     async def resume(self, conversation: ConversationId, *, door: str) -> Session:
@@ -150,10 +153,11 @@ class House:
             progress=lambda text: session.live.emit(Resting(self.clock(), text)),
             confine=settings.confine,
         )
-        sandbox = open_sandbox(session.sandbox, place, {"docker": settings.docker})
+        at = kept(settings, session.sandbox, session.preset)
+        sandbox = open_sandbox(at.spec, place, at.rooms)
         standing = Standing(
             session.conversation,
-            session.sandbox,
+            f"{at.preset}={at.spec}" if at.preset else at.spec,
             session.workspace,
             address=lambda: address_of(session),
             mode=lambda: self.mode(session),

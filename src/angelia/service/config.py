@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from angelia.core.errors import ConfigError
-from angelia.sandboxes.docker.settings import DockerSettings
+from angelia.service.presets import SandboxSettings, lay_over
 
 
 class Caps(Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,18 +38,6 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
     instructions: str = ""
     summariser: str = ""
     summary_seconds: float = 120.0
-
-
-class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where commands run: `spec` is `local`, `docker:IMAGE` or `ssh:HOST[:/folder]`.
-
-    `confine = "off"` gives up confinement; `network` is what confined commands may ask for.
-    """
-
-    spec: str = "local"
-    confine: Literal["auto", "off"] = "auto"
-    network: Literal["off", "ask", "on"] = "ask"
-    docker: DockerSettings = DockerSettings()
 
 
 class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -153,6 +141,8 @@ def load(
         if value is not None:
             _put(tree, key, value)
             origins[key] = f"--{key.rpartition('.')[2].replace('_', '-')}"
+    if isinstance(tree.get("sandbox"), dict):
+        lay_over(tree["sandbox"])
     return Loaded(home, _convert(tree, origins, path), origins)
 
 

@@ -21,7 +21,8 @@ OWNER = "owner"
 class Standing(Struct, frozen=True):
     """For which conversation is judged; `address`, where its answers go, and `mode` are those of the moment.
 
-    `sandbox` is the spec and `workspace` the folder as they stand in the log: what is granted is granted for them.
+    `sandbox` (spec, and preset if there is one) and `workspace` are as they stand in the log: what is granted is
+    granted for them.
     """
 
     conversation: ConversationId

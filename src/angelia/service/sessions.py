@@ -161,6 +161,11 @@ class Session:
         return self._beginning.sandbox
 
     @property
+    def preset(self) -> str:
+        """The preset by which that sandbox was chosen; empty where none was."""
+        return self._beginning.preset
+
+    @property
     def opened_at(self) -> int:
         """When it began, Unix milliseconds."""
         return self.log.entries[0].at if self.log.entries else self._clock()

@@ -36,7 +36,7 @@ async def session_for(house: "House", given: dict[str, Any]) -> "Session":
     if given["resume"] or given["go_on"]:
         find = house.transcript.find(given["resume"]) if given["resume"] else last_conversation(house.transcript)
         session = await house.resume(await find, door="terminal")
-        if given["sandbox"] not in (None, session.sandbox):
+        if given["sandbox"] not in (None, session.sandbox, session.preset):
             raise BadInput(
                 f"This conversation works in {session.sandbox}, and stays there.",
                 then=f"Leave --sandbox away, or begin a new one in {given['sandbox']}.",
