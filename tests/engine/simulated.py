@@ -66,10 +66,19 @@ class Simulated:
                 case m.UseRemedy(choice=choice, delay=delay):
                     until = self.now + delay if choice.remedy is Remedy.WAIT else 0
                     self.add(e.RemedyUsed(choice.failure, choice.remedy, until=until))
+                case m.Transcribe() | m.LeaveUnheard():
+                    self.listen(effect)
                 case m.MakeRoom():
                     self.add(e.ViewMoved(reason="room"))
                 case m.Close(ending=ending):
                     self.add(e.TurnClosed(ending))
+
+    def listen(self, effect: m.Transcribe | m.LeaveUnheard) -> None:
+        """A recording that ends every process that listens to it."""
+        if isinstance(effect, m.Transcribe):
+            self.add(e.TranscriptAsked(effect.message, "scribe"))
+        else:
+            self.add(e.Transcribed(effect.message, "", (e.Spoken(0, why=effect.why),)))
 
     def run(self, call: str) -> None:
         """The broker's part: an unknown tool is a bad call, `look` brings the same every time."""

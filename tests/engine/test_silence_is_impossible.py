@@ -7,6 +7,7 @@ from angelia.core import entry as e
 from angelia.core.failure import FailureKind
 from angelia.core.sentences import sentence
 from angelia.engine import machine as m
+from angelia.engine.caps import Limits
 from angelia.engine.remedies import DEFAULT, Remedy
 from tests.engine.simulated import RULES, Simulated
 
@@ -141,7 +142,7 @@ def test_a_busy_provider_is_waited_for_as_long_as_it_says() -> None:
 
 
 def test_a_wait_beyond_the_turns_time_moves_on_to_the_next_remedy() -> None:
-    limits = m.Limits(max_seconds=60)
+    limits = Limits(max_seconds=60)
     simulated = Simulated(m.Rules(limits=limits, traits=RULES.traits, credentials=(2,)))
     simulated.say()
     simulated.until_asked()

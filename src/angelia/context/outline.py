@@ -20,6 +20,8 @@ def outline(log: Sequence[e.Entry], start: int, end: int) -> str:
             case e.UserSaid(parts=parts):
                 said = " ".join(p.text if isinstance(p, Text) else f"[{p.media} {p.name}]" for p in parts)
                 lines.append(f"- The person: {one_line(said, 300)}")
+            case e.Transcribed(spoken=spoken):
+                lines.extend(f"- The person, in a recording: {one_line(one.text, 300)}" for one in spoken if one.text)
             case e.ModelSaid(parts=reply):
                 for part in reply:
                     if isinstance(part, ToolCall):

@@ -41,6 +41,8 @@ def transcript(log: Sequence[e.Entry], start: int, end: int) -> str:
         match entry.fact:
             case e.UserSaid(parts=parts):
                 lines.append("PERSON: " + _words(parts, _SAID_MOST))
+            case e.Transcribed(spoken=spoken):
+                lines.extend(f"PERSON, in a recording: {shorten(one.text, _SAID_MOST)}" for one in spoken if one.text)
             case e.ModelSaid(parts=reply):
                 lines.extend(_reply(reply))
             case e.ToolFinished(call=call, status=status, parts=parts):

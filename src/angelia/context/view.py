@@ -16,6 +16,7 @@ from angelia.context.limits import Learnt, learnt_limits
 from angelia.context.notes import about_ending, note_of, pins, system_note, told_summary
 from angelia.context.pairing import as_words, results_message, without_native
 from angelia.context.request import Message, Result, Role, Shown
+from angelia.context.transcripts import transcript_line, with_transcripts
 from angelia.core import entry as e
 from angelia.core.content import Content, Text, ToolCall
 from angelia.core.ids import CallId
@@ -130,6 +131,8 @@ class _Fold:
                 message = Message(entry.seq, Role.USER, self._shown(entry.seq, fact.parts))
                 if not self._folded(message):
                     self._unheard.append(message)
+            case e.Transcribed():
+                self._transcribed(entry.seq, fact)
             case e.ModelAsked():
                 self._asked(entry, fact)
             case e.ModelSaid():
@@ -145,6 +148,15 @@ class _Fold:
     def _note(self, seq: int, text: str) -> None:
         if text:
             self._notes.append(Message(seq, Role.USER, (Text(system_note(text)),)))
+
+    def _transcribed(self, seq: int, fact: e.Transcribed) -> None:
+        """What a recording says stands right behind it; if its message was shown already, in a note."""
+        places = [at for at, message in enumerate(self._unheard) if message.seq == fact.seq]
+        for at in places:
+            message = self._unheard[at]
+            self._unheard[at] = replace(message, parts=with_transcripts(message.parts, fact))
+        if not places and not self._folded(Message(fact.seq, Role.USER, ())):
+            self._note(seq, "\n".join(transcript_line(one, fact.by) for one in fact.spoken))
 
     def _asked(self, entry: e.Entry, fact: e.ModelAsked) -> None:
         """Show what this request carries; queued messages of people stay behind until a request names them."""

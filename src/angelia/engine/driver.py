@@ -15,7 +15,6 @@ from angelia.context.compaction import Ground, size_now
 from angelia.context.request import ModelRequest, ToolSpec
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.content import Content, Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import Fenced, ModelFailed, StoreError
 from angelia.core.ids import Clock, delivery_id, sortable_id
@@ -23,10 +22,12 @@ from angelia.core.profile import Profile
 from angelia.core.sentences import sentence
 from angelia.engine import machine as m
 from angelia.engine.asking import Asking, Cost
+from angelia.engine.caps import time_left
+from angelia.engine.hearing import Wording, leave_unheard, not_heard, transcribe
 from angelia.engine.live import MakingRoom, Resting
 from angelia.engine.log import Log
 from angelia.engine.remedies import Remedy
-from angelia.engine.repairs import closing_move, described, facts_for, running_request, said_text
+from angelia.engine.repairs import closing_move, closing_words, described, facts_for, running_request
 from angelia.engine.roommaking import Space, allowed_for, make_room, room_for
 from angelia.engine.state import Turn, advance
 from angelia.engine.toolrun import Broker, find_calls, finished
@@ -35,9 +36,6 @@ from angelia.store.lease import Lease
 
 Refresh = Callable[[], Awaitable[tuple[Credential, ...]]]
 """Reads a vendor's keys again."""
-
-Describe = Callable[[Media], Awaitable[str]]
-"""Puts a medium into words."""
 
 logger = logging.getLogger("angelia.engine")
 
@@ -79,10 +77,10 @@ class Driver:
         broker: Broker,
         settings: Settings,
         clock: Clock,
-        describe: Describe | None = None,
+        wording: Wording = Wording(),  # noqa: B008 - a frozen value
     ) -> None:
         self._log, self._seats, self._broker, self._settings = log, seats, broker, settings
-        self._live, self._clock, self._describe = log.live, clock, describe
+        self._live, self._clock, self._wording = log.live, clock, wording
         self._turn = Turn()
         self._view = views.View(seats[0].profile)
         self._fixed_sizes: dict[str, Size] = {}
@@ -130,7 +128,7 @@ class Driver:
     def _decide(self) -> m.Effect:
         self._turn = advance(self._turn, self._log.entries, self._settings.rules.table)
         tokens, cost = self._spent_today
-        moment = m.Moment(self._clock(), tokens, cost, self._room())
+        moment = m.Moment(self._clock(), tokens, cost, self._room(), self._unheard())
         return m.decide(self._turn, self._settings.rules, moment)
 
     async def _perform(self, effect: m.Effect, lease: Lease) -> None:
@@ -146,6 +144,11 @@ class Driver:
                 await self._log.append(*(finished(call, status, why) for call in found), lease=lease)
             case m.UseRemedy():
                 await self._remedy(effect, lease)
+            case m.Transcribe(message=seq):
+                assert self._wording.transcriber
+                await self._interruptibly(transcribe(self._log, seq, self._wording.transcriber, lease))
+            case m.LeaveUnheard(message=seq, why=why):
+                await leave_unheard(self._log, seq, why, lease)
             case m.MakeRoom():
                 reason = "asked for" if self._turn.room_asked else "room"
                 await self._log.append(await self._move(reason), lease=lease)
@@ -195,6 +198,14 @@ class Driver:
     def _allowed(self) -> Allowance:
         return allowed_for(self._seen(), self._settings.space)
 
+    def _unheard(self) -> tuple[int, ...]:
+        """The messages whose recordings are to be written down before the model is asked."""
+        if not self._turn.recordings or self._wording.transcriber is None:
+            return ()
+        view = self._seen()
+        refused = views.refused_by(view.profile.name, view.moved)
+        return not_heard(self._log.entries, self._turn.recordings, view.profile, refused)
+
     def _room(self) -> m.Room:
         return room_for(self._log.entries, self._seen(), self._fixed(), self._allowed())
 
@@ -218,7 +229,7 @@ class Driver:
         self._stopped = bool(self._turn.cancelled_at)
         self._acting = asyncio.ensure_future(act)
         limits = self._settings.rules.limits
-        left = m.time_left(self._turn, limits, m.Moment(self._clock()))
+        left = time_left(self._turn, limits, self._clock())
         try:
             async with asyncio.timeout(None if left is None else max(left, 0) / 1000):
                 await self._acting
@@ -254,9 +265,9 @@ class Driver:
         more = facts_for(effect, self._log.entries, seat.profile)
         if choice.remedy in _FOLDS:
             more = [await self._move("the provider asked for less", _FOLDS[choice.remedy])]
-        elif choice.remedy is Remedy.DESCRIBE and self._describe:
+        elif choice.remedy is Remedy.DESCRIBE and self._wording.describe:
             try:
-                more = [await described(self._log.entries, self._describe)]
+                more = [await described(self._log.entries, self._wording.describe)]
             except ModelFailed as failed:
                 detail = f"the describing model failed: {failed}"
         used = e.RemedyUsed(choice.failure, choice.remedy, until=until, detail=detail)
@@ -271,7 +282,11 @@ class Driver:
         if isinstance(said, e.UserSaid):
             origin = "answer" if isinstance(effect.ending, end.Answered) else "ending"
             name = delivery_id(self._log.conversation, f"t{opened}")
-            facts.append(e.DeliveryQueued(name, said.address, self._closing_words(effect), origin, said.reply_to))
+            facts.append(
+                e.DeliveryQueued(
+                    name, said.address, closing_words(self._log.entries, self._turn, effect), origin, said.reply_to
+                )
+            )
         if moved := closing_move(self._log.entries, effect.ending, opened):
             facts.insert(0, moved)
         if not isinstance(effect.ending, end.Answered) or effect.ending.note:
@@ -279,11 +294,3 @@ class Driver:
         crash_point("turn.before_close")
         await self._log.append(*facts, lease=lease)
         crash_point("turn.closed")
-
-    def _closing_words(self, effect: m.Close) -> tuple[Content, ...]:
-        answer = said_text(self._log.entries, effect.answer)
-        if isinstance(effect.ending, end.Answered) and not effect.answer:
-            answer = self._turn.progress
-        overtaken = said_text(self._log.entries, self._turn.overtaken)
-        words = [text for text in (overtaken, answer, sentence(effect.ending)) if text.strip()]
-        return (Text("\n\n".join(words)),)

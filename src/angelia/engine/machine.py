@@ -11,6 +11,8 @@ running, so a call that was started and has no result was started in a life that
     a failure                       UseRemedy | Close
     a request without a reply       AskModel again, counted over restarts
     a cap is reached                Close
+    recordings that the model       Transcribe | LeaveUnheard
+        cannot hear
     too much for the window         MakeRoom | Close(ContextFull)
     otherwise                       AskModel
 """
@@ -25,8 +27,10 @@ from angelia.core import ending as end
 from angelia.core.content import CallStatus
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
+from angelia.engine.calls import Asked, Declined, OpenCall, Started
+from angelia.engine.caps import Limits, out_of_time, spent, time_left
 from angelia.engine.remedies import DEFAULT, Choice, Remedy, Reserves, Table, ending_for, next_remedy
-from angelia.engine.state import Asked, Declined, OpenCall, Started, Turn, carried, readable
+from angelia.engine.state import Turn, carried, readable
 from angelia.tools.port import Traits
 
 
@@ -65,6 +69,19 @@ class UseRemedy(Struct, frozen=True):
     delay: int = 0
 
 
+class Transcribe(Struct, frozen=True):
+    """Have the recordings of this message written down: the model cannot hear them."""
+
+    message: int
+
+
+class LeaveUnheard(Struct, frozen=True):
+    """Note that nobody could write down the recordings of this message."""
+
+    message: int
+    why: str
+
+
 class MakeRoom(Struct, frozen=True):
     """Move the view before the next request, which would not fit."""
 
@@ -76,7 +93,7 @@ class Close(Struct, frozen=True):
     answer: tuple[int, ...] = ()
 
 
-Effect = Rest | AskModel | RunTools | Settle | UseRemedy | MakeRoom | Close
+Effect = Rest | AskModel | RunTools | Settle | UseRemedy | Transcribe | LeaveUnheard | MakeRoom | Close
 
 
 class Room(StrEnum):
@@ -86,19 +103,6 @@ class Room(StrEnum):
     OVER = "over"
     STUCK = "stuck"
     """Over, although room was just made."""
-
-
-class Limits(Struct, frozen=True):
-    """Caps of a turn and of a day; 0 means none. Money is millionths of a US dollar, time is seconds."""
-
-    max_steps: int = 90
-    max_tokens: int = 0
-    max_cost: int = 0
-    max_seconds: int = 0
-    day_tokens: int = 0
-    day_cost: int = 0
-    max_orphans: int = 3
-    stale_calls: int = 8
 
 
 class Rules(Struct, frozen=True):
@@ -117,12 +121,16 @@ class Rules(Struct, frozen=True):
 
 
 class Moment(Struct, frozen=True):
-    """What the log cannot tell: the time, what today has cost before this turn, and whether the request fits."""
+    """What the log cannot tell: the time, what today has cost before this turn, and whether the request fits.
+
+    `unheard` are the messages with recordings that are to be written down first, of those that nobody has.
+    """
 
     now: int
     day_tokens: int = 0
     day_cost: int = 0
     room: Room = Room.FITS
+    unheard: tuple[int, ...] = ()
 
 
 def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
@@ -135,9 +143,9 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         )
     if _answered(turn):
         return Close(end.Answered(), turn.answer)
-    left = time_left(turn, rules.limits, moment)
+    left = time_left(turn, rules.limits, moment.now)
     if left is not None and left <= 0:
-        return _abandon(turn, "The turn's time was up; this was not run.") or Close(_out_of_time(rules.limits, left))
+        return _abandon(turn, "The turn's time was up; this was not run.") or Close(out_of_time(rules.limits, left))
     if turn.calls:
         return _calls(turn, rules, moment)
     if turn.failure:
@@ -217,7 +225,7 @@ def _remedy(turn: Turn, failure: Failure, rules: Rules, moment: Moment) -> Effec
     choice = next_remedy(failure.kind, uses, reserves, rules.table)
     if choice and choice.remedy is Remedy.WAIT:
         delay = max(failure.retry_after, 1000 * 2 ** (choice.use - 1))
-        left = time_left(turn, rules.limits, moment)
+        left = time_left(turn, rules.limits, moment.now)
         if left is None or delay < left:
             return UseRemedy(choice, failure, delay)
         spent = {**uses, (choice.failure, Remedy.WAIT): 1_000_000}
@@ -248,8 +256,10 @@ def _next_request(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         times = max(turn.results.values(), default=0)
         circles = Failure(FailureKind.CIRCLES, said=turn.stale_tool)
         return _remedy(replace(turn, tries=times), circles, rules, moment)
-    if capped := _cap(turn, limits, moment):
+    if capped := spent(turn, limits, moment.day_tokens, moment.day_cost):
         return Close(capped)
+    if moment.unheard:
+        return _written_down(moment.unheard[0], turn, limits)
     if moment.room is Room.STUCK:
         return Close(end.ContextFull(model=turn.model or rules.model))
     if moment.room is Room.OVER or turn.room_asked:
@@ -257,35 +267,11 @@ def _next_request(turn: Turn, rules: Rules, moment: Moment) -> Effect:
     return AskModel(carried(turn), turn.tries + 1)
 
 
-def _cap(turn: Turn, limits: Limits, moment: Moment) -> end.Ending | None:
-    """The first cap that is reached. Tokens and money are counted after each reply, so one call may exceed them."""
-    if limits.max_steps and turn.steps >= limits.max_steps:
-        return end.StepLimit(steps=turn.steps)
-    for what, spent, cap in (
-        ("tokens this turn", turn.tokens, limits.max_tokens),
-        ("tokens today", moment.day_tokens + turn.tokens, limits.day_tokens),
-    ):
-        if cap and spent >= cap:
-            return end.BudgetSpent(what, f"{spent:,}", f"{cap:,}")
-    for what, spent, cap in (
-        ("cost this turn", turn.cost, limits.max_cost),
-        ("cost today", moment.day_cost + turn.cost, limits.day_cost),
-    ):
-        if cap and spent >= cap:
-            return end.BudgetSpent(what, f"${spent / 1e6:.4f}", f"${cap / 1e6:.4f}")
-    return None
-
-
-def _out_of_time(limits: Limits, left: int) -> end.Ending:
-    return end.BudgetSpent("time this turn", f"{limits.max_seconds - left / 1000:.0f} s", f"{limits.max_seconds} s")
-
-
-def time_left(turn: Turn, limits: Limits, moment: Moment) -> int | None:
-    """Milliseconds left for this turn, waiting for people aside; None without a cap."""
-    if not limits.max_seconds:
-        return None
-    waiting = moment.now - turn.waiting_since if turn.waiting_since else 0
-    return limits.max_seconds * 1000 - (moment.now - turn.started_at - turn.waited - waiting)
+def _written_down(message: int, turn: Turn, limits: Limits) -> Effect:
+    """A recording that ends the process that listens to it is given up, as a message is."""
+    if turn.recordings.get(message, 0) >= limits.max_orphans:
+        return LeaveUnheard(message, f"{limits.max_orphans} tries came to no end")
+    return Transcribe(message)
 
 
 def _ids(calls: tuple[OpenCall, ...] | list[OpenCall]) -> tuple[CallId, ...]:

@@ -10,11 +10,13 @@ from angelia.context.ageing import aged_media
 from angelia.context.forms import label, smaller
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.content import Media, Text
+from angelia.core.content import Content, Media, Text
 from angelia.core.failure import FailureKind
 from angelia.core.profile import Ability, Profile
-from angelia.engine.machine import UseRemedy
+from angelia.core.sentences import sentence
+from angelia.engine.machine import Close, UseRemedy
 from angelia.engine.remedies import Remedy
+from angelia.engine.state import Turn
 
 _NUDGE = "Your last replies were empty. Go on with the person's request, or say what is missing."
 _CONTINUE = (
@@ -96,7 +98,7 @@ def _smaller(log: Sequence[e.Entry], moved: e.ViewMoved, profile: Profile) -> e.
 
 
 async def described(log: Sequence[e.Entry], describe: Callable[[Media], Awaitable[str]]) -> e.ViewMoved:
-    """A move after which every medium that is not a line yet reads as its description.
+    """A move after which every medium that is not a line yet reads as its description, where there is one.
 
     Raises:
         ModelFailed: the describing model failed.
@@ -106,8 +108,9 @@ async def described(log: Sequence[e.Entry], describe: Callable[[Media], Awaitabl
     lines = list(moved.aged)
     for entry in log:
         for index, part in enumerate(entry.fact.parts if isinstance(entry.fact, e.UserSaid | e.ToolFinished) else ()):
-            if isinstance(part, Media) and (entry.seq, index) not in known:
-                words = await describe(part)
+            if not isinstance(part, Media) or (entry.seq, index) in known:
+                continue
+            if words := await describe(part):
                 lines.append(e.Aged(entry.seq, index, f"[{label(part)}, described by another model: {words}]"))
     return replace(_free(moved), reason="described in words", aged=tuple(lines))
 
@@ -148,6 +151,15 @@ def running_request(log: Sequence[e.Entry]) -> tuple[int, ...]:
         elif isinstance(entry.fact, e.TurnClosed):
             said.clear()
     return tuple(said) or last
+
+
+def closing_words(log: Sequence[e.Entry], turn: Turn, effect: Close) -> tuple[Content, ...]:
+    """What the person reads at the end of a turn: overtaken answers, the answer, the sentence of the ending."""
+    answer = said_text(log, effect.answer)
+    if isinstance(effect.ending, end.Answered) and not effect.answer:
+        answer = turn.progress
+    words = [text for text in (said_text(log, turn.overtaken), answer, sentence(effect.ending)) if text.strip()]
+    return (Text("\n\n".join(words)),)
 
 
 def said_text(log: Sequence[e.Entry], replies: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ from angelia.core import entry as e
 from angelia.core.content import Media, ToolCall
 from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
 from angelia.engine.driver import Driver, Seat, Settings
+from angelia.engine.hearing import Wording
 from angelia.engine.live import Resting, Working
 from angelia.engine.roommaking import Space, Summariser
 from angelia.engine.toolrun import Bench, Broker
@@ -139,7 +140,7 @@ class House:
             cache_hour=config.context.cache_hour,
         )
         broker = Broker(session.log, bench)
-        await session.attach(Driver(session.log, seats, broker, settings, self.clock, describe))
+        await session.attach(Driver(session.log, seats, broker, settings, self.clock, Wording(describe)))
         return seats[0]
 
     def _place(self, session: Session, approver_present: bool) -> tuple[Sandbox, Bench]:

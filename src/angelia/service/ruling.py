@@ -6,8 +6,9 @@ from msgspec.structs import replace
 
 from angelia.core.errors import ConfigError
 from angelia.core.failure import FailureKind
+from angelia.engine.caps import Limits
 from angelia.engine.driver import Seat
-from angelia.engine.machine import Limits, Rules
+from angelia.engine.machine import Rules
 from angelia.engine.remedies import DEFAULT, Remedy, Table
 from angelia.service.config import Config
 from angelia.tools.registry import Registry

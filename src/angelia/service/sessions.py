@@ -12,10 +12,11 @@ from angelia.core.errors import BadInput, Fenced
 from angelia.core.ids import CallId, Clock, ConversationId
 from angelia.core.text import clean
 from angelia.engine import machine as m
+from angelia.engine.calls import Asked
 from angelia.engine.driver import Driver
 from angelia.engine.live import Live, Resting
 from angelia.engine.log import Log
-from angelia.engine.state import Asked, Turn, advance
+from angelia.engine.state import Turn, advance
 from angelia.store.db import Database
 from angelia.store.lease import HeldElsewhere, Lease, acquire
 from angelia.store.transcript import Transcript

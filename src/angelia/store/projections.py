@@ -22,6 +22,7 @@ from angelia.core.entry import (
     PreviewShown,
     PreviewStarted,
     SetAside,
+    Transcribed,
     TurnedAway,
     Usage,
     UserSaid,
@@ -119,6 +120,12 @@ def _spent(connection: sqlite3.Connection, at: _At, fact: ModelSaid | ModelFaile
     connection.execute("INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
+def _heard(connection: sqlite3.Connection, at: _At, fact: Transcribed) -> None:
+    if fact.cost:
+        row = (at.entry.at, at.conversation, at.entry.seq, fact.by, fact.cost)
+        connection.execute("INSERT INTO spending VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0)", row)
+
+
 def _queued(connection: sqlite3.Connection, at: _At, fact: DeliveryQueued) -> None:
     connection.execute(
         "INSERT OR IGNORE INTO outbox (id, place, conversation, seq, door, origin, status)"
@@ -204,6 +211,7 @@ _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     ModelSaid: _spent,
     ModelFailed: _spent,
     ViewMoved: _spent,
+    Transcribed: _heard,
     DeliveryQueued: _queued,
     DeliveryStarted: _started,
     DeliveryPutOff: _put_off,

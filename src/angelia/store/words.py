@@ -6,7 +6,7 @@ import unicodedata
 
 from angelia.core import codec
 from angelia.core.content import Content, Media, ReplyPart, Text
-from angelia.core.entry import AnyFact, ModelSaid, ToolFinished, UserSaid
+from angelia.core.entry import AnyFact, ModelSaid, ToolFinished, Transcribed, UserSaid
 from angelia.core.errors import BadInput
 
 STRIDE = 64
@@ -31,6 +31,8 @@ def findable(fact: AnyFact) -> str:
     match fact:
         case UserSaid(parts=parts):
             return _text(parts)
+        case Transcribed(spoken=spoken):
+            return "\n".join(one.text for one in spoken if one.text)
         case ModelSaid(parts=replied):
             return _text(replied)
         case ToolFinished(parts=parts):
@@ -143,6 +145,6 @@ def count(connection: sqlite3.Connection) -> int:
 
 
 def _stored(kind: str, version: int, body: bytes) -> str:
-    if kind not in ("UserSaid", "ModelSaid", "ToolFinished"):
+    if kind not in ("UserSaid", "Transcribed", "ModelSaid", "ToolFinished"):
         return ""
     return findable(codec.decode(body, version=version))

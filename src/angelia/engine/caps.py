@@ -1,0 +1,51 @@
+"""Hard caps of a turn and of a day, and whether one is reached; pure."""
+
+from msgspec import Struct
+
+from angelia.core import ending as end
+from angelia.engine.state import Turn
+
+
+class Limits(Struct, frozen=True):
+    """Caps of a turn and of a day; 0 means none. Money is millionths of a US dollar, time is seconds."""
+
+    max_steps: int = 90
+    max_tokens: int = 0
+    max_cost: int = 0
+    max_seconds: int = 0
+    day_tokens: int = 0
+    day_cost: int = 0
+    max_orphans: int = 3
+    stale_calls: int = 8
+
+
+def spent(turn: Turn, limits: Limits, day_tokens: int, day_cost: int) -> end.Ending | None:
+    """The first cap that is reached. Tokens and money are counted after each reply, so one call may exceed them."""
+    if limits.max_steps and turn.steps >= limits.max_steps:
+        return end.StepLimit(steps=turn.steps)
+    for what, used, cap in (
+        ("tokens this turn", turn.tokens, limits.max_tokens),
+        ("tokens today", day_tokens + turn.tokens, limits.day_tokens),
+    ):
+        if cap and used >= cap:
+            return end.BudgetSpent(what, f"{used:,}", f"{cap:,}")
+    for what, used, cap in (
+        ("cost this turn", turn.cost, limits.max_cost),
+        ("cost today", day_cost + turn.cost, limits.day_cost),
+    ):
+        if cap and used >= cap:
+            return end.BudgetSpent(what, f"${used / 1e6:.4f}", f"${cap / 1e6:.4f}")
+    return None
+
+
+def out_of_time(limits: Limits, left: int) -> end.Ending:
+    """The ending of a turn whose time is up, by `left` milliseconds (0 or less)."""
+    return end.BudgetSpent("time this turn", f"{limits.max_seconds - left / 1000:.0f} s", f"{limits.max_seconds} s")
+
+
+def time_left(turn: Turn, limits: Limits, now: int) -> int | None:
+    """Milliseconds left for this turn, waiting for people aside; None without a cap."""
+    if not limits.max_seconds:
+        return None
+    waiting = now - turn.waiting_since if turn.waiting_since else 0
+    return limits.max_seconds * 1000 - (now - turn.started_at - turn.waited - waiting)
