@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from angelia.models.vendors import QUIRKS, Vendor, vendors
 from angelia.service import config
 from angelia.tools.rooms import own_tools
-from angelia.tools.schema import compact_schema
+from angelia.tools.schema import shown_schema
 from docs.markdown import code, page, table
 from docs.read_source import SOURCE, fields, words
 
@@ -102,7 +102,7 @@ def tools() -> str:
     parts = []
     for tool in own_tools():
         traits = [name.replace("_", " ") for name, has in asdict(tool.traits).items() if has]
-        schema = msgspec.json.format(msgspec.Raw(bytes(compact_schema(tool.arguments))), indent=2).decode()
+        schema = msgspec.json.format(msgspec.Raw(bytes(shown_schema(tool.arguments))), indent=2).decode()
         line = f"\n\nTraits: {', '.join(traits)}." if traits else ""
         parts.append(f"## {tool.name}\n\n{tool.description}{line}\n\n{code(schema, 'json')}")
     return page(

@@ -20,6 +20,8 @@ from angelia.policy.verdict import (
     ReadPath,
     RunCommand,
     SendOut,
+    Trust,
+    UseServer,
     Verdict,
     WritePath,
 )
@@ -135,6 +137,7 @@ ASKED: list[Effect] = [
     ReadPath(".env", f"{WORK}/.env"),
     WritePath(".env", f"{WORK}/.env"),
     FetchUrl("https://example.com/a"),
+    UseServer("notes", "find", "/bin/notes", "server: notes (notes 1a2b)", Trust.CONFIGURED),
 ]
 
 

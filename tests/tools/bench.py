@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text
 from angelia.core.entry import Address, AnyFact, Entry
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
 from angelia.sandboxes.port import Sandbox
-from angelia.tools.port import Calling, Fetched, Tool, ToolOutcome
+from angelia.tools.port import Calling, Fetched, Given, Schema, Tool, ToolOutcome
 
 
 class Memory:
@@ -76,10 +78,10 @@ class Bench:
         return Media(await self.blobs.put(data), kind, name)
 
     async def effects(self, tool: Tool, **arguments: Any) -> Sequence[Effect]:
-        return await tool.effects(tool.arguments(**arguments), self.calling())
+        return await tool.effects(_parsed(tool, arguments), self.calling())
 
     async def run(self, tool: Tool, **arguments: Any) -> ToolOutcome:
-        calling, parsed = self.calling(), tool.arguments(**arguments)
+        calling, parsed = self.calling(), _parsed(tool, arguments)
         await tool.effects(parsed, calling)
         return await tool.run(parsed, calling)
 
@@ -87,6 +89,10 @@ class Bench:
         outcome = await self.run(tool, **arguments)
         assert outcome.status is status, outcome
         return text_of(outcome)
+
+
+def _parsed(tool: Tool, arguments: dict[str, Any]) -> Struct:
+    return Given(arguments) if isinstance(tool.arguments, Schema) else tool.arguments(**arguments)
 
 
 def text_of(outcome: ToolOutcome) -> str:

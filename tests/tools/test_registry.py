@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from angelia.core.content import Text
 from angelia.core.errors import ConfigError
 from angelia.policy.verdict import Effect
-from angelia.tools.port import Calling, Tool, ToolOutcome, Traits
+from angelia.tools.port import Calling, Given, Schema, Tool, ToolOutcome, Traits
 from angelia.tools.registry import BadCall, Registry
 from angelia.tools.schema import compact_schema
 from angelia.tools.shell import ShellArguments
@@ -106,6 +106,7 @@ def test_a_good_call_parses_into_its_arguments(name: str) -> None:
     parsed = REGISTRY.parse(name, msgspec.json.encode(CALLS[name]).decode())
     tool = REGISTRY.get(name)
     assert tool is not None
+    assert isinstance(tool.arguments, type)
     assert parsed == msgspec.convert(CALLS[name], tool.arguments)
 
 
@@ -164,6 +165,37 @@ def test_two_tools_of_one_name_are_refused() -> None:
 def test_a_name_that_providers_refuse_is_refused_here(name: str) -> None:
     with pytest.raises(ConfigError, match="cannot be called"):
         Registry([Named(name)])
+
+
+class Weighed:
+    """A tool that brings a schema of its own, and takes whatever has a weight."""
+
+    name = "weigh"
+    description = "Weighs."
+    arguments = Schema(
+        msgspec.Raw(b'{"type":"object","properties":{}}'), lambda given: "" if "kg" in given else "no kg"
+    )
+    traits = Traits()
+
+    async def effects(self, arguments: Given, calling: Calling) -> Sequence[Effect]:
+        return ()
+
+    async def run(self, arguments: Given, calling: Calling) -> ToolOutcome:
+        return ToolOutcome((Text(str(arguments.values)),))
+
+
+def test_a_tool_with_a_schema_of_its_own_gets_the_object_that_was_written() -> None:
+    registry = REGISTRY.joined([Weighed()])
+    assert registry.names == (*REGISTRY.names, "weigh")
+    assert bytes(registry.specs()[-1].schema) == b'{"type":"object","properties":{}}'
+    assert registry.parse("weigh", '{"kg": 3, "more": [1, null]}') == Given({"kg": 3, "more": [1, None]})
+
+
+@pytest.mark.parametrize("arguments", ['{"g": 3}', "[]", "null", "", '{"kg": 3', '{"kg": "a\u0000"}'])
+def test_a_call_that_its_own_schema_refuses_explains_itself(arguments: str) -> None:
+    answer = REGISTRY.joined([Weighed()]).parse("weigh", arguments)
+    assert isinstance(answer, BadCall)
+    assert "weigh was not run" in answer.explanation
 
 
 def test_some_of_the_tools_keep_their_order() -> None:

@@ -99,6 +99,23 @@ def judge_address(address: str, allow_ranges: Sequence[str] = ()) -> Allow | Den
     return Allow("A public address, or one in allow_ranges.")
 
 
+def ranges_named(url: str) -> tuple[str, ...]:
+    """The closed ranges that a person opens by saying yes to this very URL: what it names itself, letter by letter.
+
+    A name that merely leads to a private address opens none, and a metadata service is not opened like this.
+
+    >>> ranges_named("http://127.0.0.1:3000/mcp"), ranges_named("http://localhost/"), ranges_named("http://intra/")
+    (('127.0.0.1/32',), ('127.0.0.0/8', '::1/128'), ())
+    """
+    host = (urlsplit(url).hostname or "").rstrip(".").partition("%")[0]
+    if host == "localhost":
+        return ("127.0.0.0/8", "::1/128")
+    if not _is_address(host):
+        return ()
+    address = ipaddress.ip_address(host)
+    return () if {address, _embedded(address)} & _METADATA else (f"{address}/{address.max_prefixlen}",)
+
+
 def _is_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)

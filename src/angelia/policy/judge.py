@@ -11,6 +11,7 @@ from angelia.policy.paths import may_read, may_send, may_write
 from angelia.policy.patterns import covers, remember_pattern
 from angelia.policy.place import absolute
 from angelia.policy.risk import Finding, Ground, Risk
+from angelia.policy.servers import may_use
 from angelia.policy.situation import Confinement, Mode, Network, Situation
 from angelia.policy.verdict import (
     Allow,
@@ -22,6 +23,7 @@ from angelia.policy.verdict import (
     ReadPath,
     RunCommand,
     SendOut,
+    UseServer,
     Verdict,
     WritePath,
 )
@@ -56,6 +58,8 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
             return verdict
         case AskPerson(question=question):
             return Ask(question, "The model asks.")
+        case UseServer():
+            return may_use(effect, situation)
         case _:
             assert_never(effect)
 

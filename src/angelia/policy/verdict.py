@@ -1,5 +1,7 @@
 """What a tool wants to do, and what the policy says to it."""
 
+from enum import StrEnum
+
 from msgspec import Struct
 
 from angelia.core.entry import Address
@@ -48,7 +50,35 @@ class AskPerson(Struct, frozen=True, tag=True):
     choices: tuple[str, ...] = ()
 
 
-Effect = RunCommand | ReadPath | WritePath | FetchUrl | SendOut | AskPerson
+class Trust(StrEnum):
+    """Whose word there is for a server that brings tools of its own."""
+
+    PASSED = "passed"
+    """Somebody's program named it (an editor, for one session): nobody has said yes to it yet."""
+    CONFIGURED = "configured"
+    """It stands in the person's own settings: it may be started and reached, and its tools are asked about once."""
+    ALLOWED = "allowed"
+    """The person's own settings say that its tools are used unasked."""
+
+
+class UseServer(Struct, frozen=True, tag=True):
+    """Use a server that brings tools of its own; an empty `tool` means to start or to reach it.
+
+    `url` is empty for one that is a process of this machine, outside of any confinement. `shown` is its command line
+    or address as a person may read it, without secrets; `pattern` is what a yes to it is remembered as. `looks` is
+    the server's own word that the tool changes nothing.
+    """
+
+    server: str
+    tool: str
+    shown: str
+    pattern: str
+    trust: Trust
+    url: str = ""
+    looks: bool = False
+
+
+Effect = RunCommand | ReadPath | WritePath | FetchUrl | SendOut | AskPerson | UseServer
 
 
 class Allow(Struct, frozen=True, tag=True):

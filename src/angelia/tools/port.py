@@ -1,9 +1,9 @@
 """The port of tools: a name, a schema, what a call would do, and the doing."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from angelia.core.content import BlobRef, CallStatus, Content, Media
 from angelia.core.entry import Address, Diff, Entry
@@ -22,6 +22,22 @@ class Traits(Struct, frozen=True):
     reads_only: bool = False
     housekeeping: bool = False
     replayable: bool = False
+
+
+class Schema(Struct, frozen=True):
+    """What a tool takes that brings a JSON schema of its own; its calls get the object that was written, as `Given`.
+
+    `shown` is the schema as every provider takes it. `fault` says what is wrong with an object, or nothing.
+    """
+
+    shown: Raw
+    fault: Callable[[Mapping[str, Any]], str]
+
+
+class Given(Struct, frozen=True):
+    """The arguments of a call to a tool with a `Schema`."""
+
+    values: Mapping[str, Any]
 
 
 class Delivery(Struct, frozen=True):
@@ -89,12 +105,19 @@ class Calling(Struct, frozen=True):
 
 
 class Tool(Protocol):
-    """One tool. `arguments` is a msgspec Struct: its fields are the schema, its docstring explains them."""
+    """One tool."""
 
     name: str
     description: str
-    arguments: type[Struct]
     traits: Traits
+
+    @property
+    def arguments(self) -> type[Struct] | Schema:
+        """A msgspec Struct: its fields are the schema, its docstring explains them.
+
+        A tool whose shape is only known when it runs (a server's) has a `Schema` instead.
+        """
+        ...
 
     async def effects(self, arguments: Any, calling: Calling) -> Sequence[Effect]:
         """What this call would do to the world, judged by the policy before anything happens.

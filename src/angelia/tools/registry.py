@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -10,8 +11,8 @@ from msgspec import Struct
 from angelia.context.request import ToolSpec
 from angelia.core.errors import ConfigError
 from angelia.core.text import shorten
-from angelia.tools.port import Tool
-from angelia.tools.schema import compact_schema
+from angelia.tools.port import Given, Schema, Tool
+from angelia.tools.schema import shown_schema
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """An escaped NUL in JSON text; a backslash that is itself escaped is not meant."""
@@ -63,6 +64,10 @@ class Registry:
         wanted = set(names)
         return Registry((tool for tool in self._tools.values() if tool.name in wanted), self.faults)
 
+    def joined(self, more: Iterable[Tool], faults: Iterable[str] = ()) -> "Registry":
+        """These tools, then more; raises ConfigError as the constructor does."""
+        return Registry((*self._tools.values(), *more), (*self.faults, *faults))
+
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as a model reads them: the same bytes in every process of one version."""
         return self._specs
@@ -70,7 +75,7 @@ class Registry:
     @cached_property
     def _specs(self) -> tuple[ToolSpec, ...]:
         return tuple(
-            ToolSpec(tool.name, tool.description, compact_schema(tool.arguments)) for tool in self._tools.values()
+            ToolSpec(tool.name, tool.description, shown_schema(tool.arguments)) for tool in self._tools.values()
         )
 
     def parse(self, name: str, arguments: str) -> Struct | BadCall:
@@ -81,13 +86,22 @@ class Registry:
         if _NUL.search(arguments):
             return BadCall(f"{name} was not run: its arguments hold a NUL character (\\u0000), which no tool takes.")
         try:
-            parsed: Struct = msgspec.json.decode(arguments, type=tool.arguments)
+            return _fitting(tool.arguments, arguments)
         except msgspec.ValidationError as error:
-            schema = bytes(compact_schema(tool.arguments)).decode()
+            schema = bytes(shown_schema(tool.arguments)).decode()
             return BadCall(f"{name} was not run: {error}. Its arguments must match this schema: {schema}")
         except (msgspec.DecodeError, UnicodeError) as error:
             return BadCall(
                 f"{name} was not run: its arguments are not complete, valid JSON ({error}). "
                 f"Write the whole call again. They began: {shorten(arguments, 200)}"
             )
-        return parsed
+
+
+def _fitting(wanted: type[Struct] | Schema, arguments: str) -> Struct:
+    """The arguments as the tool takes them; raises msgspec's errors for what does not fit, or is no JSON."""
+    if not isinstance(wanted, Schema):
+        return msgspec.json.decode(arguments, type=wanted)
+    values = msgspec.json.decode(arguments, type=dict[str, Any])
+    if fault := wanted.fault(values):
+        raise msgspec.ValidationError(fault)
+    return Given(values)

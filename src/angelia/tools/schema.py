@@ -7,9 +7,15 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core.errors import ConfigError
+from angelia.tools.port import Schema
 
 _EMPTY_DEFAULTS: tuple[object, ...] = ("", False)
 """Defaults that go without saying. Compared by identity of type too, since 0 == False."""
+
+
+def shown_schema(arguments: type[Struct] | Schema) -> msgspec.Raw:
+    """What a model is shown of the arguments of a tool."""
+    return arguments.shown if isinstance(arguments, Schema) else compact_schema(arguments)
 
 
 def compact_schema(arguments: type[Struct]) -> msgspec.Raw:

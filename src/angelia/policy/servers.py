@@ -1,0 +1,52 @@
+"""Whether a server that brings tools of its own may be started, reached and used."""
+
+from urllib.parse import urlsplit
+
+from angelia.policy.egress import judge_address, judge_url, ranges_named
+from angelia.policy.situation import Mode, Network, Situation
+from angelia.policy.verdict import Allow, Ask, Deny, Trust, UseServer, Verdict
+
+
+def may_use(effect: UseServer, situation: Situation) -> Verdict:
+    """The verdict on one server, or on one call of its tools.
+
+    One yes covers a server as a whole: to begin with it, and each of its tools. What it says of itself (`looks`)
+    opens nothing but plan mode, where it still asks.
+    """
+    if effect.trust is Trust.PASSED and effect.url:
+        refused = _refused(effect.url, situation)
+        if refused:
+            return Deny(refused)
+    if effect.tool and situation.mode is Mode.PLAN and not effect.looks:
+        return Deny("In plan mode nothing is changed, and this tool may. Leave plan mode for it (/mode edit).")
+    if effect.trust is Trust.ALLOWED or (effect.trust is Trust.CONFIGURED and not effect.tool):
+        return Allow("It stands in your own settings.")
+    if effect.pattern in situation.granted:
+        return Allow(f"You said yes to `{effect.pattern}`.")
+    return Ask(_question(effect), _reason(effect), effect.pattern)
+
+
+def _refused(url: str, situation: Situation) -> str:
+    """Why a server that somebody's program named may not be reached, whoever says yes."""
+    verdict = judge_url(url)
+    host = urlsplit(url).hostname or "" if isinstance(verdict, Allow) else ""
+    if ":" in host or host.replace(".", "").isdigit():
+        verdict = judge_address(host, (*situation.allow_ranges, *ranges_named(url)))
+    if isinstance(verdict, Deny):
+        return verdict.reason
+    if situation.network is Network.OFF:
+        return "The network is switched off by the setting `network`."
+    return ""
+
+
+def _question(effect: UseServer) -> str:
+    if effect.tool:
+        return f"Use the tool `{effect.tool}` of the MCP server {effect.server}?"
+    verb = "Connect to" if effect.url else "Start"
+    return f"{verb} the MCP server {effect.server}? `{effect.shown}`"
+
+
+def _reason(effect: UseServer) -> str:
+    if effect.url:
+        return f"What is sent to it leaves the confinement, for {effect.shown}."
+    return "It runs outside of the confinement: it may do whatever you may do."
