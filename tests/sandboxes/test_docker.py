@@ -12,9 +12,10 @@ import pytest
 
 from angelia.core.errors import ConfigError
 from angelia.sandboxes.docker.room import DockerSandbox
-from angelia.sandboxes.docker.settings import DockerSettings, socket_of, volumes
+from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxGone, SandboxMissing
+from angelia.sandboxes.volumes import volumes
 from angelia.testing.sandbox_acts import arrives, place, refused, said, script, shell
 
 from .daemon import IMAGE, Daemon
@@ -227,11 +228,13 @@ async def test_without_a_daemon_it_is_missing_and_says_how_to_mend_it(own: Path,
 
 
 def test_the_socket_and_the_volumes_are_read_strictly(tmp_path: Path) -> None:
-    assert socket_of({"DOCKER_HOST": "unix:///run/x.sock"}) == "/run/x.sock"
+    nothing_set = DockerSettings()
+    assert socket_of(nothing_set, {"DOCKER_HOST": "unix:///run/x.sock"}) == "/run/x.sock"
+    assert socket_of(DockerSettings(socket="/run/y.sock"), {"DOCKER_HOST": "unix:///run/x.sock"}) == "/run/y.sock"
     with pytest.raises(ConfigError, match="not a Unix socket"):
-        socket_of({"DOCKER_HOST": "tcp://10.0.0.1:2375"})
-    (known,) = volumes(DockerSettings(volumes=(f"{tmp_path}:/data:rw",)))
+        socket_of(nothing_set, {"DOCKER_HOST": "tcp://10.0.0.1:2375"})
+    (known,) = volumes((f"{tmp_path}:/data:rw",))
     assert (known.outside, known.inside, known.writable) == (str(tmp_path), "/data", True)
     for text in (f"{tmp_path}", f"{tmp_path}:data", f"{tmp_path}:/data:x", "/no/such/folder:/data"):
         with pytest.raises(ConfigError):
-            volumes(DockerSettings(volumes=(text,)))
+            volumes((text,))

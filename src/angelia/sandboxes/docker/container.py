@@ -8,14 +8,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from angelia.sandboxes.bound import HOME
 from angelia.sandboxes.confine import Share
 from angelia.sandboxes.docker.engine import Engine, Refused
 from angelia.sandboxes.docker.pull import pull
-from angelia.sandboxes.docker.settings import DockerSettings, Volume
+from angelia.sandboxes.docker.settings import DockerSettings
 from angelia.sandboxes.port import SandboxGone, SandboxMissing
+from angelia.sandboxes.volumes import Volume
 
 LABEL = "angelia"
-HOME = "/home/angelia"
 TMP = "/tmp"  # noqa: S108 - the container's own
 
 _LOOK = 5
@@ -23,13 +24,18 @@ _LOOK = 5
 _LIVE = f"n=0; while [ $n -lt $0 ]; do sleep {_LOOK}; set -- /proc/[0-9]*; "
 _LIVE += f"if [ $# -gt 1 ]; then n=0; else n=$((n + {_LOOK})); fi; done"
 """The container's first process: ends, and the container with it, when it has been alone for $0 seconds."""
+_NOT_YET = ("created", "initialized")
+"""Before it runs; the second word is Podman's (podman-ps(1), `--filter status`)."""
 _TRIES = 8
 _PAUSE = 0.05
 """Seconds until the second look, and twice as many each time: a name is taken before its container can be seen."""
 
 
 class Plan(Struct, frozen=True):
-    """What a container is to be. `workspace` is its path on both sides; `home` and `covered` are paths outside."""
+    """What a container is to be. `workspace` and what is hidden are paths on both sides, `home` is one outside.
+
+    `nothing` is an empty folder outside, laid over hidden folders. (Podman copies what it covers into a tmpfs.)
+    """
 
     name: str
     conversation: str
@@ -43,6 +49,7 @@ class Plan(Struct, frozen=True):
     guarded: tuple[Share, ...] = ()
     hidden_folders: tuple[str, ...] = ()
     hidden_files: tuple[str, ...] = ()
+    nothing: str = ""
 
 
 async def ensure(engine: Engine, plan: Plan, progress: Callable[[str], None]) -> str:
@@ -96,7 +103,7 @@ async def _found(engine: Engine, plan: Plan, labels: Mapping[str, str]) -> str:
     if known["Config"]["Labels"] | dict(labels) == known["Config"]["Labels"]:
         if known["State"]["Running"]:
             return str(known["Id"])
-        if known["State"]["Status"] == "created":  # whoever made it died before it was started
+        if known["State"]["Status"] in _NOT_YET:  # it is being started, or whoever made it died before that
             await engine.call("POST", f"/containers/{known['Id']}/start", deed="start the container")
             return str(known["Id"])
     await remove(engine, plan.name)
@@ -141,6 +148,7 @@ def _mounts(plan: Plan) -> list[dict[str, Any]]:
         places += [Volume(plan.workspace, plan.workspace, writable=True), Volume(plan.home, HOME, writable=True)]
         places += [Volume(str(share.path), str(share.path), share.writable) for share in plan.guarded]
         places += [Volume("/dev/null", path) for path in plan.hidden_files]
+        places += [Volume(plan.nothing, path) for path in plan.hidden_folders]
     return [
         {"Type": "bind", "Source": place.outside, "Target": place.inside, "ReadOnly": not place.writable}
         for place in places
@@ -153,4 +161,4 @@ def _tmpfs(plan: Plan, uid: int, gid: int) -> dict[str, str]:
     places = {TMP: f"rw,exec,nosuid,nodev,{size},mode=1777"}
     if plan.settings.workspace == "tmpfs":
         return places | {plan.workspace: f"{own},mode=755", HOME: f"{own},mode=700"}
-    return places | dict.fromkeys(plan.hidden_folders, "ro,noexec,nosuid,nodev,size=4096,mode=555")
+    return places

@@ -5,33 +5,30 @@ import hashlib
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from angelia.core.errors import ConfigError
-from angelia.core.ids import sortable_id
 from angelia.sandboxes import localfiles
-from angelia.sandboxes.beneath import Ground, Root, shown
+from angelia.sandboxes.beneath import Ground
+from angelia.sandboxes.bound import HOME, Bound
 from angelia.sandboxes.byexec import FilesByExec
-from angelia.sandboxes.docker.container import HOME, TMP, Plan, ensure, remove
+from angelia.sandboxes.commands import Commands
+from angelia.sandboxes.docker.container import TMP, Plan, ensure, remove
 from angelia.sandboxes.docker.engine import Engine
 from angelia.sandboxes.docker.execwire import ExecWire, exec_wire
-from angelia.sandboxes.docker.settings import DockerSettings, socket_of, volumes
-from angelia.sandboxes.gitguard import guarded, repositories
-from angelia.sandboxes.launcher import Launch, boot
+from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import (
     AccessRefused,
     Command,
     Description,
     FileStat,
-    NoSuchFile,
     Reach,
     SandboxGone,
     Unreachable,
 )
-from angelia.sandboxes.secrets import secret_places
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
-from angelia.sandboxes.wired import WiredRunning, launched
+from angelia.sandboxes.volumes import volumes
+from angelia.sandboxes.wired import WiredRunning
 
 
 class DockerSandbox(FilesByExec):
@@ -52,26 +49,15 @@ class DockerSandbox(FilesByExec):
             ConfigError: a volume or `DOCKER_HOST` is wrong.
         """
         self._settings = settings or DockerSettings()
-        self._workspace = Path(place.workspace).resolve()
-        if not self._workspace.is_dir():
-            raise NoSuchFile(
-                f"The workspace {shown(place.workspace)} is not a folder.", then="Make it, or name another."
-            )
-        if self._workspace in (Path("/"), place.home.resolve()):
-            raise AccessRefused(
-                f"{shown(place.workspace)} cannot be a workspace.", then="Name a folder of your project."
-            )
-        self._hidden = tuple(path.absolute() for path in (place.home, *secret_places(Path.home().resolve())))
+        self._bound = Bound(place, "docker")
         self._image, self._place = image, place
-        self._private = place.state / "docker" / place.conversation / "home"
-        self._engine = Engine(socket or socket_of())
-        self._volumes = volumes(self._settings)
+        self._engine = Engine(socket or socket_of(self._settings))
+        self._volumes = volumes(self._settings.volumes)
         self._making = asyncio.Lock()
         self._container = ""
         self._keeper: ExecWire | None = None
-        self._running: list[WiredRunning] = []
+        self._commands = Commands()
         self._described: Description | None = None
-        self._life, self._started = sortable_id(), 0
         self._closed = False
 
     @property
@@ -88,25 +74,20 @@ class DockerSandbox(FilesByExec):
         """
         self._refuse_reach(command.reach)
         container = await self._ready()
-        self._started += 1
-        launch = Launch(
-            command,
-            cwd=os.path.join(self._workspace, command.cwd),  # noqa: PTH118 - a path inside, where links are others
-            mark=f"{self._life}.{self._started}",
-            env={"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8", "TERM": "dumb"},
-        )
         try:
-            wire = await exec_wire(self._engine, container, ("/bin/sh", "-c", boot(len(launch.request()))))
-            running = await launched(f"p{self._started}", wire, launch)
+            return await self._commands.start(
+                command,
+                cwd=os.path.join(self._bound.workspace, command.cwd),  # noqa: PTH118 - a path inside: other links
+                env={"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8", "TERM": "dumb"},
+                open_wire=lambda line: exec_wire(self._engine, container, ("/bin/sh", "-c", line)),
+            )
         except SandboxGone:
             self._container = ""  # said once; the next command makes another
             raise
-        self._running = [*(other for other in self._running if not other.ended), running]
-        return running
 
     async def roots(self) -> Sequence[str]:
         """The folders that can be written."""
-        return (str(self._workspace), HOME, TMP, *(volume.inside for volume in self._volumes))
+        return (str(self._bound.workspace), HOME, TMP, *(volume.inside for volume in self._volumes))
 
     def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
         """See the port."""
@@ -133,7 +114,7 @@ class DockerSandbox(FilesByExec):
             self._described = Description(
                 name=f"docker:{self._image}",
                 system=seen.system,
-                workspace=str(self._workspace),
+                workspace=str(self._bound.workspace),
                 confined=True,
                 network="on" if self.networked else "off, and it cannot be had",
                 always_networked=self.networked,
@@ -154,7 +135,7 @@ class DockerSandbox(FilesByExec):
         if container:
             with suppress(Unreachable):  # a daemon that is down has no containers running; idle ones end by themselves
                 await remove(self._engine, container)
-            await asyncio.gather(*(running.kill() for running in self._running))
+            await self._commands.end()
         if self._keeper is not None:
             await self._keeper.close()
         await self._engine.close()
@@ -167,7 +148,7 @@ class DockerSandbox(FilesByExec):
             if not self._container:
                 if self._keeper is not None:
                     await self._keeper.close()
-                self._private.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._bound.make()
                 container = await ensure(self._engine, self._plan(), self._place.progress)
                 # an idle process, for as long as we live: the container takes it for a sign of life
                 self._keeper = await exec_wire(self._engine, container, ("/bin/sh", "-c", "read -r word"))
@@ -175,31 +156,29 @@ class DockerSandbox(FilesByExec):
             return self._container
 
     def _plan(self) -> Plan:
-        workspace = self._workspace
-        within = [path for place in self._hidden if (path := place.resolve()).is_relative_to(workspace)]
-        owner = hashlib.sha256(str(self._private).encode()).hexdigest()[:12]
+        bound = self._bound
+        folders, files = bound.hidden()
+        owner = hashlib.sha256(str(bound.home).encode()).hexdigest()[:12]
         return Plan(
             name=f"angelia-{self._place.conversation}-{owner}",
             conversation=self._place.conversation,
             image=self._image,
             settings=self._settings,
-            workspace=str(workspace),
-            home=str(self._private.resolve()),
+            workspace=str(bound.workspace),
+            home=str(bound.home.resolve()),
+            nothing=str(bound.nothing.resolve()),
             uid=os.getuid(),
             gid=os.getgid(),
             volumes=self._volumes,
-            guarded=tuple(guarded([workspace, *repositories(workspace)])),
-            hidden_folders=tuple(str(path) for path in within if path.is_dir()),
-            hidden_files=tuple(str(path) for path in within if path.is_file()),
+            guarded=tuple(bound.guarded()),
+            hidden_folders=folders,
+            hidden_files=files,
         )
 
     def _ground(self, path: str) -> Ground | None:
         """Where a path is looked for on this machine; None where only the container knows."""
-        ours = not path.startswith("/") or f"{path}/".startswith((f"{self._workspace}/", f"{HOME}/"))
-        if self._settings.workspace == "tmpfs" or not ours:
-            return None
-        private = [Root(HOME, self._private)] if self._private.is_dir() else []
-        return Ground((Root(str(self._workspace), self._workspace), *private), self._hidden)
+        ours = not path.startswith("/") or f"{path}/".startswith((f"{self._bound.workspace}/", f"{HOME}/"))
+        return self._bound.ground() if ours and self._settings.workspace == "bind" else None
 
     def _refuse_reach(self, reach: Reach) -> None:
         if reach is Reach.OUTSIDE:

@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 import asyncssh
 
 from angelia.core.errors import ConfigError
-from angelia.core.ids import sortable_id
 from angelia.sandboxes.beneath import shown
-from angelia.sandboxes.launcher import Launch, boot
+from angelia.sandboxes.commands import Commands
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import (
     AccessRefused,
@@ -26,7 +25,7 @@ from angelia.sandboxes.ssh import files
 from angelia.sandboxes.ssh.execwire import session_wire
 from angelia.sandboxes.ssh.link import link_to
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
-from angelia.sandboxes.wired import WiredRunning, launched
+from angelia.sandboxes.wired import WiredRunning
 
 _ENVIRONMENT = {"TERM": "dumb", "SHLVL": "1"}
 """Besides what a login has over there. Bash reads `~/.bashrc` at level 0 of an SSH login, once: not again each time."""
@@ -47,9 +46,8 @@ class SshSandbox:
         self._sftp: asyncssh.SFTPClient | None = None
         self._under: asyncssh.SSHClientConnection | None = None
         self._opening = asyncio.Lock()
-        self._running: list[WiredRunning] = []
+        self._commands = Commands()
         self._described: Description | None = None
-        self._life, self._started = sortable_id(), 0
         self._closed = False
 
     async def start(self, command: Command) -> WiredRunning:
@@ -65,17 +63,12 @@ class SshSandbox:
                 'Setting confine = "off" runs everything unconfined.',
             )
         await self._session()
-        self._started += 1
-        launch = Launch(
+        return await self._commands.start(
             command,
             cwd=posixpath.join(self._workspace, command.cwd),
-            mark=f"{self._life}.{self._started}",
             env=_ENVIRONMENT,
+            open_wire=lambda line: session_wire(self._link, line),
         )
-        wire = await session_wire(self._link, boot(len(launch.request())))
-        running = await launched(f"p{self._started}", wire, launch)
-        self._running = [*(other for other in self._running if not other.ended), running]
-        return running
 
     async def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
         """See the port."""
@@ -125,7 +118,7 @@ class SshSandbox:
         if self._closed:
             return
         self._closed = True
-        await asyncio.gather(*(running.kill() for running in self._running))
+        await self._commands.end()
         if self._sftp is not None:
             self._drop(self._sftp)
         await self._link.let_go()

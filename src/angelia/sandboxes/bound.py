@@ -1,0 +1,63 @@
+"""A conversation's folders on this machine, for rooms that bind them into a container."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from angelia.sandboxes.beneath import Ground, Root, shown
+from angelia.sandboxes.confine import Share
+from angelia.sandboxes.gitguard import guarded, repositories
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import AccessRefused, NoSuchFile
+from angelia.sandboxes.secrets import secret_places
+
+HOME = "/home/angelia"
+"""Where a command finds its home inside."""
+
+
+class Bound:
+    """The workspace, at its own path on both sides; a home of the conversation's own; and what of it stays unseen.
+
+    `state` keeps what belongs to this conversation in this kind of room. `nothing` is an empty folder, to be laid over
+    folders that are hidden.
+    """
+
+    def __init__(self, place: Place, room: str) -> None:
+        """Nothing is made yet; `room` is the room's name.
+
+        Raises:
+            NoSuchFile: the workspace is no folder of this machine.
+            AccessRefused: it cannot be one.
+        """
+        self.workspace = Path(place.workspace).resolve()
+        if not self.workspace.is_dir():
+            raise NoSuchFile(
+                f"The workspace {shown(place.workspace)} is not a folder.", then="Make it, or name another."
+            )
+        if self.workspace in (Path("/"), place.home.resolve()):
+            raise AccessRefused(
+                f"{shown(place.workspace)} cannot be a workspace.", then="Name a folder of your project."
+            )
+        self.state = place.state.absolute() / room / place.conversation
+        self.home, self.nothing = self.state / "home", self.state / "nothing"
+        self._hidden = tuple(path.absolute() for path in (place.home, *secret_places(Path.home().resolve())))
+
+    def make(self) -> None:
+        """Make the folders that are to be bound in."""
+        for folder in (self.home, self.nothing):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def guarded(self) -> Sequence[Share]:
+        """What of the workspace is read-only: Git's hooks and settings."""
+        return tuple(guarded([self.workspace, *repositories(self.workspace)]))
+
+    def hidden(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Folders, and files, of the workspace that are not to be seen."""
+        places = (place.resolve() for place in self._hidden)
+        within = [place for place in places if place.is_relative_to(self.workspace)]
+        return tuple(str(p) for p in within if p.is_dir()), tuple(str(p) for p in within if p.is_file())
+
+    def ground(self, *more: Root) -> Ground:
+        """Where files are looked for on this machine: workspace, home, and `more`, as far as they are there."""
+        roots = (Root(HOME, self.home), *more)
+        there = tuple(root for root in roots if root.outside.is_dir())
+        return Ground((Root(str(self.workspace), self.workspace), *there), self._hidden)
