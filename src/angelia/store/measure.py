@@ -5,10 +5,12 @@ import codecs
 import io
 import re
 import wave
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.context.forms import REDRAWN_PICTURES, WIRE_PICTURES, quoted
 from angelia.core.content import BlobRef, Media, MediaKind
@@ -46,6 +48,14 @@ class Blobs(Protocol):
 
     async def put_file(self, path: Path, *, mime: str = "", limit: int) -> BlobRef:
         """Store a file of at most `limit` bytes, durably."""
+        ...
+
+    async def put_stream(self, chunks: AsyncIterator[bytes], *, limit: int, mime: str = "") -> BlobRef:
+        """Store what arrives, at most `limit` bytes, durably."""
+        ...
+
+    def path(self, sha256: str) -> Path:
+        """Where these bytes are."""
         ...
 
 
@@ -93,6 +103,19 @@ class Intake:
         if not steady and (found.width or found.pages or found.seconds):
             raise Changed(f"The file {quoted(path.name)} changed while it was read.", then="Give it again.")
         return _media(blob, found, path.name)
+
+    async def stream_to_media(self, chunks: AsyncIterator[bytes], name: str) -> Media:
+        """What a channel brings, never held in memory whole; what is damaged goes by name only.
+
+        Raises:
+            BadInput: it is larger than the limit; nothing was stored. And whatever `chunks` raises.
+        """
+        blob = await self._blobs.put_stream(chunks, limit=self.limit)
+        try:
+            found = await measure(self._blobs.path(blob.sha256), name)
+        except BadInput:
+            found = Measured(UNKNOWN, MediaKind.DOCUMENT)
+        return _media(replace(blob, mime=found.mime), found, name)
 
     async def file_as_bytes(self, path: Path) -> Media:
         """A file that goes by name only, whatever is in it."""

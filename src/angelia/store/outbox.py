@@ -27,12 +27,14 @@ class Receipt(Struct, frozen=True):
     """Where one delivery stands.
 
     `status` is `queued`, `sending`, `sent`, `failed`, `unknown` or `kept`; `attempt` counts starts;
-    `seq` is the entry that queued it; `platform_id` and `detail` come from its settlement.
+    `seq` is the entry that queued it, and `place` orders the entries of all conversations; `platform_id` and `detail`
+    come from its settlement, or say why it was put off.
     """
 
     id: DeliveryId
     conversation: ConversationId
     seq: int
+    place: int
     address: Address
     parts: tuple[Content, ...]
     origin: str
@@ -45,7 +47,7 @@ class Receipt(Struct, frozen=True):
 
 
 _SELECT = """
-    SELECT o.id, o.conversation, o.seq, o.status, o.attempt, o.platform_id, o.detail, e.version, e.body
+    SELECT o.id, o.conversation, o.seq, o.place, o.status, o.attempt, o.platform_id, o.detail, e.version, e.body
     FROM outbox AS o JOIN entries AS e ON e.id = o.place
 """
 
@@ -81,6 +83,10 @@ class Outbox:
         preview = known.pop(PREVIEW, None)
         return Progress(known, preview)
 
+    async def version(self) -> int:
+        """A number that changes when anybody, this process or another, has committed something."""
+        return await self._db.data_version()
+
     async def counts(self, door: str) -> dict[str, int]:
         """How many deliveries of a door have each status; a status that none has is left out."""
         rows = await self._db.read(
@@ -93,7 +99,7 @@ class Outbox:
 
 def _receipts(connection: sqlite3.Connection, where: str, value: str) -> list[Receipt]:
     receipts = []
-    for number, conversation, seq, status, attempt, platform_id, detail, version, body in connection.execute(
+    for number, conversation, seq, place, status, attempt, platform_id, detail, version, body in connection.execute(
         _SELECT + where, (value,)
     ):
         queued = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
@@ -103,6 +109,7 @@ def _receipts(connection: sqlite3.Connection, where: str, value: str) -> list[Re
                 number,
                 conversation,
                 seq,
+                place,
                 queued.address,
                 queued.parts,
                 queued.origin,
