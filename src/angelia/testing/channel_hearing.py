@@ -1,0 +1,268 @@
+"""Claims about what comes in: every kind of thing becomes the right envelope, and none is lost."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import msgspec
+
+from angelia.channels.abilities import Abilities, Heard, Kind, Native
+from angelia.channels.failures import CannotFetch, NotSent
+from angelia.channels.incoming import Envelope, Noticed, Offer, Pressed, Said
+from angelia.channels.outgoing import Button, OutText
+from angelia.testing.channel_network import CONTACT, PLACE, Sample, ServerError, Thing, Who
+from angelia.testing.channel_samples import sample_of
+from angelia.testing.channel_stage import DOOR, Check, Make, Stage, staged
+from angelia.testing.claims import expect
+
+FILE_KINDS = {
+    Heard.PHOTO: Kind.PHOTO,
+    Heard.VOICE: Kind.VOICE,
+    Heard.AUDIO: Kind.AUDIO,
+    Heard.VIDEO: Kind.VIDEO,
+    Heard.DOCUMENT: Kind.DOCUMENT,
+}
+
+
+def hearing_checks(abilities: Abilities) -> list[Check]:
+    """What this network brings, each by a claim of its own; and what holds for all of it."""
+    hears = [heard for heard in Heard if isinstance(abilities.hears[heard], Native)]
+    found = [Check(f"{heard} is heard", partial(_CLAIMS[heard], heard)) for heard in hears]
+    found += [
+        Check("what is brought again has the same key", _same_key),
+        Check("what could not be taken in is brought again", _brought_again),
+        Check("what was not taken in is brought after a restart", _after_a_restart),
+        Check("what can never be taken in holds nobody up for ever", _poisoned),
+        Check("a chat's messages are handed in in order", _in_order),
+        Check("bots and ourselves are not heard as people", _bots),
+        Check("in a group it is known who is spoken to", _group),
+    ]
+    if Heard.DOCUMENT in hears:
+        found.append(Check("a file that cannot be had is told as such", _cannot_fetch))
+    if Heard.PHOTO in hears and abilities.can(Kind.ALBUM):
+        found.append(Check("an album is one envelope", _album))
+    if abilities.can(Kind.REPLY):
+        found.append(Check("what is answered is quoted", _quoted))
+    if abilities.can(Kind.THREAD):
+        found.append(Check("what is said in a thread comes from there", _thread))
+    return found
+
+
+async def hear_one(stage: Stage, thing: Thing) -> Envelope:
+    """Let one thing happen: its envelope, with what every envelope must have right."""
+    before = len(stage.heard)
+    (message,) = await stage.network.bring(thing)
+    await stage.until(lambda: len(stage.heard) > before)
+    envelope = stage.heard[before]
+    expect(envelope.address.door == DOOR, f"it came through the door {envelope.address.door!r}")
+    expect(envelope.address.chat == thing.where.chat, f"it came from the chat {envelope.address.chat!r}")
+    expect(envelope.address.thread == thing.where.thread, f"it came from the thread {envelope.address.thread!r}")
+    expect(envelope.private == (thing.where.chat == stage.network.here.chat), f"it is private: {envelope.private}")
+    expect(bool(envelope.key and envelope.sender.id), f"it has no key or no sender: {envelope}")
+    expect(not envelope.sender.bot, "a person came as a bot")
+    expect(envelope.message == message or bool(thing.about), f"{message!r} came as {envelope.message!r}")
+    return envelope
+
+
+def _text(stage: Stage, heard: Heard = Heard.TEXT, text: str = "hello") -> Thing:
+    return Thing(heard, stage.network.here, text)
+
+
+async def bytes_of(stage: Stage, offer: Offer) -> bytes:
+    """What the room fetches."""
+    return b"".join([piece async for piece in stage.channel.fetch(offer)])
+
+
+async def _words(heard: Heard, make: Make) -> None:
+    async with staged(make) as stage:
+        for text in ("/status", "/status now") if heard is Heard.COMMAND else ("hello", "two\nlines & <b>🦊</b>"):
+            what = (await hear_one(stage, _text(stage, heard, text))).what
+            expect(what == Said(text), f"{text!r} came as {what}")
+
+
+async def _file(heard: Heard, make: Make) -> None:
+    async with staged(make) as stage:
+        sample = sample_of(FILE_KINDS[heard])
+        caption = "" if heard is Heard.VOICE else "what it is"
+        what = (await hear_one(stage, Thing(heard, stage.network.here, caption, (sample,)))).what
+        offer = await _is_offered(stage, what, sample)
+        expect(isinstance(what, Said) and what.text == caption, f"the caption came as {what}")
+        expect(offer.kind is sample.kind, f"{heard} came as {offer.kind}")
+        if heard is Heard.DOCUMENT:
+            expect((offer.name, offer.mime) == (sample.name, sample.mime), f"{sample.name} came as {offer}")
+
+
+async def _is_offered(stage: Stage, what: object, *samples: Sample) -> Offer:
+    expect(isinstance(what, Said) and len(what.offers) == len(samples), f"{len(samples)} files came as {what}")
+    offers = what.offers if isinstance(what, Said) else ()
+    for offer, sample in zip(offers, samples, strict=True):
+        expect(offer.size in (-1, len(sample.data)), f"{len(sample.data)} bytes are told as {offer.size}")
+        expect(await bytes_of(stage, offer) == sample.data, f"{sample.name} was fetched changed")
+    return offers[0]
+
+
+async def _sticker(heard: Heard, make: Make) -> None:
+    async with staged(make) as stage:
+        sample = msgspec.structs.replace(sample_of(Kind.PHOTO), name="sticker.webp", mime="image/webp")
+        what = (await hear_one(stage, Thing(heard, stage.network.here, "", (sample,)))).what
+        await _is_offered(stage, what, sample)
+
+
+async def _told_in_words(heard: Heard, make: Make) -> None:
+    async with staged(make) as stage:
+        what = (await hear_one(stage, Thing(heard, stage.network.here))).what
+        wanted = [str(number) for number in PLACE] if heard is Heard.LOCATION else [CONTACT[0], CONTACT[1].lstrip("+")]
+        told = isinstance(what, Said) and all(part in what.text for part in wanted)
+        expect(told, f"{wanted} came as {what}")
+
+
+async def _edit(heard: Heard, make: Make) -> None:
+    async with staged(make) as stage:
+        first = await hear_one(stage, _text(stage))
+        second = await hear_one(stage, Thing(heard, stage.network.here, "hello again", about=first.message))
+        expect(second.what == Said("hello again", edits=first.message), f"an edit came as {second.what}")
+        expect(second.key != first.key, "an edit has its message's key, and would be taken for a repeat")
+        third = await hear_one(stage, Thing(heard, stage.network.here, "and again", about=first.message))
+        expect(third.key != second.key, "two edits have one key")
+
+
+async def _notice(heard: Heard, make: Make) -> None:
+    async with staged(make) as stage:
+        ours = (await stage.send(OutText("hello"))).message
+        about = ours if heard is Heard.REACTION else (await hear_one(stage, _text(stage))).message
+        what = (await hear_one(stage, Thing(heard, stage.network.here, "👍", about=about))).what
+        right = isinstance(what, Noticed) and what.heard is heard and what.message == about and bool(what.text)
+        expect(right, f"{heard} came as {what}")
+        expect(heard is not Heard.REACTION or "👍" in str(what), f"the reaction is not told: {what}")
+
+
+async def _button(heard: Heard, make: Make) -> None:
+    async with staged(make) as stage:
+        buttons = (Button("Yes", "y" * 64), Button("No", "n"))
+        about = (await stage.send(OutText("Shall I?", buttons=buttons))).message
+        for button in buttons:
+            what = (await hear_one(stage, Thing(heard, stage.network.here, about=about, value=button.value))).what
+            expect(what == Pressed(button.value, about), f"{button} came as {what}")
+
+
+async def _same_key(make: Make) -> None:
+    async with staged(make) as stage:
+        things = [_text(stage, text=str(number)) for number in range(5)]
+        await stage.network.bring(*things)
+        await stage.until(lambda: len(stage.heard) >= 5)
+        keys = {envelope.key for envelope in stage.heard}
+        expect(len(keys) == 5, f"five messages have the keys {keys}")
+        await stage.network.repeat()
+        await stage.network.bring(_text(stage, text="end"))
+        await stage.until(lambda: any(envelope.what == Said("end") for envelope in stage.heard))
+        again = {envelope.key for envelope in stage.heard if envelope.what != Said("end")}
+        expect(again == keys, f"brought again, {keys} came as {again}")
+
+
+async def _brought_again(make: Make) -> None:
+    async with staged(make) as stage:
+        stage.refuse = lambda envelope: stage.tries[envelope.key] <= 2
+        await stage.network.bring(_text(stage))
+        await stage.until(lambda: bool(stage.heard))
+        expect(stage.tries[stage.heard[0].key] >= 3, f"it was handed in {stage.tries} times")
+
+
+async def _after_a_restart(make: Make) -> None:
+    async with staged(make) as stage:
+        stage.refuse = lambda envelope: True
+        await stage.network.bring(_text(stage))
+        await stage.until(lambda: bool(stage.tries))
+        await stage.stop()
+        stage.refuse = lambda envelope: False
+        await stage.start()
+        await stage.until(lambda: bool(stage.heard))
+        expect(set(stage.tries) == {stage.heard[0].key}, "after a restart it came as another")
+
+
+async def _poisoned(make: Make) -> None:
+    async with staged(make) as stage:
+        stage.refuse = lambda envelope: envelope.what == Said("poison")
+        await stage.network.bring(_text(stage, text="poison"), _text(stage, text="hello"))
+        await stage.until(lambda: any(envelope.what == Said("hello") for envelope in stage.heard))
+        expect(len(stage.tries) >= 2, "the poisoned one was never handed in")
+
+
+async def _in_order(make: Make) -> None:
+    async with staged(make) as stage:
+        wanted = [Said(str(number)) for number in range(20)]
+        await stage.network.bring(*(_text(stage, text=said.text) for said in wanted))
+        await stage.until(lambda: len({envelope.key for envelope in stage.heard}) == 20)
+        came = [envelope.what for envelope in stage.heard]
+        expect(came == wanted, f"they came in the order {came}")
+
+
+async def _bots(make: Make) -> None:
+    async with staged(make) as stage:
+        for who in (Who.BOT, Who.OURSELVES):
+            where = stage.network.group if stage.network.group.chat else stage.network.here
+            await stage.network.bring(Thing(Heard.TEXT, where, "beep", who=who, to_us=True))
+        await stage.network.bring(_text(stage))
+        await stage.until(lambda: any(envelope.what == Said("hello") for envelope in stage.heard))
+        people = [envelope for envelope in stage.heard if not envelope.sender.bot]
+        expect([envelope.what for envelope in people] == [Said("hello")], f"heard as people: {people}")
+
+
+async def _group(make: Make) -> None:
+    async with staged(make) as stage:
+        group = stage.network.group
+        if not group.chat:
+            expect((await hear_one(stage, _text(stage))).private, "there is no group, and a chat is not private")
+            return
+        for to_us in (True, False):
+            envelope = await hear_one(stage, Thing(Heard.TEXT, group, "hello all", to_us=to_us))
+            expect(envelope.addressed == to_us, f"mentioned: {to_us}, and it came as {envelope.addressed}")
+            said = envelope.what.text if isinstance(envelope.what, Said) else ""
+            expect("hello all" in said, f"it came as {envelope.what}")
+
+
+async def _cannot_fetch(make: Make) -> None:
+    async with staged(make) as stage:
+        sample = sample_of(Kind.DOCUMENT)
+        what = (await hear_one(stage, Thing(Heard.DOCUMENT, stage.network.here, "", (sample,)))).what
+        offer = await _is_offered(stage, what, sample)
+        stage.network.misbehave(ServerError())
+        await stage.fails(bytes_of(stage, offer), NotSent)
+        await stage.fails(bytes_of(stage, msgspec.structs.replace(offer, handle="nothing")), CannotFetch)
+        expect(await bytes_of(stage, offer) == sample.data, "after a failure it cannot be fetched any more")
+
+
+async def _album(make: Make) -> None:
+    async with staged(make) as stage:
+        one = sample_of(Kind.PHOTO)
+        several = [msgspec.structs.replace(one, data=one.data + bytes(n)) for n in range(3)]
+        what = (await hear_one(stage, Thing(Heard.PHOTO, stage.network.here, "all", tuple(several)))).what
+        await _is_offered(stage, what, *several)
+        expect(isinstance(what, Said) and what.text == "all", f"the caption came as {what}")
+        await hear_one(stage, _text(stage))
+        expect(len(stage.heard) == 2, f"an album came as {len(stage.heard) - 1} envelopes")
+
+
+async def _quoted(make: Make) -> None:
+    async with staged(make) as stage:
+        ours = await stage.send(OutText("what I said"))
+        what = (await hear_one(stage, Thing(Heard.TEXT, stage.network.here, "why?", answers=ours.message))).what
+        expect(what == Said("why?", quoted="what I said"), f"a reply came as {what}")
+
+
+async def _thread(make: Make) -> None:
+    async with staged(make) as stage:
+        envelope = await hear_one(stage, Thing(Heard.TEXT, stage.network.topic, "hello", to_us=True))
+        expect(envelope.address.thread == stage.network.topic.thread, f"it came from {envelope.address}")
+
+
+_CLAIMS: dict[Heard, Callable[[Heard, Make], Awaitable[None]]] = {
+    Heard.TEXT: _words,
+    Heard.COMMAND: _words,
+    **dict.fromkeys(FILE_KINDS, _file),
+    Heard.STICKER: _sticker,
+    Heard.LOCATION: _told_in_words,
+    Heard.CONTACT: _told_in_words,
+    Heard.EDIT: _edit,
+    Heard.DELETION: _notice,
+    Heard.REACTION: _notice,
+    Heard.BUTTON: _button,
+}
