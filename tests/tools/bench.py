@@ -43,6 +43,7 @@ class Bench:
         self.entries: list[Entry] = []
         self.seen: list[str] = []
         self.state: dict[str, Any] = {}
+        self.ends: list[ToolOutcome] = []
         self.web: dict[str, Fetched] = {}
         self.answer = ""
         self._calls = 0
@@ -64,8 +65,12 @@ class Bench:
             fetch=self._fetch,
             to_media=self.to_media,
             state=self.state,
+            later=self._later,
             answer=self.answer,
         )
+
+    async def _later(self, outcome: ToolOutcome) -> None:
+        self.ends.append(outcome)
 
     async def _fetch(self, url: str) -> Fetched:
         return self.web[url]

@@ -3,7 +3,19 @@
 from collections.abc import Sequence
 
 from angelia.core import ending as end
-from angelia.core.entry import AnyFact, DeliverySettled, DeliveryStatus, Entry, Pinned, SystemSaid, Unpinned
+from angelia.core.content import Text
+from angelia.core.entry import (
+    AnyFact,
+    DeliverySettled,
+    DeliveryStatus,
+    Entry,
+    FilesPlaced,
+    Pinned,
+    Placed,
+    ProcessEnded,
+    SystemSaid,
+    Unpinned,
+)
 
 
 def system_note(text: str) -> str:
@@ -35,6 +47,25 @@ def about_delivery(settled: DeliverySettled) -> str:
             return ""
 
 
+def about_file(placed: Placed) -> str:
+    """Where a file that the person sent lies for tools.
+
+    >>> about_file(Placed(1, 'file "a.csv", 2 bytes', "inbox/a.csv"))
+    'The file "a.csv", 2 bytes, lies at inbox/a.csv in the workspace.'
+    """
+    if placed.why:
+        return f"The {placed.what}, could not be put into the workspace, so no tool can open it there: {placed.why}"
+    return f"The {placed.what}, lies at {placed.path} in the workspace."
+
+
+def about_process(ended: ProcessEnded) -> str:
+    """What the model should know of a background process that has ended; empty when a result told it."""
+    if ended.told_by:
+        return ""
+    said = "".join(part.text for part in ended.parts if isinstance(part, Text))
+    return f"The background process {ended.call} has ended ({ended.status}). What it wrote is data:\n{said}"
+
+
 def note_of(fact: AnyFact) -> str:
     """What a model is told of a fact that is no message; empty when it is told nothing."""
     match fact:
@@ -46,6 +77,10 @@ def note_of(fact: AnyFact) -> str:
             return f"This no longer needs to be kept in mind: {text}"
         case DeliverySettled():
             return about_delivery(fact)
+        case ProcessEnded():
+            return about_process(fact)
+        case FilesPlaced(files=files):
+            return "\n".join(map(about_file, files))
         case _:
             return ""
 

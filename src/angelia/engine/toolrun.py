@@ -5,7 +5,7 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Text, ToolCall
@@ -13,7 +13,9 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId, delivery_id
 from angelia.core.text import clean
+from angelia.engine.background import Background, cleaned
 from angelia.engine.log import Log
+from angelia.engine.placing import Place, place_files
 from angelia.policy.verdict import Allow, Ask, AskPerson, Deny, Effect, Verdict
 from angelia.store.lease import Lease
 from angelia.tools.port import Calling, Tool, ToolOutcome
@@ -26,12 +28,17 @@ _STOPPED = "Stopped before it was finished, by the person or because Angelia was
 
 
 class Bench(Struct, frozen=True):
-    """What the broker works with. `calling` makes the tools' own view of the world; `redact` hides known secrets."""
+    """What the broker works with. `calling` makes the tools' own view of the world; `redact` hides known secrets.
+
+    `background` knows what goes on behind a result; `place` puts what a person sent into the sandbox.
+    """
 
     registry: Registry
     judge: Judge
     calling: Callable[[ToolCall, str], Calling]
     redact: Callable[[str], str]
+    background: Background
+    place: Place
 
 
 class Broker:
@@ -48,6 +55,10 @@ class Broker:
                     group.create_task(self._one(call, lease))
         except BaseExceptionGroup as failed:
             raise failed.exceptions[0] from None
+
+    async def place_files(self, seq: int, lease: Lease) -> None:
+        """Put the files of a person's message into the sandbox; see `engine.placing`."""
+        await place_files(self._log, seq, self._bench.place, lease)
 
     async def _one(self, call: ToolCall, lease: Lease) -> None:
         parsed = self._bench.registry.parse(call.name, call.arguments)
@@ -101,7 +112,7 @@ class Broker:
 
     def _facts(self, call: ToolCall, outcome: ToolOutcome, seconds: float, calling: Calling) -> list[e.AnyFact]:
         """The result and what it sends out, for one commit."""
-        parts = tuple(self._cleaned(part) for part in outcome.parts)
+        parts = tuple(cleaned(part, self._bench.redact) for part in outcome.parts)
         fact = e.ToolFinished(
             call.id,
             outcome.status,
@@ -117,10 +128,7 @@ class Broker:
             )
             for index, delivery in enumerate(outcome.deliveries)
         ]
-        return [fact, *sent]
-
-    def _cleaned(self, part: Content) -> Content:
-        return structs.replace(part, text=self._bench.redact(clean(part.text))) if isinstance(part, Text) else part
+        return [fact, *self._bench.background.facts(call, outcome), *sent]
 
 
 def finished(call: ToolCall, status: CallStatus, said: str) -> e.ToolFinished:

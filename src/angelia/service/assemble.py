@@ -4,35 +4,31 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from angelia.context.prompt import Facts, small_prompt, system_prompt
 from angelia.core import entry as e
-from angelia.core.content import Media, ToolCall
 from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
 from angelia.engine.driver import Driver, Seat, Settings
 from angelia.engine.hearing import Wording
-from angelia.engine.live import Resting, Working
 from angelia.engine.roommaking import Space, Summariser
-from angelia.engine.toolrun import Bench, Broker
-from angelia.policy.egress import judge_address, judge_url
+from angelia.engine.toolrun import Broker
 from angelia.policy.situation import Mode
 from angelia.sandboxes.lives import reap_leftovers
-from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
-from angelia.sandboxes.rooms import open_sandbox, workspace_in
+from angelia.sandboxes.rooms import workspace_in
 from angelia.service.attachments import Attachments
 from angelia.service.config import Loaded
-from angelia.service.delivery import TERMINAL, TerminalDelivery
+from angelia.service.delivery import TerminalDelivery
 from angelia.service.describing import describer
-from angelia.service.judging import Standing, judging
+from angelia.service.inbox import Inboxes
 from angelia.service.logs import log_to
-from angelia.service.presets import chosen, kept
-from angelia.service.redaction import RedactingBlobs, Redaction
+from angelia.service.presets import chosen
+from angelia.service.redaction import Redaction
 from angelia.service.ruling import rules_for
 from angelia.service.seating import Seating
 from angelia.service.sessions import DAY_MS, Session
 from angelia.service.summarising import summariser
+from angelia.service.workplace import Workplace, workplace
 from angelia.store.blobs import BlobStore
 from angelia.store.db import Database
 from angelia.store.grants import Grants
@@ -42,8 +38,6 @@ from angelia.store.remembered import Remembered
 from angelia.store.renditions import Renditions
 from angelia.store.transcript import Transcript
 from angelia.store.upkeep import sweep
-from angelia.tools.fetching import Fetcher
-from angelia.tools.port import Calling
 from angelia.tools.registry import Registry
 
 _SWEPT = "last-sweep"
@@ -59,13 +53,13 @@ class House:
         self.blobs = BlobStore(loaded.home)
         self.renditions = Renditions(self.blobs, loaded.home / "renditions")
         self.intake = Intake(self.blobs, limit=loaded.config.files.max_bytes)
-        self.attachments = Attachments(self.intake)
+        self.attachments, self.inboxes = Attachments(self.intake), Inboxes(self.blobs)
         self.outbox, self.grants, self.remembered = Outbox(db), Grants(db), Remembered(db)
         self.seating = Seating(loaded, self.blobs, self.renditions.open, environ)
         self.redaction = Redaction(self.seating.keyring.secrets)
         self.registry = Registry.default()
         self._sessions: dict[ConversationId, Session] = {}
-        self._places: dict[ConversationId, tuple[Sandbox, Bench]] = {}
+        self._places: dict[ConversationId, Workplace] = {}
         self._modes: dict[ConversationId, Mode] = {}
 
     @classmethod
@@ -123,10 +117,10 @@ class House:
             SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
         """
         if session.conversation not in self._places:
-            self._places[session.conversation] = self._place(session, approver_present)
-        sandbox, bench = self._places[session.conversation]
+            self._places[session.conversation] = workplace(self, session, approver_present=approver_present)
+        place = self._places[session.conversation]
         config = self.loaded.config
-        seats = [await self._seat(spec, sandbox, session) for spec in (model, *config.fallback)]
+        seats = [await self._seat(spec, place.sandbox, session) for spec in (model, *config.fallback)]
         describe = await describer(config.describer, self.seating) if config.describer else None
         settings = Settings(
             rules=rules_for(config, self.registry, seats, can_describe=describe is not None),
@@ -139,33 +133,9 @@ class House:
             effort=config.effort if effort is None else effort,
             cache_hour=config.context.cache_hour,
         )
-        broker = Broker(session.log, bench)
+        broker = Broker(session.log, place.bench)
         await session.attach(Driver(session.log, seats, broker, settings, self.clock, Wording(describe)))
         return seats[0]
-
-    def _place(self, session: Session, approver_present: bool) -> tuple[Sandbox, Bench]:
-        """Where a conversation works, and with what."""
-        settings = self.loaded.config.sandbox
-        place = Place(
-            session.conversation,
-            session.workspace,
-            home=self.loaded.home,
-            state=self.running,
-            progress=lambda text: session.live.emit(Resting(self.clock(), text)),
-            confine=settings.confine,
-        )
-        at = kept(settings, session.sandbox, session.preset)
-        sandbox = open_sandbox(at.spec, place, at.rooms)
-        standing = Standing(
-            session.conversation,
-            f"{at.preset}={at.spec}" if at.preset else at.spec,
-            session.workspace,
-            address=lambda: address_of(session),
-            mode=lambda: self.mode(session),
-            approver_present=approver_present,
-        )
-        judge = judging(self.loaded, standing, sandbox, self.grants)
-        return sandbox, Bench(self.registry, judge, self._callings(session, sandbox), self.redaction.text)
 
     def mode(self, session: Session) -> Mode:
         """How freely a conversation works: as configured, until somebody says otherwise."""
@@ -180,7 +150,7 @@ class House:
         await session.close()
         self._sessions.pop(session.conversation, None)
         if place := self._places.pop(session.conversation, None):
-            await place[0].close()
+            await place.close()
 
     async def _seat(self, spec: str, sandbox: Sandbox, session: Session) -> Seat:
         tools = self.registry.specs()
@@ -197,32 +167,6 @@ class House:
         settings = self.loaded.config.context
         spec = settings.summariser or ("none" if seat.profile.wire == "local" else model)
         return None if spec == "none" else summariser(spec, self.seating, settings.summary_seconds)
-
-    def _callings(self, session: Session, sandbox: Sandbox) -> Any:
-        ranges = self.loaded.config.policy.allow_ranges
-        fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges))
-        blobs = RedactingBlobs(self.blobs, self.redaction)
-        state: dict[str, Any] = {}
-
-        def calling(call: ToolCall, answer: str) -> Calling:
-            return Calling(
-                conversation=session.conversation,
-                call=call.id,
-                sandbox=sandbox,
-                blobs=blobs,
-                entries=session.log.entries,
-                address=address_of(session),
-                progress=lambda text: session.live.emit(Working(call.id, self.redaction.text(text))),
-                fetch=fetcher.fetch,
-                to_media=self._to_media,
-                state=state,
-                answer=answer,
-            )
-
-        return calling
-
-    async def _to_media(self, data: bytes, name: str) -> Media:
-        return await self.intake.to_media(data, name)
 
     def terminal_delivery(self, session: Session) -> TerminalDelivery:
         """What brings answers and files to the terminal."""
@@ -247,10 +191,3 @@ class House:
             await self.leave(session)
         await self.seating.close()
         self.db.close()
-
-
-def address_of(session: Session) -> e.Address:
-    """Where the open turn's answer goes: to whoever opened it."""
-    opened = session.turn.opened
-    said = session.log.entries[opened - 1].fact if opened else None
-    return said.address if isinstance(said, e.UserSaid) else TERMINAL

@@ -3,7 +3,7 @@
 from angelia.context.forms import Cannot, form_of
 from angelia.context.request import Message, ModelRequest, Role
 from angelia.core.content import Media, Text
-from angelia.engine.driver import Describe
+from angelia.engine.hearing import Describe
 from angelia.models.port import Reply
 from angelia.service.seating import Seating
 

@@ -12,6 +12,7 @@ from angelia.core.errors import BadInput, Fenced
 from angelia.core.ids import CallId, Clock, ConversationId
 from angelia.core.text import clean
 from angelia.engine import machine as m
+from angelia.engine.background import lose, running
 from angelia.engine.calls import Asked
 from angelia.engine.driver import Driver
 from angelia.engine.live import Live, Resting
@@ -19,6 +20,7 @@ from angelia.engine.log import Log
 from angelia.engine.state import Turn, advance
 from angelia.store.db import Database
 from angelia.store.lease import HeldElsewhere, Lease, acquire
+from angelia.store.presence import is_alive
 from angelia.store.transcript import Transcript
 
 DAY_MS = 86_400_000
@@ -231,7 +233,7 @@ class Session:
         try:
             while True:
                 wake.clear()
-                rest = driver.resting() or await self._drive(driver)
+                rest = (None if self._lost() else driver.resting()) or await self._drive(driver)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._seconds_until(rest)):
                         await wake.wait()
@@ -257,6 +259,8 @@ class Session:
         keeper = asyncio.create_task(lease.keep())
         try:
             await self.log.refresh()
+            if lost := self._lost():
+                await lose(self.log, lost, lease)
             today = self._clock() // DAY_MS * DAY_MS
             spent = await self._transcript.spent(today)
             turn = self.turn
@@ -264,6 +268,15 @@ class Session:
             return await driver.drive(lease, before)
         finally:
             keeper.cancel()
+
+    def life(self) -> str:
+        """Names this process of ours: others can ask whether it is still there."""
+        return self._db.presence.name(self._holder)
+
+    def _lost(self) -> list[e.ProcessStarted]:
+        """What is in the background according to the log, and was held by a process of ours that is not there."""
+        folder = self._db.home / "alive"
+        return [started for started in running(self.log.entries) if not is_alive(folder, started.life)]
 
     def _seconds_until(self, rest: m.Rest) -> float | None:
         return max(rest.until - self._clock(), 0) / 1000 if rest.until else None

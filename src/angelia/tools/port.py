@@ -48,13 +48,19 @@ class Delivery(Struct, frozen=True):
 
 
 class ToolOutcome(Struct, frozen=True):
-    """What a call came to. `full` holds the whole output where `parts` shows only head and tail."""
+    """What a call came to. `full` holds the whole output where `parts` shows only head and tail.
+
+    `goes_on` is a command that goes on after this result, and is handed in by `Calling.later` when it ends. `ended`
+    is the call whose command has come to the end that this result tells. Both are empty for none.
+    """
 
     parts: tuple[Content, ...]
     status: CallStatus = CallStatus.OK
     full: BlobRef | None = None
     diffs: tuple[Diff, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
+    goes_on: str = ""
+    ended: CallId = CallId("")
 
 
 class Blobs(Protocol):
@@ -89,6 +95,7 @@ class Calling(Struct, frozen=True):
     `answer` is what the person answered, for a tool that asked. `fetch` obeys the egress policy.
     `to_media` stores bytes and measures them (kind, pixels, pages): the one way media come into being.
     `state` is this conversation's memory of tools in this process (what was read, background processes).
+    `later` hands in what the call came to in the end, where its result said that something goes on.
     """
 
     conversation: ConversationId
@@ -101,6 +108,7 @@ class Calling(Struct, frozen=True):
     fetch: Callable[[str], Awaitable[Fetched]]
     to_media: Callable[[bytes, str], Awaitable[Media]]
     state: dict[str, Any]
+    later: Callable[[ToolOutcome], Awaitable[None]]
     answer: str = ""
 
 

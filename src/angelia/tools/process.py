@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from angelia.core.errors import NotFound
+from angelia.core.ids import CallId
 from angelia.core.text import one_line
 from angelia.policy.verdict import Effect
 from angelia.tools.port import Calling, ToolOutcome, Traits
@@ -41,23 +43,30 @@ class ProcessTool:
         Raises:
             NotFound: no such process in this life; processes end when Angelia ends.
         """
-        process = processes(calling).get(arguments.id)
-        if process is None:
-            raise NotFound(
-                f"There is no background process {arguments.id!r}.",
-                why=_others(processes(calling)) or "Its end was told already, or it ended together with Angelia.",
-            )
-        match arguments.action:
-            case "poll":
-                await process.wait(A_MOMENT)
-            case "wait":
-                await process.wait(arguments.seconds)
-            case "kill":
-                await process.kill()
-        outcome = await outcome_of(process, calling, shown=process.take_fresh())
-        if process.ended() is not None:  # told now, and its output is kept with this call's result
-            del processes(calling)[arguments.id]
-        return outcome
+        process = _known(arguments.id, calling)
+        async with process.looked_at:
+            match arguments.action:
+                case "poll":
+                    await process.wait(A_MOMENT)
+                case "wait":
+                    await process.wait(arguments.seconds)
+                case "kill":
+                    await process.kill()
+            outcome = await outcome_of(process, calling, shown=process.take_fresh())
+            if process.ended() is None:
+                return outcome
+            del processes(calling)[arguments.id]  # told now, and its output is kept with this call's result
+            return replace(outcome, ended=CallId(arguments.id))
+
+
+def _known(name: str, calling: Calling) -> Process:
+    process = processes(calling).get(name)
+    if process is None:
+        raise NotFound(
+            f"There is no background process {name!r}.",
+            why=_others(processes(calling)) or "Its end was told already, or it ended together with Angelia.",
+        )
+    return process
 
 
 def _others(kept: dict[str, Process]) -> str:

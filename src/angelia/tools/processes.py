@@ -1,8 +1,10 @@
 """Commands that are running for a conversation: their output as it comes, their end, and how both are told."""
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping
 from signal import Signals
+from typing import Any
 
 from angelia.core.content import CallStatus, Text
 from angelia.core.errors import AngeliaError
@@ -11,8 +13,14 @@ from angelia.tools.blob_names import pointer
 from angelia.tools.output import SHOWN, Live, Output, head_and_tail
 from angelia.tools.port import Calling, ToolOutcome
 
+_TELLING = "telling"
+"""Where the tasks are kept that wait for their ends."""
+
 STATE = "processes"
 """Where a conversation's background processes are kept in `Calling.state`: id to `Process`."""
+
+
+logger = logging.getLogger("angelia.tools")
 
 
 class Process:
@@ -23,6 +31,7 @@ class Process:
         self.command = command
         self.whole = Output()
         self.fresh = Output(SHOWN)
+        self.looked_at = asyncio.Lock()
         self._running = running
         self._show = show
         self._end = asyncio.create_task(self._follow())
@@ -67,6 +76,31 @@ def processes(calling: Calling) -> dict[str, Process]:
     """The conversation's background processes in this life of ours, by id."""
     kept: dict[str, Process] = calling.state.setdefault(STATE, {})
     return kept
+
+
+def keep(process: Process, calling: Calling) -> None:
+    """Keep a process that goes on behind its call, and hand in its end unless a look at it has told it."""
+    processes(calling)[calling.call] = process
+    tasks: set[asyncio.Task[None]] = calling.state.setdefault(_TELLING, set())
+    task = asyncio.create_task(_hand_in(process, calling))
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+
+
+async def _hand_in(process: Process, calling: Calling) -> None:
+    await process.wait()
+    async with process.looked_at:
+        if processes(calling).pop(calling.call, None) is None:
+            return
+        try:
+            await calling.later(await outcome_of(process, calling, shown=process.take_fresh()))
+        except AngeliaError:  # the next life finds that it was begun and has not ended
+            logger.exception("the end of %s could not be told", calling.call)
+
+
+async def all_told(state: Mapping[str, Any]) -> None:
+    """Wait until the end of everything that was kept is handed in; for a sandbox that was closed."""
+    await asyncio.gather(*state.get(_TELLING, ()), return_exceptions=True)
 
 
 def told(ended: Exit | AngeliaError, limit: float) -> str:

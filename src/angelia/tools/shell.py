@@ -11,7 +11,7 @@ from angelia.policy.verdict import Effect, RunCommand
 from angelia.sandboxes.port import Command, Reach
 from angelia.tools.places import resolve
 from angelia.tools.port import Calling, ToolOutcome, Traits
-from angelia.tools.processes import Process, outcome_of, processes
+from angelia.tools.processes import Process, keep, outcome_of, processes
 from angelia.tools.reach import reach_here
 
 SECONDS = 120
@@ -90,5 +90,6 @@ class Shell:
 
 def _named(process: Process, calling: Calling) -> ToolOutcome:
     """The call's own id names the process: it is unique in the conversation, also after a restart."""
-    processes(calling)[calling.call] = process
-    return ToolOutcome((Text(f"Started in the background; its id is {calling.call}"),))
+    keep(process, calling)
+    said = f"Started in the background; its id is {calling.call}. You will be told when it has ended."
+    return ToolOutcome((Text(said),), goes_on=process.command.shell)

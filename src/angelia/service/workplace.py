@@ -1,0 +1,111 @@
+"""Where one conversation works: its sandbox, the broker's bench, and what its tools remember."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from angelia.core import entry as e
+from angelia.core.content import Media, ToolCall
+from angelia.engine.background import Background
+from angelia.engine.live import Resting, Working
+from angelia.engine.toolrun import Bench
+from angelia.policy.egress import judge_address, judge_url
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import Sandbox
+from angelia.sandboxes.rooms import open_sandbox
+from angelia.service.delivery import TERMINAL
+from angelia.service.judging import Standing, judging
+from angelia.service.presets import kept
+from angelia.service.redaction import RedactingBlobs
+from angelia.service.sessions import Session
+from angelia.tools.fetching import Fetcher
+from angelia.tools.port import Calling
+from angelia.tools.processes import all_told
+
+if TYPE_CHECKING:
+    from angelia.service.assemble import House
+
+
+class Workplace(Struct, frozen=True):
+    """A conversation's place; `state` is its tools' memory in this process."""
+
+    sandbox: Sandbox
+    bench: Bench
+    state: dict[str, Any]
+
+    async def close(self) -> None:
+        """End what runs, and wait until its end is in the log."""
+        await self.sandbox.close()
+        await all_told(self.state)
+
+
+def workplace(house: "House", session: Session, *, approver_present: bool) -> Workplace:
+    """Open the sandbox that a conversation began in, with the rules that hold there.
+
+    Raises:
+        ConfigError: its preset is gone.
+        SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
+    """
+    settings = house.loaded.config.sandbox
+    place = Place(
+        session.conversation,
+        session.workspace,
+        home=house.loaded.home,
+        state=house.running,
+        progress=lambda text: session.live.emit(Resting(house.clock(), text)),
+        confine=settings.confine,
+    )
+    at = kept(settings, session.sandbox, session.preset)
+    sandbox = open_sandbox(at.spec, place, at.rooms)
+    standing = Standing(
+        session.conversation,
+        f"{at.preset}={at.spec}" if at.preset else at.spec,
+        session.workspace,
+        address=lambda: address_of(session),
+        mode=lambda: house.mode(session),
+        approver_present=approver_present,
+    )
+    judge = judging(house.loaded, standing, sandbox, house.grants)
+    state: dict[str, Any] = {}
+    background = Background(session.log, house.redaction.text, session.life)
+    callings = _callings(house, session, sandbox, background, state)
+    put = house.inboxes.of(sandbox, at.spec, lambda text: session.live.emit(Resting(house.clock(), text)))
+    return Workplace(sandbox, Bench(house.registry, judge, callings, house.redaction.text, background, put), state)
+
+
+def _callings(
+    house: "House", session: Session, sandbox: Sandbox, background: Background, state: dict[str, Any]
+) -> Callable[[ToolCall, str], Calling]:
+    ranges = house.loaded.config.policy.allow_ranges
+    fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges))
+    blobs = RedactingBlobs(house.blobs, house.redaction)
+
+    async def to_media(data: bytes, name: str) -> Media:
+        return await house.intake.to_media(data, name)
+
+    def calling(call: ToolCall, answer: str) -> Calling:
+        address = address_of(session)
+        return Calling(
+            conversation=session.conversation,
+            call=call.id,
+            sandbox=sandbox,
+            blobs=blobs,
+            entries=session.log.entries,
+            address=address,
+            progress=lambda text: session.live.emit(Working(call.id, house.redaction.text(text))),
+            fetch=fetcher.fetch,
+            to_media=to_media,
+            state=state,
+            later=lambda outcome: background.ended(call.id, outcome, address),
+            answer=answer,
+        )
+
+    return calling
+
+
+def address_of(session: Session) -> e.Address:
+    """Where the open turn's answer goes: to whoever opened it."""
+    opened = session.turn.opened
+    said = session.log.entries[opened - 1].fact if opened else None
+    return said.address if isinstance(said, e.UserSaid) else TERMINAL
