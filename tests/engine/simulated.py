@@ -68,6 +68,8 @@ class Simulated:
                     self.add(e.RemedyUsed(choice.failure, choice.remedy, until=until))
                 case m.Transcribe() | m.LeaveUnheard():
                     self.listen(effect)
+                case m.PlaceFiles(message=seq):
+                    self.add(e.FilesPlaced(seq, (e.Placed(0, "file", f"inbox/{seq}"),)))
                 case m.MakeRoom():
                     self.add(e.ViewMoved(reason="room"))
                 case m.Close(ending=ending):

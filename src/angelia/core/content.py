@@ -79,7 +79,8 @@ class Media(Part, frozen=True):
 
     `width` and `height` are pixels, `pages` counts a document's pages, `seconds` is a recording's length;
     each is 0 when unknown or meaningless. `expires` is Unix milliseconds, 0 for never. `as_is` says that the person
-    wants a picture sent at its own size, whatever the model prefers.
+    wants a picture sent at its own size, whatever the model prefers. `origin` is the absolute path from which the
+    person gave it, on their machine; empty where it came without one.
     """
 
     blob: BlobRef
@@ -91,6 +92,7 @@ class Media(Part, frozen=True):
     seconds: float = 0.0
     expires: int = 0
     as_is: bool = False
+    origin: str = ""
 
 
 class ToolCall(Part, frozen=True):

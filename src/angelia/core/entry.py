@@ -188,6 +188,25 @@ class Transcribed(Fact, frozen=True):
     cost: int = -1
 
 
+class Placed(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where a file lies: part number `part` of a message, `path` relative to the workspace.
+
+    `what` is how both sides call it. `why` says why it could not be put there, and is empty otherwise.
+    """
+
+    part: int
+    what: str
+    path: str = ""
+    why: str = ""
+
+
+class FilesPlaced(Fact, frozen=True):
+    """The files of the message `seq` lie in the sandbox, where tools can work on them."""
+
+    seq: int
+    files: tuple[Placed, ...]
+
+
 class SystemSaid(Fact, frozen=True):
     """We told the model something: a nudge, a note. It is never taken for a person's message."""
 
@@ -497,6 +516,7 @@ AnyFact = (
     | SetAside
     | TranscriptAsked
     | Transcribed
+    | FilesPlaced
     | SystemSaid
     | Pinned
     | Unpinned

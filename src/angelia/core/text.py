@@ -3,6 +3,9 @@
 import re
 
 _UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_ENDING = 16
+"""Bytes of the longest ending of a name that is taken for one."""
 
 
 def clean(text: str) -> str:
@@ -12,6 +15,22 @@ def clean(text: str) -> str:
     True
     """
     return _UNSTORABLE.sub("\ufffd", text)
+
+
+def file_name(name: str, most: int = 255) -> str:
+    r"""`name` as one step of a path: without folders and control characters, in at most `most` bytes of UTF-8.
+
+    What is cut is cut before the ending. Empty where nothing is left.
+
+    >>> file_name("a/b\\c\n.txt"), file_name(".."), file_name("x" * 300 + ".txt", 10)
+    ('c .txt', '', 'xxxxxx.txt')
+    """
+    step = _CONTROL.sub(" ", clean(name).replace("\\", "/").rstrip("/").rpartition("/")[2]).strip()
+    stem, dot, ending = step.rpartition(".")
+    tail = f"{dot}{ending}" if stem and len(ending.encode()) <= _ENDING else ""
+    room = most - len(tail.encode())
+    head = step.removesuffix(tail) if tail else step
+    return "" if step.strip(".") == "" else head.encode()[:room].decode(errors="ignore") + tail
 
 
 def shorten(text: str, most: int) -> str:

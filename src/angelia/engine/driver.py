@@ -23,11 +23,12 @@ from angelia.core.sentences import sentence
 from angelia.engine import machine as m
 from angelia.engine.asking import Asking, Cost
 from angelia.engine.caps import time_left
+from angelia.engine.closing import closing_words
 from angelia.engine.hearing import Wording, leave_unheard, not_heard, transcribe
 from angelia.engine.live import MakingRoom, Resting
 from angelia.engine.log import Log
 from angelia.engine.remedies import Remedy
-from angelia.engine.repairs import closing_move, closing_words, described, facts_for, running_request
+from angelia.engine.repairs import closing_move, described, facts_for, running_request
 from angelia.engine.roommaking import Space, allowed_for, make_room, room_for
 from angelia.engine.state import Turn, advance
 from angelia.engine.toolrun import Broker, find_calls, finished
@@ -144,6 +145,8 @@ class Driver:
                 await self._log.append(*(finished(call, status, why) for call in found), lease=lease)
             case m.UseRemedy():
                 await self._remedy(effect, lease)
+            case m.PlaceFiles(message=seq):
+                await self._interruptibly(self._broker.place_files(seq, lease))
             case m.Transcribe(message=seq):
                 assert self._wording.transcriber
                 await self._interruptibly(transcribe(self._log, seq, self._wording.transcriber, lease))

@@ -11,6 +11,7 @@ running, so a call that was started and has no result was started in a life that
     a failure                       UseRemedy | Close
     a request without a reply       AskModel again, counted over restarts
     a cap is reached                Close
+    files of a new message          PlaceFiles
     recordings that the model       Transcribe | LeaveUnheard
         cannot hear
     too much for the window         MakeRoom | Close(ContextFull)
@@ -69,6 +70,12 @@ class UseRemedy(Struct, frozen=True):
     delay: int = 0
 
 
+class PlaceFiles(Struct, frozen=True):
+    """Put the files of this message where tools can work on them."""
+
+    message: int
+
+
 class Transcribe(Struct, frozen=True):
     """Have the recordings of this message written down: the model cannot hear them."""
 
@@ -93,7 +100,7 @@ class Close(Struct, frozen=True):
     answer: tuple[int, ...] = ()
 
 
-Effect = Rest | AskModel | RunTools | Settle | UseRemedy | Transcribe | LeaveUnheard | MakeRoom | Close
+Effect = Rest | AskModel | RunTools | Settle | UseRemedy | PlaceFiles | Transcribe | LeaveUnheard | MakeRoom | Close
 
 
 class Room(StrEnum):
@@ -118,6 +125,7 @@ class Rules(Struct, frozen=True):
     credentials: tuple[int, ...] = (1,)
     can_refresh: bool = False
     can_describe: bool = False
+    can_place: bool = False
 
 
 class Moment(Struct, frozen=True):
@@ -258,6 +266,8 @@ def _next_request(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         return _remedy(replace(turn, tries=times), circles, rules, moment)
     if capped := spent(turn, limits, moment.day_tokens, moment.day_cost):
         return Close(capped)
+    if rules.can_place and (files := [seq for seq in carried(turn) if seq in turn.unplaced]):
+        return PlaceFiles(files[0])
     if moment.unheard:
         return _written_down(moment.unheard[0], turn, limits)
     if moment.room is Room.STUCK:

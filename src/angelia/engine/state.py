@@ -32,6 +32,7 @@ class Turn(Struct, frozen=True):
     `progress` is the last text that came with calls, `since` the tools called in that reply and later.
     `stale` counts finished calls in a row that brought nothing new this turn. Times are Unix milliseconds.
     `recordings` are the messages whose recordings nobody has written down yet, with how often that was begun.
+    `unplaced` are the messages with files that do not lie in the sandbox yet.
     """
 
     seen: int = 0
@@ -68,6 +69,7 @@ class Turn(Struct, frozen=True):
     joins: bool = False
     room_asked: bool = False
     recordings: Mapping[int, int] = {}
+    unplaced: frozenset[int] = frozenset()
 
 
 def advance(turn: Turn, log: Sequence[e.Entry], table: Table = DEFAULT) -> Turn:
@@ -88,6 +90,8 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
         case e.Transcribed(seq=heard):
             left = {seq: tries for seq, tries in turn.recordings.items() if seq != heard}
             return replace(turn, recordings=left, cost=turn.cost + max(fact.cost, 0))
+        case e.FilesPlaced(seq=seq):
+            return replace(turn, unplaced=turn.unplaced - {seq})
         case e.SetupChanged():
             return replace(turn, model=fact.model)
         case e.ModelAsked():
@@ -143,7 +147,10 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
 
 def _user_said(turn: Turn, entry: e.Entry, fact: e.UserSaid) -> Turn:
     unread = (*turn.unread, Unread(entry.seq, fact.arrival is e.Arrival.QUEUE))
-    if any(isinstance(part, Media) and nature(part) is Nature.SOUND for part in fact.parts):
+    media = [part for part in fact.parts if isinstance(part, Media)]
+    if media:
+        turn = replace(turn, unplaced=turn.unplaced | {entry.seq})
+    if any(nature(part) is Nature.SOUND for part in media):
         turn = replace(turn, recordings={**turn.recordings, entry.seq: 0})
     if turn.opened:
         return replace(_rested(turn, entry.at), unread=unread)
@@ -164,6 +171,7 @@ def _model_asked(turn: Turn, entry: e.Entry, fact: e.ModelAsked) -> Turn:
         replied=False,
         unread=tuple(u for u in turn.unread if u.seq not in fact.heard),
         left_over=tuple(seq for seq in turn.left_over if seq not in fact.heard),
+        unplaced=turn.unplaced.difference(fact.heard),
     )
 
 
@@ -260,6 +268,7 @@ def _turn_closed(turn: Turn, entry: e.Entry) -> Turn:
         model=turn.model,
         room_asked=turn.room_asked,
         recordings=turn.recordings,
+        unplaced=turn.unplaced,
     )
 
 

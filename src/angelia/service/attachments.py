@@ -152,8 +152,8 @@ def _pasted(word: str) -> Path:
 
 
 def _attached(media: Media, path: Path, notes: tuple[str, ...]) -> Attached:
-    """The medium, and a line that says where it lies: the model can go on working on the file itself."""
-    return Attached((media, Text(f"[{label(media)}, lies at {_place(path)}]")), notes)
+    """The medium, and where it came from: what lies in the workspace is worked on there, and not put there again."""
+    return Attached((replace(media, origin=clean(str(path.resolve()))),), notes)
 
 
 def _place(path: Path) -> str:

@@ -36,6 +36,7 @@ def rules_for(config: Config, registry: Registry, seats: Sequence[Seat], *, can_
         credentials=tuple(len(seat.credentials) for seat in seats),
         can_refresh=seats[0].refresh is not None,
         can_describe=can_describe,
+        can_place=True,
     )
 
 

@@ -90,6 +90,20 @@ class BlobStore:
             raise damaged(sha256)
         return data
 
+    async def chunks(self, sha256: str) -> AsyncIterator[bytes]:
+        """The bytes piece by piece, in constant memory; whoever takes them checks them against their name.
+
+        Raises:
+            NotFound: no such blob.
+        """
+        try:
+            file = self.path(sha256).open("rb")
+        except FileNotFoundError as error:
+            raise missing(sha256) from error
+        with file:
+            while chunk := await asyncio.to_thread(file.read, _CHUNK):
+                yield chunk
+
     def path(self, sha256: str) -> Path:
         """Where these bytes are, or would be.
 

@@ -76,10 +76,18 @@ class _Story:
         """A request, perhaps one that dies with its process and is sent again; returns the number of the last."""
         for attempt in range(1, 2 + (self.choose(8) == 1)):
             heard = [at for at, said in self.unread if said.arrival is e.Arrival.STEER or at == opening]
+            self.place([at for at in heard if _media(self.entries[at - 1].fact)])
             asked = self.add(e.ModelAsked(MODEL, attempt, tuple(heard), credential="first"))
             self.unread = [one for one in self.unread if one[0] not in heard]
             self.meanwhile()
         return asked
+
+    def place(self, messages: Sequence[int]) -> None:
+        """The files of these messages are put into the sandbox, where that works."""
+        for seq in messages:
+            media = _media(self.entries[seq - 1].fact)
+            files = [e.Placed(at, f'file "{at}"', *(("", "no") if self.choose(4) == 1 else ("inbox/x",))) for at in media]
+            self.add(e.FilesPlaced(seq, tuple(files)))
 
     def outcome(self, asked: int, *, last: bool) -> bool:
         """What came of the request; says whether the turn goes on by itself."""

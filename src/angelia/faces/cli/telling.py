@@ -101,6 +101,9 @@ class Teller:
         match fact:
             case e.UserSaid(parts=parts):
                 yield Line(Tone.PERSON, said(parts))
+            case e.FilesPlaced(files=placed):
+                put = [file for file in placed if file.path.startswith("inbox/")]
+                yield from (Line(Tone.NOTE, f"{file.what}, was put at {file.path}") for file in put)
             case e.SystemSaid(text=text):
                 yield Line(Tone.NOTE, f"told the model: {one_line(text)}")
             case e.SetupChanged(model=model):
