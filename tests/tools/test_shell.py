@@ -8,14 +8,16 @@ import pytest
 from msgspec import structs
 
 from angelia.core.content import CallStatus
-from angelia.core.entry import ToolFinished
+from angelia.core.entry import ProcessEnded, ToolFinished
 from angelia.core.errors import BadInput, NotFound
+from angelia.core.ids import CallId
 from angelia.policy.verdict import RunCommand
 from angelia.sandboxes.confine import Unconfined
 from angelia.sandboxes.local import LocalSandbox
 from angelia.sandboxes.port import SandboxGone
 from angelia.tools.output import SHOWN
 from angelia.tools.process import ProcessTool
+from angelia.tools.processes import all_told
 from angelia.tools.read import Read
 from angelia.tools.shell import MOST_RUNNING, Shell, ShellArguments
 from tests.tools.bench import Bench, text_of
@@ -133,11 +135,33 @@ async def test_a_background_process_has_a_time_out_only_where_one_was_given(benc
     assert "[timed out after 1 s" in await bench.said(ProcessTool(), ERROR, action="wait", id=name)
 
 
-async def test_a_sandbox_that_is_gone_is_said_at_the_next_look(bench: Bench) -> None:
+async def test_an_end_that_nobody_looked_at_is_handed_in_once(bench: Bench) -> None:
+    outcome = await bench.run(Shell(), command="while [ ! -e go ]; do sleep 0.01; done; echo made", background=True)
+    assert outcome.goes_on.endswith("echo made")
+    (bench.root / "go").touch()
+    await all_told(bench.state)
+    [end] = bench.ends
+    assert (end.status, text_of(end)) == (OK, "made\n[exit status 0]")
+    name = CallId(text_of(outcome).split()[-1])
+    bench.log(ProcessEnded(name, OK, end.parts))
+    assert "a note tells you how" in await bench.said(ProcessTool(), action="poll", id=name)
+
+
+async def test_an_end_that_a_look_has_told_is_not_handed_in(bench: Bench) -> None:
     outcome = await bench.run(Shell(), command="sleep 1000", background=True)
+    name = text_of(outcome).split()[-1]
+    killed = await bench.run(ProcessTool(), action="kill", id=name)
+    assert killed.ended == name
+    await all_told(bench.state)
+    assert bench.ends == []
+
+
+async def test_what_ends_with_its_sandbox_is_handed_in_too(bench: Bench) -> None:
+    await bench.run(Shell(), command="sleep 1000", background=True)
     await bench.sandbox.close()
-    text = await bench.said(ProcessTool(), ERROR, action="wait", id=text_of(outcome).split()[-1])
-    assert "ended by signal" in text
+    await all_told(bench.state)
+    [end] = bench.ends
+    assert "ended by signal" in text_of(end)
     with pytest.raises(SandboxGone):
         await bench.run(Shell(), command="true")
 

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from angelia.core.content import Text
+from angelia.core.entry import ProcessEnded
 from angelia.core.errors import NotFound
 from angelia.core.ids import CallId
 from angelia.core.text import one_line
@@ -43,6 +45,8 @@ class ProcessTool:
         Raises:
             NotFound: no such process in this life; processes end when Angelia ends.
         """
+        if _told(arguments.id, calling):
+            return ToolOutcome((Text(f"{arguments.id} has ended; a note tells you how, with what it wrote."),))
         process = _known(arguments.id, calling)
         async with process.looked_at:
             match arguments.action:
@@ -57,6 +61,12 @@ class ProcessTool:
                 return outcome
             del processes(calling)[arguments.id]  # told now, and its output is kept with this call's result
             return replace(outcome, ended=CallId(arguments.id))
+
+
+def _told(name: str, calling: Calling) -> bool:
+    """Whether its end was handed in while nobody looked."""
+    ends = (entry.fact for entry in calling.entries if isinstance(entry.fact, ProcessEnded))
+    return any(fact.call == name and not fact.told_by for fact in ends)
 
 
 def _known(name: str, calling: Calling) -> Process:

@@ -91,5 +91,5 @@ class Shell:
 def _named(process: Process, calling: Calling) -> ToolOutcome:
     """The call's own id names the process: it is unique in the conversation, also after a restart."""
     keep(process, calling)
-    said = f"Started in the background; its id is {calling.call}. You will be told when it has ended."
+    said = f"Started in the background; you will be told when it has ended; its id is {calling.call}"
     return ToolOutcome((Text(said),), goes_on=process.command.shell)
