@@ -116,6 +116,8 @@ async def _body(engine: Engine, plan: Plan) -> dict[str, Any]:
     # without root, the person is root inside, and everybody else a stranger outside
     rootless = any("rootless" in option for option in info.get("SecurityOptions") or ())
     uid, gid = (0, 0) if rootless else (plan.uid, plan.gid)
+    # Podman (podman-run(1), `--tmpfs`) gives a tmpfs to the user by a word of its own; it tells of Buildah, Docker not
+    owner = "U" if "BuildahVersion" in info else f"uid={uid},gid={gid}"
     idle = max(plan.settings.idle_minutes * 60, _LOOK)
     body: dict[str, Any] = {
         "Image": plan.image,
@@ -135,7 +137,7 @@ async def _body(engine: Engine, plan: Plan) -> dict[str, Any]:
             "NanoCpus": round(plan.settings.cpus * 1e9),
             "PidsLimit": plan.settings.processes,
             "Mounts": _mounts(plan),
-            "Tmpfs": _tmpfs(plan, uid, gid),
+            "Tmpfs": _tmpfs(plan, owner),
         },
     }
     digest = hashlib.sha256(msgspec.json.encode(body)).hexdigest()[:16]
@@ -155,9 +157,9 @@ def _mounts(plan: Plan) -> list[dict[str, Any]]:
     ]
 
 
-def _tmpfs(plan: Plan, uid: int, gid: int) -> dict[str, str]:
+def _tmpfs(plan: Plan, owner: str) -> dict[str, str]:
     size = f"size={plan.settings.tmp_mb * 1_000_000}"
-    own = f"rw,exec,nosuid,nodev,{size},uid={uid},gid={gid}"
+    own = f"rw,exec,nosuid,nodev,{size},{owner}"
     places = {TMP: f"rw,exec,nosuid,nodev,{size},mode=1777"}
     if plan.settings.workspace == "tmpfs":
         return places | {plan.workspace: f"{own},mode=755", HOME: f"{own},mode=700"}

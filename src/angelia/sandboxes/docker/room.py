@@ -39,6 +39,8 @@ class DockerSandbox(FilesByExec):
     holds it and `idle_minutes` longer, so that a start after a crash finds it again; `close` removes it at once.
     """
 
+    trusted = True
+
     def __init__(self, image: str, place: Place, *, settings: DockerSettings | None = None, socket: str = "") -> None:
         """`place.state` takes the conversation's home in the container; `socket` is the daemon's, found if not given.
 
@@ -132,10 +134,10 @@ class DockerSandbox(FilesByExec):
         self._closed = True
         async with self._making:
             container, self._container = self._container, ""
+        await self._commands.end()  # while somebody is there who can tell how they ended
         if container:
             with suppress(Unreachable):  # a daemon that is down has no containers running; idle ones end by themselves
                 await remove(self._engine, container)
-            await self._commands.end()
         if self._keeper is not None:
             await self._keeper.close()
         await self._engine.close()
