@@ -6,13 +6,17 @@ from typing import Protocol
 class Dialect(Protocol):
     """A network's markup. Each function is given what is inside, marked up already, and returns it marked.
 
-    `text` escapes plain words. `table` is given rows of plain cells, the first being the head.
+    `text` escapes plain words. Blocks are put together with line feeds between them; a table is a block of code.
     """
 
     name: str
 
     def text(self, words: str) -> str:
         """Plain words, so that nothing in them is read as markup."""
+        ...
+
+    def paragraph(self, inner: str) -> str:
+        """Words that stand by themselves; as they are, where line feeds show."""
         ...
 
     def strong(self, inner: str) -> str:
@@ -48,5 +52,5 @@ class Dialect(Protocol):
         ...
 
     def item(self, inner: str, mark: str, depth: int) -> str:
-        """One item of a list; `mark` is `•` or `3.`, `depth` counts from 0."""
+        """One item of a list; `mark` is `•` or `3.`, empty for what continues one, `depth` counts from 0."""
         ...

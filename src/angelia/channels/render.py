@@ -1,0 +1,177 @@
+"""Markdown, as the messages of one network: written in its dialect, each within its limit and valid on its own.
+
+Pure, total and deterministic. The plain texts of the messages, joined, are the plain text of the whole, white space at
+the cuts aside.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from angelia.channels.abilities import Abilities, Units
+from angelia.channels.cutting import Blocks, cut, gap, joined, plain, plain_block, without_links
+from angelia.channels.dialects import Dialect
+from angelia.channels.markup import (
+    Block,
+    Code,
+    Fence,
+    Heading,
+    Inline,
+    Item,
+    Link,
+    Paragraph,
+    Quote,
+    Span,
+    Style,
+    Words,
+)
+from angelia.channels.places import best_place
+from angelia.channels.reading import literally, read_markdown
+
+
+class Rendered(Struct, frozen=True):
+    """One message: `marked` in the dialect, `plain` for a network that refuses the markup."""
+
+    marked: str
+    plain: str
+
+
+def render(markdown: str, dialect: Dialect, abilities: Abilities) -> tuple[Rendered, ...]:
+    """The messages that a text makes; none for white space."""
+    return render_within(markdown, dialect, abilities.text_limit, abilities.units)
+
+
+def render_within(markdown: str, dialect: Dialect, limit: int, units: Units) -> tuple[Rendered, ...]:
+    """The same under another limit, such as a caption's. A limit too small for a letter and its marks is overrun."""
+    return _Writing(dialect, limit, units).messages(read_markdown(markdown))
+
+
+def render_blocks(blocks: Blocks, dialect: Dialect, abilities: Abilities) -> tuple[Rendered, ...]:
+    """The messages that blocks make, which somebody put together without Markdown."""
+    return _Writing(dialect, abilities.text_limit, abilities.units).messages(blocks)
+
+
+def measure(text: str, units: Units) -> int:
+    """The length of a text as a network counts it."""
+    match units:
+        case Units.CHARACTERS:
+            return len(text)
+        case Units.UTF16:
+            return len(text.encode("utf-16-le", "surrogatepass")) // 2
+        case Units.BYTES:
+            return len(text.encode("utf-8", "surrogatepass"))
+
+
+class _Writing:
+    """A dialect with a limit."""
+
+    def __init__(self, dialect: Dialect, limit: int, units: Units) -> None:
+        self._dialect, self._limit, self._units = dialect, limit, units
+
+    def messages(self, blocks: Blocks) -> tuple[Rendered, ...]:
+        """Blocks, written and split."""
+        pieces = self.pieces(blocks)
+        return tuple(Rendered(self.marked(piece), plain(piece).strip("\n").rstrip()) for piece in pieces)
+
+    def marked(self, blocks: Sequence[Block]) -> str:
+        """Blocks in the dialect; a list that goes on from an earlier message begins at its margin."""
+        written, margin = [], 0
+        for index, block in enumerate(blocks):
+            if isinstance(block, Item) and not (index and isinstance(blocks[index - 1], Item)):
+                margin = block.depth
+            written.append(self._block(block, margin))
+        return joined(blocks, written)
+
+    def pieces(self, blocks: Blocks) -> list[Blocks]:
+        """Blocks, in as many runs as they need."""
+        found: list[Blocks] = []
+        rest = list(reversed(blocks))
+        run: list[Block] = []
+        used = 0
+        while rest:
+            block = rest.pop()
+            between = len(gap(run[-1], block)) if run else 0
+            size = self._size(block)
+            if used + between + size <= self._limit:
+                run.append(block)
+                used += between + size
+                continue
+            first, left = self._split(block, self._limit - used - between, size, fresh=not run)
+            rest += reversed(left)
+            if not first and len(run) > 1 and isinstance(run[-1], Heading):
+                rest.append(run.pop())  # a heading goes with what it stands over
+            found.append((*run, *first))
+            run, used = [], 0
+        return [*found, tuple(run)] if run else found
+
+    def _split(self, block: Block, room: int, size: int, *, fresh: bool) -> tuple[Blocks, Blocks]:
+        """What of a block still goes into this message, and what is left. A fresh message always takes some of it; one
+        that is half full leaves whole what fits the next, and so does any for what is not mere words.
+        """
+        whole = size <= self._limit and (room <= self._limit // 2 or not isinstance(block, Paragraph))
+        if not fresh and (whole or room <= self._limit // 4):
+            return (), (block,)
+        first, left = self._cut_to(block, room)
+        if first or not fresh:
+            return first, left
+        for simpler in (without_links(block), *literally(plain_block(block))):
+            first, left = self._cut_to(simpler, room)
+            if first:
+                return first, left
+        return (block,), ()
+
+    def _cut_to(self, block: Block, room: int) -> tuple[Blocks, Blocks]:
+        text = plain_block(block)
+        most = self._most(lambda place: self._fits(cut(block, place)[0], room), min(len(text) - 1, 2 * max(room, 0)))
+        while most > 0:
+            first, left = cut(block, best_place(text, most))
+            if first and self._fits(first, room):
+                return first, left
+            most = most * 3 // 4
+        return (), (block,)
+
+    def _most(self, fits: Callable[[int], bool], most: int) -> int:
+        """The largest number up to `most` that fits, where smaller ones fit too."""
+        low = 0
+        while low < most:
+            middle = (low + most + 1) // 2
+            low, most = (middle, most) if fits(middle) else (low, middle - 1)
+        return low
+
+    def _fits(self, blocks: Blocks, room: int) -> bool:
+        return all(self._size(block) <= room for block in blocks)
+
+    def _size(self, block: Block) -> int:
+        """What it takes at most: the plain text has to fit as well, since it goes where markup is refused."""
+        return max(measure(self._block(block, 0), self._units), measure(plain_block(block), self._units))
+
+    def _block(self, block: Block, margin: int) -> str:
+        match block:
+            case Paragraph(inner=inner):
+                return self._dialect.paragraph(self._line(inner))
+            case Heading(inner=inner, level=level):
+                return self._dialect.heading(self._line(inner), level)
+            case Fence(text=text, language=language):
+                return self._dialect.code_block(text, language)
+            case Quote(inner=blocks):
+                return self._dialect.quote(self.marked(blocks))
+            case Item(inner=blocks, mark=mark, depth=depth):
+                return self._dialect.item(self.marked(blocks), mark, max(0, depth - margin))
+
+    def _line(self, inner: tuple[Inline, ...]) -> str:
+        return "".join([self._inline(one) for one in inner])
+
+    def _inline(self, one: Inline) -> str:
+        match one:
+            case Words(text=text):
+                return self._dialect.text(text)
+            case Code(text=text):
+                return self._dialect.code(text)
+            case Link(inner=inner, url=url):
+                return self._dialect.link(self._line(inner), url)
+            case Span(style=Style.STRONG, inner=inner):
+                return self._dialect.strong(self._line(inner))
+            case Span(style=Style.EMPHASIS, inner=inner):
+                return self._dialect.emphasis(self._line(inner))
+            case Span(inner=inner):
+                return self._dialect.struck(self._line(inner))
