@@ -52,6 +52,7 @@ HEAVY = {
     "PIL",
     "anthropic",
     "click",
+    "faster_whisper",
     "genai_prices",
     "html_to_markdown",
     "httpx2",
@@ -158,6 +159,7 @@ RULES = [
         {
             "sandboxes/": "running commands is what sandboxes do",
             "models/credentials.py": "a key may come from a command that the owner configured",
+            "models/speech_command.py": "a recording may be written down by a command that the owner configured",
             "testing/": "the kit runs servers and whole programs",
         },
     ),

@@ -9,7 +9,6 @@ from angelia.context.prompt import Facts, small_prompt, system_prompt
 from angelia.core import entry as e
 from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
 from angelia.engine.driver import Driver, Seat, Settings
-from angelia.engine.hearing import Wording
 from angelia.engine.roommaking import Space, Summariser
 from angelia.engine.toolrun import Broker
 from angelia.policy.situation import Mode
@@ -19,7 +18,6 @@ from angelia.sandboxes.rooms import workspace_in
 from angelia.service.attachments import Attachments
 from angelia.service.config import Loaded
 from angelia.service.delivery import TerminalDelivery
-from angelia.service.describing import describer
 from angelia.service.inbox import Inboxes
 from angelia.service.logs import log_to
 from angelia.service.presets import chosen
@@ -28,6 +26,7 @@ from angelia.service.ruling import rules_for
 from angelia.service.seating import Seating
 from angelia.service.sessions import DAY_MS, Session
 from angelia.service.summarising import summariser
+from angelia.service.transcribing import wording
 from angelia.service.workplace import Workplace, workplace
 from angelia.store.blobs import BlobStore
 from angelia.store.db import Database
@@ -87,7 +86,7 @@ class House:
         `service.presets.chosen` takes it; the configured one, if it is not given.
         """
         at = chosen(self.loaded.config.sandbox, sandbox)
-        opened = e.ConversationOpened(door, workspace_in(at.spec, workspace), at.spec, preset=at.preset)
+        opened = e.ConversationOpened(door, workspace_in(at.spec, workspace), at.spec, owner, at.preset)
         return self._opened(new_conversation(self.clock), door, opened)
 
     async def resume(self, conversation: ConversationId, *, door: str) -> Session:
@@ -121,9 +120,9 @@ class House:
         place = self._places[session.conversation]
         config = self.loaded.config
         seats = [await self._seat(spec, place.sandbox, session) for spec in (model, *config.fallback)]
-        describe = await describer(config.describer, self.seating) if config.describer else None
+        words = await wording(config.transcriber, config.describer, self.seating, self.blobs)
         settings = Settings(
-            rules=rules_for(config, self.registry, seats, can_describe=describe is not None),
+            rules=rules_for(config, self.registry, seats, can_describe=words.describe is not None),
             space=Space(
                 config.context.share,
                 config.context.max_output or config.context.reserve,
@@ -134,7 +133,7 @@ class House:
             cache_hour=config.context.cache_hour,
         )
         broker = Broker(session.log, place.bench)
-        await session.attach(Driver(session.log, seats, broker, settings, self.clock, Wording(describe)))
+        await session.attach(Driver(session.log, seats, broker, settings, self.clock, words))
         return seats[0]
 
     def mode(self, session: Session) -> Mode:

@@ -68,6 +68,9 @@ class FileSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole configuration. `model` and `fallback` are written `vendor:name`; an empty model means: find one.
 
+    `describer` puts pictures into words for a model that takes none. `transcriber` writes down recordings for one that
+    hears nothing: `vendor:name`, `local` (Whisper on this machine), or `command:LINE` with `{file}` in it.
+
     `vendors` are rows of your own, laid over those in `models/vendors.toml`; `key_command`, `key_file` and
     `key_variable` in a row say where more of its keys come from.
     """
@@ -75,6 +78,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     model: str = ""
     fallback: tuple[str, ...] = ()
     describer: str = ""
+    transcriber: str = ""
     effort: Literal["", "low", "medium", "high"] = ""
     limits: Caps = Caps()
     context: ContextSettings = ContextSettings()

@@ -43,7 +43,7 @@ class Seating:
         self._blobs, self._open_media, self._environ = blobs, open_media, environ
         self._cache_hour = loaded.config.context.cache_hour
         times = loaded.config.timeouts
-        self._timeouts = Timeouts(times.connect, times.first_byte, times.silence)
+        self.timeouts = Timeouts(times.connect, times.first_byte, times.silence)
         self._clients: dict[str, httpx2.AsyncClient] = {}
 
     def profile(self, spec: str) -> Profile:
@@ -85,7 +85,7 @@ class Seating:
                 f"There is no key for {spec}.",
                 then=f"Set {variable} in the environment, or key_command under [vendors.{vendor.name}] in config.toml.",
             )
-        room = open_room(known, await self.client(vendor), self._open_media, self._timeouts)
+        room = open_room(known, await self.client(vendor), self._open_media, self.timeouts)
         return Seat(
             profile=known,
             session=room.session(),
