@@ -78,6 +78,6 @@ def test_without_its_preset_a_conversation_is_not_given_other_limits(settings: S
 )
 def test_a_preset_that_is_wrong_is_refused_with_a_sentence(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "config.toml").write_text(text)
-    with pytest.raises(ConfigError, match="config.toml") as refused:
+    with pytest.raises(ConfigError, match=r"config\.toml") as refused:
         load(tmp_path, {})
     assert says in str(refused.value)

@@ -30,14 +30,15 @@ class Inboxes:
     def of(self, sandbox: Sandbox, spec: str, say: Callable[[str], None]) -> Place:
         """What puts files into this sandbox; `say` is told of what takes more than a second.
 
-        What lies in the workspace already, where the person gave it from, is left there. In the inbox nothing is
-        replaced: another file of the same name gets a number, the same bytes are not put twice.
+        What lies in the workspace already, where the person gave it from, is left there: on this machine that very
+        file, even if it has changed since (an editor sends what it has not saved yet), elsewhere one of the same bytes.
+        In the inbox nothing is replaced: another file of the same name gets a number, the same bytes are not put twice.
         """
 
         async def place(media: Media) -> str:
             workspace = (await sandbox.describe()).workspace
             lies = posixpath.relpath(media.origin, workspace) if media.origin.startswith(f"{workspace}/") else ""
-            if lies and await _holds(sandbox, lies, media.blob):
+            if lies and (await _is_file(sandbox, lies) if spec == "local" else await _holds(sandbox, lies, media.blob)):
                 return lies
             async with self._turns[f"{spec} {workspace}"]:
                 return await self._put(sandbox, media, say)
@@ -80,6 +81,13 @@ def numbered(name: str, number: int) -> str:
     """
     stem, ending = posixpath.splitext(name)
     return name if number == 1 else f"{stem}-{number}{ending}"
+
+
+async def _is_file(sandbox: Sandbox, path: str) -> bool:
+    try:
+        return (await sandbox.stat(path)).kind is FileKind.FILE
+    except (NoSuchFile, AccessRefused):
+        return False
 
 
 async def _holds(sandbox: Sandbox, path: str, blob: BlobRef) -> bool:

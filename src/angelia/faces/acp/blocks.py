@@ -9,6 +9,7 @@ from typing import assert_never
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct, UnsetType
+from msgspec.structs import replace
 
 from angelia.context.forms import Cannot, Nature, Refused, form_of, label, nature, quoted, size_words
 from angelia.core.content import Content, Media, Text
@@ -78,7 +79,7 @@ async def _words(text: str, name: str, uri: str, to_media: ToMedia) -> Taken:
     where = place_line(uri, "as the editor has it")
     if not text.strip():
         return Taken((Text(f"[file {quoted(name)}{where}: it is empty]"),))
-    media = await to_media(clean(text).encode(), name)
+    media = replace(await to_media(clean(text).encode(), name), origin=path_in(uri))
     if nature(media) is Nature.WORDS:
         return Taken((media, Text(f"[{label(media)}{where}]")))
     return Taken((Text(f"[file {quoted(name)}{where}]\n{text}"),))
@@ -90,7 +91,7 @@ async def _bytes(data: str, name: str, uri: str, to_media: ToMedia) -> Taken:
     if not content:
         return Taken((Text(f"[{quoted(name)}{where}: it is empty]"),), (f"{quoted(name)} is empty (0 bytes).",))
     try:
-        media = await to_media(content, name)
+        media = replace(await to_media(content, name), origin=path_in(uri))
     except BadInput as error:
         said = " ".join(part for part in (error.what, error.why) if part)
         line = f"[{quoted(name)}{where}, {size_words(len(content))}: it cannot be opened. {one_line(said, 300)}]"
