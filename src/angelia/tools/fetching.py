@@ -111,11 +111,11 @@ class Fetcher:
         """One hop: the response, or where it leads."""
         import httpx2
 
-        addresses = await self._judged_addresses(url)
+        addresses = await self.judged_addresses(url)
         secure = url.scheme == "https"
         limits = self._limits
         async with httpx2.AsyncClient(
-            verify=await self._context() if secure else _no_tls(),
+            verify=await self.tls() if secure else _no_tls(),
             trust_env=False,
             timeout=httpx2.Timeout(limits.silence, connect=limits.connect),
         ) as client:
@@ -141,8 +141,13 @@ class Fetcher:
                     await response.aclose()
             raise _failed(url, failure) from failure
 
-    async def _judged_addresses(self, url: "httpx2.URL") -> Sequence[str]:
-        """The addresses behind a URL, if the policy allows every one of them."""
+    async def judged_addresses(self, url: "httpx2.URL") -> Sequence[str]:
+        """The addresses behind a URL, if the policy allows every one of them.
+
+        Raises:
+            PolicyDenied: it does not.
+            FetchFailed: there is no such host.
+        """
         _demand(self._judge_url(str(url)), str(url))
         host, port = url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
         try:
@@ -175,7 +180,7 @@ class Fetcher:
             chunks.append(chunk)
         return Fetched(str(url), response.status_code, response.headers.get("content-type", ""), b"".join(chunks))
 
-    async def _context(self) -> "ssl.SSLContext":
+    async def tls(self) -> "ssl.SSLContext":
         """The TLS context with the system's authorities, loaded once, in a thread: it takes 31 ms."""
         import httpx2
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
+from urllib.parse import unquote
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from angelia.core.content import Media, MediaKind, Text
 from angelia.core.errors import BadInput
 from angelia.core.text import clean
-from angelia.policy.verdict import Effect, SendOut
+from angelia.policy.verdict import Effect, FetchUrl, SendOut, ShowUrl
 from angelia.tools.blob_names import find_blob, is_pointer
 from angelia.tools.files import read_bytes
 from angelia.tools.places import resolve
@@ -23,11 +24,13 @@ LIMIT = 100_000_000
 class SendFileArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """What to send, and as what."""
 
-    path: Annotated[str, Meta(description="File, or blob:ID.")]
+    path: Annotated[str, Meta(description="File, blob:ID or URL.")]
     caption: str = ""
     as_: Annotated[
-        Literal["auto", "document", "voice"],
-        Meta(description="document: unchanged, as a file; voice: a recording as a voice message."),
+        Literal["auto", "document", "voice", "picture"],
+        Meta(
+            description="document: unchanged, as a file; voice: a recording as a voice message; picture: only if it is one."
+        ),
     ] = "auto"
     name: Annotated[str, Meta(description="Name to send it under.")] = ""
 
@@ -41,9 +44,11 @@ class SendFile:
     traits = Traits(replayable=True)
 
     async def effects(self, arguments: SendFileArguments, calling: Calling) -> Sequence[Effect]:
-        """Sending one file. What this conversation holds already goes back to where it came from: no effect."""
+        """Sending one file, or fetching it. What this conversation holds already goes back to where it came from: no effect."""
         if is_pointer(arguments.path):
             return ()
+        if _is_url(arguments.path):
+            return (ShowUrl(arguments.path) if arguments.as_ == "picture" else FetchUrl(arguments.path),)
         return (SendOut(arguments.path, await resolve(calling.sandbox, arguments.path), calling.address),)
 
     async def run(self, arguments: SendFileArguments, calling: Calling) -> ToolOutcome:
@@ -51,12 +56,14 @@ class SendFile:
 
         Raises:
             NotFound: an unknown or expired blob.
-            BadInput: a voice message that is no recording.
+            BadInput: a voice message that is no recording, a picture that is none, a URL that brings an error.
             NoSuchFile, IsFolder, NotAFile, FileTooLarge, AccessRefused and the like.
         """
         if is_pointer(arguments.path):
             known = find_blob(calling.entries, arguments.path)
             data, own_name = await calling.blobs.get(known.ref.sha256), known.name
+        elif _is_url(arguments.path):
+            data, own_name = await _fetched(arguments.path, calling)
         else:
             resolved = await resolve(calling.sandbox, arguments.path)
             data = await read_bytes(calling.sandbox, resolved, limit=LIMIT)
@@ -66,6 +73,18 @@ class SendFile:
         caption = (Text(clean(arguments.caption)),) if arguments.caption.strip() else ()
         delivery = Delivery(calling.address, (*caption, media))
         return ToolOutcome((Text(f"Queued for the person: {name} ({_size(len(data))})."),), deliveries=(delivery,))
+
+
+def _is_url(path: str) -> bool:
+    return path.lower().startswith(("http://", "https://"))
+
+
+async def _fetched(url: str, calling: Calling) -> tuple[bytes, str]:
+    """The bytes at a URL and the name that they have there."""
+    fetched = await calling.fetch(url)
+    if fetched.status >= 400:
+        raise BadInput(f"{url} answers with HTTP status {fetched.status}, so there is no file to send.")
+    return fetched.body, unquote(fetched.url.partition("?")[0].rstrip("/").rpartition("/")[2])
 
 
 async def _medium(data: bytes, name: str, calling: Calling) -> Media:
@@ -83,6 +102,8 @@ def _as_asked(media: Media, kind: str) -> Media:
         if media.media not in {MediaKind.AUDIO, MediaKind.VOICE}:
             raise BadInput(f"{media.name} is no recording, so it cannot go as a voice message.", then="Use as_=auto.")
         return replace(media, media=MediaKind.VOICE)
+    if kind == "picture" and media.media is not MediaKind.IMAGE:
+        raise BadInput(f"{media.name} is no picture.")
     return media
 
 

@@ -1,0 +1,1 @@
+"""Servers of the Model Context Protocol: their tools are tools, under the same rules."""

@@ -1,0 +1,217 @@
+"""The library's client over each way to a server; importing this costs half a second and is done in a thread."""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import anyio
+import jsonschema  # noqa: F401 - a schema is checked with it later, on the event loop
+import mcp_types as types
+from mcp import Client
+from mcp.client._transport import ReadStream, TransportStreams
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec import Struct
+
+from angelia import __version__
+from angelia.sandboxes.companion import Companion
+from angelia.tools.mcp.failures import Lost, Refused, leaf
+
+Transport = AbstractAsyncContextManager[TransportStreams]
+
+MOST_PAGES = 50
+"""Pages of a list of tools; a server whose list has no end is not read for ever."""
+
+_NOT_SPOKEN = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types.INVALID_REQUEST, types.INVALID_PARAMS)
+"""Answers to the handshake of 2025 and before by a server that knows only what came after it."""
+
+Progress = Callable[[float, float | None, str | None], Awaitable[None]]
+
+# What it logs quotes messages, and these hold what was said; what goes wrong is told by the errors that it raises.
+logging.getLogger("mcp").setLevel(logging.CRITICAL)
+
+
+class Hooks(Struct, frozen=True):
+    """What is to be done when the list of tools has changed, and when the other side has gone; `roots` are URIs."""
+
+    stale: Callable[[], None]
+    over: Callable[[], None]
+    roots: tuple[str, ...] = ()
+
+
+@asynccontextmanager
+async def talking(way: Callable[[], Transport], hooks: Hooks) -> AsyncIterator[Client]:
+    """A client that has said hello. Servers of before 2026-07-28 are the rule, so theirs is spoken first.
+
+    A server that does not know it is asked once more, in the other way (the old ones may end when they are asked
+    something that they do not know first, and so nobody is asked in the new way first).
+
+    Raises:
+        Exception: whatever the library and its transports raise, alone or in groups.
+    """
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(_client(way(), hooks, "legacy"))
+        except Exception as error:
+            refusal = leaf(error)
+            if not isinstance(refusal, MCPError) or refusal.code not in _NOT_SPOKEN:
+                raise
+            client = await stack.enter_async_context(_client(way(), hooks, "auto"))
+        if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            group = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(group.cancel_scope.cancel)
+            group.start_soon(_hear_changes, client, hooks.stale)
+        yield client
+
+
+def _client(transport: Transport, hooks: Hooks, mode: str) -> Client:
+    async def heard(message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            hooks.stale()
+
+    async def roots(_: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=root) for root in hooks.roots])  # type: ignore[arg-type]
+
+    return Client(
+        _watched(transport, hooks.over),
+        mode=mode,
+        message_handler=heard,
+        list_roots_callback=roots if hooks.roots else None,
+        client_info=types.Implementation(name="angelia", title="Angelia", version=__version__),
+        cache=None,
+    )
+
+
+async def _hear_changes(client: Client, stale: Callable[[], None]) -> None:
+    """What a notification tells on older connections; a server that offers no such stream has a list that stays."""
+    try:
+        async with client.listen(tools_list_changed=True) as changes:
+            async for _ in changes:
+                stale()
+    except (MCPError, RuntimeError):
+        return
+
+
+async def tools_of(client: Client) -> tuple[types.Tool, ...]:
+    """Every tool that the server lists now, in its order."""
+    if client.server_capabilities.tools is None:
+        return ()
+    found: list[types.Tool] = []
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        found += page.tools
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return tuple(found)
+
+
+async def call_tool(client: Client, name: str, arguments: dict[str, Any], progress: Progress) -> types.CallToolResult:
+    """One call. Who is cancelled while waiting takes it back at the server.
+
+    Raises:
+        Refused: the server answered with an error, or with something that is no result; `gone` says that it has
+            forgotten the session and did nothing.
+        Lost: the connection ended before an answer came.
+    """
+    try:
+        return await client.call_tool(name, arguments, progress_callback=progress)
+    except MCPError as error:
+        if error.code == types.CONNECTION_CLOSED:
+            raise Lost from error
+        raise Refused(error.message, gone=error.message == "Session terminated") from error
+    except RuntimeError as error:  # it has answered, and not by the schema that it gave itself
+        raise Refused(str(error), gone=False) from error
+    except ValueError as error:
+        raise Refused(f"its answer is none of the protocol's: {error}", gone=False) from error
+
+
+@asynccontextmanager
+async def program(start: Callable[[], Awaitable[Companion]], told: Callable[[str], None]) -> AsyncIterator[Any]:
+    """The pipes of a program as a transport; `told` is given the last thing it complained about when it has ended.
+
+    A line that is no message (a program that greets whoever started it) is passed over.
+    """
+    companion = await start()
+    to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def read() -> None:
+        async with to_us:
+            async for line in companion.lines():
+                try:
+                    message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValueError:
+                    continue
+                await to_us.send(SessionMessage(message))
+
+    async def write() -> None:
+        async with from_us:
+            async for one in from_us:
+                text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await companion.write(text.encode() + b"\n")
+
+    async def until_closed(pump: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await pump()
+        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            to_us.close()  # it has ended, or we are leaving: whoever waits hears of it by the end of the stream
+
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(until_closed, read)
+            group.start_soon(until_closed, write)
+            try:
+                yield incoming, outgoing
+            finally:
+                group.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await companion.close()
+        told(companion.complaint)
+
+
+@asynccontextmanager
+async def _watched(transport: Transport, over: Callable[[], None]) -> AsyncIterator[TransportStreams]:
+    async with transport as (incoming, outgoing):
+        yield _UntilItEnds(incoming, over), outgoing
+
+
+class _UntilItEnds:
+    """A stream that says when it has ended: the library tells nobody who does not happen to be waiting."""
+
+    def __init__(self, stream: ReadStream[SessionMessage | Exception], over: Callable[[], None]) -> None:
+        self._stream, self._over = stream, over
+
+    @property
+    def last_context(self) -> Any:
+        """Where a message came from, for transports that know."""
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message."""
+        return await self._stream.receive()
+
+    async def aclose(self) -> None:
+        """Close it."""
+        await self._stream.aclose()
+
+    def __aiter__(self) -> "_UntilItEnds":
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self._stream.__anext__()
+        except (StopAsyncIteration, anyio.ClosedResourceError):
+            self._over()
+            raise
+
+    async def __aenter__(self) -> "_UntilItEnds":
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._stream.__aexit__(*error)

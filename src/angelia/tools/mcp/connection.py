@@ -1,0 +1,302 @@
+"""One connection to one server: opened beside everything else, found again when it breaks, and shut."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from angelia.core.errors import MissingPart
+from angelia.core.text import clean, one_line
+from angelia.models.client import http_client
+from angelia.policy.egress import ranges_named
+from angelia.policy.verdict import Trust
+from angelia.sandboxes.companion import Companion
+from angelia.sandboxes.lives import Life
+from angelia.tools.fetching import Fetcher
+from angelia.tools.mcp.failures import Lost, Refused, Unavailable, in_words
+from angelia.tools.mcp.server import Program, Server, Site
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+HELLO_S = 60.0
+"""How long a server may take to start and to list its tools: a runner may have to download it first."""
+
+PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds before each further try; after the last one it rests until somebody wants the server."""
+
+STEADY_S = 60.0
+"""A connection that held this long was well: what breaks it is a first failure again."""
+
+_LOGIN = (401, 403)
+
+
+class Roads(Struct, frozen=True):
+    """What it takes to reach servers. `life` records programs, `folder` is where they work by default.
+
+    `environ` is the person's environment; `fetcher` judges addresses, with further ranges that were opened by name.
+    """
+
+    life: Callable[[], Life]
+    folder: str
+    environ: Mapping[str, str]
+    fetcher: Callable[[tuple[str, ...]], Fetcher]
+
+
+class Waiting(Struct, frozen=True):
+    """It is not begun: nobody has said yes yet."""
+
+
+class Connecting(Struct, frozen=True):
+    """It is being reached."""
+
+
+class Ready(Struct, frozen=True):
+    """It can be called."""
+
+    client: Any
+    over: asyncio.Event
+
+
+class Gone(Struct, frozen=True):
+    """It cannot be had, or is not to be; `why` is the end of a sentence."""
+
+    why: str
+
+
+State = Waiting | Connecting | Ready | Gone
+Progress = Callable[[str], None]
+
+
+class Connection:
+    """A server that is kept at hand once `begin` was called. `changed` is called after every change of what it is.
+
+    `tools` is what the server listed last: it stays while the connection is sought again.
+    """
+
+    def __init__(self, server: Server, roads: Roads, changed: Callable[[], None]) -> None:
+        self.server = server
+        self.state: State = Waiting()
+        self.tools: tuple[types.Tool, ...] = ()
+        self._roads, self._changed = roads, changed
+        self._moved = asyncio.Event()
+        self._wanted, self._stale = asyncio.Event(), asyncio.Event()
+        self._living: asyncio.Task[None] | None = None
+        self._status, self._complaint = 0, ""
+
+    # -- what others do -----------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Reach it from now on, in the background; again after it was refused."""
+        if self._living is None:
+            self._move(Connecting())
+            self._living = asyncio.create_task(self._live())
+
+    def refuse(self, why: str) -> None:
+        """It is not to be used."""
+        self._move(Gone(why))
+
+    def seek(self) -> None:
+        """Somebody wants it: if it broke, try at once."""
+        self._wanted.set()
+
+    async def settled(self) -> None:
+        """Wait until it is neither to be asked about nor being reached."""
+        while isinstance(self.state, Waiting | Connecting):
+            await self._moved.wait()
+
+    async def call(self, tool: str, arguments: dict[str, Any], progress: Progress) -> "types.CallToolResult":
+        """Call a tool, once; what waits for the connection waits at most as long as that may take.
+
+        Raises:
+            Unavailable: it cannot be reached; nothing was sent.
+            Refused: it answered with an error.
+            Lost: it went away, or was silent for too long; the call may or may not have taken effect.
+        """
+        ready = await self._usable()
+        try:
+            return await self._called(ready, tool, arguments, progress)
+        except Refused as refused:
+            if not refused.gone:
+                raise
+        await self._end_of(ready)  # it was started anew since: it has forgotten us, and did nothing
+        return await self._called(await self._usable(), tool, arguments, progress)
+
+    async def close(self) -> None:
+        """Let go of it, and end it if it is a program. What is being called is lost."""
+        if self._living:
+            self._living.cancel()
+            await asyncio.gather(self._living, return_exceptions=True)
+            self._living = None
+        self._move(Gone("the conversation was left"))
+
+    # -- one call -----------------------------------------------------------------------------------------------
+
+    async def _usable(self) -> Ready:
+        self.seek()
+        if isinstance(self.state, Gone) and self._living:
+            self._move(Connecting())
+        try:
+            async with asyncio.timeout(HELLO_S):
+                await self.settled()
+        except TimeoutError:
+            raise Unavailable(f"The MCP server {self.server.name} is still connecting; try again later.") from None
+        match self.state:
+            case Ready():
+                return self.state
+            case Gone(why=why):
+                raise Unavailable(
+                    f"The MCP server {self.server.name} cannot be used: {why}.", "Nothing was sent to it."
+                )
+            case _:
+                raise Unavailable(f"The MCP server {self.server.name} waits for the person's yes.")
+
+    async def _called(
+        self, ready: Ready, tool: str, arguments: dict[str, Any], progress: Progress
+    ) -> "types.CallToolResult":
+        from angelia.tools.mcp.client import call_tool
+
+        seconds, loop = self.server.seconds, asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(seconds) as silence:
+
+                async def heard(done: float, total: float | None, message: str | None) -> None:
+                    if not silence.expired():
+                        silence.reschedule(loop.time() + seconds)
+                    share = f"{done:g}/{total:g}" if total else f"{done:g}"
+                    progress(" ".join(part for part in (share, one_line(clean(message or ""), 200)) if part) + "\n")
+
+                return await call_tool(ready.client, tool, arguments, heard)
+        except TimeoutError:
+            raise Lost(f"gave no sign for {seconds:g} seconds and was told to stop") from None
+        except Lost:
+            raise Lost(await self._end_of(ready)) from None
+
+    async def _end_of(self, ready: Ready) -> str:
+        """How it went away, once that is known."""
+        ready.over.set()
+        while self.state is ready:
+            await self._moved.wait()
+        why = self.state.why if isinstance(self.state, Gone) else ""
+        return f"went away while this ran ({why})" if why else "went away while this ran"
+
+    # -- its life -----------------------------------------------------------------------------------------------
+
+    async def _live(self) -> None:
+        failures = 0
+        while True:
+            began = time.monotonic()
+            self._move(Connecting())
+            self._status, self._complaint = 0, ""
+            try:
+                await self._converse()
+                why = "it has ended"
+            except Exception as error:  # noqa: BLE001 - whatever a server or the library does is told, and tried again
+                why = self._why(error)
+            failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
+            self._wanted.clear()
+            self._move(Gone(f"{why}; it last said: {self._complaint}" if self._complaint else why))
+            await self._pause(failures)
+
+    async def _pause(self, failures: int) -> None:
+        seconds = PAUSES[failures - 1] if failures <= len(PAUSES) else None
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wanted.wait()
+        except TimeoutError:
+            return
+
+    async def _converse(self) -> None:
+        """Say hello, list the tools, and stay until the other side has gone."""
+        module = await _imported("client")
+        over = asyncio.Event()
+        hooks = module.Hooks(stale=self._stale.set, over=over.set, roots=(Path(self._roads.folder).as_uri(),))
+        way = await self._way(module)
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(HELLO_S):
+                client = await stack.enter_async_context(module.talking(way, hooks))
+                self.tools = await module.tools_of(client)
+            self._stale.clear()
+            self._move(Ready(client, over))
+            while not await _either(over, self._stale):
+                self._stale.clear()
+                async with asyncio.timeout(HELLO_S):
+                    self.tools = await module.tools_of(client)
+                self._changed()
+
+    async def _way(self, module: ModuleType) -> Callable[[], Any]:
+        """What opens a transport; secrets are read now."""
+        roads = self._roads
+        match self.server.way:
+            case Program(argv=argv, env=env, cwd=cwd):
+                variables = {**ordinary(roads.environ), **await env()}
+
+                async def start() -> Companion:
+                    return await Companion.start(argv, variables, cwd or roads.folder, roads.life())
+
+                return lambda: module.program(start, self._complained)
+            case Site(url=url, headers=headers) as to:
+                web, values = await _imported("web"), await headers()
+
+                async def client() -> Any:
+                    if self.server.trust is Trust.PASSED:
+                        return await web.judged_client(url, roads.fetcher(ranges_named(url)))
+                    return await http_client(url, roads.environ)
+
+                return lambda: web.site(to, client, values, self._answered)
+
+    def _answered(self, status: int) -> None:
+        self._status = status
+
+    def _complained(self, last: str) -> None:
+        self._complaint = last
+
+    def _why(self, error: Exception) -> str:
+        if self._status in _LOGIN:
+            return f"it wants a login (HTTP {self._status}); put it into the server's headers"
+        if self._status >= 400:
+            return f"it answered with HTTP {self._status}"
+        return in_words(error)
+
+    def _move(self, state: State) -> None:
+        self.state = state
+        self._moved.set()
+        self._moved = asyncio.Event()
+        self._changed()
+
+
+async def _imported(name: str) -> ModuleType:
+    """A part of this room that needs the library: half a second of work, in a thread.
+
+    Raises:
+        MissingPart: it is not installed.
+    """
+    try:
+        return await asyncio.to_thread(import_module, f"angelia.tools.mcp.{name}")
+    except ModuleNotFoundError as error:
+        raise MissingPart("An MCP server", "mcp") from error
+
+
+async def _either(over: asyncio.Event, other: asyncio.Event) -> bool:
+    """Wait until one of two things has happened; whether it was `over`."""
+    waits = [asyncio.ensure_future(event.wait()) for event in (over, other)]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+    return over.is_set()
+
+
+_ORDINARY = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+
+
+def ordinary(environ: Mapping[str, str]) -> dict[str, str]:
+    """What every program may know of the person's environment: nothing that could be a secret."""
+    return {name: environ[name] for name in _ORDINARY if name in environ}

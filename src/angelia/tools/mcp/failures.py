@@ -1,0 +1,43 @@
+"""Ways in which a server fails, and the words for them."""
+
+from angelia.core.errors import AngeliaError
+from angelia.core.text import clean, one_line
+
+
+class Unavailable(AngeliaError):
+    """The server cannot be used now; nothing was sent to it."""
+
+
+class Refused(Exception):
+    """The server answered with an error. `gone`: it had forgotten us, and did nothing."""
+
+    def __init__(self, said: str, *, gone: bool) -> None:
+        self.said, self.gone = one_line(clean(said), 1_000), gone
+        super().__init__(self.said)
+
+
+class Lost(Exception):
+    """The connection ended before an answer came: the call may or may not have taken effect."""
+
+
+def leaf(error: BaseException) -> BaseException:
+    """What really went wrong: the first error of a group of groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def in_words(error: BaseException) -> str:
+    """Why a connection failed, as the end of a sentence, for people and models."""
+    found = leaf(error)
+    said = one_line(clean(str(found)), 300)
+    match found:
+        case AngeliaError():
+            return one_line(clean(f"{found.what} {found.why}"), 300).rstrip(".")
+        case TimeoutError():
+            return "it did not say hello in time"
+        case OSError() if found.strerror:
+            return found.strerror
+        case _:
+            kind = type(found).__name__
+            return f"{kind}: {said}" if said else kind

@@ -1,0 +1,75 @@
+"""What a server's tool gave back, as the parts of a result: words, pictures, recordings, files."""
+
+import base64
+import binascii
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from angelia.core.content import CallStatus, Content, Text
+from angelia.core.errors import AngeliaError
+from angelia.core.text import clean, one_line
+from angelia.tools.blob_names import pointer
+from angelia.tools.output import head_and_tail
+from angelia.tools.port import Calling, ToolOutcome
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+SHOWN = 20_000
+"""Characters of a result that a model is shown; the whole is kept."""
+
+
+async def outcome_of(result: "types.CallToolResult", calling: Calling) -> ToolOutcome:
+    """The result, in the order in which it came; media are stored and measured like every other."""
+    parts = [await _part(block, calling) for block in result.content]
+    if result.structured_content is not None and not any(isinstance(part, Text) for part in parts):
+        written = msgspec.json.format(msgspec.json.encode(result.structured_content), indent=1)
+        parts.append(Text(clean(written.decode("utf-8", "replace"))))
+    status = CallStatus.ERROR if result.is_error else CallStatus.OK
+    if not parts:
+        return ToolOutcome((Text("(The server gave back nothing.)"),), status)
+    return await _shortened(tuple(parts), status, calling)
+
+
+async def _shortened(parts: tuple[Content, ...], status: CallStatus, calling: Calling) -> ToolOutcome:
+    """At most about SHOWN characters of it, with the way to the whole."""
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    if sum(map(len, texts)) <= SHOWN:
+        return ToolOutcome(parts, status)
+    full = await calling.blobs.put("\n".join(texts).encode(), mime="text/plain")
+    most = SHOWN // len(texts)
+    where = pointer(full)
+    shown = [Text(head_and_tail(part.text, most, pointer=where)) if isinstance(part, Text) else part for part in parts]
+    return ToolOutcome(tuple(shown), status, full)
+
+
+async def _part(block: "types.ContentBlock", calling: Calling) -> Content:
+    match block.type:
+        case "text":
+            return Text(clean(block.text))
+        case "image" | "audio":
+            return await _media(block.data, block.mime_type, block.type, calling)
+        case "resource_link":
+            about = ", ".join(str(one) for one in (block.mime_type, block.description) if one)
+            return Text(clean(f"{block.title or block.name}: {block.uri}" + (f" ({about})" if about else "")))
+        case "resource":
+            return await _resource(block.resource, calling)
+
+
+async def _resource(resource: "types.TextResourceContents | types.BlobResourceContents", calling: Calling) -> Content:
+    if hasattr(resource, "text"):
+        return Text(clean(f"{resource.uri}:\n{resource.text}"))
+    name = str(resource.uri).rstrip("/").rpartition("/")[2]
+    return await _media(resource.blob, resource.mime_type or "", name, calling)
+
+
+async def _media(data: str, mime: str, name: str, calling: Calling) -> Content:
+    """Something in base64; what cannot be opened is said in words."""
+    try:
+        return await calling.to_media(base64.b64decode(data, validate=True), clean(name))
+    except (binascii.Error, ValueError) as error:
+        why = f"it is not base64: {error}"
+    except AngeliaError as error:
+        why = str(error)
+    return Text(f"[{one_line(clean(name), 60)}, {one_line(clean(mime), 60) or 'no type'}: {why}]")

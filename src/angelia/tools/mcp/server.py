@@ -1,0 +1,121 @@
+"""What is known of a server before it is spoken to: its name, the way to it, and whose word there is for it."""
+
+import hashlib
+import re
+import shlex
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Literal
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+from msgspec import Struct
+
+from angelia.core.text import clean, one_line
+from angelia.policy.verdict import Trust, UseServer
+
+Late = Callable[[], Awaitable[Mapping[str, str]]]
+"""Reads environment variables or headers, with their secrets, at the moment they are needed.
+
+Raises ConfigError when one of them cannot be had.
+"""
+
+HIDDEN = "…"
+"""Stands where a secret stood."""
+
+_SECRETIVE = re.compile(r"key|token|secret|passw|pwd|auth|cred|cookie|bearer|private|\bpat\b|_pat\b", re.IGNORECASE)
+_LOGIN = re.compile(r"(?<=//)[^/@\s]+(?=@)")
+
+
+class Program(Struct, frozen=True):
+    """A server that is a process of this machine, spoken to over its pipes.
+
+    `names` are those of the variables that `env` reads; an empty `cwd` is the conversation's folder.
+    """
+
+    argv: tuple[str, ...]
+    env: Late
+    names: tuple[str, ...] = ()
+    cwd: str = ""
+
+
+class Site(Struct, frozen=True):
+    """A server that is reached by HTTP; `names` are those of the headers. `sse` is the older of the two transports."""
+
+    url: str
+    headers: Late
+    names: tuple[str, ...] = ()
+    transport: Literal["http", "sse"] = "http"
+
+
+class Server(Struct, frozen=True):
+    """One server. `seconds` is how long a call of its tools may be silent."""
+
+    name: str
+    way: Program | Site
+    trust: Trust
+    seconds: float = 300.0
+
+    @property
+    def shown(self) -> str:
+        """Its command line or address as a person may read it: what looks like a secret is left out."""
+        match self.way:
+            case Program(argv=argv):
+                return one_line(clean(shlex.join(_without_secrets(argv))), 300)
+            case Site(url=url):
+                return one_line(clean(_plain(url)), 300)
+
+    @property
+    def pattern(self) -> str:
+        """What a yes to it is remembered as: another command, address, variable or header is another server."""
+        match self.way:
+            case Program(argv=argv, names=names, cwd=cwd):
+                what, told = argv[0].rpartition("/")[2], [*argv, "", *names, "", cwd]
+            case Site(url=url, names=names, transport=transport):
+                queries = sorted(name for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True))
+                what, told = urlsplit(url).netloc.rpartition("@")[2], [_plain(url), transport, *queries, "", *names]
+        mark = hashlib.sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()[:10]
+        return f"server: {one_line(clean(self.name), 40)} ({one_line(clean(what), 60)} {mark})"
+
+    def effect(self, tool: str = "", *, looks: bool = False) -> UseServer:
+        """What it is to use one of its tools, or to begin with it."""
+        url = self.way.url if isinstance(self.way, Site) else ""
+        return UseServer(self.name, tool, self.shown, self.pattern, self.trust, url, looks)
+
+
+def given(values: Mapping[str, str]) -> Late:
+    """Values that are there already."""
+
+    async def late() -> Mapping[str, str]:
+        return values
+
+    return late
+
+
+def secretive(name: str, value: str) -> bool:
+    """Whether a variable or header is a secret, by its name or because its value looks drawn by lot.
+
+    >>> secretive("GITHUB_TOKEN", "x"), secretive("LOG_LEVEL", "debug"), secretive("ID", "a8f3Kq0Zp2Lm9Xw4")
+    (True, False, True)
+    """
+    drawn = re.fullmatch(r"[\w.~+=-]{16,}", value) and re.search(r"\d", value) and re.search(r"[A-Za-z]", value)
+    return bool(_SECRETIVE.search(name) or drawn)
+
+
+def _without_secrets(argv: Sequence[str]) -> list[str]:
+    shown, hide = [], False
+    for word in argv:
+        name, equals, _ = word.partition("=")
+        flag = bool(_SECRETIVE.search(name)) and len(name) < 60
+        if hide and not word.startswith("-"):
+            shown.append(HIDDEN)
+        elif equals and flag:
+            shown.append(f"{name}={HIDDEN}")
+        else:
+            shown.append(_LOGIN.sub(HIDDEN, word))
+        hide = flag and not equals and word.startswith("-")
+    return shown
+
+
+def _plain(url: str) -> str:
+    """A URL without what may hold a secret: login, query, fragment."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

@@ -1,0 +1,70 @@
+"""A tool of a server, as the port has it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from angelia.core.content import CallStatus, Text
+from angelia.core.errors import BadInput
+from angelia.core.text import clean, one_line
+from angelia.policy.verdict import Effect
+from angelia.tools.mcp.connection import Connection
+from angelia.tools.mcp.failures import Lost, Refused
+from angelia.tools.mcp.results import outcome_of
+from angelia.tools.mcp.schemas import schema_of
+from angelia.tools.port import Calling, Given, ToolOutcome, Traits
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+MOST_WORDS = 1_024
+"""Characters of a description (OpenAI, "Function calling": what the API takes); a longer one ends in "…"."""
+
+
+class ServerTool:
+    """Calls a tool of a server. It is never run again by itself: what a server says of its tools is only its word.
+
+    Raises:
+        BadInput: no provider would take its schema.
+    """
+
+    def __init__(self, name: str, listed: "types.Tool", connection: Connection) -> None:
+        self.name = name
+        self._listed, self._connection = listed, connection
+        self.description = described(connection.server.name, listed)
+        self.arguments = schema_of(listed.input_schema)
+        self._looks = bool(listed.annotations and listed.annotations.read_only_hint)
+        self.traits = Traits(reads_only=self._looks)
+
+    async def effects(self, arguments: Given, calling: Calling) -> Sequence[Effect]:
+        """Using the server, which may do anything."""
+        return (self._connection.server.effect(self._listed.name, looks=self._looks),)
+
+    async def run(self, arguments: Given, calling: Calling) -> ToolOutcome:
+        """Call it once; progress is shown while it runs.
+
+        Raises:
+            Unavailable: the server cannot be reached; nothing was sent.
+        """
+        who = f"The MCP server {self._connection.server.name}"
+        try:
+            result = await self._connection.call(self._listed.name, dict(arguments.values), calling.progress)
+        except Refused as refused:
+            return ToolOutcome((Text(f"{who} answered with an error: {refused.said}"),), CallStatus.ERROR)
+        except Lost as lost:
+            said = f"{who} {lost}. The call may or may not have taken effect; check before repeating it."
+            return ToolOutcome((Text(said),), CallStatus.UNKNOWN)
+        return await outcome_of(result, calling)
+
+
+def described(server: str, listed: "types.Tool") -> str:
+    """What a model is told of a tool: whose it is, and what the server says about it.
+
+    Raises:
+        BadInput: it has no name.
+    """
+    if not listed.name.strip():
+        raise BadInput("it has no name")
+    title = listed.title or (listed.annotations and listed.annotations.title) or ""
+    words = clean(listed.description or title or listed.name).strip()
+    whole = f"[MCP server {one_line(clean(server), 60)}] {words}"
+    return whole if len(whole) <= MOST_WORDS else f"{whole[: MOST_WORDS - 1]}…"

@@ -1,0 +1,75 @@
+"""HTTP to a server: directly for one of the person's own settings, else only to addresses that were judged."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from angelia.tools.fetching import Fetcher
+from angelia.tools.mcp.server import Site
+
+CONNECT_S = 10.0
+"""Seconds to connect, to write, and to wait for a free connection; how long an answer takes is the call's affair."""
+
+
+@asynccontextmanager
+async def site(
+    to: Site,
+    make: Callable[[], Awaitable[httpx2.AsyncClient]],
+    headers: Mapping[str, str],
+    answered: Callable[[int], None],
+) -> AsyncIterator[TransportStreams]:
+    """The transport of the site's kind over a client of its own; `answered` hears the status of every response."""
+    client = await make()
+    client.headers.update(headers)
+    client.timeout = httpx2.Timeout(CONNECT_S, read=None)
+
+    async def note(response: httpx2.Response) -> None:
+        answered(response.status_code)
+
+    client.event_hooks = {"response": [note]}
+    if to.transport == "sse":
+        async with sse_client(to.url, httpx_client_factory=lambda **_: client) as streams:
+            yield streams
+    else:
+        async with client, streamable_http_client(to.url, http_client=client) as streams:
+            yield streams
+
+
+async def judged_client(url: str, fetcher: Fetcher) -> httpx2.AsyncClient:
+    """A client that connects to nothing but addresses that the egress policy allows; it uses no proxy."""
+    secure = url.startswith("https:")
+    inner = httpx2.AsyncHTTPTransport(verify=await fetcher.tls() if secure else False, trust_env=False)
+    return httpx2.AsyncClient(transport=_Judged(inner, fetcher), trust_env=False)
+
+
+class _Judged(httpx2.AsyncBaseTransport):
+    """Resolves and judges the host of each request, and connects to the very address that was judged."""
+
+    def __init__(self, inner: httpx2.AsyncHTTPTransport, fetcher: Fetcher) -> None:
+        self._inner, self._fetcher = inner, fetcher
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send it; Host and the name for TLS stay those of the URL."""
+        failure: httpx2.TransportError | None = None
+        for address in await self._fetcher.judged_addresses(request.url):
+            sent = httpx2.Request(
+                request.method,
+                request.url.copy_with(host=address),
+                headers=request.headers,
+                stream=request.stream,
+                extensions={**request.extensions, "sni_hostname": request.url.raw_host.decode("ascii")},
+            )
+            try:
+                return await self._inner.handle_async_request(sent)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                failure = error
+        assert failure, "a host has at least one address, or was refused"
+        raise failure
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._inner.aclose()
