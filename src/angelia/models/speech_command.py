@@ -1,4 +1,4 @@
-"""Recordings to words by a program of this machine: one that the owner configured, or Whisper in a process of its own."""
+"""Recordings to words by a program of this machine: the owner's own, or Whisper in a process for itself."""
 
 import asyncio
 import os

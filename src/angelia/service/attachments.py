@@ -42,10 +42,12 @@ class Attached(Struct, frozen=True):
 
 
 class Attachments:
-    """Turns paths into parts of a message. `most_text` is what `Renditions` shows of a text, in bytes."""
+    """Turns paths into parts of a message. `most_text` is what `Renditions` shows of a text, in bytes; `transcriber`
+    is what writes recordings down, empty for nothing.
+    """
 
-    def __init__(self, intake: Intake, *, most_text: int = MOST_TEXT) -> None:
-        self._intake, self._most_text = intake, most_text
+    def __init__(self, intake: Intake, *, most_text: int = MOST_TEXT, transcriber: str = "") -> None:
+        self._intake, self._most_text, self._transcriber = intake, most_text, transcriber
 
     async def file(
         self, path: Path, profile: Profile, refused: Refused = frozenset(), *, as_is: bool = False
@@ -99,6 +101,8 @@ class Attachments:
     def _notes(self, media: Media, profile: Profile, refused: Refused) -> tuple[str, ...]:
         """What the person should know of the form that the model gets; nothing where it is the file itself."""
         match form_of(media, profile, refused):
+            case Cannot() if nature(media) is Nature.SOUND and self._transcriber:
+                return (f"The {label(media)}, is written down for {profile.name} by {self._transcriber}.",)
             case Cannot(because=because, then=then):
                 return (f"{because} {then}",)
             case Shown() as shown:

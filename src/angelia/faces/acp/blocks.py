@@ -32,8 +32,12 @@ class Taken(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-async def taken(blocks: Sequence[i.Block], to_media: ToMedia, profile: Profile, refused: Refused) -> Taken:
+async def taken(
+    blocks: Sequence[i.Block], to_media: ToMedia, profile: Profile, refused: Refused, transcriber: str = ""
+) -> Taken:
     """All blocks, in their order. What cannot be opened goes by name only, and the person is told.
+
+    A recording that the model cannot hear is left to the `transcriber`, which is heard of in the turn.
 
     Raises:
         BadInput: something is not base64.
@@ -44,7 +48,9 @@ async def taken(blocks: Sequence[i.Block], to_media: ToMedia, profile: Profile, 
         one = await _one(block, number, to_media)
         parts.extend(one.parts)
         notes.extend(one.notes)
-        forms = [form_of(part, profile, refused) for part in one.parts if isinstance(part, Media)]
+        media = [part for part in one.parts if isinstance(part, Media)]
+        left = [part for part in media if not (transcriber and nature(part) is Nature.SOUND)]
+        forms = [form_of(part, profile, refused) for part in left]
         notes.extend(f"{form.because} {form.then}" for form in forms if isinstance(form, Cannot))
     return Taken(tuple(parts), tuple(notes))
 

@@ -159,7 +159,8 @@ class Conversation:
             await self.drive()
         profile = self.house.seating.profile(self.spec)
         refused = refused_by(profile.name, last_move(self.session.log.entries))
-        message = await taken(blocks, self.house.intake.to_media, profile, refused)
+        transcriber = self.house.loaded.config.transcriber
+        message = await taken(blocks, self.house.intake.to_media, profile, refused, transcriber)
         self.say_aloud(message.notes)
         if self._question and (words := _only_words(message.parts)):
             waiting.seq = self.session.turn.opened

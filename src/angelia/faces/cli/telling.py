@@ -47,6 +47,7 @@ _REMEDIES = {
     "nudge": "reminding the model that an answer is expected",
     "continue": "letting the model continue where it stopped",
     "explain": "explaining to the model what was wrong with its call",
+    "mend": "telling the model which files of its answer could not be sent",
     "say_so": "telling the model that it goes in circles",
     "age_media": "showing older pictures and files as one line each",
     "shorten_results": "shortening older results",
@@ -71,6 +72,7 @@ FAILURES = {
     FailureKind.THINKING_ONLY: "the reply held only thinking",
     FailureKind.CUT_OFF: "the reply ran into the length limit",
     FailureKind.BAD_CALL: "the model called a tool wrongly",
+    FailureKind.FILE_REFUSED: "a file of the answer could not be sent",
     FailureKind.REFUSAL: "the model declined",
     FailureKind.HISTORY_REFUSED: "the provider rejects the conversation's history",
     FailureKind.UNKNOWN_MODEL: "the provider does not know this model",
@@ -104,6 +106,10 @@ class Teller:
             case e.FilesPlaced(files=placed):
                 put = [file for file in placed if file.path.startswith("inbox/")]
                 yield from (Line(Tone.NOTE, f"{file.what}, was put at {file.path}") for file in put)
+            case e.Transcribed(by=by, spoken=spoken):
+                for one in spoken:
+                    if not one.why:
+                        yield Line(Tone.NOTE, f"heard by {by}: {one.text or 'nothing'}")
             case e.SystemSaid(text=text):
                 yield Line(Tone.NOTE, f"told the model: {one_line(text)}")
             case e.SetupChanged(model=model):
@@ -111,6 +117,8 @@ class Teller:
             case e.ModelSaid(parts=parts):
                 yield from self._reply(parts)
                 yield from self._unpriced(fact)
+            case e.FilesNamed(files=files):
+                self.calls.update({file.call.id: call_in_words(file.call) for file in files})
             case e.ModelFailed():
                 yield from _failed(fact)
             case e.RemedyUsed(remedy=remedy, detail=detail):
