@@ -56,9 +56,9 @@ class Keyring:
             found = self._from_environment(vendor)
             for source in self._sources.get(vendor.name, ()):
                 if source.file:
-                    found += _from_file(Path(source.file).expanduser())
+                    found += keys_in_file(Path(source.file).expanduser())
                 if source.command:
-                    found.append(await _from_command(vendor.name, source.command))
+                    found.append(await key_from_command(vendor.name, source.command))
             unique: dict[str, Credential] = {}
             for credential in found:
                 unique.setdefault(credential.secret, credential)
@@ -85,7 +85,12 @@ class Keyring:
         return sorted(labels, key=lambda label: int(label[len(prefix) :]))
 
 
-def _from_file(path: Path) -> list[Credential]:
+def keys_in_file(path: Path) -> list[Credential]:
+    """The keys in a file, one on a line.
+
+    Raises:
+        ConfigError: it cannot be read, holds none, or can be read by others than its owner.
+    """
     try:
         state = path.stat()
         if hasattr(os, "geteuid") and (state.st_mode & 0o077 or state.st_uid != os.geteuid()):
@@ -104,7 +109,12 @@ def _from_file(path: Path) -> list[Credential]:
     return [Credential(f"{path.name}:{number}", key) for number, key in enumerate(keys, 1)]
 
 
-async def _from_command(vendor: str, command: str) -> Credential:
+async def key_from_command(vendor: str, command: str) -> Credential:
+    """The first line that a command prints.
+
+    Raises:
+        ConfigError: it failed, printed nothing, or gave no answer in time.
+    """
     process = await asyncio.create_subprocess_shell(
         command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )

@@ -26,13 +26,16 @@ from angelia.service.ruling import rules_for
 from angelia.service.seating import Seating
 from angelia.service.sessions import DAY_MS, Session
 from angelia.service.summarising import summariser
+from angelia.service.tokens import Tokens
 from angelia.service.transcribing import wording
 from angelia.service.workplace import Workplace, workplace
 from angelia.store.blobs import BlobStore
 from angelia.store.db import Database
+from angelia.store.doors import Doors
 from angelia.store.grants import Grants
 from angelia.store.measure import Intake
 from angelia.store.outbox import Outbox
+from angelia.store.pairings import Pairings
 from angelia.store.remembered import Remembered
 from angelia.store.renditions import Renditions
 from angelia.store.transcript import Transcript
@@ -52,10 +55,13 @@ class House:
         self.blobs = BlobStore(loaded.home)
         self.renditions = Renditions(self.blobs, loaded.home / "renditions")
         self.intake = Intake(self.blobs, limit=loaded.config.files.max_bytes)
-        self.attachments, self.inboxes = Attachments(self.intake), Inboxes(self.blobs)
+        self.attachments = Attachments(self.intake, transcriber=loaded.config.transcriber)
+        self.inboxes = Inboxes(self.blobs)
         self.outbox, self.grants, self.remembered = Outbox(db), Grants(db), Remembered(db)
+        self.doors, self.pairings = Doors(db), Pairings(db)
         self.seating = Seating(loaded, self.blobs, self.renditions.open, environ)
-        self.redaction = Redaction(self.seating.keyring.secrets)
+        self.tokens = Tokens(environ)
+        self.redaction = Redaction(lambda: self.seating.keyring.secrets() | self.tokens.known())
         self.registry = Registry.default()
         self._sessions: dict[ConversationId, Session] = {}
         self._places: dict[ConversationId, Workplace] = {}
@@ -81,9 +87,9 @@ class House:
 
     # -- conversations ------------------------------------------------------------------------------------------
 
-    def begin(self, *, door: str, workspace: Path, sandbox: str = "") -> Session:
+    def begin(self, *, door: str, workspace: Path, sandbox: str = "", owner: str = "owner") -> Session:
         """A new conversation; it is in the store from its first message on. `sandbox` names a preset or a spec, as
-        `service.presets.chosen` takes it; the configured one, if it is not given.
+        `service.presets.chosen` takes it; the configured one, if it is not given. `owner` is whose it is.
         """
         at = chosen(self.loaded.config.sandbox, sandbox)
         opened = e.ConversationOpened(door, workspace_in(at.spec, workspace), at.spec, owner, at.preset)

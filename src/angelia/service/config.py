@@ -72,7 +72,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     hears nothing: `vendor:name`, `local` (Whisper on this machine), or `command:LINE` with `{file}` in it.
 
     `vendors` are rows of your own, laid over those in `models/vendors.toml`; `key_command`, `key_file` and
-    `key_variable` in a row say where more of its keys come from.
+    `key_variable` in a row say where more of its keys come from. `channels` are the chat networks of the gateway, each
+    a section whose settings its room knows.
     """
 
     model: str = ""
@@ -88,6 +89,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     files: FileSettings = FileSettings()
     remedies: dict[str, dict[str, int]] = field(default_factory=dict)
     vendors: dict[str, dict[str, Any]] = field(default_factory=dict)
+    channels: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 class Loaded(Struct, frozen=True):

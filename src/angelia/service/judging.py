@@ -16,6 +16,7 @@ from angelia.service.config import Loaded
 from angelia.store.grants import Grants
 
 OWNER = "owner"
+"""Whoever owns this home: at the terminal, in an editor, and through the ids that channels name as owners."""
 
 
 class Standing(Struct, frozen=True):
@@ -26,6 +27,7 @@ class Standing(Struct, frozen=True):
     """
 
     conversation: ConversationId
+    owner: str
     sandbox: str
     workspace: str
     address: Callable[[], Address]
@@ -39,7 +41,7 @@ def judging(loaded: Loaded, standing: Standing, sandbox: Sandbox, grants: Grants
     async def verdict_on(effects: Sequence[Effect]) -> Verdict:
         from angelia.policy.judge import judge, settle
 
-        granted = await grants.matching(OWNER, standing.sandbox, standing.workspace, standing.conversation)
+        granted = await grants.matching(standing.owner, standing.sandbox, standing.workspace, standing.conversation)
         described = await sandbox.describe()
         situation = Situation(
             workspace=described.workspace,

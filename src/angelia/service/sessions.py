@@ -76,10 +76,14 @@ class Session:
         crash_point("say.committed")
         return bool(added)
 
-    async def _put(self, fact: e.AnyFact) -> list[e.Entry]:
+    async def record(self, *facts: e.AnyFact) -> bool:
+        """Append what a door heard, in one commit; False if it is known already, in which case nothing changed."""
+        return bool(await self._put(*facts))
+
+    async def _put(self, *facts: e.AnyFact) -> list[e.Entry]:
         """Append what a person does; the first thing they do begins the conversation in the store."""
         first = [self._opened] if self._opened else []
-        added = await self.log.append(*first, fact)
+        added = await self.log.append(*first, *facts)
         self._opened = None
         return added
 
@@ -167,6 +171,11 @@ class Session:
     def preset(self) -> str:
         """The preset by which that sandbox was chosen; empty where none was."""
         return self._beginning.preset
+
+    @property
+    def owner(self) -> str:
+        """Whose conversation it is: `owner`, or the door and id of somebody in a chat."""
+        return self._beginning.owner
 
     @property
     def opened_at(self) -> int:

@@ -60,6 +60,7 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
     sandbox = open_sandbox(at.spec, place, at.rooms)
     standing = Standing(
         session.conversation,
+        session.owner,
         f"{at.preset}={at.spec}" if at.preset else at.spec,
         session.workspace,
         address=lambda: address_of(session),

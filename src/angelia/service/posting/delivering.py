@@ -1,0 +1,256 @@
+"""One delivery, brought to its end: each of its messages sent once, and its receipt written.
+
+| the network said | what follows |
+|---|---|
+| a message id | `PieceArrived` |
+| wait so long | `DeliveryPutOff`, and then again |
+| nothing was sent | `DeliveryPutOff` with back-off, and then again |
+| the markup is wrong | again without markup |
+| never | the delivery ends as `failed`; its other messages go all the same |
+| nothing at all | sent once more, marked or under the same key; or it ends as `unknown`, as the setting says |
+"""
+
+import logging
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.channels import failures as f
+from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.crash import crash_point
+from angelia.core.ids import Clock, DeliveryId
+from angelia.service.line import Line, Wait
+from angelia.service.posting.messages import Cannot, messages, open_words, repeated
+from angelia.store.blobs import BlobStore
+from angelia.store.outbox import Outbox, Progress, Receipt
+from angelia.store.transcript import Transcript
+
+MOST_TRIES = 30
+"""Sends of one message that certainly failed, before it is given up: two hours, by the back-off."""
+LONGEST_PAUSE_S = 300.0
+"""The longest pause between two of them."""
+
+NOTICE = "notice"
+"""The origin of what tells of other deliveries; what becomes of itself is told no more."""
+
+logger = logging.getLogger("angelia.delivery")
+
+
+class Books(Struct, frozen=True):
+    """Where deliveries are written down, and their bytes are."""
+
+    transcript: Transcript
+    outbox: Outbox
+    blobs: BlobStore
+    clock: Clock
+
+
+class Arrived(Struct, frozen=True):
+    """The message is there, under this id."""
+
+    platform_id: str
+
+
+class Failed(Struct, frozen=True):
+    """It is not there and will not be, because of `why`."""
+
+    why: str
+
+
+class Unknown(Struct, frozen=True):
+    """Nobody knows whether it is there."""
+
+    why: str
+
+
+Outcome = Arrived | Failed | Unknown
+
+
+class Delivering:
+    """Brings deliveries of one channel to their end, one at a time."""
+
+    def __init__(self, line: Line, books: Books, wait: Wait) -> None:
+        self._line, self._books, self._wait = line, books, wait
+
+    async def deliver(self, receipt: Receipt) -> None:
+        """Send what is missing of a delivery, and settle it.
+
+        Raises:
+            StoreError: a receipt could not be written; what was sent is marked as begun.
+        """
+        channel = self._line.channel
+        planned = messages(receipt, channel, self._path)
+        progress = await self._books.outbox.progress(receipt.conversation, receipt.id)
+        outcomes: list[Outcome] = []
+        for number, message in enumerate(planned):
+            known = progress.pieces.get(number)
+            outcome = Arrived(known) if known else await self._bring(receipt, number, message, progress)
+            outcomes.append(outcome)
+            if not known and isinstance(outcome, Arrived) and number < len(planned) - 1:
+                await self._append(receipt, e.PieceArrived(receipt.id, number, outcome.platform_id))
+        await self._settle(receipt, outcomes)
+
+    async def _settle(self, receipt: Receipt, outcomes: Sequence[Outcome]) -> None:
+        """The receipt, and a word to the person if something is not there: one commit."""
+        settled = settlement(receipt.id, outcomes)
+        last = outcomes[-1] if outcomes else None
+        facts: list[e.AnyFact] = []
+        if isinstance(last, Arrived):
+            facts.append(e.PieceArrived(receipt.id, len(outcomes) - 1, last.platform_id))
+        facts.append(settled)
+        if settled.status is not e.DeliveryStatus.SENT and receipt.origin != NOTICE:
+            words = open_words(receipt, settled)
+            facts.append(e.DeliveryQueued(told_id(receipt), receipt.address, (Text(words),), NOTICE))
+        crash_point("delivery.sent")
+        await self._append(receipt, *facts)
+        crash_point("delivery.settled")
+
+    async def _bring(self, receipt: Receipt, number: int, message: Outgoing | Cannot, progress: Progress) -> Outcome:
+        """One message, until it is known what became of it."""
+        if isinstance(message, Cannot):
+            return Failed(message.why)
+        drafted = progress.preview if number == 0 and isinstance(message, OutText) else None
+        if drafted and isinstance(message, OutText):
+            edited = await self._edit_preview(receipt, drafted, message)
+            if edited is not None:
+                return edited
+        doubtful = number in progress.pieces or drafted == ""
+        tries = _Tries(self, receipt, number, message)
+        return await tries.until_known(doubtful=doubtful)
+
+    async def _edit_preview(self, receipt: Receipt, preview: str, text: OutText) -> Outcome | None:
+        """Make the preview the answer, twice if need be; None if it is gone, and the answer has to be sent."""
+        for number in range(MOST_TRIES):
+            try:
+                await self._line.channel.edit(receipt.address, preview, text)
+                return Arrived(preview)
+            except f.MessageGone:
+                return None
+            except f.MarkupRejected:
+                text = replace(text, marked="")
+            except f.Later as later:
+                await self._wait(None, later.seconds)
+            except (f.NotSent, f.Unsure, f.LoginFailed):
+                await self._wait(None, pause(number))
+            except f.Rejected as rejected:
+                logger.warning("a preview could not be edited: %s", rejected)
+                return None
+        return Unknown("its preview could not be edited")
+
+    async def put_off(self, receipt: Receipt, number: int, seconds: float, why: str) -> None:
+        """Write down that nothing was sent, and wait."""
+        until = self._books.clock() + int(seconds * 1000)
+        await self._append(receipt, e.DeliveryPutOff(receipt.id, number, until, why))
+        await self._wait(None, seconds)
+
+    async def start(self, receipt: Receipt, number: int, attempt: int) -> None:
+        """Write down that the next thing is the send."""
+        await self._append(receipt, e.DeliveryStarted(receipt.id, attempt, number))
+        crash_point("delivery.started")
+
+    async def _append(self, receipt: Receipt, *facts: e.AnyFact) -> None:
+        await self._books.transcript.append(receipt.conversation, facts)
+
+    def _path(self, sha256: str) -> Path:
+        return self._books.blobs.path(sha256)
+
+    @property
+    def line(self) -> Line:
+        """Where it goes."""
+        return self._line
+
+
+class _Tries:
+    """The tries at one message."""
+
+    def __init__(self, delivering: Delivering, receipt: Receipt, number: int, message: Outgoing) -> None:
+        self._delivering, self._receipt, self._number, self._message = delivering, receipt, number, message
+        self._attempt, self._failed, self._repeats = receipt.attempt, 0, 0
+
+    async def until_known(self, *, doubtful: bool) -> Outcome:
+        """`doubtful` if an earlier life began to send it and did not learn what became of it."""
+        while True:
+            if doubtful and (outcome := self._again_after_doubt()):
+                return outcome
+            self._attempt += 1
+            await self._delivering.start(self._receipt, self._number, self._attempt)
+            outcome_or_doubt = await self._once()
+            if not isinstance(outcome_or_doubt, bool):
+                return outcome_or_doubt
+            doubtful = outcome_or_doubt
+
+    def _again_after_doubt(self) -> Outcome | None:
+        """Whether nobody knowing is the end of it; otherwise the message is marked and goes once more."""
+        line = self._delivering.line
+        if line.channel.abilities.idempotent:
+            return None
+        self._repeats += 1
+        if line.settings.unsure == "keep" or self._repeats > 1:
+            return Unknown("the network did not say whether it arrived")
+        self._message = repeated(self._message, line.channel.dialect)
+        return None
+
+    async def _once(self) -> Outcome | bool:
+        """One send: what came of it, or whether there is doubt now."""
+        channel, receipt = self._delivering.line.channel, self._receipt
+        try:
+            return Arrived(await channel.send(receipt.address, self._message, f"{receipt.id}.{self._number}"))
+        except f.Later as later:
+            await self._put_off(later.seconds, str(later))
+        except f.MarkupRejected as rejected:
+            plain = without_markup(self._message)
+            if plain == self._message:
+                return Failed(str(rejected))
+            self._message = plain
+            await self._put_off(0, "its markup was not accepted")
+        except (f.NotSent, f.LoginFailed, f.Unsure) as failed:
+            if isinstance(failed, f.Unsure) and not channel.abilities.idempotent:
+                logger.warning("a send to %s ended in doubt: %s", receipt.address.door, failed)
+                return True
+            self._failed += 1
+            if self._failed >= MOST_TRIES:
+                return Failed(f"{failed} It was tried {self._failed} times.")
+            await self._put_off(pause(self._failed), str(failed))
+        except f.Rejected as rejected:
+            return Failed(str(rejected))
+        return False
+
+    async def _put_off(self, seconds: float, why: str) -> None:
+        await self._delivering.put_off(self._receipt, self._number, seconds, why)
+
+
+def settlement(delivery: DeliveryId, outcomes: Sequence[Outcome]) -> e.DeliverySettled:
+    """What became of a delivery, from what became of its messages."""
+    failed = [outcome.why for outcome in outcomes if isinstance(outcome, Failed)]
+    unknown = [outcome.why for outcome in outcomes if isinstance(outcome, Unknown)]
+    arrived = [outcome.platform_id for outcome in outcomes if isinstance(outcome, Arrived)]
+    status = e.DeliveryStatus.FAILED if failed else e.DeliveryStatus.UNKNOWN if unknown else e.DeliveryStatus.SENT
+    return e.DeliverySettled(delivery, status, arrived[0] if arrived else "", "; ".join(failed + unknown))
+
+
+def told_id(receipt: Receipt) -> DeliveryId:
+    """The id of the notice that tells what became of a delivery: it is told once."""
+    return DeliveryId(f"{receipt.id}.told")
+
+
+def without_markup(message: Outgoing) -> Outgoing:
+    """The same message in plain words."""
+    match message:
+        case OutText():
+            return replace(message, marked="")
+        case OutFile(caption=OutText() as caption):
+            return replace(message, caption=replace(caption, marked=""))
+        case OutAlbum(files=files):
+            return replace(message, files=tuple(without_markup(file) for file in files))
+        case _:
+            return message
+
+
+def pause(failed: int) -> float:
+    """Seconds after the `failed`-th failure: twice as long each time, with jitter."""
+    return float(min(LONGEST_PAUSE_S, 2.0 ** min(failed - 1, 16)) * random.uniform(0.8, 1.2))  # noqa: S311 - jitter

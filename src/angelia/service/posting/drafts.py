@@ -1,0 +1,48 @@
+"""An answer that is still being written, as far as a chat has seen it."""
+
+from angelia.core.entry import Address
+from angelia.core.ids import ConversationId, DeliveryId
+from angelia.store.outbox import Progress
+
+MORE = " …"
+
+
+class Draft:
+    """What a chat may be shown before the answer is there; shown by the chat's one writer, at its own pace.
+
+    `delivery` is the one that will bring the answer. Words come in many small pieces and are joined when they are
+    looked at. `shown` is what the chat has seen, `message` the network's id of it, empty before the first showing.
+    """
+
+    def __init__(self, conversation: ConversationId, delivery: DeliveryId, address: Address) -> None:
+        self.conversation, self.delivery, self.address = conversation, delivery, address
+        self.shown, self.message = "", ""
+        self.given_up = False
+        self._pieces: list[str] = []
+        self._progress = ""
+
+    def write(self, text: str) -> None:
+        """Some more of the reply."""
+        self._pieces.append(text)
+
+    def cut(self, progress: str = "") -> None:
+        """The reply ended without being the answer: `progress` is what it said along with its calls, if anything."""
+        self._pieces.clear()
+        self._progress = progress or self._progress
+
+    def take_up(self, progress: Progress) -> None:
+        """What an earlier life had shown; of a preview whose id nobody knows no second one is begun."""
+        if progress.preview is not None:
+            self.message, self.given_up = progress.preview, not progress.preview
+
+    def words(self, limit: int) -> str:
+        """What the chat would see now, at most `limit` long and always with a sign that more comes; empty for nothing.
+
+        >>> draft = Draft(ConversationId("c"), DeliveryId("c.t1"), Address("telegram", "7"))
+        >>> draft.write("One moment")
+        >>> draft.words(100), draft.words(6)
+        ('One moment …', 'One  …')
+        """
+        self._pieces = ["".join(self._pieces)]
+        text = (self._pieces[0].strip() or self._progress.strip())[: max(limit - len(MORE), 0)]
+        return f"{text}{MORE}" if text else ""

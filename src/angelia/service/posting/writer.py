@@ -1,0 +1,193 @@
+"""The one writer of a chat: deliveries in their order, between them the preview and the sign of typing."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from angelia.channels.abilities import Kind, Units
+from angelia.channels.failures import ChannelError, Later, MessageGone, Unsure
+from angelia.channels.outgoing import OutText
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.crash import crash_point
+from angelia.core.errors import AngeliaError
+from angelia.core.ids import sortable_id
+from angelia.service.line import Line, Wait
+from angelia.service.posting.delivering import NOTICE, Books, Delivering, told_id
+from angelia.service.posting.drafts import Draft
+from angelia.store.outbox import Receipt
+from angelia.store.projections import PREVIEW
+
+_AFTER_A_FAULT_S = 5.0
+_MOST_FAULTS = 3
+"""Faults of ours in one delivery, before it is settled as failed and the next one goes."""
+
+logger = logging.getLogger("angelia.delivery")
+
+
+class ChatWriter:
+    """Writes to one chat. Nothing else does, so nothing can be doubled or change places."""
+
+    def __init__(self, address: e.Address, line: Line, books: Books, wait: Wait) -> None:
+        self._address, self._line, self._books, self._wait = address, line, books, wait
+        self._delivering = Delivering(line, books, wait)
+        self._queue: list[Receipt] = []
+        self._done = 0
+        self._faults = 0
+        self._draft: Draft | None = None
+        self._working: e.Address | None = None
+        self._next_preview = self._next_typing = self._next_send = 0
+        self._wake = asyncio.Event()
+
+    def give(self, receipts: Sequence[Receipt]) -> None:
+        """All that is to go out to this chat, oldest first, as the store has it now."""
+        self._queue = [receipt for receipt in receipts if receipt.place > self._done]
+        self._wake.set()
+
+    def draft(self, draft: Draft | None) -> None:
+        """What is being written, or None when nothing is; look at it again when it has grown."""
+        if draft is not self._draft:
+            self._draft = draft
+            self._wake.set()
+
+    def working(self, address: e.Address | None) -> None:
+        """Where somebody waits for an answer that is being worked on, or None."""
+        if address != self._working:
+            self._working = address
+            self._wake.set()
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to write, now or soon."""
+        return not self._queue and self._draft is None and self._working is None
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        while True:
+            self._wake.clear()
+            if self._queue:
+                await self._deliver(self._queue[0])
+                continue
+            await self._show_preview()
+            await self._show_typing()
+            await self._wait(self._wake, self._until_next())
+
+    async def _deliver(self, receipt: Receipt) -> None:
+        try:
+            await self._wait(None, max(self._next_send - self._books.clock(), 0) / 1000)
+            await self._make_way(receipt)
+            await self._delivering.deliver(receipt)
+        except AngeliaError as error:
+            logger.warning("a delivery to %s waits: %s", self._address.door, error)
+            await self._wait(None, _AFTER_A_FAULT_S)
+            return
+        except Exception as error:
+            code = sortable_id(self._books.clock)[-8:]
+            logger.exception("a delivery to %s faulted, code %s", self._address.door, code, exc_info=error)
+            await self._faulted(receipt, code)
+            return
+        self._next_send = self._books.clock() + int(self._line.channel.abilities.pace * 1000)
+        self._finish(receipt)
+
+    def _finish(self, receipt: Receipt) -> None:
+        self._done, self._faults = receipt.place, 0
+        self._queue = [other for other in self._queue if other.place > self._done]
+        if self._draft is not None and self._draft.delivery == receipt.id:
+            self._draft = None
+
+    async def _faulted(self, receipt: Receipt, code: str) -> None:
+        """A fault of ours: tried again, then told, so that it never blocks what comes after it."""
+        self._faults += 1
+        if self._faults < _MOST_FAULTS:
+            await self._wait(None, _AFTER_A_FAULT_S)
+            return
+        why = f"a fault of ours, code {code}"
+        facts: list[e.AnyFact] = [e.DeliverySettled(receipt.id, e.DeliveryStatus.FAILED, detail=why)]
+        if receipt.origin != NOTICE:
+            words = Text(f"An answer could not be delivered: {why}. It is kept in the conversation.")
+            facts.append(e.DeliveryQueued(told_id(receipt), receipt.address, (words,), NOTICE))
+        await self._books.transcript.append(receipt.conversation, facts)
+        self._finish(receipt)
+
+    # -- what is shown before the answer is there ------------------------------------------------------------------
+
+    async def _show_preview(self) -> None:
+        draft, channel, now = self._draft, self._line.channel, self._books.clock()
+        streams = self._line.settings.stream and channel.abilities.can(Kind.EDIT)
+        if draft is None or draft.given_up or not streams or now < self._next_preview:
+            return
+        words = draft.words(_characters(channel.abilities.text_limit, channel.abilities.units))
+        if not words or words == draft.shown:
+            return
+        self._next_preview = now + int(channel.abilities.edit_pace * 1000)
+        try:
+            await self._show(draft, OutText(words))
+        except Later as later:
+            self._next_preview = now + int(later.seconds * 1000)
+        except ChannelError as error:  # the answer itself still comes; only watching it grow is given up
+            logger.info("a preview in %s is given up: %s", self._address.door, error)
+            draft.given_up = True
+
+    async def _show(self, draft: Draft, text: OutText) -> None:
+        channel, append = self._line.channel, self._books.transcript.append
+        if draft.message:
+            await channel.edit(draft.address, draft.message, text)
+        else:
+            await append(draft.conversation, [e.PreviewStarted(draft.delivery, draft.address)])
+            crash_point("preview.started")
+            try:
+                draft.message = await channel.send(draft.address, text, f"{draft.delivery}.preview")
+            except Unsure:
+                raise
+            except ChannelError as error:
+                await self._unshown(draft, str(error))
+                raise
+            crash_point("preview.sent")
+            await append(draft.conversation, [e.PreviewShown(draft.delivery, draft.message)])
+        draft.shown = text.plain
+
+    async def _make_way(self, receipt: Receipt) -> None:
+        """What goes out before the answer stands above it: a preview that is there already begins anew beneath."""
+        draft, channel = self._draft, self._line.channel
+        if draft is None or not draft.message or draft.delivery == receipt.id or not channel.abilities.can(Kind.DELETE):
+            return
+        try:
+            await channel.delete(draft.address, draft.message)
+        except MessageGone:
+            logger.info("a preview in %s was gone already", self._address.door)
+        except ChannelError as error:  # it stays, and is edited into the answer where it stands
+            logger.info("a preview in %s cannot be taken back: %s", self._address.door, error)
+            return
+        crash_point("preview.taken_back")
+        await self._unshown(draft, "something else went first")
+
+    async def _unshown(self, draft: Draft, why: str) -> None:
+        off = e.DeliveryPutOff(draft.delivery, PREVIEW, self._books.clock(), why)
+        await self._books.transcript.append(draft.conversation, [off])
+        draft.message = draft.shown = ""
+
+    async def _show_typing(self) -> None:
+        channel, now = self._line.channel, self._books.clock()
+        if self._working is None or now < self._next_typing or not channel.abilities.can(Kind.TYPING):
+            return
+        self._next_typing = now + int(channel.abilities.typing_seconds * 800)
+        try:
+            await channel.typing(self._working)
+        except Later as later:
+            self._next_typing = now + int(later.seconds * 1000)
+        except ChannelError as error:
+            logger.info("typing in %s cannot be shown: %s", self._address.door, error)
+
+    def _until_next(self) -> float | None:
+        """Seconds until the preview or the sign of typing is due; None when only news can bring work."""
+        abilities, due = self._line.channel.abilities, []
+        if self._draft is not None and not self._draft.given_up and abilities.can(Kind.EDIT):
+            due.append(self._next_preview)
+        if self._working is not None and abilities.can(Kind.TYPING):
+            due.append(self._next_typing)
+        return max((min(due) - self._books.clock()) / 1000, 0.05) if due else None
+
+
+def _characters(limit: int, units: Units) -> int:
+    """How many characters certainly fit: one may take two UTF-16 units or four bytes."""
+    return limit // {Units.CHARACTERS: 1, Units.UTF16: 2, Units.BYTES: 4}[units]

@@ -1,0 +1,31 @@
+"""What we say of our own accord: how a conversation is introduced to a chat's network, and notices."""
+
+from angelia.channels.incoming import Envelope
+from angelia.channels.telling import told
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.ids import ConversationId, DeliveryId
+from angelia.core.text import clean
+from angelia.service.line import Line
+from angelia.service.posting.delivering import NOTICE
+from angelia.service.reception.people import Spot
+
+
+def introduction(line: Line, spot: Spot, person: str) -> list[e.AnyFact]:
+    """A conversation's first words from a spot: that it is reached there, and what that network can do."""
+    can = told(line.channel.door, line.channel.abilities)
+    return [e.DoorMoved(spot.address, person, spot.person), e.SystemSaid(can)]
+
+
+def notice(
+    conversation: ConversationId, envelope: Envelope, text: str, choices: tuple[e.Choice, ...] = ()
+) -> e.DeliveryQueued:
+    """A word of ours in answer to an envelope, said once."""
+    reply_to = "" if envelope.private else envelope.message
+    parts = (Text(clean(text)),)
+    return e.DeliveryQueued(answer_id(conversation, envelope), envelope.address, parts, NOTICE, reply_to, choices)
+
+
+def answer_id(conversation: ConversationId, envelope: Envelope) -> DeliveryId:
+    """The delivery that answers an envelope: one at most."""
+    return DeliveryId(f"{conversation}.k{envelope.key}")

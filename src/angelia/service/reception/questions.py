@@ -1,0 +1,148 @@
+"""Questions to a person in a chat: buttons bound to a call and its arguments, and what a press means."""
+
+from typing import assert_never
+
+from msgspec import Struct
+
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.ids import CallId, ConversationId, DeliveryId
+
+QUESTION = "question"
+"""The origin of a delivery that asks something."""
+
+_BOUND = 8
+"""Characters of a digest that a button carries: 64 bytes are all that a network gives it."""
+
+
+class Answered(Struct, frozen=True):
+    """An answer to a call's question; `choice` is the number of one of its choices, -1 for a permission."""
+
+    conversation: ConversationId
+    call: CallId
+    digest: str
+    yes: bool
+    lasting: bool = False
+    choice: int = -1
+
+
+class Wanted(Struct, frozen=True):
+    """Whether the message that was set aside as entry `seq` is still wanted."""
+
+    conversation: ConversationId
+    seq: int
+    yes: bool
+
+
+class LetIn(Struct, frozen=True):
+    """Whether somebody unknown is let in."""
+
+    door: str
+    person: str
+    yes: bool
+
+
+Meaning = Answered | Wanted | LetIn
+
+
+def value_of(meaning: Meaning) -> str:
+    """What a button carries; `meaning_of` reads it.
+
+    >>> value_of(LetIn("telegram", "4711", True))
+    'l:y:telegram:4711'
+    """
+    match meaning:
+        case Answered():
+            kind = (
+                str(meaning.choice)
+                if meaning.choice >= 0
+                else "n"
+                if not meaning.yes
+                else "a"
+                if meaning.lasting
+                else "y"
+            )
+            return f"q:{kind}:{meaning.conversation}:{meaning.call}:{meaning.digest[:_BOUND]}"
+        case Wanted(conversation=conversation, seq=seq, yes=yes):
+            return f"w:{'y' if yes else 'n'}:{conversation}:{seq}"
+        case LetIn(door=door, person=person, yes=yes):
+            return f"l:{'y' if yes else 'n'}:{door}:{person}"
+        case _:
+            assert_never(meaning)
+
+
+def _letter(answered: Answered) -> str:
+    if answered.choice >= 0:
+        return str(answered.choice)
+    if not answered.yes:
+        return "n"
+    return "a" if answered.lasting else "y"
+
+
+def meaning_of(value: str) -> Meaning | None:
+    """What a button of ours means; None for anything else.
+
+    >>> meaning_of("l:n:telegram:4711")
+    LetIn(door='telegram', person='4711', yes=False)
+    >>> meaning_of("something") is None
+    True
+    """
+    match value.split(":"):
+        case ["q", kind, conversation, call, digest] if kind in {"y", "a", "n"} or kind.isdecimal():
+            choice = int(kind) if kind.isdecimal() else -1
+            return Answered(
+                ConversationId(conversation), CallId(call), digest, kind != "n", lasting=kind == "a", choice=choice
+            )
+        case ["w", yes, conversation, seq] if seq.isdecimal():
+            return Wanted(ConversationId(conversation), int(seq), yes == "y")
+        case ["l", yes, door, *person]:
+            return LetIn(door, ":".join(person), yes == "y")
+        case _:
+            return None
+
+
+def choices_of(conversation: ConversationId, asked: e.ApprovalAsked) -> tuple[e.Choice, ...]:
+    """The buttons beneath a question."""
+    bound = Answered(conversation, asked.call, asked.digest[:_BOUND], yes=True)
+    if asked.asks is e.QuestionKind.CHOICE:
+        return tuple(
+            e.Choice(label, value_of(Answered(conversation, asked.call, asked.digest, yes=True, choice=number)))
+            for number, label in enumerate(asked.choices)
+        )
+    lasting = Answered(conversation, asked.call, asked.digest, yes=True, lasting=True)
+    refused = Answered(conversation, asked.call, asked.digest, yes=False)
+    always = (e.Choice("Allow in this conversation", value_of(lasting)),) if asked.pattern else ()
+    return (e.Choice("Allow once", value_of(bound)), *always, e.Choice("No", value_of(refused)))
+
+
+def asked_in_chat(conversation: ConversationId, address: e.Address, asked: e.ApprovalAsked) -> e.DeliveryQueued:
+    """The message that puts a question to a chat; its id is the question's, so it is asked once."""
+    permission = asked.asks is e.QuestionKind.PERMISSION
+    more = f"\n\n{asked.why}" if asked.why and permission else ""
+    hint = "" if permission or asked.choices else "\n\nAnswer with /approve and your words."
+    return e.DeliveryQueued(
+        question_id(conversation, asked.call),
+        address,
+        (Text(f"{asked.question}{more}{hint}"),),
+        QUESTION,
+        choices=choices_of(conversation, asked),
+    )
+
+
+def question_id(conversation: ConversationId, call: CallId) -> DeliveryId:
+    """The id of the delivery that asks about a call."""
+    return DeliveryId(f"{conversation}.q{call}")
+
+
+def fits(answered: Answered, asked: e.ApprovalAsked) -> bool:
+    """Whether an answer is to this very question, with these very arguments."""
+    return answered.call == asked.call and asked.digest.startswith(answered.digest) and len(answered.digest) >= _BOUND
+
+
+def answer_fact(answered: Answered, asked: e.ApprovalAsked, by: str) -> e.ApprovalGiven | e.ApprovalRefused:
+    """What the log says of an answer that fits."""
+    if not answered.yes:
+        return e.ApprovalRefused(asked.call, by)
+    scope = e.Scope.CONVERSATION if answered.lasting and asked.pattern else e.Scope.ONCE
+    said = asked.choices[answered.choice] if 0 <= answered.choice < len(asked.choices) else ""
+    return e.ApprovalGiven(asked.call, asked.digest, by, scope, answer=said)

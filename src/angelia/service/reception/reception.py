@@ -1,0 +1,223 @@
+"""Takes in one thing that somebody did in a chat: access, then bytes, then one commit, then the network may be told.
+
+Each ends in exactly one disposition that its sender sees: answered in a turn of its own, merged into the running one,
+queued, asked about because it waited out an outage, done as one of our verbs, or refused with the reason.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from weakref import WeakValueDictionary
+
+from angelia.channels.abilities import Kind
+from angelia.channels.failures import ChannelError
+from angelia.channels.incoming import Envelope, Noticed, Pressed, Said
+from angelia.core import entry as e
+from angelia.core.content import Content, Text
+from angelia.core.crash import crash_point
+from angelia.core.errors import AngeliaError, StoreError
+from angelia.core.ids import sortable_id
+from angelia.core.text import clean
+from angelia.service.line import Line
+from angelia.service.reception.answers import answer_id, introduction, notice
+from angelia.service.reception.bytes import fetched
+from angelia.service.reception.caller import Caller, Outcome
+from angelia.service.reception.desk import Desk
+from angelia.service.reception.people import OWNER, may_speak, person_of, principal_of, spot_of
+from angelia.service.reception.pressing import pressed, typed_answer
+from angelia.service.reception.questions import QUESTION, Wanted, value_of
+from angelia.service.reception.strangers import meet
+from angelia.service.reception.verbs import verb_in
+from angelia.service.sessions import Session
+
+SEEN = "👀"
+"""How a message is marked that goes into the running turn."""
+
+logger = logging.getLogger("angelia.reception")
+
+
+class Reception:
+    """The way in for every channel."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk, self._house = desk, desk.house
+        self._turnstiles: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self._marks: set[asyncio.Task[None]] = set()
+
+    async def hear(self, line: Line, envelope: Envelope) -> str:
+        """Take in one envelope; chats do not wait for each other, and one chat's are taken in in order.
+
+        Returns a short word for the network's own acknowledgement of a button; mostly empty.
+
+        Raises:
+            StoreError: it is not stored, and should come again.
+        """
+        if envelope.sender.bot or not envelope.key:
+            return ""
+        door, chat = envelope.address.door, envelope.address.chat
+        turnstile = self._turnstiles.setdefault((door, chat), asyncio.Lock())
+        async with turnstile:
+            if await self._house.doors.heard(door, envelope.key):
+                return ""
+            if not await may_speak(principal_of(envelope), line.settings, self._house.pairings):
+                await meet(self._desk, line, envelope)
+                return ""
+            return await self._take(line, envelope)
+
+    async def _take(self, line: Line, envelope: Envelope) -> str:
+        try:
+            match envelope.what:
+                case Pressed(value=value):
+                    return await pressed(self._desk, line, envelope, value)
+                case Noticed(text=text):
+                    return await self._noticed(line, envelope, text)
+                case Said() as said:
+                    if not envelope.private and not envelope.addressed and line.settings.groups == "addressed":
+                        return ""
+                    return await self._said(line, envelope, said)
+        except StoreError:
+            raise
+        except AngeliaError as error:
+            await self._refuse(line, envelope, str(error))
+        except Exception as error:
+            code = sortable_id(self._house.clock)[-8:]
+            logger.exception("a message through %s faulted, code %s", envelope.address.door, code, exc_info=error)
+            await self._refuse(line, envelope, f"A fault of ours, code {code}. Your message was not understood.")
+        return ""
+
+    async def _said(self, line: Line, envelope: Envelope, said: Said) -> str:
+        caller = await self._caller(line, envelope)
+        if verb := verb_in(said.text):
+            await self._commit_verb(envelope, caller, await verb.act(self._desk, caller, verb.rest))
+            return ""
+        if answer := typed_answer(caller, said.text):
+            await self._commit_verb(envelope, caller, answer)
+            return ""
+        session = caller.session or self._desk.begin(line, caller.spot, caller.person)
+        await self._desk.work(session, line)
+        files, missing = await fetched(line.channel, said.offers, self._house.intake)
+        parts = (*_words(envelope, said), *files)
+        if not parts:
+            await self._refuse(line, envelope, "There was nothing in this message that I can read.")
+        elif self._is_stale(line, envelope):
+            await self._set_aside(session, envelope, caller, parts)
+        else:
+            await self._commit(line, session, envelope, caller, parts, missing)
+        return ""
+
+    async def _commit(
+        self,
+        line: Line,
+        session: Session,
+        envelope: Envelope,
+        caller: Caller,
+        parts: tuple[Content, ...],
+        missing: Sequence[str],
+    ) -> None:
+        """The message, and what its sender is told at once: one commit."""
+        running = bool(session.turn.opened)
+        heard = e.UserSaid(parts, caller.person, envelope.address, envelope.key, e.Arrival.STEER, caller.reply_to)
+        facts: list[e.AnyFact] = [*self._begun(caller), heard]
+        notes = list(missing)
+        marked = running and line.channel.abilities.can(Kind.REACTION)
+        if running and not marked:
+            notes.append("I read this at my next step.")
+        if notes:
+            facts.append(notice(session.conversation, envelope, "\n".join(notes)))
+        crash_point("reception.before_commit")
+        added = await session.record(*facts)
+        crash_point("reception.committed")
+        if added and marked and envelope.message:
+            self._mark(line, envelope)
+
+    async def _commit_verb(self, envelope: Envelope, caller: Caller, outcome: Outcome) -> None:
+        """A verb, what it does, and its answer: one commit."""
+        session = outcome.session or caller.session
+        facts = list(outcome.facts)
+        if session is None:
+            session = self._desk.begin(caller.line, caller.spot, caller.person)
+            facts = [*self._begun(caller), *facts]
+        if not any(isinstance(fact, e.UserSaid) for fact in facts):
+            text = envelope.what.text if isinstance(envelope.what, Said) else ""
+            facts.insert(0, e.CommandGiven(clean(text), caller.person, envelope.address, envelope.key))
+        facts.append(notice(session.conversation, envelope, outcome.reply, outcome.choices))
+        crash_point("reception.before_commit")
+        await session.record(*facts)
+        crash_point("reception.committed")
+        if any(isinstance(fact, e.UserSaid) for fact in facts):
+            await self._desk.work(session, caller.line)
+
+    async def _set_aside(
+        self, session: Session, envelope: Envelope, caller: Caller, parts: tuple[Content, ...]
+    ) -> None:
+        """It waited out an outage: whoever sent it says whether it is still wanted."""
+        facts = self._begun(caller)
+        aside = e.SetAside(parts, caller.person, envelope.address, envelope.key, caller.reply_to)
+        seq = (len(session.log.entries) or 1) + len(facts) + 1
+        minutes = (self._house.clock() - envelope.sent_at) // 60_000
+        yes, no = (value_of(Wanted(session.conversation, seq, wanted)) for wanted in (True, False))
+        asked = e.DeliveryQueued(
+            answer_id(session.conversation, envelope),
+            envelope.address,
+            (Text(f"This reached me {minutes} minutes late. Do you still want an answer?"),),
+            QUESTION,
+            caller.reply_to or envelope.message,
+            (e.Choice("Yes, answer it", yes), e.Choice("No", no)),
+        )
+        await session.record(*facts, aside, asked)
+
+    def _begun(self, caller: Caller) -> list[e.AnyFact]:
+        """What comes first in a spot's first conversation."""
+        return [] if caller.session else introduction(caller.line, caller.spot, caller.person)
+
+    def _is_stale(self, line: Line, envelope: Envelope) -> bool:
+        limit = line.settings.stale_minutes * 60_000
+        return bool(limit and envelope.sent_at and self._house.clock() - envelope.sent_at > limit)
+
+    async def _noticed(self, line: Line, envelope: Envelope, text: str) -> str:
+        """A reaction or deletion: the model learns of it with its next turn, and it opens none."""
+        session = await self._desk.at(spot_of(envelope, line.settings))
+        if session is not None:
+            who = envelope.sender.name or "Somebody"
+            person = person_of(principal_of(envelope), line.settings)
+            noted = e.CommandGiven(clean(text), person, envelope.address, envelope.key)
+            await session.record(noted, e.SystemSaid(clean(f"{who}: {text}")))
+        return ""
+
+    async def _refuse(self, line: Line, envelope: Envelope, why: str) -> None:
+        """No model reads it, and its sender is told why: one commit."""
+        caller = await self._caller(line, envelope)
+        session = caller.session or self._desk.begin(line, caller.spot, caller.person)
+        away = e.TurnedAway(clean(why), caller.person, envelope.address, envelope.key)
+        await session.record(*self._begun(caller), away, notice(session.conversation, envelope, why))
+
+    async def _caller(self, line: Line, envelope: Envelope) -> Caller:
+        spot, principal = spot_of(envelope, line.settings), principal_of(envelope)
+        person = person_of(principal, line.settings)
+        if person == OWNER and envelope.private:
+            await self._desk.remember_owner(envelope.address)
+        reply_to = "" if envelope.private else envelope.message
+        return Caller(line, spot, person, envelope.key, reply_to, envelope.private, await self._desk.at(spot))
+
+    def _mark(self, line: Line, envelope: Envelope) -> None:
+        async def mark() -> None:
+            try:
+                await line.channel.react(envelope.address, envelope.message, SEEN)
+            except ChannelError as error:
+                logger.info("a message could not be marked as seen: %s", error)
+
+        task = asyncio.create_task(mark())
+        self._marks.add(task)
+        task.add_done_callback(self._marks.discard)
+
+
+def _words(envelope: Envelope, said: Said) -> tuple[Text, ...]:
+    """What was said, with what it refers to, and by whom where several speak."""
+    text = said.text.strip()
+    if said.edits:
+        text = f"[this replaces an earlier message of mine] {text}"
+    if said.quoted:
+        text = f"[in answer to: “{said.quoted.strip()}”] {text}"
+    if not envelope.private and envelope.sender.name:
+        text = f"{envelope.sender.name}: {text}"
+    return (Text(clean(text)),) if said.text.strip() or said.quoted else ()

@@ -1,0 +1,74 @@
+"""What a chat is shown of a conversation that works: its growing answer, its questions, and that somebody is at it."""
+
+from collections.abc import Callable
+
+from angelia.core import entry as e
+from angelia.core.content import Text, ToolCall
+from angelia.core.ids import delivery_id
+from angelia.engine.live import Committed, LiveEvent, Writing
+from angelia.service.posting.drafts import Draft
+from angelia.service.posting.office import Office
+from angelia.service.sessions import Session
+
+
+class ChatWatch:
+    """Watches one conversation for the chats. What has to arrive is in the log; this only makes it come soon."""
+
+    def __init__(self, session: Session, office: Office, ask: Callable[[Session], None]) -> None:
+        self._session, self._office, self._ask = session, office, ask
+        self._draft: Draft | None = None
+        self.end = session.live.watch(self._heed)
+
+    def _heed(self, event: LiveEvent) -> None:
+        match event:
+            case Writing(text=text):
+                if self._draft is not None:
+                    self._draft.write(text)
+            case Committed(entries=entries):
+                for entry in entries:
+                    self._take(entry.fact)
+                self._show_state()
+            case _:
+                pass
+
+    def _take(self, fact: e.AnyFact) -> None:
+        match fact:
+            case e.DeliveryQueued():
+                self._office.signal()
+            case e.ApprovalAsked():
+                self._ask(self._session)
+            case e.ModelSaid(parts=parts) if any(isinstance(part, ToolCall) for part in parts):
+                if self._draft is not None:
+                    self._draft.cut("".join(part.text for part in parts if isinstance(part, Text)))
+            case e.ModelFailed():
+                if self._draft is not None:
+                    self._draft.cut()
+            case _:
+                pass
+
+    def _show_state(self) -> None:
+        """Tell the chat's writer whether somebody waits for an answer there, and what there is of it."""
+        address, opened = self._address(), self._session.turn.opened
+        if address is None:
+            return
+        writer = self._office.writer(address)
+        if not opened:
+            self._draft = None
+            writer.working(None)
+            return
+        delivery = delivery_id(self._session.conversation, f"t{opened}")
+        if self._draft is None or self._draft.delivery != delivery:
+            self._draft = Draft(self._session.conversation, delivery, address)
+            writer.draft(self._draft)
+        writer.working(None if self._session.questions() else address)
+
+    def _address(self) -> e.Address | None:
+        """The chat whose message opened the running or the last turn."""
+        entries, opened = self._session.log.entries, self._session.turn.opened
+        if opened:
+            fact = entries[opened - 1].fact
+            address = fact.address if isinstance(fact, e.UserSaid) else None
+        else:
+            said = (entry.fact for entry in reversed(entries))
+            address = next((fact.address for fact in said if isinstance(fact, e.UserSaid)), None)
+        return address if address is not None and self._office.has(address.door) else None
