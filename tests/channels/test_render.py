@@ -13,6 +13,8 @@ from angelia.channels.abilities import Units
 from angelia.channels.dialect_html import MatrixHtml, TelegramHtml
 from angelia.channels.dialect_marks import DiscordMarkdown, PlainText, StandardMarkdown, WhatsAppMarks
 from angelia.channels.dialects import Dialect
+from angelia.channels.passages import passages
+from angelia.channels.reading import read_passage
 from angelia.channels.render import Rendered, measure, render_within
 
 DIALECTS: tuple[Dialect, ...] = (
@@ -27,6 +29,8 @@ DIALECTS: tuple[Dialect, ...] = (
 BITS = (
     *(
         "word ",
+        "\n\nnext ",
+        "\n\n**strong**",
         "Zwei ",
         "人物 ",
         "👩‍👩‍👧",
@@ -154,6 +158,18 @@ def test_html_is_balanced_and_says_the_same_words(text: str, limit: int) -> None
         assert without_addresses(read_html(one.marked, TAGS)) == without_addresses(one.plain)
     for one in render_within(text, MatrixHtml(), limit, Units.UTF16):
         assert read_html(one.marked, TAGS | ALSO_MATRIX) or one.plain
+
+
+@given(texts)
+@settings(max_examples=500, deadline=None)
+@example("```\n\na\n\nb\n```")
+@example("- ```\n\na\n\n```\nb\n\nc")
+@example("- a\n\n  b\n\n**c**\n\n    d\n\ne")
+def test_a_text_read_in_passages_is_the_text_read_whole(text: str) -> None:
+    text = re.sub(r"\r\n?", "\n", text.replace("\x00", ""))
+    found = list(passages(text))
+    assert "\n".join(found) == text
+    assert [block for one in found for block in read_passage(one)] == list(read_passage(text))
 
 
 READ_BACK = MarkdownIt("commonmark").enable("strikethrough").enable("table")

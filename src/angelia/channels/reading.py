@@ -5,7 +5,7 @@ those that nobody refers to. A line break of the source is one in the chat. A pi
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from angelia.channels.columns import columns
@@ -25,6 +25,7 @@ from angelia.channels.markup import (
     Words,
     plain_line,
 )
+from angelia.channels.passages import passages
 from angelia.core.text import clean, shorten
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ DEEPEST = 60
 _LINKABLE = re.compile(r"(?i)(https?://|mailto:)\S+$")
 """Addresses that may become links. Others can be commands to the network, such as `tg://user?id=`."""
 
+_NEWLINE = re.compile(r"\r\n?")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,32}")
 
 RULE = "———"
@@ -45,12 +47,19 @@ RULE = "———"
 
 def read_markdown(markdown: str) -> tuple[Block, ...]:
     """The blocks of a text, whatever it is. A text that shows nothing as Markdown is shown as it is."""
-    source = clean(markdown)
-    tokens = _parser().parse(source)
+    source = _NEWLINE.sub("\n", clean(markdown))
+    blocks = [block for passage in passages(source) for block in read_passage(passage)]
+    return tuple(blocks) or literally(source)
+
+
+@lru_cache(maxsize=1024)
+def read_passage(passage: str) -> tuple[Block, ...]:
+    """The blocks of a text that show anything. Kept for a while: a preview is read again with each addition."""
+    tokens = _parser().parse(passage)
     if any(token.level >= DEEPEST - 2 for token in tokens):
-        return literally(source)
+        return literally(passage)
     blocks = _Reading(tokens).blocks(depth=0, quoted=False)
-    return tuple(block for block in blocks if plain_block(block).strip()) or literally(source)
+    return tuple(block for block in blocks if plain_block(block).strip())
 
 
 def literally(text: str) -> tuple[Block, ...]:

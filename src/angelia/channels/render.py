@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from angelia.channels.abilities import Abilities, Units
-from angelia.channels.cutting import Blocks, cut, gap, joined, plain, plain_block, without_links
+from angelia.channels.cutting import Blocks, cut, gap, joined, plain_block, without_links
 from angelia.channels.dialects import Dialect
 from angelia.channels.markup import (
     Block,
@@ -57,9 +57,18 @@ def measure(text: str, units: Units) -> int:
         case Units.CHARACTERS:
             return len(text)
         case Units.UTF16:
-            return len(text.encode("utf-16-le", "surrogatepass")) // 2
+            return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
         case Units.BYTES:
             return len(text.encode("utf-8", "surrogatepass"))
+
+
+class _Written(Struct, frozen=True):
+    """A block with its texts. `size` is what the longer one takes: the plain text goes where markup is refused."""
+
+    block: Block
+    marked: str
+    plain: str
+    size: int
 
 
 class _Writing:
@@ -70,39 +79,45 @@ class _Writing:
 
     def messages(self, blocks: Blocks) -> tuple[Rendered, ...]:
         """Blocks, written and split."""
-        pieces = self.pieces(blocks)
-        return tuple(Rendered(self.marked(piece), plain(piece).strip("\n").rstrip()) for piece in pieces)
+        return tuple(map(self._message, self._pieces(blocks)))
 
-    def marked(self, blocks: Sequence[Block]) -> str:
+    def _message(self, written: "list[_Written]") -> Rendered:
+        blocks = [one.block for one in written]
+        marked = (
+            self._marked(blocks) if isinstance(blocks[0], Item) else joined(blocks, [one.marked for one in written])
+        )
+        return Rendered(marked, joined(blocks, [one.plain for one in written]).strip("\n").rstrip())
+
+    def _marked(self, blocks: Sequence[Block]) -> str:
         """Blocks in the dialect; a list that goes on from an earlier message begins at its margin."""
-        written, margin = [], 0
-        for index, block in enumerate(blocks):
-            if isinstance(block, Item) and not (index and isinstance(blocks[index - 1], Item)):
-                margin = block.depth
+        margin = blocks[0].depth if blocks and isinstance(blocks[0], Item) else 0
+        written = []
+        for block in blocks:
+            margin = margin if isinstance(block, Item) else 0
             written.append(self._block(block, margin))
         return joined(blocks, written)
 
-    def pieces(self, blocks: Blocks) -> list[Blocks]:
+    def _pieces(self, blocks: Blocks) -> "list[list[_Written]]":
         """Blocks, in as many runs as they need."""
-        found: list[Blocks] = []
+        found: list[list[_Written]] = []
         rest = list(reversed(blocks))
-        run: list[Block] = []
+        run: list[_Written] = []
         used = 0
         while rest:
             block = rest.pop()
-            between = len(gap(run[-1], block)) if run else 0
-            size = self._size(block)
-            if used + between + size <= self._limit:
-                run.append(block)
-                used += between + size
+            between = len(gap(run[-1].block, block)) if run else 0
+            one = self._written(block)
+            if used + between + one.size <= self._limit:
+                run.append(one)
+                used += between + one.size
                 continue
-            first, left = self._split(block, self._limit - used - between, size, fresh=not run)
+            first, left = self._split(block, self._limit - used - between, one.size, fresh=not run)
             rest += reversed(left)
-            if not first and len(run) > 1 and isinstance(run[-1], Heading):
-                rest.append(run.pop())  # a heading goes with what it stands over
-            found.append((*run, *first))
+            if not first and len(run) > 1 and isinstance(run[-1].block, Heading):
+                rest.append(run.pop().block)  # a heading goes with what it stands over
+            found.append(run + [self._written(each) for each in first])
             run, used = [], 0
-        return [*found, tuple(run)] if run else found
+        return [*found, run] if run else found
 
     def _split(self, block: Block, room: int, size: int, *, fresh: bool) -> tuple[Blocks, Blocks]:
         """What of a block still goes into this message, and what is left. A fresh message always takes some of it; one
@@ -139,11 +154,11 @@ class _Writing:
         return low
 
     def _fits(self, blocks: Blocks, room: int) -> bool:
-        return all(self._size(block) <= room for block in blocks)
+        return all(self._written(block).size <= room for block in blocks)
 
-    def _size(self, block: Block) -> int:
-        """What it takes at most: the plain text has to fit as well, since it goes where markup is refused."""
-        return max(measure(self._block(block, 0), self._units), measure(plain_block(block), self._units))
+    def _written(self, block: Block) -> "_Written":
+        marked, words = self._block(block, 0), plain_block(block)
+        return _Written(block, marked, words, max(measure(marked, self._units), measure(words, self._units)))
 
     def _block(self, block: Block, margin: int) -> str:
         match block:
@@ -154,9 +169,9 @@ class _Writing:
             case Fence(text=text, language=language):
                 return self._dialect.code_block(text, language)
             case Quote(inner=blocks):
-                return self._dialect.quote(self.marked(blocks))
+                return self._dialect.quote(self._marked(blocks))
             case Item(inner=blocks, mark=mark, depth=depth):
-                return self._dialect.item(self.marked(blocks), mark, max(0, depth - margin))
+                return self._dialect.item(self._marked(blocks), mark, max(0, depth - margin))
 
     def _line(self, inner: tuple[Inline, ...]) -> str:
         return "".join([self._inline(one) for one in inner])
