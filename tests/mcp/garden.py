@@ -104,7 +104,10 @@ def many(count: int) -> list[Any]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        server.run(sys.argv[1], host="127.0.0.1", port=int(sys.argv[2]))
-    else:
-        server.run("stdio")
+    match sys.argv[1:]:
+        case ["http", port]:
+            server.run("streamable-http", host="127.0.0.1", port=int(port))
+        case ["sse", port]:
+            server.run("sse", host="127.0.0.1", port=int(port))
+        case _:
+            server.run("stdio")

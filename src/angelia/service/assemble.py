@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from angelia.context.prompt import Facts, small_prompt, system_prompt
+from angelia.context.request import ToolSpec
 from angelia.core import entry as e
 from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
 from angelia.engine.driver import Driver, Seat, Settings
@@ -18,6 +21,7 @@ from angelia.sandboxes.rooms import workspace_in
 from angelia.service.attachments import Attachments
 from angelia.service.config import Loaded
 from angelia.service.delivery import TerminalDelivery
+from angelia.service.handles import Handles
 from angelia.service.inbox import Inboxes
 from angelia.service.logs import log_to
 from angelia.service.presets import chosen
@@ -27,6 +31,7 @@ from angelia.service.seating import Seating
 from angelia.service.sessions import DAY_MS, Session
 from angelia.service.summarising import summariser
 from angelia.service.tokens import Tokens
+from angelia.service.toolbox import Renewing, Toolbox
 from angelia.service.transcribing import wording
 from angelia.service.workplace import Workplace, workplace
 from angelia.store.blobs import BlobStore
@@ -60,11 +65,12 @@ class House:
         self.outbox, self.grants, self.remembered = Outbox(db), Grants(db), Remembered(db)
         self.doors, self.pairings = Doors(db), Pairings(db)
         self.seating = Seating(loaded, self.blobs, self.renditions.open, environ)
-        self.tokens = Tokens(environ)
-        self.redaction = Redaction(lambda: self.seating.keyring.secrets() | self.tokens.known())
+        self.tokens, self.handles, self.environ = Tokens(environ), Handles(environ), environ
+        self.redaction = Redaction(self._secrets)
         self.registry = Registry.default()
         self._sessions: dict[ConversationId, Session] = {}
         self._places: dict[ConversationId, Workplace] = {}
+        self._boxes: dict[ConversationId, Toolbox] = {}
         self._modes: dict[ConversationId, Mode] = {}
 
     @classmethod
@@ -79,6 +85,9 @@ class House:
         log_to(loaded.home / "angelia.log", house.redaction.text)
         await reap_leftovers(house.running)
         return house
+
+    def _secrets(self) -> frozenset[str]:
+        return self.seating.keyring.secrets() | self.tokens.known() | self.handles.known()
 
     @property
     def running(self) -> Path:
@@ -123,12 +132,30 @@ class House:
         """
         if session.conversation not in self._places:
             self._places[session.conversation] = workplace(self, session, approver_present=approver_present)
-        place = self._places[session.conversation]
-        config = self.loaded.config
-        seats = [await self._seat(spec, place.sandbox, session) for spec in (model, *config.fallback)]
+        box = self.toolbox(session)
+        seats, first = await self._driver(session, box.registry, model, effort)
+
+        async def make(registry: Registry) -> Driver:
+            return (await self._driver(session, registry, model, effort))[1]
+
+        await session.attach(Renewing(session, box, make, first))
+        return seats[0]
+
+    def toolbox(self, session: Session) -> Toolbox:
+        """What a conversation can call, with the servers that it has of its own."""
+        if session.conversation not in self._boxes:
+            self._boxes[session.conversation] = Toolbox(self, session)
+        return self._boxes[session.conversation]
+
+    async def _driver(
+        self, session: Session, registry: Registry, model: str, effort: str | None
+    ) -> tuple[list[Seat], Driver]:
+        place, config = self._places[session.conversation], self.loaded.config
+        tools = registry.specs()
+        seats = [await self._seat(spec, place.sandbox, session, tools) for spec in (model, *config.fallback)]
         words = await wording(config.transcriber, config.describer, self.seating, self.blobs)
         settings = Settings(
-            rules=rules_for(config, self.registry, seats, can_describe=words.describe is not None),
+            rules=rules_for(config, registry, seats, can_describe=words.describe is not None),
             space=Space(
                 config.context.share,
                 config.context.max_output or config.context.reserve,
@@ -138,9 +165,8 @@ class House:
             effort=config.effort if effort is None else effort,
             cache_hour=config.context.cache_hour,
         )
-        broker = Broker(session.log, place.bench)
-        await session.attach(Driver(session.log, seats, broker, settings, self.clock, words))
-        return seats[0]
+        broker = Broker(session.log, replace(place.bench, registry=registry))
+        return seats, Driver(session.log, seats, broker, settings, self.clock, words)
 
     def mode(self, session: Session) -> Mode:
         """How freely a conversation works: as configured, until somebody says otherwise."""
@@ -156,9 +182,10 @@ class House:
         self._sessions.pop(session.conversation, None)
         if place := self._places.pop(session.conversation, None):
             await place.close()
+        if box := self._boxes.pop(session.conversation, None):
+            await box.close()
 
-    async def _seat(self, spec: str, sandbox: Sandbox, session: Session) -> Seat:
-        tools = self.registry.specs()
+    async def _seat(self, spec: str, sandbox: Sandbox, session: Session, tools: tuple[ToolSpec, ...]) -> Seat:
         extra = self.loaded.config.context.instructions
         if self.seating.profile(spec).wire == "local":
             return await self.seating.seat(spec, small_prompt(extra), tools)

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from angelia.core.errors import ConfigError
 from angelia.service.presets import SandboxSettings, lay_over
+from angelia.tools.mcp.settings import McpSettings
 
 
 class Caps(Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,6 +88,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     policy: PolicySettings = PolicySettings()
     timeouts: TimeoutSettings = TimeoutSettings()
     files: FileSettings = FileSettings()
+    mcp: McpSettings = McpSettings()
     remedies: dict[str, dict[str, int]] = field(default_factory=dict)
     vendors: dict[str, dict[str, Any]] = field(default_factory=dict)
     channels: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from angelia.core.text import clean
 from angelia.engine import machine as m
 from angelia.engine.background import lose, running
 from angelia.engine.calls import Asked
-from angelia.engine.driver import Driver
+from angelia.engine.driving import Driving
 from angelia.engine.live import Live, Resting
 from angelia.engine.log import Log
 from angelia.engine.state import Turn, advance
@@ -194,7 +194,7 @@ class Session:
         self._turn = advance(self._turn, self.log.entries)
         return self._turn
 
-    async def attach(self, driver: Driver) -> None:
+    async def attach(self, driver: Driving) -> None:
         """Drive the conversation from now on, whenever there is something to do; an earlier driver stops."""
         await self._stop_driving()
         self._tasks = [asyncio.create_task(self._go_on(driver)), asyncio.create_task(self._hear_others())]
@@ -236,7 +236,7 @@ class Session:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _go_on(self, driver: Driver) -> None:
+    async def _go_on(self, driver: Driving) -> None:
         wake = asyncio.Event()
         forget = self.log.listen(lambda _: wake.set())
         try:
@@ -249,7 +249,7 @@ class Session:
         finally:
             forget()
 
-    async def _drive(self, driver: Driver) -> m.Rest:
+    async def _drive(self, driver: Driving) -> m.Rest:
         """Drive with the lease; a conversation that somebody else drives is looked at again a moment later."""
         later = m.Rest(self._clock() + int(_HELD_RETRY_S * 1000))
         try:
@@ -264,7 +264,7 @@ class Session:
         finally:
             await asyncio.shield(lease.release())
 
-    async def _with_lease(self, driver: Driver, lease: Lease) -> m.Rest:
+    async def _with_lease(self, driver: Driving, lease: Lease) -> m.Rest:
         keeper = asyncio.create_task(lease.keep())
         try:
             await self.log.refresh()

@@ -8,16 +8,19 @@ from typing import Any
 import anyio
 import jsonschema  # noqa: F401 - a schema is checked with it later, on the event loop
 import mcp_types as types
-from mcp import Client
+from mcp.client import ClientRequestContext
 from mcp.client._transport import ReadStream, TransportStreams
+from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import Struct
+from pydantic import FileUrl
 
 from angelia import __version__
 from angelia.sandboxes.companion import Companion
 from angelia.tools.mcp.failures import Lost, Refused, leaf
+from mcp import Client
 
 Transport = AbstractAsyncContextManager[TransportStreams]
 
@@ -26,8 +29,6 @@ MOST_PAGES = 50
 
 _NOT_SPOKEN = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types.INVALID_REQUEST, types.INVALID_PARAMS)
 """Answers to the handshake of 2025 and before by a server that knows only what came after it."""
-
-Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 # What it logs quotes messages, and these hold what was said; what goes wrong is told by the errors that it raises.
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
@@ -71,8 +72,8 @@ def _client(transport: Transport, hooks: Hooks, mode: str) -> Client:
         if isinstance(message, types.ToolListChangedNotification):
             hooks.stale()
 
-    async def roots(_: Any) -> types.ListRootsResult:
-        return types.ListRootsResult(roots=[types.Root(uri=root) for root in hooks.roots])  # type: ignore[arg-type]
+    async def roots(context: ClientRequestContext) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=FileUrl(root)) for root in hooks.roots])
 
     return Client(
         _watched(transport, hooks.over),
@@ -109,7 +110,9 @@ async def tools_of(client: Client) -> tuple[types.Tool, ...]:
     return tuple(found)
 
 
-async def call_tool(client: Client, name: str, arguments: dict[str, Any], progress: Progress) -> types.CallToolResult:
+async def call_tool(
+    client: Client, name: str, arguments: dict[str, Any], progress: ProgressFnT
+) -> types.CallToolResult:
     """One call. Who is cancelled while waiting takes it back at the server.
 
     Raises:

@@ -71,7 +71,7 @@ class Gone(Struct, frozen=True):
 
 
 State = Waiting | Connecting | Ready | Gone
-Progress = Callable[[str], None]
+Show = Callable[[str], None]
 
 
 class Connection:
@@ -111,7 +111,7 @@ class Connection:
         while isinstance(self.state, Waiting | Connecting):
             await self._moved.wait()
 
-    async def call(self, tool: str, arguments: dict[str, Any], progress: Progress) -> "types.CallToolResult":
+    async def call(self, tool: str, arguments: dict[str, Any], show: Show) -> "types.CallToolResult":
         """Call a tool, once; what waits for the connection waits at most as long as that may take.
 
         Raises:
@@ -121,12 +121,12 @@ class Connection:
         """
         ready = await self._usable()
         try:
-            return await self._called(ready, tool, arguments, progress)
+            return await self._called(ready, tool, arguments, show)
         except Refused as refused:
             if not refused.gone:
                 raise
         await self._end_of(ready)  # it was started anew since: it has forgotten us, and did nothing
-        return await self._called(await self._usable(), tool, arguments, progress)
+        return await self._called(await self._usable(), tool, arguments, show)
 
     async def close(self) -> None:
         """Let go of it, and end it if it is a program. What is being called is lost."""
@@ -166,11 +166,11 @@ class Connection:
         try:
             async with asyncio.timeout(seconds) as silence:
 
-                async def heard(done: float, total: float | None, message: str | None) -> None:
+                async def heard(progress: float, total: float | None, message: str | None) -> None:
                     if not silence.expired():
                         silence.reschedule(loop.time() + seconds)
-                    share = f"{done:g}/{total:g}" if total else f"{done:g}"
-                    progress(" ".join(part for part in (share, one_line(clean(message or ""), 200)) if part) + "\n")
+                    share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
+                    show(" ".join(part for part in (share, one_line(clean(message or ""), 200)) if part) + "\n")
 
                 return await call_tool(ready.client, tool, arguments, heard)
         except TimeoutError:

@@ -1,0 +1,170 @@
+"""What one conversation can call: the house's own tools, and those of its servers as they are at the moment."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from angelia.core import entry as e
+from angelia.core.errors import ConfigError
+from angelia.engine import machine as m
+from angelia.engine.driving import Driving
+from angelia.engine.live import Resting
+from angelia.policy.egress import judge_address, judge_url
+from angelia.sandboxes.lives import Life
+from angelia.service.servers import configured
+from angelia.store.lease import Lease
+from angelia.tools.fetching import Fetcher
+from angelia.tools.mcp.connection import Connecting, Connection, Gone, Roads, Waiting
+from angelia.tools.mcp.server import Server
+from angelia.tools.mcp.servers import Servers, trouble
+from angelia.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from angelia.service.assemble import House
+    from angelia.service.sessions import Session
+
+WORTH_SAYING_S = 0.5
+"""Seconds of waiting for servers after which the person is told what is waited for."""
+
+
+class Toolbox:
+    """A conversation's own view of the tools. The servers of the settings are begun at once, in the background."""
+
+    def __init__(self, house: "House", session: "Session") -> None:
+        self._house, self._session = house, session
+        self._life: Life | None = None
+        self._faults: dict[str, str] = {}
+        self._told: dict[str, str] = {}
+        self._own = house.registry
+        self._registry: tuple[list[tuple[object, object]], Registry] = ([], house.registry)
+        self.servers = Servers(self._roads())
+        for name, settings in house.loaded.config.mcp.servers.items():
+            try:
+                self.servers.add(configured(name, settings, house.handles)).begin()
+            except ConfigError as error:
+                self._faults[name] = f"The MCP server {name} cannot be used: {error}"
+
+    def _roads(self) -> Roads:
+        house, session = self._house, self._session
+        ranges = house.loaded.config.policy.allow_ranges
+        folder = session.workspace if session.sandbox == "local" else str(Path.home())
+
+        def life() -> Life:
+            self._life = self._life or Life(house.running)
+            return self._life
+
+        def fetcher(named: tuple[str, ...]) -> Fetcher:
+            return Fetcher(judge_url, lambda address: judge_address(address, (*ranges, *named)))
+
+        return Roads(life, folder, house.environ, fetcher)
+
+    async def pass_on(self, servers: Iterable[Server]) -> tuple[Connection, ...]:
+        """Take in what somebody's program names for this conversation, in place of what it named before.
+
+        None of them is begun. One whose name is taken gets a number.
+        """
+        settings = self._house.loaded.config.mcp.servers
+        await self.servers.remove([one.server.name for one in self.servers.all if one.server.name not in settings])
+        return tuple([self.servers.add(self._renamed(server)) for server in servers])
+
+    def _renamed(self, server: Server) -> Server:
+        name, number = server.name, 1
+        while self.servers.get(name):
+            number += 1
+            name = f"{server.name}_{number}"
+        return Server(name, server.way, server.trust, server.seconds)
+
+    @property
+    def registry(self) -> Registry:
+        """The tools that can be called now; the same object for as long as they are the same."""
+        made_of: list[tuple[object, object]] = [(one, one.tools) for one in self.servers.all if one.tools]
+        if made_of != self._registry[0]:
+            tools, faults = self.servers.tools(self._own.names)
+            self._registry = (made_of, self._own.joined(tools, faults) if made_of else self._own)
+        return self._registry[1]
+
+    async def ready(self) -> None:
+        """Wait until each server can be called or is gone; not longer than the settings say, or the person likes."""
+        for connection in self.servers.all:
+            if isinstance(connection.state, Gone):
+                connection.seek()
+        if not self._unsettled():
+            return
+        patience, loop = self._house.loaded.config.mcp.patience, asyncio.get_running_loop()
+        telling = loop.call_later(WORTH_SAYING_S, self._tell, self._house.clock() + int(patience * 1000))
+        settled = asyncio.ensure_future(self.servers.settled())
+        stopped = asyncio.ensure_future(self._session.wait(lambda: bool(self._session.turn.cancelled_at)))
+        try:
+            await asyncio.wait({settled, stopped}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            telling.cancel()
+            settled.cancel()
+            stopped.cancel()
+            await asyncio.gather(settled, stopped, return_exceptions=True)
+
+    def _unsettled(self) -> list[str]:
+        return [one.server.name for one in self.servers.all if isinstance(one.state, Waiting | Connecting)]
+
+    def _tell(self, until: int) -> None:
+        names = ", ".join(self._unsettled())
+        self._session.live.emit(Resting(until, f"for {names}: connecting, or waiting for a yes"))
+
+    def news(self) -> list[str]:
+        """Sentences for person and model about servers that have become unusable, or usable again, since last asked."""
+        faults = {**self._faults, **{f"{number}": fault for number, fault in enumerate(self._left_out())}}
+        now = dict.fromkeys(faults.values(), "fault") | {one.server.name: _kind(one) for one in self.servers.all}
+        sentences = {one.server.name: trouble(one) or _again(one) for one in self.servers.all}
+        said = [sentences.get(about, about) for about, kind in now.items() if kind != self._told.get(about, "")]
+        self._told = now
+        return said
+
+    def _left_out(self) -> tuple[str, ...]:
+        return self.registry.faults[len(self._own.faults) :]
+
+    async def close(self) -> None:
+        """Let every server go."""
+        await self.servers.close()
+        if self._life:
+            await asyncio.to_thread(self._life.close)
+
+
+def _kind(connection: Connection) -> str:
+    """What is told once; why exactly may change with every try."""
+    return type(connection.state).__name__ if trouble(connection) else ""
+
+
+def _again(connection: Connection) -> str:
+    return f"The MCP server {connection.server.name} is connected now; its tools can be called."
+
+
+class Renewing:
+    """A driver that is made anew at the beginning of a turn, where the tools have changed since."""
+
+    def __init__(
+        self, session: "Session", box: Toolbox, make: Callable[[Registry], Awaitable[Driving]], first: Driving
+    ) -> None:
+        """`first` was made with the registry that `box` has now."""
+        self._session, self._box, self._make, self._driver = session, box, make, first
+        self._made_with = box.registry
+        self._begun = 0
+
+    def resting(self) -> m.Rest | None:
+        """See `Driving`."""
+        return self._driver.resting()
+
+    async def drive(self, lease: Lease, spent_today: tuple[int, int] = (0, 0)) -> m.Rest:
+        """See `Driving`. What cannot be called in this turn is said before its first request."""
+        opened = self._session.turn.opened
+        if opened and opened != self._begun:
+            self._begun = opened
+            await self._renew(lease)
+        return await self._driver.drive(lease, spent_today)
+
+    async def _renew(self, lease: Lease) -> None:
+        await self._box.ready()
+        if news := self._box.news():
+            await self._session.log.append(*(e.SystemSaid(words) for words in news), lease=lease)
+        if self._box.registry is not self._made_with:
+            self._made_with = self._box.registry
+            self._driver = await self._make(self._made_with)
