@@ -54,6 +54,11 @@ class Office:
             self._writers[key] = (writer, asyncio.create_task(writer.run()))
         return self._writers[key][0]
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing is being delivered; previews do not count."""
+        return not any(writer.busy for writer, _ in self._writers.values())
+
     async def run(self) -> None:
         """Look for what is queued whenever somebody committed something, until cancelled."""
         while True:

@@ -61,6 +61,11 @@ class ChatWriter:
         """Whether there is nothing to write, now or soon."""
         return not self._queue and self._draft is None and self._working is None
 
+    @property
+    def busy(self) -> bool:
+        """Whether a delivery waits or is under way."""
+        return bool(self._queue)
+
     async def run(self) -> None:
         """Write until cancelled."""
         while True:

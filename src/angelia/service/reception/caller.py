@@ -3,8 +3,9 @@
 from msgspec import Struct
 
 from angelia.core import entry as e
+from angelia.service.judging import OWNER
 from angelia.service.line import Line
-from angelia.service.reception.people import OWNER, Spot
+from angelia.service.reception.people import Spot
 from angelia.service.sessions import Session
 
 

@@ -6,11 +6,12 @@ from angelia.core.content import Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import DeliveryId
+from angelia.service.judging import OWNER
 from angelia.service.line import Line
 from angelia.service.posting.delivering import NOTICE
 from angelia.service.reception.caller import Caller, Outcome, may_answer
 from angelia.service.reception.desk import Desk
-from angelia.service.reception.people import OWNER, person_of, principal_of
+from angelia.service.reception.people import person_of, principal_of
 from angelia.service.reception.questions import (
     Answered,
     LetIn,

@@ -18,12 +18,13 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, StoreError
 from angelia.core.ids import sortable_id
 from angelia.core.text import clean
+from angelia.service.judging import OWNER
 from angelia.service.line import Line
 from angelia.service.reception.answers import answer_id, introduction, notice
 from angelia.service.reception.bytes import fetched
 from angelia.service.reception.caller import Caller, Outcome
 from angelia.service.reception.desk import Desk
-from angelia.service.reception.people import OWNER, may_speak, person_of, principal_of, spot_of
+from angelia.service.reception.people import may_speak, person_of, principal_of, spot_of
 from angelia.service.reception.pressing import pressed, typed_answer
 from angelia.service.reception.questions import QUESTION, Wanted, value_of
 from angelia.service.reception.strangers import meet

@@ -10,10 +10,10 @@ from angelia.core import entry as e
 from angelia.core.content import Media, Text
 from angelia.core.errors import BadInput
 from angelia.core.text import clean, one_line
+from angelia.service.judging import OWNER
 from angelia.service.reception.answers import introduction
 from angelia.service.reception.caller import Caller, Outcome
 from angelia.service.reception.desk import Desk
-from angelia.service.reception.people import OWNER
 from angelia.service.reception.pressing import answered
 from angelia.service.reception.questions import Answered
 from angelia.service.sessions import DAY_MS, Session

@@ -1,0 +1,185 @@
+"""The channels of a home, open at once: connected, listening, delivering, and let go in order."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.channels.failures import LoginFailed
+from angelia.channels.health import Health, State
+from angelia.channels.incoming import Envelope
+from angelia.channels.port import Outfit
+from angelia.channels.rooms import find_room, open_channel, read_settings
+from angelia.channels.settings import Secret
+from angelia.channels.web import HasWebhook, WebRequest, WebResponse
+from angelia.core.errors import AngeliaError, ConfigError
+from angelia.models.client import http_client
+from angelia.service.assemble import House
+from angelia.service.line import Line, wait
+from angelia.service.posting.delivering import Books
+from angelia.service.posting.office import Office
+from angelia.service.reception.desk import Desk
+from angelia.service.reception.reception import Reception
+from angelia.service.reception.verbs import menu
+
+_AFTER_A_FAULT_S = 5.0
+_LONGEST_PAUSE_S = 300.0
+
+logger = logging.getLogger("angelia.gateway")
+
+
+class Standing(Struct, frozen=True):
+    """How one channel is: its health, since when (Unix milliseconds), and what was heard and is queued."""
+
+    door: str
+    health: Health
+    since: int
+    heard: int = 0
+
+
+class Gateway:
+    """Every configured channel. `changed` is called whenever there is something new to show."""
+
+    def __init__(self, house: House, changed: Callable[[], None] = lambda: None) -> None:
+        self._house, self._changed = house, changed
+        books = Books(house.transcript, house.outbox, house.blobs, house.clock)
+        self.office = Office(books, wait)
+        self.desk = Desk(house, self.office)
+        self._reception = Reception(self.desk)
+        self._lines: dict[str, Line] = {}
+        self.standings: dict[str, Standing] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._hearing = 0
+        self._drained = asyncio.Event()
+
+    async def open(self, only: tuple[str, ...] = ()) -> None:
+        """Open the channels of the settings, or `only` some of them; connecting goes on behind.
+
+        Raises:
+            ConfigError: there are none, or one is wrong; names the setting.
+            MissingPart: a room needs an extra.
+        """
+        sections = self._house.loaded.config.channels
+        wanted = only or tuple(sections)
+        for door in wanted:
+            if door not in sections:
+                raise ConfigError(f"There is no channel {door!r}.", then="`angelia channels` lists them.")
+        if not wanted:
+            raise ConfigError("No channel is configured.", then="`angelia channels add telegram` sets one up.")
+        for door in wanted:
+            section = sections[door]
+            settings = read_settings(door, section, find_room(door, section))
+            channel = open_channel(door, section, self._outfit(door))
+            self._lines[door] = Line(channel, settings)
+            self._report(door, Health(State.CONNECTING))
+            self.office.connect(self._lines[door])
+        self._tasks.append(asyncio.create_task(self.office.run()))
+        for line in self._lines.values():
+            self._tasks.append(asyncio.create_task(self._run(line)))
+            self._tasks.append(asyncio.create_task(self._rouse(line)))
+
+    async def web(self, door: str, request: WebRequest) -> WebResponse:
+        """What came to a channel's webhook; a door without one is not found."""
+        line = self._lines.get(door)
+        if line is None or not isinstance(line.channel, HasWebhook):
+            return WebResponse(404)
+        return await line.channel.web(request)
+
+    async def drain(self, seconds: float) -> None:
+        """Take in nothing more, and give what is being taken in and sent so long to finish. Nothing is lost by less."""
+        for task in self._tasks[1:]:
+            task.cancel()
+        try:
+            async with asyncio.timeout(seconds):
+                while self._hearing or not self.office.at_rest:
+                    self._drained.clear()
+                    await wait(self._drained, 0.1)
+        except TimeoutError:
+            logger.info("the time to finish is over; what is left goes on at the next start")
+
+    async def close(self) -> None:
+        """Let go of everything; open turns and queued deliveries are in the store."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.office.close()
+        await self.desk.close()
+        for line in self._lines.values():
+            await line.channel.close()
+
+    # -- one channel --------------------------------------------------------------------------------------------------
+
+    async def _run(self, line: Line) -> None:
+        """Stay connected. A room that faults is begun again, later each time; one that is not let in is not."""
+        door, faults = line.channel.door, 0
+        while True:
+            try:
+                await line.channel.run(partial(self._hear, line))
+            except LoginFailed as refused:
+                self._report(door, Health(State.STOPPED, str(refused)))
+                return
+            except Exception as error:
+                logger.exception("channel %s faulted", door, exc_info=error)
+            faults += 1
+            seconds = min(_AFTER_A_FAULT_S * 2.0 ** (faults - 1), _LONGEST_PAUSE_S)
+            self._report(door, Health(State.WAITING, f"It stopped, and is begun again in {seconds:g} s."))
+            await wait(None, seconds)
+
+    async def _hear(self, line: Line, envelope: Envelope) -> str:
+        self._hearing += 1
+        try:
+            word = await self._reception.hear(line, envelope)
+        finally:
+            self._hearing -= 1
+            self._drained.set()
+        standing = self.standings[line.channel.door]
+        self.standings[line.channel.door] = replace(standing, heard=standing.heard + 1)
+        self._changed()
+        return word
+
+    async def _rouse(self, line: Line) -> None:
+        try:
+            found = await self.desk.rouse(line)
+        except AngeliaError as error:
+            logger.warning("what %s left open cannot be looked for: %s", line.channel.door, error)
+        else:
+            logger.info("%s: %d turns are gone on with", line.channel.door, found)
+
+    def _report(self, door: str, health: Health) -> None:
+        before = self.standings.get(door)
+        heard = before.heard if before else 0
+        self.standings[door] = Standing(door, health, self._house.clock(), heard)
+        if health.gap_ms:
+            seconds = health.gap_ms / 1000
+            logger.warning("channel %s heard nothing for %.0f s: %s", door, seconds, health.why)
+        elif health.state is not State.CONNECTED:
+            logger.info("channel %s is %s: %s", door, health.state.value, health.why)
+        self._changed()
+
+    def _outfit(self, door: str) -> Outfit:
+        folder = self._house.loaded.home / "channels" / door
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+        async def secret(where: Secret) -> str:
+            return await self._house.tokens.read(door, where)
+
+        async def recall(key: str) -> str:
+            return await self._house.remembered.get(f"channel:{door}:{key}")
+
+        async def remember(key: str, value: str) -> None:
+            await self._house.remembered.put(f"channel:{door}:{key}", value)
+
+        return Outfit(
+            door=door,
+            folder=folder,
+            clock=self._house.clock,
+            secret=secret,
+            recall=recall,
+            remember=remember,
+            report=partial(self._report, door),
+            commands=menu(),
+            http=http_client,
+        )
