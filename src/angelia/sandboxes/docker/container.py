@@ -72,7 +72,7 @@ async def ensure(engine: Engine, plan: Plan, progress: Callable[[str], None]) ->
         except Refused as error:
             if error.status == 404 and "image" in error.said.lower():
                 await pull(engine, plan.image, progress)
-            elif error.status not in (404, 409):  # 404 and 409: somebody else has just removed, or made it
+            elif not _was_somebody_else(error):
                 await remove(engine, plan.name)
                 raise SandboxMissing(
                     f"The container daemon could not start a container of {plan.image}: {error.said}.",
@@ -81,6 +81,11 @@ async def ensure(engine: Engine, plan: Plan, progress: Callable[[str], None]) ->
             else:
                 await asyncio.sleep(_PAUSE * 2**attempt)
     raise SandboxGone(f"The container {plan.name} comes and goes.", "Something else makes and removes it all the time.")
+
+
+def _was_somebody_else(error: Refused) -> bool:
+    """Who has just removed it (404), or made it (409; Podman has no number for that)."""
+    return error.status in (404, 409) or "already in use" in error.said
 
 
 async def remove(engine: Engine, name: str) -> None:
