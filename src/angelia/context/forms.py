@@ -257,7 +257,8 @@ def _sound(media: Media, profile: Profile, refused: Refused) -> Shown | Cannot:
 
 
 def _cannot(media: Media, why: str, then: str) -> Cannot:
-    kind = f" ({media.blob.mime})" if nature(media) is Nature.OTHER and media.blob.mime else ""
+    mime = one_line(_mime(media))
+    kind = f" ({mime})" if nature(media) is Nature.OTHER and mime else ""
     return Cannot(
         because=f"The {label(media)}{kind}, reaches the model by name only: {why}.",
         then=then,

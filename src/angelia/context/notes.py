@@ -11,7 +11,6 @@ from angelia.core.entry import (
     Entry,
     FilesPlaced,
     Pinned,
-    Placed,
     ProcessEnded,
     SystemSaid,
     Unpinned,
@@ -47,15 +46,19 @@ def about_delivery(settled: DeliverySettled) -> str:
             return ""
 
 
-def about_file(placed: Placed) -> str:
-    """Where a file that the person sent lies for tools.
+def about_files(placed: FilesPlaced) -> str:
+    r"""Where files that the person sent lie for tools, a line each.
 
-    >>> about_file(Placed(1, 'file "a.csv", 2 bytes', "inbox/a.csv"))
-    'The file "a.csv", 2 bytes, lies at inbox/a.csv in the workspace.'
+    >>> from angelia.core.entry import Placed
+    >>> about_files(FilesPlaced(2, (Placed(1, 'file "a.csv", 2 bytes', "inbox/a.csv"),)))
+    'file "a.csv", 2 bytes, lies at inbox/a.csv in the workspace'
     """
-    if placed.why:
-        return f"The {placed.what}, could not be put into the workspace, so no tool can open it there: {placed.why}"
-    return f"The {placed.what}, lies at {placed.path} in the workspace."
+    return "\n".join(
+        f"{file.what}, could not be put into the workspace, so no tool can open it there: {file.why}"
+        if file.why
+        else f"{file.what}, lies at {file.path} in the workspace"
+        for file in placed.files
+    )
 
 
 def about_process(ended: ProcessEnded) -> str:
@@ -79,8 +82,6 @@ def note_of(fact: AnyFact) -> str:
             return about_delivery(fact)
         case ProcessEnded():
             return about_process(fact)
-        case FilesPlaced(files=files):
-            return "\n".join(map(about_file, files))
         case _:
             return ""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from angelia.context.notes import about_file
+from angelia.context.notes import about_files
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
 from angelia.core.text import one_line
@@ -23,8 +23,8 @@ def outline(log: Sequence[e.Entry], start: int, end: int) -> str:
                 lines.append(f"- The person: {one_line(said, 300)}")
             case e.Transcribed(spoken=spoken):
                 lines.extend(f"- The person, in a recording: {one_line(one.text, 300)}" for one in spoken if one.text)
-            case e.FilesPlaced(files=files):
-                lines.extend(f"- {about_file(file)}" for file in files)
+            case e.FilesPlaced():
+                lines.append(f"- ({about_files(entry.fact)})")
             case e.ModelSaid(parts=reply):
                 for part in reply:
                     if isinstance(part, ToolCall):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from angelia.context.notes import about_file
+from angelia.context.notes import about_files
 from angelia.context.tokens import text_tokens
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
@@ -44,8 +44,8 @@ def transcript(log: Sequence[e.Entry], start: int, end: int) -> str:
                 lines.append("PERSON: " + _words(parts, _SAID_MOST))
             case e.Transcribed(spoken=spoken):
                 lines.extend(f"PERSON, in a recording: {shorten(one.text, _SAID_MOST)}" for one in spoken if one.text)
-            case e.FilesPlaced(files=files):
-                lines.extend(f"({about_file(file)})" for file in files)
+            case e.FilesPlaced():
+                lines.append(f"({about_files(entry.fact)})")
             case e.ModelSaid(parts=reply):
                 lines.extend(_reply(reply))
             case e.ToolFinished(call=call, status=status, parts=parts):

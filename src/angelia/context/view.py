@@ -5,7 +5,7 @@ the `ModelAsked` that carries it; results follow their reply in the order of the
 meanwhile comes after them. Cut and empty replies (`ModelFailed`) are never shown.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from angelia.context.budget import Size, message_size
 from angelia.context.forms import Cannot, Refused, form_of
 from angelia.context.limits import Learnt, learnt_limits
-from angelia.context.notes import about_ending, note_of, pins, system_note, told_summary
+from angelia.context.notes import about_ending, about_files, note_of, pins, system_note, told_summary
 from angelia.context.pairing import as_words, results_message, without_native
-from angelia.context.request import Message, Result, Role, Shown
+from angelia.context.request import Message, MessagePart, Result, Role, Shown
 from angelia.context.transcripts import transcript_line, with_transcripts
 from angelia.core import entry as e
 from angelia.core.content import Content, Text, ToolCall
@@ -131,8 +131,12 @@ class _Fold:
                 message = Message(entry.seq, Role.USER, self._shown(entry.seq, fact.parts))
                 if not self._folded(message):
                     self._unheard.append(message)
-            case e.Transcribed():
-                self._transcribed(entry.seq, fact)
+            case e.Transcribed(seq=said):
+                note = "\n".join(transcript_line(one, fact.by) for one in fact.spoken)
+                self._complete(said, lambda parts: with_transcripts(parts, fact), entry.seq, note)
+            case e.FilesPlaced(seq=said):
+                lines = about_files(fact)
+                self._complete(said, lambda parts: (*parts, Text(f"[{lines}]")), entry.seq, lines)
             case e.ModelAsked():
                 self._asked(entry, fact)
             case e.ModelSaid():
@@ -149,14 +153,16 @@ class _Fold:
         if text:
             self._notes.append(Message(seq, Role.USER, (Text(system_note(text)),)))
 
-    def _transcribed(self, seq: int, fact: e.Transcribed) -> None:
-        """What a recording says stands right behind it; if its message was shown already, in a note."""
-        places = [at for at, message in enumerate(self._unheard) if message.seq == fact.seq]
+    def _complete(
+        self, said: int, add: Callable[[tuple[MessagePart, ...]], tuple[MessagePart, ...]], seq: int, note: str
+    ) -> None:
+        """What becomes known of a message stands in it; if it was shown already, in a note."""
+        places = [at for at, message in enumerate(self._unheard) if message.seq == said]
         for at in places:
             message = self._unheard[at]
-            self._unheard[at] = replace(message, parts=with_transcripts(message.parts, fact))
-        if not places and not self._folded(Message(fact.seq, Role.USER, ())):
-            self._note(seq, "\n".join(transcript_line(one, fact.by) for one in fact.spoken))
+            self._unheard[at] = replace(message, parts=add(message.parts))
+        if not places and not self._folded(Message(said, Role.USER, ())):
+            self._note(seq, note)
 
     def _asked(self, entry: e.Entry, fact: e.ModelAsked) -> None:
         """Show what this request carries; queued messages of people stay behind until a request names them."""
