@@ -121,7 +121,7 @@ async def call_tool(
         Lost: the connection ended before an answer came.
     """
     try:
-        return await client.call_tool(name, arguments, progress_callback=progress)
+        return await client.call_tool(name, arguments, progress_callback=heard)
     except MCPError as error:
         if error.code == types.CONNECTION_CLOSED:
             raise Lost from error

@@ -157,9 +157,7 @@ class Connection:
             case _:
                 raise Unavailable(f"The MCP server {self.server.name} waits for the person's yes.")
 
-    async def _called(
-        self, ready: Ready, tool: str, arguments: dict[str, Any], progress: Progress
-    ) -> "types.CallToolResult":
+    async def _called(self, ready: Ready, tool: str, arguments: dict[str, Any], show: Show) -> "types.CallToolResult":
         from angelia.tools.mcp.client import call_tool
 
         seconds, loop = self.server.seconds, asyncio.get_running_loop()

@@ -32,7 +32,7 @@ async def site(
 
     client.event_hooks = {"response": [note]}
     if to.transport == "sse":
-        async with sse_client(to.url, httpx_client_factory=lambda **_: client) as streams:
+        async with sse_client(to.url, httpx_client_factory=lambda *_given, **_named: client) as streams:
             yield streams
     else:
         async with client, streamable_http_client(to.url, http_client=client) as streams:
