@@ -68,7 +68,7 @@ BITS = (
     *(
         "\n|a|b|\n|-|-|\n|1|",
         "|",
-        "https://x.de/a_b*c ",
+        "https://x.de/a_b ",
         "<https://y.de>",
         "@everyone",
         "<@1>",
@@ -170,6 +170,14 @@ def test_a_text_read_in_passages_is_the_text_read_whole(text: str) -> None:
     found = list(passages(text))
     assert "\n".join(found) == text
     assert [block for one in found for block in read_passage(one)] == list(read_passage(text))
+
+
+@given(texts, st.integers(60, 300))
+@settings(max_examples=200, deadline=None)
+def test_standard_markdown_reads_back_as_the_same_words(text: str, limit: int) -> None:
+    for one in render_within(text, StandardMarkdown(), limit, Units.UTF16):
+        back = render_within(one.marked, PlainText(), 10**9, Units.UTF16)
+        assert said("".join(each.plain for each in back)) == said(one.plain)
 
 
 READ_BACK = MarkdownIt("commonmark").enable("strikethrough").enable("table")

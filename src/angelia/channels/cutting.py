@@ -59,7 +59,7 @@ def cut(block: Block, at: int) -> tuple[Blocks, Blocks]:
             return _kept(Fence(left, language), left), _kept(Fence(right, language), right)
         case Paragraph(inner=inner) | Heading(inner=inner):
             before, after = _cut_line(inner, at)
-            before, after = _trimmed(before, -1), _trimmed(after, 0)
+            before, after = trimmed(before, -1), trimmed(after, 0)
             return _kept(replace(block, inner=before), before), _kept(replace(block, inner=after), after)
         case Quote(inner=blocks) | Item(inner=blocks):
             head = len(_before(block))
@@ -115,7 +115,7 @@ def _span(span: Span, inner: Line) -> Line:
     return (replace(span, inner=inner),) if inner else ()
 
 
-def _trimmed(inner: Line, end: int) -> Line:
+def trimmed(inner: Line, end: int) -> Line:
     """Without white space at its beginning (0) or end (-1)."""
     while inner:
         match inner[end]:
@@ -123,7 +123,7 @@ def _trimmed(inner: Line, end: int) -> Line:
                 left = text.lstrip() if end == 0 else text.rstrip()
                 changed: Line = (Words(left),) if left else ()
             case Span(inner=within) as span:
-                changed = _span(span, _trimmed(within, end))
+                changed = _span(span, trimmed(within, end))
             case other:
                 changed = (other,)
         inner = changed + inner[1:] if end == 0 else inner[:-1] + changed

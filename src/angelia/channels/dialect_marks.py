@@ -2,7 +2,7 @@
 
 import re
 
-_URL = re.compile(r"https?://[^\s<>`|\\]*[^\s<>`|\\.,:;!?'\"\])*_~]")
+_URL = re.compile(r"https?://[^\s<>`|\\\"\[\]]*[^\s<>`|\\\"\[\].,:;!?')*_~]")
 _BLOCK = r"^([ \t]*)(#{1,6}(?=\s|$)|-#|[-+%s]|\d{1,9}(?=[.)])|=+[ \t]*$)"
 """What at the start of a line begins a heading, a list or a quote."""
 

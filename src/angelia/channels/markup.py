@@ -1,6 +1,7 @@
 """A text as a small tree of blocks, which every dialect writes and nothing is lost from."""
 
 from enum import StrEnum
+from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -96,4 +97,4 @@ def _plain(one: Inline) -> str:
             return plain_line(inner)
         case Link(inner=inner, url=url):
             shown = plain_line(inner)
-            return shown if shown in (url, url.removeprefix("mailto:")) else f"{shown} ({url})"
+            return shown if unquote(shown) == unquote(url.removeprefix("mailto:")) else f"{shown} ({url})"

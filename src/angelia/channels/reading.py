@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from angelia.channels.columns import columns
-from angelia.channels.cutting import plain_block
+from angelia.channels.cutting import plain_block, trimmed
 from angelia.channels.markup import (
     Block,
     Code,
@@ -133,7 +133,7 @@ class _Reading:
     def _inline(self) -> tuple[Inline, ...]:
         children = self._next().children or []
         self._at += 1
-        return _Inlines(children).read(frozenset())
+        return trimmed(trimmed(_Inlines(children).read(frozenset()), 0), -1)
 
     def _rows(self) -> list[list[str]]:
         rows: list[list[str]] = []
