@@ -7,6 +7,7 @@ from angelia.core.content import CallStatus, ReplyPart, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, call_id
 from angelia.engine import machine as m
+from angelia.engine.naming import named_by
 from angelia.engine.remedies import Remedy
 from angelia.engine.state import Turn, advance
 from angelia.tools.port import Traits
@@ -45,7 +46,7 @@ class Simulated:
         """What the machine wants now."""
         return m.decide(self.turn, self.rules, m.Moment(self.now, room=room))
 
-    def until_asked(self) -> m.Effect:
+    def until_asked(self) -> m.Effect:  # noqa: C901 - one closed set of effects
         """Perform everything up to the next request; returns AskModel (already recorded), or the Rest after closing."""
         while True:
             effect = self.decide()
@@ -85,6 +86,9 @@ class Simulated:
     def run(self, call: str) -> None:
         """The broker's part: an unknown tool is a bad call, `look` brings the same every time."""
         name = next(c.name for c in self.turn.calls if c.id == call)
+        if name == "send_file":
+            self.send(call_id_of(call))
+            return
         if name not in self.rules.traits:
             self.add(e.ToolFinished(call_id_of(call), CallStatus.BAD_CALL, (Text(f"no tool {name}"),)))
             return
@@ -92,13 +96,24 @@ class Simulated:
         self.add(e.ToolStarted(call_id_of(call)))
         self.add(e.ToolFinished(call_id_of(call), CallStatus.OK, (Text("done"),), digest=digest))
 
+    def send(self, call: CallId) -> None:
+        """A file is there, unless its name says that it is gone."""
+        path = next(made.arguments for made in self.turn.files.calls if made.id == call)
+        if "gone" in path:
+            result = e.ToolFinished(call, CallStatus.ERROR, (Text("There is no such file."),))
+        else:
+            result = e.ToolFinished(call, CallStatus.OK, (Text("Queued."),))
+        self.add(e.ToolStarted(call, replayable=True), result)
+
     def reply(self, text: str = "", *calls: str, stop: e.StopReason = e.StopReason.END, thinking: str = "") -> None:
         """The model replies."""
         asked = self.turn.asked
         parts: list[ReplyPart] = [Thinking(thinking)] if thinking else []
         parts += [Text(text)] if text else []
         parts += [ToolCall(call_id(asked, i), name, "{}") for i, name in enumerate(calls)]
-        self.add(e.ModelSaid("test:model", tuple(parts), stop))
+        said = e.ModelSaid("test:model", tuple(parts), stop)
+        begun = self.turn.answer if self.turn.joins else ()
+        self.add(said, *named_by(self.log, begun, said, asked))
 
     def fail(self, kind: FailureKind, **more: int) -> None:
         """The request fails, in the way in which this kind shows itself in a log."""
@@ -111,6 +126,8 @@ class Simulated:
                 self.reply("", "nonesuch")
             case FailureKind.CIRCLES:
                 self.reply("", "look")
+            case FailureKind.FILE_REFUSED:
+                self.reply("See.\nMEDIA:/gone.pdf")
             case _:
                 self.add(e.ModelFailed("test:model", Failure(kind, said="said so", **more)))
 

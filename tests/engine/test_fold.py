@@ -3,7 +3,7 @@
 from random import Random
 
 from angelia.core.entry import Entry, StopReason
-from angelia.engine.repairs import said_text
+from angelia.engine.spoken import said_text
 from angelia.engine.state import Turn, advance
 from angelia.testing.playbook import asked, log, reply, said
 from angelia.testing.random_logs import log_from

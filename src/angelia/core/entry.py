@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from angelia.core.content import BlobRef, CallStatus, Content, Form, MediaKind, ReplyPart
+from angelia.core.content import BlobRef, CallStatus, Content, Form, MediaKind, ReplyPart, ToolCall
 from angelia.core.ending import Ending
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, DeliveryId
@@ -260,6 +260,19 @@ class ModelSaid(Fact, frozen=True):
     stop: StopReason
     usage: Usage = Usage()
     cost: int = -1
+
+
+class FileNamed(Struct, frozen=True, forbid_unknown_fields=True):
+    """A file that a final reply names: number `place` of those in its words, and the call that sends it."""
+
+    place: int
+    call: ToolCall
+
+
+class FilesNamed(Fact, frozen=True):
+    """The reply right before it, in the same commit, names files that go out before the turn is closed."""
+
+    files: tuple[FileNamed, ...]
 
 
 class ModelFailed(Fact, frozen=True):
@@ -524,6 +537,7 @@ AnyFact = (
     | SetupChanged
     | ModelAsked
     | ModelSaid
+    | FilesNamed
     | ModelFailed
     | RemedyUsed
     | ToolStarted

@@ -31,6 +31,8 @@ class FailureKind(StrEnum):
     HISTORY_REFUSED = "history_refused"
     """A request whose shape the provider rejects: a signature, a pair, a role, or a 400 without a better name."""
     UNKNOWN_MODEL = "unknown_model"
+    FILE_REFUSED = "file_refused"
+    """A file that the answer names cannot be sent."""
     CIRCLES = "circles"
     """The same calls bring the same results, again and again."""
 

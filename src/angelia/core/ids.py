@@ -48,6 +48,20 @@ def call_id(asked: int, index: int) -> CallId:
     return CallId(f"c{asked}_{index}")
 
 
+def named_call_id(asked: int, place: int) -> CallId:
+    """The id of the call that sends the file number `place` of those that a reply names; `asked` as in `call_id`.
+
+    >>> named_call_id(12, 0)
+    'm12_0'
+    """
+    return CallId(f"m{asked}_{place}")
+
+
+def is_named(call: CallId) -> bool:
+    """Whether a call sends a file that a reply names, so that the model did not make it itself."""
+    return call.startswith("m")
+
+
 def delivery_id(conversation: ConversationId, origin: str) -> DeliveryId:
     """The id of what `origin` (a call id, or `t` and the closing number of a turn) sends out.
 

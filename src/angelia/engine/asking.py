@@ -14,6 +14,7 @@ from angelia.core.text import clean
 from angelia.engine.live import CallComing, Live, Thinks, Writing
 from angelia.engine.log import Log
 from angelia.engine.machine import AskModel
+from angelia.engine.naming import named_by
 from angelia.models.port import CallBegun, Credential, Reply, Session, TextDelta, ThinkingDelta
 from angelia.store.lease import Lease
 
@@ -31,7 +32,10 @@ class Asking:
     async def ask(
         self, effect: AskModel, setup: e.SetupChanged, request: Callable[[], ModelRequest], lease: Lease
     ) -> None:
-        """Append `ModelAsked`, send, and append what came: `ModelSaid` or `ModelFailed`. A stop by a person counts."""
+        """Append `ModelAsked`, send, and append what came: `ModelSaid` or `ModelFailed`. A stop by a person counts.
+
+        What a final reply names is committed with it.
+        """
         asked = e.ModelAsked(setup.model, effect.attempt, effect.heard, self._credential.label)
         changed = [setup] if _setup_in_force(self._log.entries) != setup else []
         entries = await self._log.append(*changed, asked, lease=lease)
@@ -49,7 +53,9 @@ class Asking:
         else:
             crash_point("model.replied")
             cost = await self._cost(reply.usage)
-            await self._log.append(_fact(setup.model, reply, cost, entries[-1].seq), lease=lease)
+            said = _fact(setup.model, reply, cost, entries[-1].seq)
+            named = named_by(self._log.entries, effect.continues, said, entries[-1].seq)
+            await self._log.append(said, *named, lease=lease)
         crash_point("model.recorded")
 
     async def _stream(self, request: ModelRequest) -> Reply:

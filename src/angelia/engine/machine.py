@@ -28,10 +28,11 @@ from angelia.core import ending as end
 from angelia.core.content import CallStatus
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
-from angelia.engine.calls import Asked, Declined, OpenCall, Started
+from angelia.engine.calls import Asked, Declined, OpenCall, Started, runnable
 from angelia.engine.caps import Limits, out_of_time, spent, time_left
+from angelia.engine.naming import note
 from angelia.engine.remedies import DEFAULT, Choice, Remedy, Reserves, Table, ending_for, next_remedy
-from angelia.engine.state import Turn, carried, readable
+from angelia.engine.state import Turn, carried, mending, readable
 from angelia.tools.port import Traits
 
 
@@ -42,10 +43,11 @@ class Rest(Struct, frozen=True):
 
 
 class AskModel(Struct, frozen=True):
-    """Send a request that carries these messages for the first time."""
+    """Send a request that carries these messages for the first time; its reply goes on from those it `continues`."""
 
     heard: tuple[int, ...]
     attempt: int
+    continues: tuple[int, ...] = ()
 
 
 class RunTools(Struct, frozen=True):
@@ -150,8 +152,11 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
             end.Cancelled(turn.cancelled_by)
         )
     if _answered(turn):
-        return Close(end.Answered(), turn.answer)
+        return _given(turn)
     left = time_left(turn, rules.limits, moment.now)
+    late = left is not None and left <= 0
+    if _lacks_files(turn) and (late or spent(turn, rules.limits, moment.day_tokens, moment.day_cost)):
+        return _given(turn)
     if left is not None and left <= 0:
         return _abandon(turn, "The turn's time was up; this was not run.") or Close(out_of_time(rules.limits, left))
     if turn.calls:
@@ -169,6 +174,16 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
 def _answered(turn: Turn) -> bool:
     """Whether the last reply is final, whole, and heard everything that was said."""
     return bool(turn.answer) and not (turn.joins or turn.asked or turn.calls or turn.failure or readable(turn))
+
+
+def _lacks_files(turn: Turn) -> bool:
+    """Whether all that can be mended of a whole answer are files which it names."""
+    return bool(turn.answer and not turn.calls and turn.failure and turn.failure.kind is FailureKind.FILE_REFUSED)
+
+
+def _given(turn: Turn) -> Close:
+    """The answer stands; what of its files could not be sent is noted."""
+    return Close(end.Answered(note=note(turn.files)), turn.answer)
 
 
 def _abandon(turn: Turn, why: str) -> Settle | None:
@@ -200,26 +215,9 @@ def _calls(turn: Turn, rules: Rules, moment: Moment) -> Effect:
                 return Settle((call.id,), CallStatus.REFUSED, _OVERTAKEN)
             case Asked(expires=expires) if expires and expires <= moment.now:
                 return Settle((call.id,), CallStatus.REFUSED, "Nobody answered in time.")
-    group = _runnable(turn.calls, rules.traits)
-    if group:
+    if group := runnable(turn.calls, rules.traits):
         return RunTools(group)
     return Rest(min((c.state.expires for c in turn.calls if isinstance(c.state, Asked) and c.state.expires), default=0))
-
-
-def _runnable(calls: tuple[OpenCall, ...], traits: Mapping[str, Traits]) -> tuple[CallId, ...]:
-    """The next calls in reply order: neighbours that only read go together; an open question holds back writers."""
-    group: list[CallId] = []
-    held = False
-    for call in calls:
-        if isinstance(call.state, Asked):
-            held = True
-        elif traits.get(call.name, Traits()).reads_only:
-            group.append(call.id)
-        elif group:
-            break
-        elif not held:
-            return (call.id,)
-    return tuple(group)
 
 
 def _remedy(turn: Turn, failure: Failure, rules: Rules, moment: Moment) -> Effect:
@@ -249,11 +247,13 @@ def _keys(turn: Turn, rules: Rules) -> int:
 
 def _spent(turn: Turn, failure: Failure, rules: Rules) -> Close:
     """Every remedy is spent. Only now may earlier text be the answer, and only if nothing but housekeeping followed."""
+    if _lacks_files(turn) or mending(turn):
+        return _given(turn)
     silent = failure.kind in (FailureKind.EMPTY_REPLY, FailureKind.THINKING_ONLY)
     household = all(rules.traits.get(name, Traits()).housekeeping for name in turn.since)
     if silent and turn.progress and household:
-        note = f"{turn.model} added nothing after its last note, so the text above is its answer."
-        return Close(end.Answered(note=note))
+        said = f"{turn.model} added nothing after its last note, so the text above is its answer."
+        return Close(end.Answered(note=said))
     answer = turn.answer if failure.kind is FailureKind.CUT_OFF else ()
     return Close(ending_for(failure, turn.model, turn.tries, turn.progress), answer)
 
@@ -274,7 +274,7 @@ def _next_request(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         return Close(end.ContextFull(model=turn.model or rules.model))
     if moment.room is Room.OVER or turn.room_asked:
         return MakeRoom()
-    return AskModel(carried(turn), turn.tries + 1)
+    return AskModel(carried(turn), turn.tries + 1, turn.answer if turn.joins else ())
 
 
 def _written_down(message: int, turn: Turn, limits: Limits) -> Effect:

@@ -24,6 +24,7 @@ class Remedy(StrEnum):
     NUDGE = "nudge"
     CONTINUE = "continue"
     EXPLAIN = "explain"
+    MEND = "mend"
     SAY_SO = "say_so"
     AGE_MEDIA = "age_media"
     SHORTEN_RESULTS = "shorten_results"
@@ -71,6 +72,7 @@ DEFAULT: Table = {
     FailureKind.THINKING_ONLY: Row(((Remedy.CONTINUE, 2),), otherwise=FailureKind.EMPTY_REPLY),
     FailureKind.CUT_OFF: Row(((Remedy.CONTINUE, 3),)),
     FailureKind.BAD_CALL: Row(((Remedy.EXPLAIN, 3),)),
+    FailureKind.FILE_REFUSED: Row(((Remedy.MEND, 1),)),
     FailureKind.REFUSAL: Row(),
     FailureKind.HISTORY_REFUSED: Row(((Remedy.DROP_NATIVE, 1), (Remedy.FLATTEN_CALLS, 1), (Remedy.COMPACT, 1))),
     FailureKind.UNKNOWN_MODEL: Row(((Remedy.NEXT_MODEL, 1),)),
@@ -142,6 +144,8 @@ def ending_for(failure: Failure, model: str, tries: int, progress: str) -> end.E
             return end.ReplyCutOff(model=model, tries=tries)
         case FailureKind.BAD_CALL:
             return end.ToolConfusion(model=model, tries=tries, said=said)
+        case FailureKind.FILE_REFUSED:
+            return end.Answered(note=said or "A file that the answer names was not sent.")
         case FailureKind.REFUSAL:
             return end.Refused(model=model, said=said)
         case FailureKind.HISTORY_REFUSED:

@@ -10,13 +10,11 @@ from angelia.context.ageing import aged_media
 from angelia.context.forms import label, smaller
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.content import Content, Media, Text
+from angelia.core.content import Media
 from angelia.core.failure import FailureKind
 from angelia.core.profile import Ability, Profile
-from angelia.core.sentences import sentence
-from angelia.engine.machine import Close, UseRemedy
+from angelia.engine.machine import UseRemedy
 from angelia.engine.remedies import Remedy
-from angelia.engine.state import Turn
 
 _NUDGE = "Your last replies were empty. Go on with the person's request, or say what is missing."
 _CONTINUE = (
@@ -28,7 +26,7 @@ _CIRCLES = (
 )
 
 
-def facts_for(effect: UseRemedy, log: Sequence[e.Entry], profile: Profile) -> list[e.AnyFact]:
+def facts_for(effect: UseRemedy, log: Sequence[e.Entry], profile: Profile) -> list[e.AnyFact]:  # noqa: C901 - a table
     """The facts of one remedy beside its `RemedyUsed`; those that only change who is asked, or fold, have none here."""
     start = compaction.last_move(log)
     here = log[-1].seq + 1
@@ -39,6 +37,8 @@ def facts_for(effect: UseRemedy, log: Sequence[e.Entry], profile: Profile) -> li
             return _go_on(effect, profile)
         case Remedy.SAY_SO:
             return [e.SystemSaid(_CIRCLES)]
+        case Remedy.MEND:
+            return [e.SystemSaid(effect.failure.said)]
         case Remedy.AGE_MEDIA:
             return _moved(start, compaction.aged(log, start), "age media")
         case Remedy.SHORTEN_RESULTS:
@@ -151,24 +151,3 @@ def running_request(log: Sequence[e.Entry]) -> tuple[int, ...]:
         elif isinstance(entry.fact, e.TurnClosed):
             said.clear()
     return tuple(said) or last
-
-
-def closing_words(log: Sequence[e.Entry], turn: Turn, effect: Close) -> tuple[Content, ...]:
-    """What the person reads at the end of a turn: overtaken answers, the answer, the sentence of the ending."""
-    answer = said_text(log, effect.answer)
-    if isinstance(effect.ending, end.Answered) and not effect.answer:
-        answer = turn.progress
-    words = [text for text in (said_text(log, turn.overtaken), answer, sentence(effect.ending)) if text.strip()]
-    return (Text("\n\n".join(words)),)
-
-
-def said_text(log: Sequence[e.Entry], replies: Sequence[int]) -> str:
-    """The text of these replies: what was cut goes on where it stopped, whole ones stand apart."""
-    text = ""
-    cut = True
-    for entry in log:
-        if entry.seq in replies and isinstance(entry.fact, e.ModelSaid):
-            said = "".join(part.text for part in entry.fact.parts if isinstance(part, Text))
-            text += said if cut else f"\n\n{said}"
-            cut = entry.fact.stop in (e.StopReason.LENGTH, e.StopReason.PAUSE)
-    return text

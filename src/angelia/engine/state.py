@@ -11,7 +11,8 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
-from angelia.engine.calls import Asked, CallState, Declined, OpenCall, Permitted, Started, Wanted
+from angelia.engine.calls import Asked, CallState, Declined, OpenCall, Permitted, Started, Wanted, calls_of
+from angelia.engine.naming import Files, file_finished, note
 from angelia.engine.remedies import DEFAULT, Remedy, Table, Uses
 
 
@@ -29,6 +30,7 @@ class Turn(Struct, frozen=True):
     `left_over` are messages whose turn closed before any request carried them; they go along with the next one.
     `answer` names the replies that make up the answer so far; `joins` says that the next one continues them.
     `overtaken` are whole answers that a later message went beyond; they are delivered with the last one.
+    `files` are those that the answer names.
     `progress` is the last text that came with calls, `since` the tools called in that reply and later.
     `stale` counts finished calls in a row that brought nothing new this turn. Times are Unix milliseconds.
     `recordings` are the messages whose recordings nobody has written down yet, with how often that was begun.
@@ -59,6 +61,7 @@ class Turn(Struct, frozen=True):
     replied: bool = False
     answer: tuple[int, ...] = ()
     overtaken: tuple[int, ...] = ()
+    files: Files = Files()
     progress: str = ""
     since: frozenset[str] = frozenset()
     results: Mapping[str, int] = {}
@@ -98,6 +101,10 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             return _model_asked(turn, entry, fact)
         case e.ModelSaid():
             return _model_said(turn, entry, fact, table)
+        case e.FilesNamed():
+            calls = calls_of(fact)
+            opened = tuple(OpenCall(call.id, call.name, Wanted()) for call in calls)
+            return replace(turn, calls=opened, files=replace(turn.files, calls=calls))
         case e.ModelFailed():
             return _spent(replace(turn, asked=0, orphans=0, failure=fact.failure), fact)
         case e.RemedyUsed():
@@ -169,6 +176,7 @@ def _model_asked(turn: Turn, entry: e.Entry, fact: e.ModelAsked) -> Turn:
         model=fact.model,
         failure=None,
         replied=False,
+        files=replace(turn.files, calls=()),
         unread=tuple(u for u in turn.unread if u.seq not in fact.heard),
         left_over=tuple(seq for seq in turn.left_over if seq not in fact.heard),
         unplaced=turn.unplaced.difference(fact.heard),
@@ -211,6 +219,8 @@ def _remedy_used(turn: Turn, fact: e.RemedyUsed) -> Turn:
             return replace(turn, credential_index=turn.credential_index + 1)
         case Remedy.SAY_SO:
             return replace(turn, stale=0)
+        case Remedy.MEND:
+            return replace(turn, overtaken=(*turn.overtaken, *turn.answer), answer=())
         case _:
             return turn
 
@@ -219,6 +229,9 @@ def _tool_finished(turn: Turn, fact: e.ToolFinished) -> Turn:
     name = next((call.name for call in turn.calls if call.id == fact.call), "")
     calls = tuple(call for call in turn.calls if call.id != fact.call)
     failure = turn.failure
+    if any(call.id == fact.call for call in turn.files.calls):
+        files, refused = file_finished(turn.files, fact, last=not calls)
+        return replace(turn, calls=calls, files=files, failure=refused or failure)
     if fact.status is CallStatus.BAD_CALL and failure is None:
         said = "".join(part.text for part in fact.parts if isinstance(part, Text))
         failure = Failure(FailureKind.BAD_CALL, said=said[:200])
@@ -270,6 +283,11 @@ def _turn_closed(turn: Turn, entry: e.Entry) -> Turn:
         recordings=turn.recordings,
         unplaced=turn.unplaced,
     )
+
+
+def mending(turn: Turn) -> bool:
+    """Whether the model was told that its answer, which stands, names files that could not be sent."""
+    return bool(note(turn.files)) and not turn.answer
 
 
 def readable(turn: Turn) -> tuple[int, ...]:

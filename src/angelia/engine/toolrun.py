@@ -11,11 +11,13 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Text, ToolCall
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
-from angelia.core.ids import CallId, delivery_id
+from angelia.core.ids import CallId, delivery_id, is_named
 from angelia.core.text import clean
 from angelia.engine.background import Background, cleaned
+from angelia.engine.calls import calls_of
 from angelia.engine.log import Log
 from angelia.engine.placing import Place, place_files
+from angelia.engine.repeats import without_repeats
 from angelia.policy.verdict import Allow, Ask, AskPerson, Deny, Effect, Verdict
 from angelia.store.lease import Lease
 from angelia.tools.port import Calling, Tool, ToolOutcome
@@ -112,6 +114,8 @@ class Broker:
 
     def _facts(self, call: ToolCall, outcome: ToolOutcome, seconds: float, calling: Calling) -> list[e.AnyFact]:
         """The result and what it sends out, for one commit."""
+        if is_named(call.id):
+            outcome = without_repeats(self._log.entries, outcome)
         parts = tuple(cleaned(part, self._bench.redact) for part in outcome.parts)
         fact = e.ToolFinished(
             call.id,
@@ -163,9 +167,9 @@ def _outcome_digest(call: ToolCall, status: CallStatus, parts: tuple[Content, ..
 
 
 def find_calls(log: Log, wanted: Sequence[CallId]) -> list[ToolCall]:
-    """The calls of these ids, in order, as the last reply made them."""
+    """The calls of these ids, in order, as the last reply made or named them."""
     for entry in reversed(log.entries):
-        if isinstance(entry.fact, e.ModelSaid):
-            made = {part.id: part for part in entry.fact.parts if isinstance(part, ToolCall)}
+        if isinstance(entry.fact, e.ModelSaid | e.FilesNamed):
+            made = {call.id: call for call in calls_of(entry.fact)}
             return [made[call] for call in wanted if call in made]
     return []

@@ -23,6 +23,7 @@ from angelia.policy.verdict import (
     ReadPath,
     RunCommand,
     SendOut,
+    ShowUrl,
     UseServer,
     Verdict,
     WritePath,
@@ -50,6 +51,8 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
             return _write(may_write(path, resolved, situation), path, resolved, situation)
         case FetchUrl(url=url):
             return _fetch(url, situation)
+        case ShowUrl(url=url):
+            return _unasked(_fetch(url, situation))
         case SendOut(path=path, resolved=resolved, address=address):
             verdict = may_send(path, resolved, situation)
             if isinstance(verdict, Allow) and address != situation.address:
@@ -120,6 +123,13 @@ def _fetch(url: str, situation: Situation) -> Verdict:
             return Ask(f"Fetch {one_line(url)}?", "Whoever runs that site learns of it.", pattern)
         case _:
             assert_never(situation.network)
+
+
+def _unasked(verdict: Verdict) -> Verdict:
+    """A question that nobody is troubled with."""
+    if isinstance(verdict, Ask):
+        return Deny(f"{verdict.reason} Nobody is asked about a picture in an answer; it stays a link.")
+    return verdict
 
 
 def _command(effect: RunCommand, situation: Situation) -> Verdict:

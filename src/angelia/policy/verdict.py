@@ -35,6 +35,12 @@ class FetchUrl(Struct, frozen=True, tag=True):
     url: str
 
 
+class ShowUrl(Struct, frozen=True, tag=True):
+    """Fetch a picture to show it in place of its link. Not worth a question: without a yes it stays the link."""
+
+    url: str
+
+
 class SendOut(Struct, frozen=True, tag=True):
     """Send a file to a person."""
 
@@ -78,7 +84,7 @@ class UseServer(Struct, frozen=True, tag=True):
     looks: bool = False
 
 
-Effect = RunCommand | ReadPath | WritePath | FetchUrl | SendOut | AskPerson | UseServer
+Effect = RunCommand | ReadPath | WritePath | FetchUrl | ShowUrl | SendOut | AskPerson | UseServer
 
 
 class Allow(Struct, frozen=True, tag=True):

@@ -14,7 +14,7 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Form, Media, Native, ReplyPart, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
-from angelia.core.ids import CallId, ConversationId, call_id, delivery_id
+from angelia.core.ids import CallId, ConversationId, call_id, delivery_id, named_call_id
 from angelia.testing.playbook import MODEL, document, opened, photo, setup
 
 T = TypeVar("T")
@@ -105,6 +105,8 @@ class _Story:
                 self.add(e.RemedyUsed(FailureKind.THINKING_ONLY, "continue"), e.SystemSaid("Go on."))
             case _:
                 self.add(e.ModelSaid(MODEL, self.words(), e.StopReason.END, e.Usage(100 + asked, 10)))
+                if self.choose(4) == 1:
+                    self.named(asked)
         return choice != 0
 
     def failure(self) -> None:
@@ -124,6 +126,17 @@ class _Story:
         if self.choose(2):
             status = list(e.DeliveryStatus)[self.choose(4)]
             self.add(e.DeliveryStarted(name, 1), e.DeliverySettled(name, status, detail="as it went"))
+
+    def named(self, asked: int) -> None:
+        """Files that a final reply names, and what became of each."""
+        calls = [named_call_id(asked, place) for place in range(1 + self.choose(2))]
+        files = [e.FileNamed(at, ToolCall(call, "send_file", '{"path": "a.txt"}')) for at, call in enumerate(calls)]
+        self.add(e.FilesNamed(tuple(files)))
+        for call in calls:
+            running: list[CallId] = []
+            self.begin(call, running)
+            for begun in running:
+                self.finish(begun)
 
     # -- calls --------------------------------------------------------------------------------------------------
 

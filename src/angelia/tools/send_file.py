@@ -29,7 +29,7 @@ class SendFileArguments(Struct, frozen=True, forbid_unknown_fields=True):
     as_: Annotated[
         Literal["auto", "document", "voice", "picture"],
         Meta(
-            description="document: unchanged, as a file; voice: a recording as a voice message; picture: only if it is one."
+            description="document: unchanged, as a file; voice: a recording as a voice message; picture: if it is one."
         ),
     ] = "auto"
     name: Annotated[str, Meta(description="Name to send it under.")] = ""
@@ -44,7 +44,7 @@ class SendFile:
     traits = Traits(replayable=True)
 
     async def effects(self, arguments: SendFileArguments, calling: Calling) -> Sequence[Effect]:
-        """Sending one file, or fetching it. What this conversation holds already goes back to where it came from: no effect."""
+        """Sending one file, or fetching it. What this conversation holds goes back to where it came from: no effect."""
         if is_pointer(arguments.path):
             return ()
         if _is_url(arguments.path):

@@ -97,7 +97,7 @@ class Telling:
         for _ in self.replay(entries):
             continue
 
-    def _past(self, entry: e.Entry) -> Iterator[o.Update]:
+    def _past(self, entry: e.Entry) -> Iterator[o.Update]:  # noqa: C901 - one closed vocabulary, one line a kind
         """What an entry shows, beside what was streamed of it."""
         self._remember(entry)
         match entry.fact:
@@ -109,6 +109,9 @@ class Telling:
                 self._asked(entry)
             case e.ModelSaid():
                 yield from self._said(entry.fact)
+            case e.FilesNamed(files=files):
+                for file in files:
+                    yield self._made(file.call)
             case e.ModelFailed():
                 yield from self._failed(entry)
             case e.ToolFinished(call=call) if call in self.calls:
@@ -146,8 +149,11 @@ class Telling:
         self._joins = fact.stop in (e.StopReason.LENGTH, e.StopReason.PAUSE)
         for part in fact.parts:
             if isinstance(part, ToolCall):
-                self.calls[part.id] = part
-                yield calls.made(part, self._workspace)
+                yield self._made(part)
+
+    def _made(self, call: ToolCall) -> o.Update:
+        self.calls[call.id] = call
+        return calls.made(call, self._workspace)
 
     def _failed(self, entry: e.Entry) -> Iterator[o.Update]:
         """What had been shown of a reply that came to nothing is marked as cut; the next one is a new message."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from angelia.context.media_lines import without_files
 from angelia.core import entry as e
 from angelia.core.codec import to_json_line
 from angelia.core.content import Content, Text, ToolCall
@@ -171,6 +172,8 @@ class _Screen:
         match fact:
             case e.ModelSaid():
                 self._streamed = "" if working else self._streamed + self._arriving
+            case e.FilesNamed(files=files):
+                self._streamed = without_files(self._streamed, {file.place for file in files})
             case e.UserSaid():
                 self._streamed = ""
             case _:

@@ -72,6 +72,8 @@ class Watching:
                 self._let_go("")
             case e.ModelSaid():
                 self._reply(entry.fact, lines)
+            case e.FilesNamed():
+                self._held.clear()  # its words are shown by their delivery, without the files that went out
             case e.ToolStarted() | e.TurnClosed() | e.ModelAsked():
                 return
             case e.ApprovalAsked():
