@@ -10,6 +10,7 @@ from angelia.core.content import CallStatus, Content, Text
 from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
 from angelia.tools.blob_names import pointer
+from angelia.tools.mcp.png import without_damaged_extras
 from angelia.tools.output import head_and_tail
 from angelia.tools.port import Calling, ToolOutcome
 
@@ -67,7 +68,8 @@ async def _resource(resource: "types.TextResourceContents | types.BlobResourceCo
 async def _media(data: str, mime: str, name: str, calling: Calling) -> Content:
     """Something in base64; what cannot be opened is said in words."""
     try:
-        return await calling.to_media(base64.b64decode(data, validate=True), clean(name))
+        decoded = without_damaged_extras(base64.b64decode(data, validate=True))
+        return await calling.to_media(decoded, clean(name))
     except (binascii.Error, ValueError) as error:
         why = f"it is not base64: {error}"
     except AngeliaError as error:
