@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -69,13 +69,19 @@ class Gateway:
                 raise ConfigError(f"There is no channel {door!r}.", then="`angelia channels` lists them.")
         if not wanted:
             raise ConfigError("No channel is configured.", then="`angelia channels add telegram` sets one up.")
+        lines = []
         for door in wanted:
             section = sections[door]
             settings = read_settings(door, section, find_room(door, section))
-            channel = open_channel(door, section, self._outfit(door))
-            self._lines[door] = Line(channel, settings)
-            self._report(door, Health(State.CONNECTING))
-            self.office.connect(self._lines[door])
+            lines.append(Line(open_channel(door, section, self._outfit(door)), settings))
+        self.begin(lines)
+
+    def begin(self, lines: Sequence[Line]) -> None:
+        """Connect, listen and deliver from now on, and go on with what an earlier life left open."""
+        for line in lines:
+            self._lines[line.channel.door] = line
+            self._report(line.channel.door, Health(State.CONNECTING))
+            self.office.connect(line)
         self._tasks.append(asyncio.create_task(self.office.run()))
         for line in self._lines.values():
             self._tasks.append(asyncio.create_task(self._run(line)))

@@ -1,0 +1,1 @@
+"""The chats: reception, delivery and verbs over a network in this process."""

@@ -1,0 +1,76 @@
+"""What is said in a chat is answered there, once."""
+
+from pathlib import Path
+
+import pytest
+
+from angelia.channels.abilities import Kind
+from angelia.channels.incoming import Offer
+from angelia.core import entry as e
+from angelia.core.content import Media
+from angelia.testing.model_server import ModelServer
+from angelia.testing.pictures import one_colour
+from angelia.testing.recording_channel import FarEnd
+from angelia.testing.steps import call, say
+from tests.chats.town import BEN, STRANGER, town
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_message_is_answered_in_its_chat_once(tmp_path: Path) -> None:
+    far = FarEnd()
+    async with ModelServer([say("**Hello** Ann.")]) as server, town(tmp_path, server, far) as life:
+        await life.says("Good morning")
+        assert await life.answered(1) == ["**Hello** Ann."]
+        await life.settled()
+        settled = [fact for fact in await life.facts() if isinstance(fact, e.DeliverySettled)]
+        assert [(one.status, one.platform_id) for one in settled] == [(e.DeliveryStatus.SENT, "1")]
+        assert "Good morning" in server.requests[0].heard.last_words
+
+
+async def test_a_repeat_of_the_network_is_absorbed(tmp_path: Path) -> None:
+    far = FarEnd()
+    async with ModelServer([say("Once.")]) as server, town(tmp_path, server, far) as life:
+        await life.says("Do it", key="m-1")
+        await life.says("Do it", key="m-1")
+        assert await life.answered(1) == ["Once."]
+        assert len(server.requests) == 1
+
+
+async def test_a_photo_reaches_the_model_and_a_file_comes_back(tmp_path: Path) -> None:
+    far, photo = FarEnd(), one_colour("red")
+    script = [call("shell", {"command": "printf report > r.txt"}), call("send_file", {"path": "r.txt"}), say("There.")]
+    async with ModelServer(script) as server, town(tmp_path, server, far) as life:
+        await life.offers(photo, Offer(Kind.PHOTO, "f1", "red.png"), "Which colour?")
+        await far.when(lambda far: "There." in far.texts("7"))
+        await life.settled()
+        heard = next(fact for fact in await life.facts() if isinstance(fact, e.UserSaid))
+        assert [part.blob.size for part in heard.parts if isinstance(part, Media)] == [len(photo)]
+        assert [(one.name, one.file) for one in far.in_chat("7") if one.file is not None] == [("r.txt", b"report")]
+        assert far.texts("7").count("There.") == 1
+
+
+async def test_a_stranger_is_told_a_code_and_nothing_else_happens(tmp_path: Path) -> None:
+    far = FarEnd()
+    async with ModelServer([]) as server, town(tmp_path, server, far) as life:
+        await life.offers(b"secret", Offer(Kind.DOCUMENT, "f1", "x.txt"), "hello", sender=STRANGER, chat="99")
+        await life.says("hello?", sender=STRANGER, chat="99")
+        assert len(far.in_chat("99")) == 1
+        assert far.fetched == []
+        code = far.texts("99")[0].partition("Your code is ")[2][:8]
+        paired = await life.house.pairings.approve(code.lower(), by="owner")
+        assert paired.person == "99"
+        assert await life.house.doors.of_door("chat") == []
+        assert server.requests == []
+
+
+async def test_two_chats_have_two_conversations_and_two_folders(tmp_path: Path) -> None:
+    far = FarEnd()
+    async with ModelServer(lambda request: say(f"You said {request.heard.last_words}.")) as server:  # noqa: SIM117
+        async with town(tmp_path, server, far) as life:
+            await life.says("one", chat="7")
+            await life.says("two", chat="8", sender=BEN)
+            assert await life.answered(1, "7") == ["You said one."]
+            assert await life.answered(1, "8") == ["You said two."]
+            owners = {one.owner for one in await life.house.transcript.conversations(5)}
+            assert owners == {"owner", "chat:2"}

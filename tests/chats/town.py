@@ -1,0 +1,97 @@
+"""A home whose gateway is open to one recording channel; it can be closed without warning and opened again."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from angelia.channels.abilities import Abilities
+from angelia.channels.incoming import Envelope, Noticed, Offer, Pressed, Said, Sender
+from angelia.channels.settings import ChannelSettings
+from angelia.core import entry as e
+from angelia.core.ids import Clock, wall_clock
+from angelia.service.assemble import House
+from angelia.service.config import load
+from angelia.service.gateway import Gateway
+from angelia.service.line import Line, wait
+from angelia.testing.model_server import ModelServer
+from angelia.testing.recording_channel import ABILITIES, FarEnd, RecordingChannel
+from tests.promise.lives import environment
+
+ANN = Sender("1", "Ann")
+BEN = Sender("2", "Ben")
+STRANGER = Sender("99", "Stranger")
+OPEN = ChannelSettings(owners=("1",), allow=("2",))
+_numbers = count(1)
+
+
+def envelope(
+    what: Said | Pressed | Noticed | str, *, chat: str = "7", sender: Sender = ANN, key: str = "", private: bool = True
+) -> Envelope:
+    """One thing that somebody did."""
+    said = Said(what) if isinstance(what, str) else what
+    number = key or f"m{next(_numbers)}"
+    return Envelope(e.Address("chat", chat), number, sender, said, message=number, private=private)
+
+
+class Town:
+    """One life of a gateway; `far` is the network, which outlives it."""
+
+    def __init__(self, house: House, gateway: Gateway, channel: RecordingChannel) -> None:
+        self.house, self.gateway, self.channel = house, gateway, channel
+        self.far = channel.far
+
+    async def says(self, what: Said | Pressed | Noticed | str, **more: object) -> str:
+        """Somebody does something, and it is acknowledged."""
+        return await self.channel.bring(envelope(what, **more))  # type: ignore[arg-type] - handed through
+
+    async def offers(self, data: bytes, offer: Offer, text: str = "", **more: object) -> str:
+        """Somebody sends a file."""
+        self.far.files[offer.handle] = data
+        return await self.says(Said(text, (offer,)), **more)
+
+    async def answered(self, count_: int, chat: str = "7") -> list[str]:
+        """The words in a chat once there are so many messages, and none is a preview."""
+        await self.far.when(
+            lambda far: len(far.in_chat(chat)) >= count_ and not any(text.endswith("…") for text in far.texts(chat))
+        )
+        return self.far.texts(chat)
+
+    async def settled(self) -> None:
+        """Wait until nothing is queued or under way."""
+        async with asyncio.timeout(60):
+            while await self.house.outbox.pending("chat"):
+                await wait(None, 0.01)
+
+    async def facts(self, chat: str = "7") -> list[e.AnyFact]:
+        """The log of a chat's conversation."""
+        conversation = await self.house.doors.conversation(e.Address("chat", chat))
+        assert conversation is not None
+        return [entry.fact for entry in await self.house.transcript.entries(conversation)]
+
+
+@asynccontextmanager
+async def town(
+    folder: Path,
+    server: ModelServer,
+    far: FarEnd,
+    settings: ChannelSettings = OPEN,
+    abilities: Abilities = ABILITIES,
+    sets: Sequence[str] = ("sandbox.confine=off",),
+    clock: Clock = wall_clock,
+) -> AsyncIterator[Town]:
+    """A life."""
+    env = environment(folder, server)
+    (folder / "person").mkdir(parents=True, exist_ok=True)
+    house = await House.open(load(folder / "home", env, sets, {"model": "openai-chat:m"}), env, clock)
+    gateway = Gateway(house)
+    channel = RecordingChannel(far, abilities=abilities)
+    gateway.begin([Line(channel, replace(settings))])
+    try:
+        yield Town(house, gateway, channel)
+    finally:
+        await gateway.close()
+        await house.close()
