@@ -46,35 +46,38 @@ class Simulated:
         """What the machine wants now."""
         return m.decide(self.turn, self.rules, m.Moment(self.now, room=room))
 
-    def until_asked(self) -> m.Effect:  # noqa: C901 - one closed set of effects
+    def until_asked(self) -> m.Effect:
         """Perform everything up to the next request; returns AskModel (already recorded), or the Rest after closing."""
         while True:
             effect = self.decide()
             self.effects.append(effect)
-            match effect:
-                case m.AskModel(heard=heard, attempt=attempt):
-                    self.add(e.ModelAsked("test:model", attempt, heard))
-                    return effect
-                case m.Rest(until=until) if until:
-                    self.now = until
-                case m.Rest():
-                    return effect
-                case m.RunTools(calls=calls):
-                    for call in calls:
-                        self.run(call)
-                case m.Settle(calls=calls, status=status, why=why):
-                    self.add(*(e.ToolFinished(call, status, (Text(why),)) for call in calls))
-                case m.UseRemedy(choice=choice, delay=delay):
-                    until = self.now + delay if choice.remedy is Remedy.WAIT else 0
-                    self.add(e.RemedyUsed(choice.failure, choice.remedy, until=until))
-                case m.Transcribe() | m.LeaveUnheard():
-                    self.listen(effect)
-                case m.PlaceFiles(message=seq):
-                    self.add(e.FilesPlaced(seq, (e.Placed(0, "file", f"inbox/{seq}"),)))
-                case m.MakeRoom():
-                    self.add(e.ViewMoved(reason="room"))
-                case m.Close(ending=ending):
-                    self.add(e.TurnClosed(ending))
+            self.perform(effect)
+            if isinstance(effect, m.AskModel) or effect == m.Rest():
+                return effect
+
+    def perform(self, effect: m.Effect) -> None:
+        """The driver's part."""
+        match effect:
+            case m.AskModel(heard=heard, attempt=attempt):
+                self.add(e.ModelAsked("test:model", attempt, heard))
+            case m.Rest(until=until):
+                self.now = until or self.now
+            case m.RunTools(calls=calls):
+                for call in calls:
+                    self.run(call)
+            case m.Settle(calls=calls, status=status, why=why):
+                self.add(*(e.ToolFinished(call, status, (Text(why),)) for call in calls))
+            case m.UseRemedy(choice=choice, delay=delay):
+                until = self.now + delay if choice.remedy is Remedy.WAIT else 0
+                self.add(e.RemedyUsed(choice.failure, choice.remedy, until=until))
+            case m.Transcribe() | m.LeaveUnheard():
+                self.listen(effect)
+            case m.PlaceFiles(message=seq):
+                self.add(e.FilesPlaced(seq, (e.Placed(0, "file", f"inbox/{seq}"),)))
+            case m.MakeRoom():
+                self.add(e.ViewMoved(reason="room"))
+            case m.Close(ending=ending):
+                self.add(e.TurnClosed(ending))
 
     def listen(self, effect: m.Transcribe | m.LeaveUnheard) -> None:
         """A recording that ends every process that listens to it."""

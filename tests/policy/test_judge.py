@@ -20,6 +20,7 @@ from angelia.policy.verdict import (
     ReadPath,
     RunCommand,
     SendOut,
+    ShowUrl,
     Trust,
     UseServer,
     Verdict,
@@ -77,6 +78,8 @@ MODES = (Mode.PLAN, Mode.ASK, Mode.EDIT, Mode.AUTONOMOUS)
         (FetchUrl("http://127.0.0.1:8000/"), "nnnn"),
         (FetchUrl("http://[::1]/"), "nnnn"),
         (FetchUrl("file:///etc/passwd"), "nnnn"),
+        (ShowUrl("https://example.com/a.png"), "nnny"),
+        (ShowUrl("http://169.254.169.254/"), "nnnn"),
         (SendOut("a.pdf", f"{WORK}/a.pdf", Address("terminal")), "yyyy"),
         (SendOut("a.pdf", f"{WORK}/a.pdf", Address("telegram", "1")), "????"),
         (SendOut(".env", f"{WORK}/.env", Address("terminal")), "nnnn"),
@@ -122,6 +125,14 @@ def test_the_network_setting_is_obeyed_and_named() -> None:
         assert "`network`" in off.reason
         assert isinstance(judge(effect, situation(network=Network.ON)), Allow)
         assert isinstance(judge(effect, situation(network=Network.ASK)), Ask)
+
+
+def test_a_picture_in_an_answer_is_fetched_by_an_earlier_yes_and_never_asks() -> None:
+    picture = ShowUrl("https://example.com/a.png")
+    asked = judge(FetchUrl("https://example.com/page"), SITUATION)
+    assert isinstance(asked, Ask)
+    assert isinstance(judge(picture, SITUATION), Deny)
+    assert isinstance(judge(picture, situation(granted=(asked.pattern,))), Allow)
 
 
 def test_a_declared_range_opens_a_private_address() -> None:

@@ -11,7 +11,7 @@ from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.entry import Address, AnyFact, DeliveryQueued, ModelSaid, StopReason, ToolFinished, UserSaid
 from angelia.core.errors import BadInput, MissingPart, NotFound
 from angelia.core.ids import CallId, DeliveryId
-from angelia.policy.verdict import AskPerson, FetchUrl, SendOut
+from angelia.policy.verdict import AskPerson, FetchUrl, SendOut, ShowUrl
 from angelia.sandboxes.port import FileTooLarge, IsFolder, NoSuchFile
 from angelia.tools.ask_user import AskUser
 from angelia.tools.fetch import SHOWN, Fetch
@@ -144,6 +144,23 @@ async def test_a_file_goes_as_what_was_asked(bench: Bench) -> None:
     assert (await sent(bench, path="v.ogg", as_="voice")).media is MediaKind.VOICE
     with pytest.raises(BadInput, match="no recording"):
         await bench.run(SendFile(), path="p.png", as_="voice")
+
+
+async def test_a_file_at_a_url_is_fetched_and_sent_under_its_name_there(bench: Bench) -> None:
+    serve(bench, PNG, "image/png")
+    picture = await sent(bench, path=URL, as_="picture")
+    assert (picture.media, picture.name) == (MediaKind.IMAGE, "page")
+    assert await bench.effects(SendFile(), path=URL) == (FetchUrl(URL),)
+    assert await bench.effects(SendFile(), path=URL, as_="picture") == (ShowUrl(URL),)
+
+
+@pytest.mark.parametrize(("body", "status", "why"), [(b"<html>", 200, "no picture"), (PNG, 404, "status 404")])
+async def test_a_url_that_brings_no_picture_is_not_sent_as_one(
+    bench: Bench, body: bytes, status: int, why: str
+) -> None:
+    serve(bench, body, "image/png", status)
+    with pytest.raises(BadInput, match=why):
+        await bench.run(SendFile(), path=URL, as_="picture")
 
 
 async def test_a_corrupt_picture_still_goes_as_a_file(bench: Bench) -> None:
