@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from angelia.core.text import one_line
 from angelia.policy.commands import classify
+from angelia.policy.editors import may_use_editor
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.looking import only_looks
 from angelia.policy.paths import may_read, may_send, may_write
@@ -24,6 +25,7 @@ from angelia.policy.verdict import (
     RunCommand,
     SendOut,
     ShowUrl,
+    UseEditor,
     UseServer,
     Verdict,
     WritePath,
@@ -61,6 +63,8 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
             return verdict
         case AskPerson(question=question):
             return Ask(question, "The model asks.")
+        case UseEditor():
+            return may_use_editor(effect, situation)
         case UseServer():
             return may_use(effect, situation)
         case _:

@@ -84,7 +84,13 @@ class UseServer(Struct, frozen=True, tag=True):
     looks: bool = False
 
 
-Effect = RunCommand | ReadPath | WritePath | FetchUrl | ShowUrl | SendOut | AskPerson | UseServer
+class UseEditor(Struct, frozen=True, tag=True):
+    """Let an editor run commands or write files in place of the sandbox; `what` is `its terminal` or `its files`."""
+
+    what: str
+
+
+Effect = RunCommand | ReadPath | WritePath | FetchUrl | ShowUrl | SendOut | AskPerson | UseServer | UseEditor
 
 
 class Allow(Struct, frozen=True, tag=True):
@@ -111,9 +117,15 @@ Verdict = Allow | Ask | Deny
 
 
 def strictest(verdicts: list[Verdict]) -> Verdict:
-    """The verdict on several effects of one call: one Deny denies, one Ask asks; no effect at all is allowed."""
-    for kind in (Deny, Ask):
-        for verdict in verdicts:
-            if isinstance(verdict, kind):
-                return verdict
+    """The verdict on several effects of one call: one Deny denies, one Ask asks; no effect at all is allowed.
+
+    Where several ask, the last question is put, with the reasons of all; what is remembered is its pattern alone.
+    """
+    for verdict in verdicts:
+        if isinstance(verdict, Deny):
+            return verdict
+    asks = [verdict for verdict in verdicts if isinstance(verdict, Ask)]
+    if asks:
+        reasons = dict.fromkeys(ask.reason for ask in asks)
+        return Ask(asks[-1].question, " ".join(reasons), asks[-1].pattern)
     return verdicts[0] if verdicts else Allow("no effect outside the conversation")

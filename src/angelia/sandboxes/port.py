@@ -88,7 +88,8 @@ class Command(Struct, frozen=True):
     """One command. Either `argv` or `shell` is given; `cwd` is absolute or relative to the workspace.
 
     `seconds` is the time-out (0 for none): at its end the whole process tree is killed. `env` adds to the
-    sandbox's small clean environment; nothing of our own environment is inherited.
+    sandbox's small clean environment; nothing of our own environment is inherited. `call` is the tool call whose
+    command this is; empty for what tools run on their own.
     """
 
     argv: tuple[str, ...] = ()
@@ -98,6 +99,7 @@ class Command(Struct, frozen=True):
     stdin: bytes = b""
     seconds: float = 0.0
     reach: Reach = Reach.CONFINED
+    call: str = ""
 
 
 class Exit(Struct, frozen=True):
@@ -156,7 +158,9 @@ class FileStat(Struct, frozen=True):
 class Description(Struct, frozen=True):
     """What the model and the person are told about a sandbox.
 
-    `always_networked`: every command reaches the network, whatever its reach.
+    `always_networked`: every command reaches the network, whatever its reach. `commands_by` and `writes_by` name what
+    runs a call's commands, or writes its text files, in place of the sandbox and outside of every confinement; empty
+    for the sandbox itself. `reformats`: what is written may be given another form when it is saved.
     """
 
     name: str
@@ -166,6 +170,9 @@ class Description(Struct, frozen=True):
     network: str
     notes: tuple[str, ...] = ()
     always_networked: bool = False
+    commands_by: str = ""
+    writes_by: str = ""
+    reformats: bool = False
 
 
 class Sandbox(Protocol):

@@ -10,7 +10,7 @@ from angelia.core.entry import Address
 from angelia.core.ids import ConversationId
 from angelia.engine.toolrun import Judge
 from angelia.policy.situation import Confinement, Mode, Network, Situation
-from angelia.policy.verdict import Effect, RunCommand, Verdict, strictest
+from angelia.policy.verdict import Effect, RunCommand, UseEditor, Verdict, WritePath, strictest
 from angelia.sandboxes.port import Description, Sandbox
 from angelia.service.config import Loaded
 from angelia.store.grants import Grants
@@ -54,7 +54,10 @@ def judging(loaded: Loaded, standing: Standing, sandbox: Sandbox, grants: Grants
             granted=tuple(grant.pattern for grant in granted),
             address=standing.address(),
         )
-        verdict = strictest([judge(_as_it_is(effect, described), situation) for effect in effects])
+        verdicts = [
+            judge(one, where) for effect in effects for one, where in _as_they_are(effect, described, situation)
+        ]
+        verdict = strictest(verdicts)
         return settle(verdict, approver_present=standing.approver_present)
 
     return verdict_on
@@ -66,8 +69,21 @@ def _confinement(loaded: Loaded, described: Description) -> Confinement:
     return Confinement.SWITCHED_OFF if loaded.config.sandbox.confine == "off" else Confinement.NONE
 
 
-def _as_it_is(effect: Effect, described: Description) -> Effect:
-    """A confined command of a sandbox that is always on the network reaches it, whether or not it says so."""
-    if isinstance(effect, RunCommand) and described.confined and described.always_networked:
-        return replace(effect, reach="network") if effect.reach == "confined" else effect
-    return effect
+def _as_they_are(effect: Effect, described: Description, situation: Situation) -> list[tuple[Effect, Situation]]:
+    """What an effect comes to in this sandbox, and where each part of it happens.
+
+    A confined command of a sandbox that is always on the network reaches it, whether or not it says so. What the
+    editor does in place of the sandbox is not confined; where the person has given up confinement, that is no news.
+    """
+    news = situation.confinement is not Confinement.SWITCHED_OFF
+    match effect:
+        case RunCommand() if described.commands_by:
+            there = replace(situation, confinement=Confinement.SWITCHED_OFF, network=Network.ON)
+            means: list[tuple[Effect, Situation]] = [(UseEditor(described.commands_by), situation)]
+            return [*(means if news else ()), (replace(effect, reach="outside"), there)]
+        case WritePath() if described.writes_by and news:
+            return [(UseEditor(described.writes_by), situation), (effect, situation)]
+        case RunCommand(reach="confined") if described.confined and described.always_networked:
+            return [(replace(effect, reach="network"), situation)]
+        case _:
+            return [(effect, situation)]

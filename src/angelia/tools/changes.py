@@ -26,6 +26,16 @@ def diff_text(old: str, new: str) -> str:
     return "\n".join(shown)
 
 
+def saved_note(written: str, stands: str) -> str:
+    r"""What the model should know where the file is not quite what was written; empty where it is.
+
+    >>> saved_note("a=1", "a = 1\n")
+    ' The editor gave it another form when it saved it; the diff shows what stands there.'
+    """
+    same = written.replace("\r\n", "\n") == stands.replace("\r\n", "\n")
+    return "" if same else " The editor gave it another form when it saved it; the diff shows what stands there."
+
+
 def diffs_of(path: str, old: str, new: str) -> tuple[Diff, ...]:
     """The change for people; none where it is too large to keep, or where nothing changed."""
     if old == new or len(old) + len(new) > MOST_CHARACTERS:

@@ -9,7 +9,7 @@ from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput
 from angelia.policy.verdict import Effect, WritePath
 from angelia.sandboxes.port import NoSuchFile
-from angelia.tools.changes import diff_text, diffs_of
+from angelia.tools.changes import diff_text, diffs_of, saved_note
 from angelia.tools.files import file_now, must_be_seen, write_verified
 from angelia.tools.matching import Unclear, change
 from angelia.tools.places import resolve
@@ -57,8 +57,9 @@ class Edit:
         if isinstance(changed, Unclear):
             return ToolOutcome((Text(f"{path} was not changed: {changed.because}"),), CallStatus.ERROR)
         mark = BOM if now.data.startswith(BOM) else b""
-        await write_verified(calling, resolved, mark + changed.text.encode(), mode=now.mode)
+        stands = words(await write_verified(calling, resolved, mark + changed.text.encode(), mode=now.mode)).text
         places = "" if changed.places == 1 else f" at {changed.places} places"
         note = f" (the text differed in {changed.overlooked})" if changed.overlooked else ""
-        said = f"Edited {path}{places}{note}.\n{diff_text(read.text, changed.text)}"
-        return ToolOutcome((Text(said),), diffs=diffs_of(path, read.text, changed.text))
+        saved = saved_note(changed.text, stands)
+        said = f"Edited {path}{places}{note}.{saved}\n{diff_text(read.text, stands)}"
+        return ToolOutcome((Text(said),), diffs=diffs_of(path, read.text, stands))

@@ -76,8 +76,9 @@ def must_be_seen(calling: Calling, resolved: str, now: FileNow, path: str) -> No
         )
 
 
-async def write_verified(calling: Calling, resolved: str, data: bytes, *, mode: int = 0o644) -> None:
-    """Write a file whole, read it back, and remember it as seen.
+async def write_verified(calling: Calling, resolved: str, data: bytes, *, mode: int = 0o644) -> bytes:
+    """Write a file whole, read it back, and remember it as seen. Returns what stands there: other bytes than `data`
+    only where whatever saves it may format it.
 
     Raises:
         FileChanged: what stands there now is not what was written.
@@ -85,14 +86,15 @@ async def write_verified(calling: Calling, resolved: str, data: bytes, *, mode: 
     """
     sha256 = hashlib.sha256(data).hexdigest()
     await calling.sandbox.put(resolved, _chunks(data), size=len(data), sha256=sha256, mode=mode)
-    back = b"".join([chunk async for chunk in calling.sandbox.get(resolved, limit=max(len(data), 1) * 2)])
-    if back != data:
+    back = await read_bytes(calling.sandbox, resolved, limit=READ_LIMIT)
+    if back != data and not (await calling.sandbox.describe()).reformats:
         raise FileChanged(
             f"{resolved} was written with {len(data)} bytes, and reading it back gave {len(back)} other bytes.",
             "Something else writes to it, or the disk is failing.",
             "Read it before you go on.",
         )
-    remember(calling, resolved, data)
+    remember(calling, resolved, back)
+    return back
 
 
 async def _chunks(data: bytes) -> AsyncIterator[bytes]:

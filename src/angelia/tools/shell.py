@@ -75,6 +75,7 @@ class Shell:
             env=ENVIRONMENT,
             seconds=float(limit),
             reach=await reach_here(calling.sandbox, Reach(arguments.reach)),
+            call=calling.call,
         )
         running = await calling.sandbox.start(command)
         process = Process(running, command, None if arguments.background else calling.progress)

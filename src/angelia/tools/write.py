@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from angelia.core.content import Text
 from angelia.policy.verdict import Effect, WritePath
-from angelia.tools.changes import diff_text, diffs_of
+from angelia.tools.changes import diff_text, diffs_of, saved_note
 from angelia.tools.files import file_now, must_be_seen, write_verified
 from angelia.tools.places import resolve
 from angelia.tools.port import Calling, ToolOutcome, Traits
@@ -42,16 +42,17 @@ class Write:
         path, resolved = arguments.path, await resolve(calling.sandbox, arguments.path)
         now = await file_now(calling.sandbox, resolved)
         if now is None:
-            content = arguments.content
-            await write_verified(calling, resolved, content.encode())
-            return ToolOutcome((Text(f"Created {path}: {_measure(content)}."),), diffs=diffs_of(path, "", content))
+            stands = words(await write_verified(calling, resolved, arguments.content.encode())).text
+            said = f"Created {path}: {_measure(stands)}.{saved_note(arguments.content, stands)}"
+            return ToolOutcome((Text(said),), diffs=diffs_of(path, "", stands))
         must_be_seen(calling, resolved, now, path)
         old = words(now.data).text
         content = _in_the_manner_of(old, arguments.content)
         mark = BOM if now.data.startswith(BOM) else b""
-        await write_verified(calling, resolved, mark + content.encode(), mode=now.mode)
-        said = f"Wrote {path}: {_measure(content)}.\n{diff_text(old, content)}".rstrip()
-        return ToolOutcome((Text(said),), diffs=diffs_of(path, old, content))
+        stands = words(await write_verified(calling, resolved, mark + content.encode(), mode=now.mode)).text
+        note = saved_note(content, stands)
+        said = f"Wrote {path}: {_measure(stands)}.{note}\n{diff_text(old, stands)}".rstrip()
+        return ToolOutcome((Text(said),), diffs=diffs_of(path, old, stands))
 
 
 def _in_the_manner_of(old: str, new: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from angelia.core.content import CallStatus, Media, Text, ToolCall
 from angelia.core.content import Content as Part
-from angelia.core.entry import Diff, ToolFinished
+from angelia.core.entry import Diff, ProcessEnded, ToolFinished
 from angelia.core.text import clean
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
@@ -46,11 +46,12 @@ def made(call: ToolCall, workspace: str) -> o.CallMade:
     )
 
 
-def finished(call: ToolCall, fact: ToolFinished, workspace: str) -> o.CallChanged:
-    """What came of it: diffs first, then what the model was told."""
-    content: list[o.Shown | o.Changed] = [
+def finished(call: ToolCall, fact: ToolFinished, workspace: str, terminal: str = "") -> o.CallChanged:
+    """What came of it: diffs first, then what the model was told; or the terminal in which it can be seen."""
+    told_in_words = [o.Shown(shown(part, call.name)) for part in fact.parts]
+    content: list[o.Piece] = [
         *_diffs(fact.diffs, workspace),
-        *(o.Shown(shown(part, call.name)) for part in fact.parts),
+        *([o.InTerminal(terminal)] if terminal else told_in_words),
     ]
     told = "\n".join(part.text for part in fact.parts if isinstance(part, Text))
     return o.CallChanged(
@@ -59,6 +60,17 @@ def finished(call: ToolCall, fact: ToolFinished, workspace: str) -> o.CallChange
         content=tuple(content),
         raw_output={"status": str(fact.status), "seconds": fact.seconds, "text": told},
     )
+
+
+def in_terminal(call: ToolCall, terminal: str) -> o.CallChanged:
+    """A call whose command runs in a terminal of the client."""
+    return o.CallChanged(call.id, status="in_progress", content=(o.InTerminal(terminal),))
+
+
+def ended(call: ToolCall, fact: ProcessEnded) -> o.CallChanged:
+    """What a command came to that went on behind its call."""
+    status = "completed" if fact.status is CallStatus.OK else "failed"
+    return o.CallChanged(call.id, status=status, content=tuple(o.Shown(shown(part, call.name)) for part in fact.parts))
 
 
 def working(call: ToolCall, tail: str) -> o.CallChanged:

@@ -3,9 +3,12 @@
 Names are those of the protocol's schema, version 1. What a newer client adds is not looked at.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
+
+T = TypeVar("T")
+"""Any answer."""
 
 
 class Camel(Struct, frozen=True, rename="camel"):
@@ -185,3 +188,33 @@ class Elicited(Camel, frozen=True):
 
     action: str
     content: dict[str, Any] | None = None
+
+
+class Read(Camel, frozen=True):
+    """The answer to `fs/read_text_file`."""
+
+    content: str
+
+
+class Written(Camel, frozen=True):
+    """The answer to what only has to be done."""
+
+
+class TerminalMade(Camel, frozen=True):
+    """The answer to `terminal/create`."""
+
+    terminal_id: str
+
+
+class TerminalExit(Camel, frozen=True):
+    """The answer to `terminal/wait_for_exit`: a code, or the signal that ended it."""
+
+    exit_code: int | None = None
+    signal: str | None = None
+
+
+class TerminalOutput(Camel, frozen=True):
+    """The answer to `terminal/output`: what is kept of it; `truncated` says that its beginning is not."""
+
+    output: str
+    truncated: bool = False

@@ -77,6 +77,16 @@ class Changed(Object, frozen=True, tag_field="type", tag="diff"):
     old_text: str | None = None
 
 
+class InTerminal(Object, frozen=True, tag_field="type", tag="terminal"):
+    """A terminal of the client, live."""
+
+    terminal_id: str
+
+
+Piece = Shown | Changed | InTerminal
+"""What a tool call shows."""
+
+
 class Place(Object, frozen=True):
     """A file that a tool call works on; lines count from 1."""
 
@@ -119,7 +129,7 @@ class CallMade(_Update, frozen=True, tag="tool_call"):
     title: str
     kind: str = "other"
     status: str = "pending"
-    content: tuple[Shown | Changed, ...] = ()
+    content: tuple[Piece, ...] = ()
     locations: tuple[Place, ...] = ()
     raw_input: Any = UNSET
 
@@ -129,7 +139,7 @@ class CallChanged(_Update, frozen=True, tag="tool_call_update"):
 
     tool_call_id: str
     status: str | None = None
-    content: tuple[Shown | Changed, ...] | None = None
+    content: tuple[Piece, ...] | None = None
     locations: tuple[Place, ...] | None = None
     raw_output: Any = UNSET
 

@@ -181,3 +181,46 @@ class Elicit(Struct, frozen=True, rename="camel", tag_field="mode", tag="form"):
     tool_call_id: str
     message: str
     requested_schema: Form
+
+
+# -- what the client does for us ----------------------------------------------------------------------------
+
+
+class ReadTextFile(Object, frozen=True):
+    """Parameters of `fs/read_text_file`."""
+
+    session_id: str
+    path: str
+
+
+class WriteTextFile(Object, frozen=True):
+    """Parameters of `fs/write_text_file`."""
+
+    session_id: str
+    path: str
+    content: str
+
+
+class Variable(Object, frozen=True):
+    """A variable of the environment."""
+
+    name: str
+    value: str
+
+
+class CreateTerminal(Object, frozen=True):
+    """Parameters of `terminal/create`; `output_byte_limit` is how much the client is to keep."""
+
+    session_id: str
+    command: str
+    args: tuple[str, ...]
+    env: tuple[Variable, ...]
+    cwd: str
+    output_byte_limit: int
+
+
+class OneTerminal(Object, frozen=True):
+    """Parameters of everything else about a terminal."""
+
+    session_id: str
+    terminal_id: str

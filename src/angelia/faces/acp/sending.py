@@ -118,7 +118,7 @@ class Sending:
             case _:
                 return update
 
-    async def _shown(self, shown: o.Shown | o.Changed) -> o.Shown | o.Changed:
+    async def _shown(self, shown: o.Piece) -> o.Piece:
         if isinstance(shown, o.Shown) and isinstance(shown.content, o.Unopened):
             return o.Shown(await self._content(shown.content))
         return shown

@@ -35,6 +35,7 @@ class Telling:
         self._joins = False
         self._text = self._thought = ""
         self._tails: dict[CallId, str] = {}
+        self._terminals: dict[CallId, str] = {}
         self._waiting = ""
 
     # -- as it happens ------------------------------------------------------------------------------------------
@@ -51,7 +52,7 @@ class Telling:
             case Thinks(text=text):
                 self._thought += text
                 yield o.ThoughtChunk(o.Words(clean(text)), f"t{self._reply}")
-            case Working(call=call, text=text) if call in self.calls:
+            case Working(call=call, text=text) if call in self.calls and call not in self._terminals:
                 self._tails[call] = (self._tails.get(call, "") + text)[-calls.TAIL :]
                 yield calls.working(self.calls[call], self._tails[call])
             case Resting(until=until, why=why) if why != self._waiting:
@@ -81,6 +82,12 @@ class Telling:
                 yield from self._past(entry)
             case _:
                 yield from self._past(entry)
+
+    def in_terminal(self, call: CallId, terminal: str) -> Iterator[o.Update]:
+        """A call's command is to be seen in a terminal of the client, now and when it has ended."""
+        if call in self.calls:
+            self._terminals[call] = terminal
+            yield calls.in_terminal(self.calls[call], terminal)
 
     # -- from the log -------------------------------------------------------------------------------------------
 
@@ -116,7 +123,9 @@ class Telling:
                 yield from self._failed(entry)
             case e.ToolFinished(call=call) if call in self.calls:
                 self._tails.pop(call, None)
-                yield calls.finished(self.calls[call], entry.fact, self._workspace)
+                yield calls.finished(self.calls[call], entry.fact, self._workspace, self._terminals.get(call, ""))
+            case e.ProcessEnded(call=call, told_by="") if call in self.calls and call not in self._terminals:
+                yield calls.ended(self.calls[call], entry.fact)
             case e.DeliveryQueued(parts=parts, origin=origin) if origin not in ("answer", "ending"):
                 for part in parts:
                     yield from _given(part, f"d{entry.seq}")
