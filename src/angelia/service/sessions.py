@@ -2,29 +2,24 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
 from angelia.context.notes import pins
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
 from angelia.core.crash import crash_point
-from angelia.core.errors import BadInput, Fenced
+from angelia.core.errors import BadInput
 from angelia.core.ids import CallId, Clock, ConversationId
 from angelia.core.text import clean
-from angelia.engine import machine as m
-from angelia.engine.background import lose, running
 from angelia.engine.calls import Asked
 from angelia.engine.driving import Driving
-from angelia.engine.live import Live, Resting
+from angelia.engine.live import Live
 from angelia.engine.log import Log
 from angelia.engine.state import Turn, advance
+from angelia.service.leased import Leased
 from angelia.store.db import Database
-from angelia.store.lease import HeldElsewhere, Lease, acquire
-from angelia.store.presence import is_alive
 from angelia.store.transcript import Transcript
 
 DAY_MS = 86_400_000
-_HELD_RETRY_S = 1.0
 
 
 class Session:
@@ -197,7 +192,8 @@ class Session:
     async def attach(self, driver: Driving) -> None:
         """Drive the conversation from now on, whenever there is something to do; an earlier driver stops."""
         await self._stop_driving()
-        self._tasks = [asyncio.create_task(self._go_on(driver)), asyncio.create_task(self._hear_others())]
+        leased = Leased(self, self._db, self._transcript, self._holder)
+        self._tasks = [asyncio.create_task(leased.go_on(driver)), asyncio.create_task(self._hear_others())]
 
     async def wait(self, until: Callable[[], bool]) -> None:
         """Wait until something is true of the log; it is looked at after every commit.
@@ -236,59 +232,9 @@ class Session:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _go_on(self, driver: Driving) -> None:
-        wake = asyncio.Event()
-        forget = self.log.listen(lambda _: wake.set())
-        try:
-            while True:
-                wake.clear()
-                rest = (None if self._lost() else driver.resting()) or await self._drive(driver)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._seconds_until(rest)):
-                        await wake.wait()
-        finally:
-            forget()
-
-    async def _drive(self, driver: Driving) -> m.Rest:
-        """Drive with the lease; a conversation that somebody else drives is looked at again a moment later."""
-        later = m.Rest(self._clock() + int(_HELD_RETRY_S * 1000))
-        try:
-            lease = await acquire(self._db, self.conversation, self._holder)
-        except HeldElsewhere as held:
-            self.live.emit(Resting(later.until, str(held)))
-            return later
-        try:
-            return await self._with_lease(driver, lease)
-        except Fenced:
-            return later
-        finally:
-            await asyncio.shield(lease.release())
-
-    async def _with_lease(self, driver: Driving, lease: Lease) -> m.Rest:
-        keeper = asyncio.create_task(lease.keep())
-        try:
-            await self.log.refresh()
-            if lost := self._lost():
-                await lose(self.log, lost, lease)
-            today = self._clock() // DAY_MS * DAY_MS
-            spent = await self._transcript.spent(today)
-            turn = self.turn
-            before = (max(spent.tokens - turn.tokens, 0), max(spent.cost - turn.cost, 0))
-            return await driver.drive(lease, before)
-        finally:
-            keeper.cancel()
-
     def life(self) -> str:
         """Names this process of ours: others can ask whether it is still there."""
         return self._db.presence.name(self._holder)
-
-    def _lost(self) -> list[e.ProcessStarted]:
-        """What is in the background according to the log, and was held by a process of ours that is not there."""
-        folder = self._db.home / "alive"
-        return [started for started in running(self.log.entries) if not is_alive(folder, started.life)]
-
-    def _seconds_until(self, rest: m.Rest) -> float | None:
-        return max(rest.until - self._clock(), 0) / 1000 if rest.until else None
 
     async def _hear_others(self) -> None:
         """Take in what other processes append to this conversation."""

@@ -1,0 +1,81 @@
+"""Drives a conversation whenever there is something to do, and only while its lease is held."""
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from angelia.core import entry as e
+from angelia.core.errors import Fenced
+from angelia.engine import machine as m
+from angelia.engine.background import lose, running
+from angelia.engine.driving import Driving
+from angelia.engine.live import Resting
+from angelia.store.db import Database
+from angelia.store.lease import HeldElsewhere, Lease, acquire
+from angelia.store.presence import is_alive
+from angelia.store.transcript import Transcript
+
+if TYPE_CHECKING:
+    from angelia.service.sessions import Session
+
+_DAY_MS = 86_400_000
+_HELD_RETRY_S = 1.0
+
+
+class Leased:
+    """One conversation's driving in this process; `holder` is who others are told has it."""
+
+    def __init__(self, session: "Session", db: Database, transcript: Transcript, holder: str) -> None:
+        self._session, self._db, self._transcript, self._holder = session, db, transcript, holder
+        self._clock = db.clock
+
+    async def go_on(self, driver: Driving) -> None:
+        """Drive until cancelled, at rest until something is appended or the time has come."""
+        wake = asyncio.Event()
+        forget = self._session.log.listen(lambda _: wake.set())
+        try:
+            while True:
+                wake.clear()
+                rest = (None if self._lost() else driver.resting()) or await self._drive(driver)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._seconds_until(rest)):
+                        await wake.wait()
+        finally:
+            forget()
+
+    async def _drive(self, driver: Driving) -> m.Rest:
+        """Drive with the lease; a conversation that somebody else drives is looked at again a moment later."""
+        later = m.Rest(self._clock() + int(_HELD_RETRY_S * 1000))
+        try:
+            lease = await acquire(self._db, self._session.conversation, self._holder)
+        except HeldElsewhere as held:
+            self._session.live.emit(Resting(later.until, str(held)))
+            return later
+        try:
+            return await self._with_lease(driver, lease)
+        except Fenced:
+            return later
+        finally:
+            await asyncio.shield(lease.release())
+
+    async def _with_lease(self, driver: Driving, lease: Lease) -> m.Rest:
+        keeper = asyncio.create_task(lease.keep())
+        try:
+            await self._session.log.refresh()
+            if lost := self._lost():
+                await lose(self._session.log, lost, lease)
+            today = self._clock() // _DAY_MS * _DAY_MS
+            spent = await self._transcript.spent(today)
+            turn = self._session.turn
+            before = (max(spent.tokens - turn.tokens, 0), max(spent.cost - turn.cost, 0))
+            return await driver.drive(lease, before)
+        finally:
+            keeper.cancel()
+
+    def _lost(self) -> list[e.ProcessStarted]:
+        """What is in the background according to the log, and was held by a process of ours that is not there."""
+        folder = self._db.home / "alive"
+        return [started for started in running(self._session.log.entries) if not is_alive(folder, started.life)]
+
+    def _seconds_until(self, rest: m.Rest) -> float | None:
+        return max(rest.until - self._clock(), 0) / 1000 if rest.until else None
