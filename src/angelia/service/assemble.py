@@ -15,6 +15,7 @@ from angelia.engine.driver import Driver, Seat, Settings
 from angelia.engine.roommaking import Space, Summariser
 from angelia.engine.toolrun import Broker
 from angelia.policy.situation import Mode
+from angelia.policy.verdict import Effect, Verdict
 from angelia.sandboxes.lives import reap_leftovers
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.rooms import workspace_in
@@ -146,6 +147,10 @@ class House:
         if session.conversation not in self._boxes:
             self._boxes[session.conversation] = Toolbox(self, session)
         return self._boxes[session.conversation]
+
+    async def judged(self, session: Session, effect: Effect) -> Verdict:
+        """What the policy says to something that is not a call of the model's; the conversation has been employed."""
+        return await self._places[session.conversation].bench.judge([effect])
 
     async def _driver(
         self, session: Session, registry: Registry, model: str, effort: str | None

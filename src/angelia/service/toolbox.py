@@ -57,7 +57,7 @@ class Toolbox:
         def fetcher(named: tuple[str, ...]) -> Fetcher:
             return Fetcher(judge_url, lambda address: judge_address(address, (*ranges, *named)))
 
-        return Roads(life, folder, house.environ, fetcher)
+        return Roads(life, folder, house.environ, fetcher, house.redaction.text)
 
     async def pass_on(self, servers: Iterable[Server]) -> tuple[Connection, ...]:
         """Take in what somebody's program names for this conversation, in place of what it named before.

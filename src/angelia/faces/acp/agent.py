@@ -19,6 +19,7 @@ from angelia.faces.acp.faults import INVALID_REQUEST, LOGIN, Fault
 from angelia.faces.acp.rpc import Method, Notice, Peer, Then
 from angelia.faces.acp.sending import DOOR, Client
 from angelia.service.choice import EMBEDDED, Choice, choose
+from angelia.tools.mcp.servers import able_to_connect
 
 if TYPE_CHECKING:
     from angelia.service.assemble import House
@@ -89,6 +90,7 @@ class Agent:
         able = r.AgentCapabilities(
             load_session=True,
             prompt_capabilities=r.PromptCapabilities(image=True, audio=True, embedded_context=True),
+            mcp_capabilities=r.McpCapabilities(http=able_to_connect(), sse=able_to_connect()),
             session_capabilities=r.SessionCapabilities(o.Nothing(), o.Nothing(), o.Nothing(), o.Nothing()),
             auth=r.AuthCapabilities(o.Nothing()),
         )
@@ -139,8 +141,8 @@ class Agent:
         await asyncio.shield(self._ready)
         chosen = await self._chosen()
         session = self.house.begin(door=DOOR, workspace=folder_in(given.cwd))
-        conversation = await self._driven(session, client, chosen.spec)
-        notes = left_out(given.mcp_servers, given.additional_directories)
+        conversation = await self._driven(Conversation(self.house, session, client, chosen.spec), given.mcp_servers)
+        notes = left_out(given.additional_directories)
         if chosen.spec == EMBEDDED and chosen.because:
             notes.insert(0, chosen.because)
 
@@ -172,9 +174,10 @@ class Agent:
             conversation.replay()
         else:
             conversation.catch_up()
+        await conversation.servers.take(given.mcp_servers)
         await conversation.drive()
         await conversation.drained()
-        notes = left_out(given.mcp_servers, given.additional_directories)
+        notes = left_out(given.additional_directories)
 
         def attach() -> None:
             conversation.attach()
@@ -203,14 +206,14 @@ class Agent:
                 return last
         return (await self._chosen()).spec
 
-    async def _driven(self, session: "Session", client: Client, spec: str) -> Conversation:
-        conversation = Conversation(self.house, session, client, spec)
+    async def _driven(self, conversation: Conversation, servers: tuple[i.McpServer, ...]) -> Conversation:
         try:
+            await conversation.servers.take(servers)
             await conversation.drive()
         except BaseException:
             await conversation.close()
             raise
-        self._open[session.conversation] = conversation
+        self._open[conversation.session.conversation] = conversation
         return conversation
 
     async def _let_go(self, conversation: Conversation) -> None:

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from angelia.core.errors import BadInput
-from angelia.faces.acp import incoming as i
 from angelia.store.transcript import Mark
 
 
@@ -20,15 +19,9 @@ def folder_in(cwd: str) -> Path:
     return path.resolve()
 
 
-def left_out(servers: tuple[i.McpServer, ...], folders: tuple[str, ...]) -> list[str]:
+def left_out(folders: tuple[str, ...]) -> list[str]:
     """What a client asked for that is not to be had here, whole sentences."""
-    said = []
-    if servers:
-        names = ", ".join(server.name for server in servers)
-        said.append(f"Not connected, since this version takes no MCP servers from the editor: {names}.")
-    if folders:
-        said.append(f"Not opened, since a conversation has one folder here: {', '.join(folders)}.")
-    return said
+    return [f"Not opened, since a conversation has one folder here: {', '.join(folders)}."] if folders else []
 
 
 def mark_in(cursor: str) -> Mark:

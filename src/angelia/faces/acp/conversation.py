@@ -5,7 +5,6 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.context.compaction import last_move
@@ -27,8 +26,10 @@ from angelia.faces.acp.commands import COMMANDS, command_in
 from angelia.faces.acp.endings import stop_reason
 from angelia.faces.acp.questions import in_words
 from angelia.faces.acp.sending import DOOR, Client, Sending, unsettled
+from angelia.faces.acp.servers import Introductions
 from angelia.faces.acp.settings import EFFORTS, Effort, Setting, models_to_choose, modes, options
 from angelia.faces.acp.telling import Telling
+from angelia.faces.acp.waiting import AskedBack, Waiting
 from angelia.policy.situation import Mode
 from angelia.service.choice import at_hand
 from angelia.service.judging import OWNER
@@ -39,17 +40,6 @@ if TYPE_CHECKING:
 
 YOU = "you"
 logger = logging.getLogger("angelia.acp")
-
-
-class AskedBack(Struct, frozen=True):
-    """The turn waits for the person's next prompt: the model's question stands in the conversation as text."""
-
-
-class _Waiting(Struct):
-    """A prompt that is not answered yet. `seq` is its message, 0 until that is stored."""
-
-    answer: "asyncio.Future[end.Ending | AskedBack]"
-    seq: int = 0
 
 
 class Conversation:
@@ -64,9 +54,10 @@ class Conversation:
         self._effort: Effort = house.loaded.config.effort
         self._telling = Telling(session.workspace, house.seating.profile(spec).window)
         self._sending = Sending(house, session, client)
+        self.servers = Introductions(house, session, client, self._sending.tell)
         self._asking = Asking(session, client, house.clock, self._ask_in_words)
         self._order = asyncio.Lock()
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, Waiting] = {}
         self._question: e.ApprovalAsked | None = None
         self._turn = session.turn
         self._guard: asyncio.Task[None] | None = None
@@ -101,11 +92,12 @@ class Conversation:
         self._telling.skip(self.session.log.entries)
 
     def attach(self) -> None:
-        """The client knows the session: tell it about commands, and put the open questions."""
+        """The client knows the session: tell it about commands, put the open questions, begin its servers."""
         self._attached = True
         self._sending.tell([o.Commands(tuple(COMMANDS.values()))])
         for asked in self.session.questions():
             self._ask(asked)
+        self.servers.begin()
 
     def say_aloud(self, notes: Iterable[str]) -> None:
         """Tell the person something that belongs to no reply."""
@@ -122,6 +114,7 @@ class Conversation:
             self._guard.cancel()
             self._guard = None
         await self._asking.close()
+        await self.servers.close()
         await self.house.leave(self.session)
         await self._sending.close()
         for waiting in self._waiting.values():
@@ -141,7 +134,7 @@ class Conversation:
                 self.say_aloud([await command(self)])
                 return r.Stopped("end_turn")
             key = sortable_id(self.house.clock)
-            waiting = self._waiting[key] = _Waiting(asyncio.get_running_loop().create_future())
+            waiting = self._waiting[key] = Waiting(asyncio.get_running_loop().create_future())
             try:
                 await self._say(blocks, key, waiting)
             except BaseException:
@@ -154,7 +147,7 @@ class Conversation:
         await self._sending.drained()
         return r.Stopped("end_turn" if isinstance(answer, AskedBack) else stop_reason(answer))
 
-    async def _say(self, blocks: Sequence[i.Block], key: str, waiting: _Waiting) -> None:
+    async def _say(self, blocks: Sequence[i.Block], key: str, waiting: Waiting) -> None:
         if self._guard is None:
             await self.drive()
         profile = self.house.seating.profile(self.spec)
@@ -263,7 +256,7 @@ class Conversation:
         late = {unread.seq for unread in self._turn.unread}
         for waiting in self._waiting.values():
             if 0 < waiting.seq < seq and waiting.seq not in late:
-                _resolve(waiting, ending)
+                waiting.resolve(ending)
 
     def _ask(self, asked: e.ApprovalAsked) -> None:
         if call := self._telling.calls.get(asked.call):
@@ -274,7 +267,7 @@ class Conversation:
         self.say_aloud([in_words(asked)])
         for waiting in self._waiting.values():
             if waiting.seq:
-                _resolve(waiting, AskedBack())
+                waiting.resolve(AskedBack())
 
     def _fell(self, guard: "asyncio.Task[None]") -> None:
         """The driving failed: whoever waits is told why, and the next prompt tries again."""
@@ -286,11 +279,6 @@ class Conversation:
         for waiting in self._waiting.values():
             if not waiting.answer.done():
                 waiting.answer.set_exception(error)
-
-
-def _resolve(waiting: _Waiting, answer: end.Ending | AskedBack) -> None:
-    if not waiting.answer.done():
-        waiting.answer.set_result(answer)
 
 
 def _only_words(parts: Sequence[Content]) -> str:

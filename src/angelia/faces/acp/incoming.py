@@ -112,10 +112,23 @@ class Logout(Camel, frozen=True):
     """Parameters of `logout`: none."""
 
 
-class McpServer(Camel, frozen=True):
-    """A server that the client would like us to use."""
+class Pair(Camel, frozen=True):
+    """An environment variable, or a header."""
 
     name: str
+    value: str
+
+
+class McpServer(Camel, frozen=True):
+    """A server that the client would like us to use: a program, or with a `url` a site (`type` is `http` or `sse`)."""
+
+    name: str
+    type: str = "stdio"
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[Pair, ...] = ()
+    url: str = ""
+    headers: tuple[Pair, ...] = ()
 
 
 class NewSession(Camel, frozen=True):

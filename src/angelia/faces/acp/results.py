@@ -89,11 +89,19 @@ class AuthCapabilities(Object, frozen=True):
     logout: Nothing | None = None
 
 
+class McpCapabilities(Object, frozen=True):
+    """Which MCP servers can be used beside those that are programs."""
+
+    http: bool = False
+    sse: bool = False
+
+
 class AgentCapabilities(Object, frozen=True):
     """What we can do; what is missing we cannot."""
 
     load_session: bool = False
     prompt_capabilities: PromptCapabilities = PromptCapabilities()
+    mcp_capabilities: McpCapabilities = McpCapabilities()
     session_capabilities: SessionCapabilities = SessionCapabilities()
     auth: AuthCapabilities = AuthCapabilities()
 

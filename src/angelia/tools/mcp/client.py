@@ -110,9 +110,7 @@ async def tools_of(client: Client) -> tuple[types.Tool, ...]:
     return tuple(found)
 
 
-async def call_tool(
-    client: Client, name: str, arguments: dict[str, Any], heard: ProgressFnT
-) -> types.CallToolResult:
+async def call_tool(client: Client, name: str, arguments: dict[str, Any], heard: ProgressFnT) -> types.CallToolResult:
     """One call. Who is cancelled while waiting takes it back at the server.
 
     Raises:

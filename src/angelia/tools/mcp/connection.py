@@ -41,12 +41,14 @@ class Roads(Struct, frozen=True):
     """What it takes to reach servers. `life` records programs, `folder` is where they work by default.
 
     `environ` is the person's environment; `fetcher` judges addresses, with further ranges that were opened by name.
+    `redact` takes known secrets out of what a server complains about.
     """
 
     life: Callable[[], Life]
     folder: str
     environ: Mapping[str, str]
     fetcher: Callable[[tuple[str, ...]], Fetcher]
+    redact: Callable[[str], str]
 
 
 class Waiting(Struct, frozen=True):
@@ -199,7 +201,8 @@ class Connection:
                 why = self._why(error)
             failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
             self._wanted.clear()
-            self._move(Gone(f"{why}; it last said: {self._complaint}" if self._complaint else why))
+            whole = f"{why}; it last said: {self._complaint}" if self._complaint else why
+            self._move(Gone(self._roads.redact(whole)))
             await self._pause(failures)
 
     async def _pause(self, failures: int) -> None:

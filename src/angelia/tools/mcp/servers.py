@@ -82,3 +82,10 @@ def trouble(connection: Connection) -> str:
             return f"The MCP server {name} is still connecting; its tools come with a later message."
         case Waiting():
             return f"The MCP server {name} waits for the person's yes; its tools come with a later message."
+
+
+def able_to_connect() -> bool:
+    """Whether the part that speaks the protocol is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None

@@ -1,0 +1,119 @@
+"""MCP servers that a client names for a session: each is judged, asked about once where that is needed, and begun."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from angelia.core import entry as e
+from angelia.core.content import ToolCall
+from angelia.core.errors import AngeliaError
+from angelia.core.ids import CallId, sortable_id
+from angelia.engine.toolrun import digest
+from angelia.faces.acp import calls
+from angelia.faces.acp import incoming as i
+from angelia.faces.acp import outgoing as o
+from angelia.faces.acp import questions as q
+from angelia.faces.acp.faults import Fault
+from angelia.faces.acp.sending import Client
+from angelia.policy.verdict import Allow, Ask, Deny, Trust
+from angelia.service.handles import Handles
+from angelia.service.judging import OWNER
+from angelia.service.sessions import DAY_MS
+from angelia.tools.mcp.connection import Connection, Ready
+from angelia.tools.mcp.server import Program, Server, Site
+from angelia.tools.mcp.servers import trouble
+
+if TYPE_CHECKING:
+    from angelia.service.assemble import House
+    from angelia.service.sessions import Session
+
+logger = logging.getLogger("angelia.acp")
+
+
+class Introductions:
+    """The servers of one session. `tell` sends updates to the client."""
+
+    def __init__(
+        self, house: "House", session: "Session", client: Client, tell: Callable[[Iterable[o.Update]], None]
+    ) -> None:
+        self._house, self._session, self._client, self._tell = house, session, client, tell
+        self._strangers: tuple[Connection, ...] = ()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def take(self, given: Iterable[i.McpServer]) -> None:
+        """Know them before the first turn is driven; those that were named before are let go. Nothing is begun."""
+        await self.close()
+        servers = [server_of(one, self._house.handles) for one in given]
+        self._strangers = await self._house.toolbox(self._session).pass_on(servers)
+
+    def begin(self) -> None:
+        """Judge and begin each of them, in the background: nobody waits for another one."""
+        for connection in self._strangers:
+            task = asyncio.create_task(self._introduce(connection))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        self._strangers = ()
+
+    async def close(self) -> None:
+        """Take back what is being asked."""
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _introduce(self, connection: Connection) -> None:
+        try:
+            match await self._house.judged(self._session, connection.server.effect()):
+                case Allow():
+                    connection.begin()
+                case Deny(reason=reason):
+                    connection.refuse(reason.rstrip("."))
+                case Ask() as ask:
+                    await self._ask(connection, ask)
+                    return
+        except AngeliaError as error:
+            logger.warning("%s: %s", self._session.conversation, error)
+            connection.refuse(str(error).rstrip("."))
+        await connection.settled()
+        if words := trouble(connection):
+            self._tell([o.AgentChunk(o.Words(f"{words}\n\n"), f"s{sortable_id()}")])
+
+    async def _ask(self, connection: Connection, ask: Ask) -> None:
+        """One question, as one tool call of the client's; its yes is recorded like every other."""
+        call = ToolCall(CallId(f"server_{sortable_id()}"), f"MCP server {connection.server.name}", "{}")
+        question = self._house.redaction.text(ask.question)
+        asked = e.ApprovalAsked(call.id, question, digest(call), why=ask.reason, pattern=ask.pattern)
+        self._tell([calls.made(call, self._session.workspace)])
+        match await self._answer(asked, call):
+            case q.Yes(scope=scope, days=days):
+                until = self._house.clock() + days * DAY_MS if days else 0
+                await self._session.record(asked, e.ApprovalGiven(call.id, asked.digest, OWNER, scope, until))
+                connection.begin()
+                self._tell([o.CallChanged(call.id, status="in_progress")])
+            case q.No(why=why):
+                connection.refuse(why or "the person said no")
+        await connection.settled()
+        status = "completed" if isinstance(connection.state, Ready) else "failed"
+        words = trouble(connection) or f"Connected: {len(connection.tools)} tools."
+        self._tell([o.CallChanged(call.id, status=status, content=(o.Shown(o.Words(words)),))])
+
+    async def _answer(self, asked: e.ApprovalAsked, call: ToolCall) -> q.Meant:
+        request = q.permission(asked, call, self._session.conversation, self._session.workspace)
+        try:
+            return q.decided(asked, await self._client.peer.ask("session/request_permission", request, i.Permission))
+        except Fault as fault:
+            return q.No(f"the editor could not put the question: {fault.message}".rstrip("."))
+
+
+def server_of(given: i.McpServer, handles: Handles) -> Server:
+    """A server as a client names it; what it hands over in secret is known to the redactor from here on."""
+    if given.url:
+        headers = {pair.name: pair.value for pair in given.headers}
+        way: Program | Site = Site(
+            given.url, handles.handed(headers), tuple(sorted(headers)), "sse" if given.type == "sse" else "http"
+        )
+    else:
+        env = {pair.name: pair.value for pair in given.env}
+        way = Program((given.command, *given.args), handles.handed(env), tuple(sorted(env)))
+    return Server(given.name, way, Trust.PASSED)
