@@ -1,0 +1,1 @@
+"""Telegram: a bot of one's own, spoken to in private chats, groups and forum topics."""

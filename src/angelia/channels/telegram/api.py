@@ -1,0 +1,214 @@
+"""Calls of the Bot API over HTTP, and what their refusals mean (core.telegram.org/bots/api, "Making requests").
+
+Our own calls instead of a client library: a call is one POST and one JSON answer, so that a library would bring no
+more than its own queue, retries and waiting, all of which have to be switched off here; and this needs no extra.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import msgspec
+from msgspec import Raw, Struct
+
+from angelia.channels.failures import ChannelError, LoginFailed, NotSent, Unsure
+from angelia.channels.telegram.form import CHUNK, Form, Upload
+from angelia.channels.telegram.refusals import Refusal, told
+
+if TYPE_CHECKING:
+    import httpx2
+
+T = TypeVar("T")
+
+CONNECT = 10.0
+"""Seconds for a connection."""
+
+_TOKEN = re.compile(r"\d{1,20}:[\w-]{8,100}", re.ASCII)
+
+
+class _Answer(Struct, frozen=True):
+    ok: bool
+    result: Raw = Raw(b"null")
+    error_code: int = 0
+    description: str = ""
+    parameters: "Parameters | None" = None
+
+
+class Parameters(Struct, frozen=True):
+    """`ResponseParameters`: what a refused request may do."""
+
+    migrate_to_chat_id: int = 0
+    retry_after: float = 0.0
+
+
+class Api:
+    """One bot's calls to one server. `answer` is the seconds without a byte after which a call is given up."""
+
+    def __init__(
+        self,
+        base: str,
+        token: Callable[[], Awaitable[str]],
+        http: Callable[[str], Awaitable["httpx2.AsyncClient"]],
+        answer: float,
+    ) -> None:
+        self._base, self._read_token, self._open, self._answer = base.rstrip("/"), token, http, answer
+        self._opening = asyncio.Lock()
+        self._http: httpx2.AsyncClient | None = None
+        self._token = ""
+        # at DEBUG it writes down the headers that leave, and the path among them holds the token
+        logging.getLogger("hpack").setLevel(logging.INFO)
+
+    async def token(self) -> str:
+        """The bot's token.
+
+        Raises:
+            LoginFailed: what is configured is no token.
+        """
+        if not self._token:
+            token = (await self._read_token()).strip()
+            if not _TOKEN.fullmatch(token):
+                raise login_failed("what is configured as the bot's token is none")
+            self._token = token
+        return self._token
+
+    async def call(
+        self,
+        method: str,
+        fields: Mapping[str, object],
+        kind: type[T],
+        uploads: Sequence[Upload] = (),
+        *,
+        answer: float = 0.0,
+    ) -> T:
+        """Call a method; its result as `kind`. Fields that are empty strings or None are left out.
+
+        Raises:
+            ChannelError: as `Channel.send` says.
+        """
+        said = {name: _plain(value) for name, value in fields.items() if value not in ("", None)}
+        if uploads:
+            form = Form(said, uploads)
+            content: Any = form.body()
+            headers = form.headers
+        else:
+            content, headers = _query(said), {"content-type": "application/x-www-form-urlencoded"}
+        async with self._exchange("POST", method, content, headers, answer or self._answer) as response:
+            body = await response.aread()
+        return _result(method, response.status_code, body, kind)
+
+    async def download(self, path: str) -> AsyncIterator[bytes]:
+        """The bytes of a file that `getFile` named.
+
+        Raises:
+            ChannelError: as `Channel.fetch` says, and as `call`.
+        """
+        async with self._exchange("GET", f"file:{path}", None, {}, self._answer) as response:
+            if response.status_code != 200:
+                raise told(Refusal("download", response.status_code, _description(await response.aread())))
+            async for piece in response.aiter_bytes(CHUNK):
+                yield piece
+
+    async def close(self) -> None:
+        """Let go of the connections. May be repeated."""
+        async with self._opening:
+            if self._http:
+                await self._http.aclose()
+            self._http = None
+
+    @asynccontextmanager
+    async def _exchange(
+        self, verb: str, what: str, content: Any, headers: Mapping[str, str], answer: float
+    ) -> AsyncIterator["httpx2.Response"]:
+        """One request and its response; a connection that could not be had sent nothing, any other end is unsure."""
+        import httpx2
+
+        url, target = await self._place(what)
+        request = (await self._client()).build_request(
+            verb,
+            url,
+            content=content,
+            headers={"accept-encoding": "identity", **headers},
+            timeout=httpx2.Timeout(answer, connect=CONNECT, pool=None),
+            extensions={"target": target},
+        )
+        try:
+            response = await (await self._client()).send(request, stream=True)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+            raise NotSent(f"Telegram cannot be reached: {_words(error)}.", then="It is tried again.") from error
+        except httpx2.RequestError as error:
+            raise Unsure(f"Telegram did not answer: {_words(error)}.") from error
+
+    async def _place(self, what: str) -> tuple[str, bytes]:
+        """The URL that may be logged, and the one that is asked for, which holds the token."""
+        root, token = urlsplit(self._base).path, await self.token()
+        file = what.removeprefix("file:")
+        if file != what:
+            return f"{self._base}/file", f"{root}/file/bot{token}/{quote(file)}".encode()
+        return f"{self._base}/{what}", f"{root}/bot{token}/{what}".encode()
+
+    async def _client(self) -> "httpx2.AsyncClient":
+        async with self._opening:
+            if self._http is None:
+                self._http = await self._open(self._base)
+            return self._http
+
+
+def login_failed(why: str) -> LoginFailed:
+    """The bot's token is of no use."""
+    return LoginFailed(
+        "Telegram does not let the bot in.",
+        f"It says: {why}.",
+        "Ask @BotFather for its token (/mybots, API Token), and put it where the channel's setting `token` points to.",
+    )
+
+
+def _result(method: str, status: int, body: bytes, kind: type[T]) -> T:
+    try:
+        answer = msgspec.json.decode(body, type=_Answer)
+    except msgspec.MsgspecError as error:
+        raise _no_answer(status) from error
+    if not answer.ok:
+        more = answer.parameters or Parameters()
+        code = answer.error_code or status
+        if code == 401 or (code == 404 and answer.description == "Not Found"):
+            raise login_failed(answer.description or "Unauthorized")
+        raise told(Refusal(method, code, answer.description, more.retry_after, more.migrate_to_chat_id))
+    try:
+        return msgspec.json.decode(answer.result, type=kind)
+    except msgspec.MsgspecError as error:
+        raise Unsure(f"Telegram's answer to {method} cannot be read: {error}.") from error
+
+
+def _no_answer(status: int) -> ChannelError:
+    """What came is not the Bot API's: a gateway stands in between, and behind it something may have been done."""
+    if status == 503:
+        return NotSent("Telegram's gateway is too busy (503).")
+    return Unsure(f"Telegram's gateway answered in its place ({status}).")
+
+
+def _description(body: bytes) -> str:
+    try:
+        return msgspec.json.decode(body, type=_Answer).description
+    except msgspec.MsgspecError:
+        return ""
+
+
+def _plain(value: object) -> str:
+    """A parameter as the API reads it: words as they are, anything else as JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _query(fields: Mapping[str, str]) -> bytes:
+    return "&".join(f"{name}={quote(value, safe='')}" for name, value in fields.items()).encode()
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__} {error}".strip()

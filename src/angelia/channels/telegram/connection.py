@@ -1,0 +1,179 @@
+"""How a bot hears: it asks for news and is held (long polling), or Telegram visits it (a webhook)."""
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import random
+import re
+from typing import NoReturn
+
+import msgspec
+from msgspec import Raw
+
+from angelia.channels.failures import ChannelError, Later, LoginFailed, NotSent, Rejected
+from angelia.channels.health import Health, State
+from angelia.channels.incoming import Hear
+from angelia.channels.port import Outfit
+from angelia.channels.telegram.api import Api
+from angelia.channels.telegram.intake import Intake
+from angelia.channels.telegram.reading import Reader
+from angelia.channels.telegram.settings import TelegramSettings, Waits
+from angelia.channels.telegram.shapes import WANTED, Numbered, Press, User, WebhookInfo
+from angelia.channels.web import WebRequest, WebResponse
+
+log = logging.getLogger(__name__)
+
+SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 - a header's name
+"""What Telegram shows at our webhook ("setWebhook")."""
+
+LINGER = 15.0
+"""Seconds that an answer may take longer than Telegram was asked to hold it back."""
+
+LONGEST = 30.0
+"""Seconds between two tries to connect, at most."""
+
+_PARTS = "album parts"
+_COMMAND = re.compile(r"[a-z0-9_]{1,32}", re.ASCII)
+
+
+class Connection:
+    """The hearing half of the room.
+
+    By polling, an update is acknowledged by asking for what comes after it, and that is done only when it is safe
+    ("getUpdates"); over a webhook, by answering 200. Telegram keeps what is not acknowledged for a day.
+    """
+
+    def __init__(self, settings: TelegramSettings, outfit: Outfit, api: Api, waits: Waits) -> None:
+        self._settings, self._outfit, self._api, self._waits = settings, outfit, api, waits
+        self._intake: Intake | None = None
+        self._state = State.CONNECTING
+        self._alive, self._failures = 0, 0
+
+    async def run(self, hear: Hear) -> NoReturn:
+        """See `Channel.run`."""
+        self._tell(State.CONNECTING)
+        try:
+            while True:
+                try:
+                    await self._stay(hear)
+                except LoginFailed as error:
+                    self._tell(State.STOPPED, str(error))
+                    raise
+                except ChannelError as error:
+                    self._tell(State.WAITING, str(error))
+                    await asyncio.sleep(self._pause(error))
+        finally:
+            if self._intake:
+                await self._intake.close()
+            self._intake = None
+
+    async def web(self, request: WebRequest) -> WebResponse:
+        """See `HasWebhook.web`."""
+        shown = request.headers.get(SECRET_HEADER, "")
+        if not self._settings.webhook or not hmac.compare_digest(shown.encode(), (await self._secret()).encode()):
+            return WebResponse(403)
+        if self._intake is None:
+            return WebResponse(503)
+        try:
+            safe = self._intake.take(request.body)
+        except msgspec.MsgspecError:
+            return WebResponse(400)
+        await asyncio.wait([safe], timeout=self._waits.answer)
+        return WebResponse(200 if safe.done() and not safe.cancelled() else 503)
+
+    async def keep(self, parts: str) -> None:
+        """See `Surroundings`."""
+        await self._outfit.remember(_PARTS, parts)
+
+    async def answer(self, press: Press, word: str) -> None:
+        """See `Surroundings`; a button whose answer does not arrive stops waiting by itself."""
+        try:
+            await self._api.call("answerCallbackQuery", {"callback_query_id": press.id, "text": word[:200]}, bool)
+        except ChannelError as error:
+            log.info("the answer to a pressed button did not arrive: %s", error)
+
+    def trouble(self, why: str) -> None:
+        """See `Surroundings`."""
+        self._outfit.report(Health(self._state, why))
+
+    async def _stay(self, hear: Hear) -> NoReturn:
+        me = await self._api.call("getMe", {}, User)
+        if self._intake is None:
+            reader = Reader(self._outfit.door, me, self._outfit.commands)
+            self._intake = Intake(hear, reader, self, self._waits.pause)
+            self._intake.restore(await self._outfit.recall(_PARTS))
+        await self._show_menu()
+        if self._settings.webhook:
+            await self._be_visited()
+        await self._api.call("deleteWebhook", {}, bool)
+        await self._poll(self._intake)
+
+    async def _poll(self, intake: Intake) -> NoReturn:
+        hold = max(int(self._waits.silence - LINGER), 0)
+        last, idle = 0, 0
+        while True:
+            unsafe = intake.unsafe
+            known = set(unsafe)
+            # without an offset we are told all that is not acknowledged, whatever its numbers
+            offset = min(unsafe, default=last + 1 if last else 0)
+            at_once = self._state is not State.CONNECTED or bool(unsafe)
+            updates = await self._updates(offset, 0 if at_once else hold)
+            self._connected()
+            numbers = [msgspec.json.decode(raw, type=Numbered).update_id for raw in updates]
+            safe = [intake.take(bytes(raw)) for raw in updates]
+            last = max(numbers, default=0)
+            idle = 0 if set(numbers) - known else idle + 1
+            if pending := [one for one in safe if not one.done()]:
+                await asyncio.wait(pending, timeout=min(self._waits.pause / 4 * 2**idle, 2.0))
+            elif not hold:
+                await asyncio.sleep(self._waits.pause)
+
+    async def _updates(self, offset: int, hold: int) -> list[Raw]:
+        asked = {"offset": offset, "timeout": hold, "allowed_updates": WANTED}
+        return await self._api.call("getUpdates", asked, list[Raw], answer=self._waits.silence)
+
+    async def _be_visited(self) -> NoReturn:
+        url = f"{self._settings.webhook.rstrip('/')}/hooks/{self._outfit.door}"
+        asked = {"url": url, "secret_token": await self._secret(), "allowed_updates": WANTED}
+        await self._api.call("setWebhook", asked, bool)
+        while True:
+            info = await self._api.call("getWebhookInfo", {}, WebhookInfo)
+            if info.url != url:
+                raise NotSent("Another program has told Telegram to visit it instead.")
+            failed = info.pending_update_count and info.last_error_date * 1000 > self._alive
+            if failed and self._state is State.CONNECTED:
+                self._tell(State.WAITING, f"Telegram cannot visit {url}: {info.last_error_message}.")
+            elif not failed:
+                self._connected()
+            await asyncio.sleep(self._waits.silence)
+
+    async def _show_menu(self) -> None:
+        shown = {name: told for name, told in self._outfit.commands.items() if _COMMAND.fullmatch(name)}
+        menu = [{"command": name, "description": told[:256]} for name, told in shown.items()]
+        try:
+            await self._api.call("setMyCommands", {"commands": menu}, bool)
+        except Rejected as error:
+            log.warning("Telegram does not take the menu of commands: %s", error)
+
+    async def _secret(self) -> str:
+        """What only Telegram and we know, so that nobody else can visit: derived, for it must outlive a restart."""
+        return hashlib.sha256(f"webhook of {await self._api.token()}".encode()).hexdigest()
+
+    def _connected(self) -> None:
+        now = self._outfit.clock()
+        if self._state is not State.CONNECTED:
+            self._tell(State.CONNECTED, gap=max(now - self._alive, 1) if self._alive else 0)
+        self._alive, self._failures = now, 0
+
+    def _tell(self, state: State, why: str = "", gap: int = 0) -> None:
+        self._state = state
+        self._outfit.report(Health(state, why, gap))
+
+    def _pause(self, error: ChannelError) -> float:
+        """Seconds until the next try: as long as Telegram asks for, else longer each time, and never in step."""
+        if isinstance(error, Later):
+            return error.seconds
+        self._failures += 1
+        longest: float = min(self._waits.pause * 2**self._failures, LONGEST)
+        return longest * random.uniform(0.5, 1.0)  # noqa: S311

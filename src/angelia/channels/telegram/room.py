@@ -1,0 +1,132 @@
+"""The room of one bot: what goes out, and what is fetched."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from angelia.channels.abilities import Abilities
+from angelia.channels.dialect_html import TelegramHtml
+from angelia.channels.dialects import Dialect
+from angelia.channels.failures import CannotFetch, Later, NotSent, Unsure
+from angelia.channels.incoming import Hear, Offer
+from angelia.channels.outgoing import Outgoing, OutText
+from angelia.channels.port import Outfit
+from angelia.channels.settings import ChannelSettings
+from angelia.channels.telegram.api import Api
+from angelia.channels.telegram.connection import Connection
+from angelia.channels.telegram.form import read_pieces
+from angelia.channels.telegram.refusals import FETCH_LIMIT, ChatMoved, NoText, NotModified
+from angelia.channels.telegram.sending import Call, call_for, keyboard, words
+from angelia.channels.telegram.settings import TelegramSettings, Waits
+from angelia.channels.telegram.shapes import File, Sent
+from angelia.channels.telegram.table import LOCAL_UPLOAD, UPLOAD, abilities
+from angelia.channels.web import WebRequest, WebResponse
+from angelia.core.entry import Address
+
+
+class TelegramChannel:
+    """One bot. See `Channel` and `HasWebhook`.
+
+    An answer that grows is shown by editing one message, in every kind of chat alike, and the last edit is the answer.
+    Telegram's drafts (`sendMessageDraft`) are not used: they exist in private chats only, vanish after 30 seconds, and
+    the answer would have to be sent once more, by a call that Telegram does not protect from repeats.
+    """
+
+    def __init__(self, settings: TelegramSettings, outfit: Outfit, waits: Waits) -> None:
+        self.door = outfit.door
+        self.abilities: Abilities = abilities(LOCAL_UPLOAD if settings.local else UPLOAD)
+        self.dialect: Dialect = TelegramHtml()
+        self._local = settings.local
+        self._api = Api(settings.api, lambda: outfit.secret(settings.token), outfit.http, waits.answer)
+        self._connection = Connection(settings, outfit, self._api, waits)
+        self._moved: dict[str, str] = {}
+
+    async def run(self, hear: Hear) -> None:
+        """See `Channel.run`."""
+        await self._connection.run(hear)
+
+    async def web(self, request: WebRequest) -> WebResponse:
+        """See `HasWebhook.web`."""
+        return await self._connection.web(request)
+
+    async def fetch(self, offer: Offer) -> AsyncIterator[bytes]:
+        """See `Channel.fetch`."""
+        if not self._local and offer.size > FETCH_LIMIT:
+            raise CannotFetch(
+                f"{offer.name or 'The file'} is {offer.size / 1e6:.1f} MB, and Telegram hands at most "
+                f"{FETCH_LIMIT >> 20} MB to bots.",
+                then="Send it in smaller parts, or use a Bot API server of your own (docs/how-to/telegram.md).",
+            )
+        try:
+            file = await self._api.call("getFile", {"file_id": offer.handle}, File)
+            local = self._local and Path(file.file_path).is_absolute()
+            async for piece in read_pieces(Path(file.file_path)) if local else self._api.download(file.file_path):
+                yield piece
+        except (Unsure, Later) as error:
+            raise NotSent(error.what) from error
+        except OSError as error:
+            raise CannotFetch(
+                "The Bot API server's file cannot be read.",
+                f"{error.strerror}: {error.filename}.",
+                "Let this machine's user read the server's folder, under the same path.",
+            ) from error
+
+    async def send(self, to: Address, outgoing: Outgoing, key: str) -> str:
+        """See `Channel.send`."""
+        result = await self._call(call_for(to, outgoing, self.abilities))
+        first = msgspec.convert(result[0] if isinstance(result, list) else result, Sent)
+        return str(first.message_id)
+
+    async def edit(self, to: Address, message: str, text: OutText) -> None:
+        """See `Channel.edit`."""
+        place = {"chat_id": to.chat, "message_id": int(message), **keyboard(text.buttons)}
+        with suppress(NotModified):
+            try:
+                await self._call(Call("editMessageText", {**place, **words(text, "text")}))
+            except NoText:
+                await self._call(Call("editMessageCaption", {**place, **words(text, "caption")}))
+
+    async def delete(self, to: Address, message: str) -> None:
+        """See `Channel.delete`."""
+        await self._call(Call("deleteMessage", {"chat_id": to.chat, "message_id": int(message)}))
+
+    async def typing(self, to: Address) -> None:
+        """See `Channel.typing`."""
+        place = {"chat_id": to.chat, "message_thread_id": to.thread}
+        await self._call(Call("sendChatAction", {**place, "action": "typing"}))
+
+    async def react(self, to: Address, message: str, emoji: str) -> None:
+        """See `Channel.react`; no emoji takes the mark back."""
+        marks = [{"type": "emoji", "emoji": emoji}] if emoji else []
+        await self._call(
+            Call("setMessageReaction", {"chat_id": to.chat, "message_id": int(message), "reaction": marks})
+        )
+
+    async def close(self) -> None:
+        """See `Channel.close`."""
+        await self._api.close()
+
+    async def _call(self, call: Call) -> Any:
+        """Make a call; a group that has become a supergroup is followed, since nothing was done yet."""
+        chat = str(call.fields["chat_id"])
+        try:
+            return await self._made(call, self._moved.get(chat, chat))
+        except ChatMoved as moved:
+            self._moved[chat] = str(moved.chat)
+            return await self._made(call, self._moved[chat])
+
+    async def _made(self, call: Call, chat: str) -> Any:
+        return await self._api.call(call.method, {**call.fields, "chat_id": chat}, Any, call.uploads)
+
+
+class _Room:
+    settings: type[ChannelSettings] = TelegramSettings
+
+    def __call__(self, settings: Any, outfit: Outfit) -> TelegramChannel:
+        return TelegramChannel(settings, outfit, Waits())
+
+
+ROOM = _Room()

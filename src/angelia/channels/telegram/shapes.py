@@ -1,0 +1,229 @@
+"""The Bot API's objects, as far as they are read here (core.telegram.org/bots/api, "Available types")."""
+
+from msgspec import Raw, Struct, field
+
+
+class User(Struct, frozen=True):
+    """A person or a bot."""
+
+    id: int
+    is_bot: bool = False
+    first_name: str = ""
+    last_name: str = ""
+    username: str = ""
+
+    @property
+    def name(self) -> str:
+        """For people to read."""
+        return f"{self.first_name} {self.last_name}".strip() or self.username or str(self.id)
+
+
+class Chat(Struct, frozen=True):
+    """A private chat, a group, a supergroup or a channel."""
+
+    id: int
+    type: str
+    title: str = ""
+
+
+class Mark(Struct, frozen=True):
+    """`MessageEntity`: offsets are UTF-16 units."""
+
+    type: str
+    offset: int
+    length: int
+    user: User | None = None
+
+
+class Media(Struct, frozen=True):
+    """Any of the types that name a file; fields that a type lacks keep their defaults. `length` is a round video's."""
+
+    file_id: str
+    file_name: str = ""
+    mime_type: str = ""
+    file_size: int = -1
+    duration: float = 0.0
+    width: int = 0
+    height: int = 0
+
+
+class Sticker(Struct, frozen=True):
+    """A sticker: a WebP picture, a Lottie animation or a WebM film."""
+
+    file_id: str
+    file_size: int = -1
+    emoji: str = ""
+    is_animated: bool = False
+    is_video: bool = False
+
+
+class Location(Struct, frozen=True):
+    """A place; `live_period` is seconds for one that moves."""
+
+    latitude: float
+    longitude: float
+    live_period: int = 0
+
+
+class Venue(Struct, frozen=True):
+    """A place with a name."""
+
+    title: str
+    address: str
+
+
+class Contact(Struct, frozen=True):
+    """A person's number."""
+
+    phone_number: str
+    first_name: str
+    last_name: str = ""
+
+
+class Option(Struct, frozen=True):
+    """One answer of a poll, or one task of a list."""
+
+    text: str
+
+
+class Poll(Struct, frozen=True):
+    """A question with answers to choose from."""
+
+    question: str
+    options: tuple[Option, ...] = ()
+
+
+class Checklist(Struct, frozen=True):
+    """A list of tasks."""
+
+    title: str
+    tasks: tuple[Option, ...] = ()
+
+
+class Dice(Struct, frozen=True):
+    """A throw of luck."""
+
+    emoji: str
+    value: int
+
+
+class Quote(Struct, frozen=True):
+    """The part of a message that an answer quotes."""
+
+    text: str
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """A message. What it holds is whichever field is there; service messages hold nothing that is read here."""
+
+    message_id: int
+    chat: Chat
+    date: int = 0
+    from_: User | None = field(default=None, name="from")
+    sender_chat: Chat | None = None
+    message_thread_id: int = 0
+    is_topic_message: bool = False
+    reply_to_message: "Message | None" = None
+    quote: Quote | None = None
+    media_group_id: str = ""
+    edit_date: int = 0
+    text: str = ""
+    caption: str = ""
+    entities: tuple[Mark, ...] = ()
+    caption_entities: tuple[Mark, ...] = ()
+    photo: tuple[Media, ...] = ()
+    voice: Media | None = None
+    audio: Media | None = None
+    video: Media | None = None
+    video_note: Media | None = None
+    animation: Media | None = None
+    document: Media | None = None
+    sticker: Sticker | None = None
+    location: Location | None = None
+    venue: Venue | None = None
+    contact: Contact | None = None
+    poll: Poll | None = None
+    checklist: Checklist | None = None
+    dice: Dice | None = None
+    story: Raw | None = None
+    paid_media: Raw | None = None
+    game: Raw | None = None
+    invoice: Raw | None = None
+    rich_message: Raw | None = None
+
+
+class Reaction(Struct, frozen=True):
+    """`ReactionType`: an emoji of everybody's, one of somebody's own, or a paid star."""
+
+    type: str
+    emoji: str = ""
+
+
+class Reacted(Struct, frozen=True):
+    """`MessageReactionUpdated`: somebody changed their marks on a message."""
+
+    chat: Chat
+    message_id: int
+    date: int = 0
+    user: User | None = None
+    actor_chat: Chat | None = None
+    new_reaction: tuple[Reaction, ...] = ()
+
+
+class Stands(Struct, frozen=True):
+    """`MaybeInaccessibleMessage`: the message that a button stands on."""
+
+    message_id: int
+    chat: Chat
+    message_thread_id: int = 0
+    is_topic_message: bool = False
+
+
+class Press(Struct, frozen=True):
+    """`CallbackQuery`: somebody pressed a button."""
+
+    id: str
+    from_: User = field(name="from")
+    message: Stands | None = None
+    data: str = ""
+
+
+class Update(Struct, frozen=True):
+    """Something that happened; one of the fields is there, or none that was asked for."""
+
+    update_id: int
+    message: Message | None = None
+    edited_message: Message | None = None
+    callback_query: Press | None = None
+    message_reaction: Reacted | None = None
+
+
+WANTED = ("message", "edited_message", "callback_query", "message_reaction")
+"""The kinds of update that are asked for."""
+
+
+class Numbered(Struct, frozen=True):
+    """An update of which only the number is read; the rest is kept as it came."""
+
+    update_id: int
+
+
+class Sent(Struct, frozen=True):
+    """A message of ours."""
+
+    message_id: int
+
+
+class File(Struct, frozen=True):
+    """Where the bytes of a file are."""
+
+    file_path: str = ""
+
+
+class WebhookInfo(Struct, frozen=True):
+    """How Telegram's visits to our webhook go. Dates are Unix seconds."""
+
+    url: str = ""
+    pending_update_count: int = 0
+    last_error_date: int = 0
+    last_error_message: str = ""

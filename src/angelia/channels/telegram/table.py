@@ -1,0 +1,57 @@
+"""What Telegram can do for bots (core.telegram.org/bots/api, 10.2 of 2026-07-14; each row names its section)."""
+
+from angelia.channels.abilities import Abilities, Heard, Kind, Native, Never, Units
+
+MB = 1_000_000
+
+UPLOAD = 50 * MB
+"""What a bot may send ("Sending files")."""
+
+LOCAL_UPLOAD = 2_000 * MB
+"""The same through a Bot API server of one's own ("Using a Local Bot API Server")."""
+
+PHOTO = 10 * MB
+CAPTION = 1024
+TEXT = 4096
+"""Counted after markup, in UTF-16 units as `MessageEntity` counts: never less than what Telegram counts."""
+
+_PICTURES = ("image/jpeg", "image/png", "image/webp")
+_VOICES = ("audio/ogg", "audio/mpeg", "audio/mp4", "audio/x-m4a")
+_SONGS = ("audio/mpeg", "audio/mp4", "audio/x-m4a")
+_FILMS = ("video/mp4",)
+_MUTE = ("image/gif", "video/mp4")
+
+_NO_DELETIONS = "Telegram does not tell bots when a message is deleted"
+
+
+def abilities(upload: int = UPLOAD) -> Abilities:
+    """The table, with the largest file that its server takes."""
+    return Abilities(
+        ways={
+            Kind.TEXT: Native("sendMessage"),
+            # "sendPhoto": 10 MB, width and height 10000 together, 20 to 1
+            Kind.PHOTO: Native("sendPhoto", PHOTO, CAPTION, _PICTURES, longest=10_000, ratio=20.0),
+            Kind.ANIMATION: Native("sendAnimation", upload, CAPTION, _MUTE),
+            Kind.VOICE: Native("sendVoice", upload, CAPTION, _VOICES),
+            Kind.AUDIO: Native("sendAudio", upload, CAPTION, _SONGS),
+            Kind.VIDEO: Native("sendVideo", upload, CAPTION, _FILMS),
+            Kind.DOCUMENT: Native("sendDocument", upload, CAPTION),
+            # "sendMediaGroup": 2 to 10 parts
+            Kind.ALBUM: Native("sendMediaGroup", 0, CAPTION, most=10),
+            Kind.TYPING: Native("sendChatAction"),
+            Kind.EDIT: Native("editMessageText"),
+            Kind.DELETE: Native("deleteMessage"),
+            Kind.REACTION: Native("setMessageReaction"),
+            Kind.REPLY: Native("reply_parameters"),
+            Kind.THREAD: Native("message_thread_id"),
+            Kind.BUTTONS: Native("inline_keyboard", most=8),
+        },
+        hears={heard: Native("getUpdates") for heard in Heard} | {Heard.DELETION: Never(_NO_DELETIONS)},
+        text_limit=TEXT,
+        units=Units.UTF16,
+        # core.telegram.org/bots/faq, "My bot is hitting limits": one message a second in a chat
+        pace=1.0,
+        edit_pace=1.0,
+        # "sendChatAction": 5 seconds or less
+        typing_seconds=5.0,
+    )
