@@ -48,12 +48,16 @@ _ROW = re.compile(rb"([0-9a-f]+) (\d+) (-?\d+) \./")
 class FilesByExec(ABC):
     """The file half of `sandboxes.port.Sandbox`, by way of its other half.
 
-    Everything moves in constant memory; every put is hashed inside before it takes its name, every get on both sides.
+    Everything moves in constant memory; every put is hashed inside before it takes its name, every get on both sides
+    unless the stream is `trusted`.
     Files move beneath `roots`, after links are resolved.
     """
 
     binary_safe: ClassVar[bool] = True
     """Whether bytes go in and out as they are; False makes all of it base64, and sends nothing by standard input."""
+    trusted: ClassVar[bool] = False
+    """Whether the stream is known to bring what was sent, as a daemon's framing does. Then a get is judged by length
+    and times, as on this machine: a hash inside takes longer than the transfer (busybox: 120 MB a second)."""
 
     @abstractmethod
     async def start(self, command: Command) -> Running:
@@ -69,19 +73,23 @@ class FilesByExec(ABC):
 
     async def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
         """See the port."""
-        said = await self._ask(scripts.GET, path, [f"limit={limit}"])
+        said = await self._ask(scripts.GET, path, [f"limit={limit}", f"hashed={int(not self.trusted)}"])
         try:
             digest, left = hashlib.sha256(), int(said.rest)
             while left:
-                chunk = await said.read(min(left, CHUNK))
+                chunk = await said.some(min(left, CHUNK))
                 if not chunk:
                     raise FileChanged(f"{shown(path)} became {left} bytes shorter while it was read.")
-                digest.update(chunk)
                 left -= len(chunk)
+                if not self.trusted:
+                    digest.update(chunk)
                 yield chunk
-            if (told := await said.read(64)) != digest.hexdigest().encode():
+            told = (await said.read(64)).decode(errors="replace")
+            if self.trusted and told != scripts.SAME:
+                raise FileChanged(f"{shown(path)} was written to while it was read.", then="Read it again.")
+            if not self.trusted and told != digest.hexdigest():
                 raise FileChanged(
-                    f"{shown(path)} is not what came: its SHA-256 inside is {told.decode(errors='replace')}.",
+                    f"{shown(path)} is not what came: its SHA-256 inside is {told}.",
                     "Something wrote to it meanwhile, or bytes are changed on the way.",
                     "Read it again.",
                 )

@@ -60,6 +60,12 @@ class Answer:
         taken, self._held = self._held[:count], self._held[count:]
         return taken
 
+    async def some(self, most: int) -> bytes:
+        """What has come, at most so many bytes; nothing only at the end."""
+        held = self._held or await self._next()
+        self._held = held[most:]
+        return held[:most]
+
     async def whole(self) -> bytes:
         """Everything to the end."""
         while chunk := await self._next():

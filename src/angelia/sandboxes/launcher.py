@@ -94,7 +94,7 @@ if [ $input -gt 0 ]; then
 else
   exec 5</dev/null
 fi
-setsid=$(command -v setsid)
+setsid= watcher=; command -v setsid >&2 && setsid=setsid
 
 # Sets `all` to " PID PID ": what lives of the tree of $c, which is judged by descent, group, session and mark.
 members() {
@@ -133,8 +133,8 @@ close() {
     more=; others=" "
     for x in $rows; do
       p=${x%%:*}; x=${x#*:}; parent=${x%%:*}; x=${x#*:}; group=${x%%:*}; session=${x#*:}
-      case $found in
-        *" $p "*) ;;
+      case $found$watcher in
+        *" $p "*|*" $p") ;;
         *" $parent "*|*" $group "*|*" $session "*) found="$found$p "; more=1;;
         *) others="$others$p ";;
       esac

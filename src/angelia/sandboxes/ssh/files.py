@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import contextmanager, suppress
-from typing import cast
 
 import asyncssh
 
@@ -28,10 +27,9 @@ from angelia.sandboxes.port import (
     SandboxError,
     Unreachable,
 )
+from angelia.sandboxes.ssh.blocks import BLOCK, BlockWriter, read_blocks
 from angelia.sandboxes.ssh.walk import lead
 
-CHUNK = 1 << 20
-"""Bytes that move at once; asyncssh asks for them in blocks side by side."""
 SECONDS_TO_OPEN = 10.0
 """A file that is not open by then never will be: a FIFO has taken its place, and holds up the whole session."""
 
@@ -57,12 +55,11 @@ async def read(sftp: asyncssh.SFTPClient, root: str, path: str, limit: int) -> A
                 raise FileChanged(f"{shown(path)} was replaced while it was opened.", then="Try again.")
             _refuse_to_read(opened, path, limit)
             left = opened.size or 0
-            while left:
-                chunk = cast("bytes", await handle.read(min(CHUNK, left)))  # no encoding was asked for
-                if not chunk:
-                    raise FileChanged(f"{shown(path)} became {left} bytes shorter while it was read.")
+            async for chunk in read_blocks(handle, left, min(BLOCK, sftp.limits.max_read_len)):
                 left -= len(chunk)
                 yield chunk
+            if left:
+                raise FileChanged(f"{shown(path)} became {left} bytes shorter while it was read.")
             now = await handle.stat()
             if now.size == opened.size and now.mtime != opened.mtime:
                 raise FileChanged(f"{shown(path)} was written to while it was read.", then="Read it again.")
@@ -79,8 +76,13 @@ async def write(
             _refuse_to_replace(await sftp.lstat(full), path)
         draft = f"{os.path.dirname(full)}/.angelia-{os.urandom(8).hex()}"  # noqa: PTH120 - a path of another machine
         try:
-            async with await sftp.open(draft, "xb", asyncssh.SFTPAttrs(permissions=0o600), encoding=None) as handle:
-                await _fill(handle, content, path, size, sha256)
+            private = asyncssh.SFTPAttrs(permissions=0o600)
+            async with await sftp.open(draft, "xb", private, encoding=None, block_size=0) as handle:
+                writer = BlockWriter(handle, min(BLOCK, sftp.limits.max_write_len))
+                try:
+                    await _fill(writer, content, path, size, sha256)
+                finally:
+                    await writer.abandoned()
                 with suppress(asyncssh.SFTPOpUnsupported):
                     await handle.fsync()
                 await handle.setstat(asyncssh.SFTPAttrs(permissions=mode & 0o777))
@@ -119,7 +121,7 @@ async def entries(sftp: asyncssh.SFTPClient, root: str, path: str) -> AsyncItera
 async def _opened(sftp: asyncssh.SFTPClient, full: str, path: str) -> "asyncssh.SFTPClientFile":
     try:
         async with asyncio.timeout(SECONDS_TO_OPEN):
-            return await sftp.open(full, "rb", encoding=None)
+            return await sftp.open(full, "rb", encoding=None, block_size=0)
     except TimeoutError as error:
         raise Stuck(f"{shown(path)} does not open: what has no end has taken its place.", then="Try again.") from error
 
@@ -156,16 +158,15 @@ def _refuse_to_replace(attrs: asyncssh.SFTPAttrs, path: str) -> None:
         raise NotAFile(f"{shown(path)} is a device, socket or FIFO; a file does not take its place.")
 
 
-async def _fill(
-    handle: asyncssh.SFTPClientFile, content: AsyncIterator[bytes], path: str, size: int, sha256: str
-) -> None:
+async def _fill(writer: BlockWriter, content: AsyncIterator[bytes], path: str, size: int, sha256: str) -> None:
     digest, written = hashlib.sha256(), 0
     async for chunk in content:
         written += len(chunk)
         if written > size:
             raise FileChanged(f"More than the {size} bytes promised for {shown(path)} came.", "Nothing was changed.")
         digest.update(chunk)
-        await handle.write(chunk)
+        await writer.write(chunk)
+    await writer.finished()
     if written != size or digest.hexdigest() != sha256:
         raise FileChanged(
             f"{written} bytes with SHA-256 {digest.hexdigest()} came for {shown(path)}, "
