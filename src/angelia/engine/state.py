@@ -113,12 +113,12 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             return _call(turn, fact.call, Started(fact.replayable))
         case e.ToolFinished():
             return _tool_finished(turn, fact)
-        case e.ApprovalAsked():
+        case e.ApprovalAsked() if any(c.id == fact.call for c in turn.calls):  # another is about a server
             return replace(_call(turn, fact.call, Asked(entry.seq, fact.expires)), waiting_since=entry.at)
         case e.ApprovalGiven():
-            return _rested(_call_if_asked(turn, fact.call, Permitted()), entry.at)
+            return _call_if_asked(turn, fact.call, Permitted(), entry.at)
         case e.ApprovalRefused():
-            return _rested(_call_if_asked(turn, fact.call, Declined(fact.why or f"{fact.by} said no")), entry.at)
+            return _call_if_asked(turn, fact.call, Declined(fact.why or f"{fact.by} said no"), entry.at)
         case e.CancelAsked():
             return replace(turn, cancelled_at=entry.seq, cancelled_by=fact.by) if turn.opened else turn
         case e.TurnClosed():
@@ -133,6 +133,7 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             | e.ProcessStarted()
             | e.ProcessEnded()
             | e.SystemSaid()
+            | e.ApprovalAsked()
             | e.Pinned()
             | e.Unpinned()
             | e.DeliveryQueued()
@@ -249,14 +250,13 @@ def _tool_finished(turn: Turn, fact: e.ToolFinished) -> Turn:
 
 
 def _call(turn: Turn, call: CallId, state: CallState) -> Turn:
-    calls = tuple(replace(c, state=state) if c.id == call else c for c in turn.calls)
-    return replace(turn, calls=calls)
+    return replace(turn, calls=tuple(replace(c, state=state) if c.id == call else c for c in turn.calls))
 
 
-def _call_if_asked(turn: Turn, call: CallId, state: CallState) -> Turn:
+def _call_if_asked(turn: Turn, call: CallId, state: CallState, at: int) -> Turn:
     """Only the first answer to an open question counts; later ones are history."""
     waits = any(c.id == call and isinstance(c.state, Asked) for c in turn.calls)
-    return _call(turn, call, state) if waits else turn
+    return _rested(_call(turn, call, state), at) if waits else turn
 
 
 def _rested(turn: Turn, at: int) -> Turn:
