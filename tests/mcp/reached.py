@@ -1,0 +1,65 @@
+"""Servers reached in this process, without a house around them."""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from angelia.policy.egress import judge_address, judge_url
+from angelia.policy.verdict import Trust
+from angelia.sandboxes.lives import Life
+from angelia.tools.fetching import Fetcher, resolve_name
+from angelia.tools.mcp.connection import Connection, Roads
+from angelia.tools.mcp.server import Program, Server, Site, given
+from angelia.tools.mcp.servers import Servers
+from tests.promise.lives import ROOT
+
+BARE = str(Path(__file__).with_name("bare.py"))
+ENVIRON = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "SECRET_KEY": "canary"}
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+def bare(folder: Path, era: str = "old", env: Mapping[str, str] | None = None) -> Program:
+    """The server that is written by hand."""
+    variables = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **(env or {})}
+    return Program((sys.executable, BARE, era, str(folder)), given(variables), tuple(variables))
+
+
+@asynccontextmanager
+async def reached(
+    folder: Path, *ways: Program | Site, seconds: float = 60.0, resolve: Resolve = resolve_name
+) -> AsyncIterator[tuple[Servers, list[str]]]:
+    """Servers `s1`, `s2` and so on, begun and settled, and a note for every change."""
+    lives: list[Life] = []
+    changes: list[str] = []
+
+    def life() -> Life:
+        lives.append(Life(folder / "running"))
+        return lives[-1]
+
+    def fetcher(ranges: tuple[str, ...]) -> Fetcher:
+        return Fetcher(judge_url, lambda address: judge_address(address, ranges), resolve=resolve)
+
+    roads = Roads(life, str(folder), ENVIRON, fetcher, lambda text: text.replace("s3cr3t-t0k3n", "[hidden]"))
+    servers = Servers(roads, lambda: changes.append("changed"))
+    for number, way in enumerate(ways, 1):
+        servers.add(Server(f"s{number}", way, Trust.PASSED, seconds)).begin()
+    try:
+        await servers.settled()
+        yield servers, changes
+    finally:
+        await servers.close()
+        for one in lives:
+            one.close()
+
+
+def seen(folder: Path) -> list[str]:
+    """What the bare server noted."""
+    return (folder / "seen").read_text().splitlines()
+
+
+def only(servers: Servers) -> Connection:
+    """The one server there is."""
+    [connection] = servers.all
+    return connection
