@@ -44,14 +44,16 @@ class Town:
         self.house, self.gateway, self.channel = house, gateway, channel
         self.far = channel.far
 
-    async def says(self, what: Said | Pressed | Noticed | str, **more: object) -> str:
-        """Somebody does something, and it is acknowledged."""
-        return await self.channel.bring(envelope(what, **more))  # type: ignore[arg-type] - handed through
+    async def says(
+        self, what: Said | Pressed | Noticed | str, *, chat: str = "7", sender: Sender = ANN, key: str = ""
+    ) -> str:
+        """Somebody does something in private, and it is acknowledged."""
+        return await self.channel.bring(envelope(what, chat=chat, sender=sender, key=key))
 
-    async def offers(self, data: bytes, offer: Offer, text: str = "", **more: object) -> str:
+    async def offers(self, data: bytes, offer: Offer, text: str = "", *, chat: str = "7", sender: Sender = ANN) -> str:
         """Somebody sends a file."""
         self.far.files[offer.handle] = data
-        return await self.says(Said(text, (offer,)), **more)
+        return await self.says(Said(text, (offer,)), chat=chat, sender=sender)
 
     async def answered(self, count_: int, chat: str = "7") -> list[str]:
         """The words in a chat once there are so many messages, and none is a preview."""

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import shutil
 import stat
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -13,7 +14,7 @@ from typing import BinaryIO, TypeVar
 
 from angelia.core.content import BlobRef
 from angelia.core.errors import BadInput, NotFound, StoreDamaged
-from angelia.store.durable import UNFINISHED, Unfinished, unfinished
+from angelia.store.durable import UNFINISHED, Unfinished, shared, unfinished
 from angelia.store.faults import explained
 from angelia.store.sniff import HEAD, sniff
 
@@ -89,6 +90,32 @@ class BlobStore:
         if await self._do(size, lambda: hashlib.sha256(data).hexdigest()) != sha256:
             raise damaged(sha256)
         return data
+
+    def copy(self, ref: BlobRef, target: Path) -> None:
+        """Write these bytes to `target`, sharing disk blocks where the file system can, and read them back.
+
+        Raises:
+            NotFound: no such blob.
+            StoreDamaged: the file holds other bytes.
+            OSError: `target` cannot be written.
+        """
+        try:
+            source = self.path(ref.sha256).open("rb")
+        except FileNotFoundError as error:
+            raise missing(ref.sha256) from error
+        with source, target.open("w+b") as file:
+            if not shared(source, file):
+                shutil.copyfileobj(source, file, _CHUNK)
+            file.flush()
+            os.fsync(file.fileno())
+            file.seek(0)
+            if hashlib.file_digest(file, "sha256").hexdigest() != ref.sha256:
+                raise damaged(ref.sha256)
+
+    async def has(self, ref: BlobRef) -> bool:
+        """Whether these bytes are there; their hash is not looked at."""
+        path = self.path(ref.sha256)
+        return path.is_file() and path.stat().st_size == ref.size
 
     async def chunks(self, sha256: str) -> AsyncIterator[bytes]:
         """The bytes piece by piece, in constant memory; whoever takes them checks them against their name.

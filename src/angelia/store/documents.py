@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -53,8 +54,8 @@ def can_read() -> bool:
     return find_spec("pypdfium2") is not None
 
 
-def count_pages(data: bytes, name: str = "") -> int:
-    """How many pages a PDF has.
+def count_pages(data: bytes | Path, name: str = "") -> int:
+    """How many pages a PDF has; one that lies in a file is not held in memory whole.
 
     Raises:
         BadInput: damaged, or locked by a password.
@@ -149,7 +150,7 @@ def _drawn(document: Any, number: int, long_edge: int) -> PagePicture:
 
 
 @contextmanager
-def _opened(data: bytes, name: str) -> Iterator[Any]:
+def _opened(data: bytes | Path, name: str) -> Iterator[Any]:
     """The document, for one thread at a time; what PDFium says of a broken one becomes a sentence."""
     pdfium = _pdfium()
     called = f"The PDF {quoted(name)}".rstrip()

@@ -33,11 +33,7 @@ class Unfinished:
 
     def share(self, source: BinaryIO) -> bool:
         """Take over the content of `source` without copying; False, and nothing done, where that is impossible."""
-        try:
-            fcntl.ioctl(self._file.fileno(), _FICLONE, source.fileno())
-        except OSError:
-            return False  # two file systems, or one that cannot share blocks: the caller copies instead
-        return True
+        return shared(source, self._file)
 
     def whole(self) -> BufferedRandom:
         """The file, at its beginning, with everything written so far in it."""
@@ -70,6 +66,15 @@ def unfinished(folder: Path) -> Iterator[Unfinished]:
         path.unlink(missing_ok=True)
         with explained(folder.parent):
             file.close()
+
+
+def shared(source: BinaryIO, target: BinaryIO) -> bool:
+    """Let `target` take over the content of `source` without copying; False, and nothing done, where it cannot."""
+    try:
+        fcntl.ioctl(target.fileno(), _FICLONE, source.fileno())
+    except OSError:
+        return False  # two file systems, or one that cannot share blocks: the caller copies instead
+    return True
 
 
 def sync_folder(folder: Path) -> None:

@@ -104,13 +104,15 @@ class Intake:
             raise Changed(f"The file {quoted(path.name)} changed while it was read.", then="Give it again.")
         return _media(blob, found, path.name)
 
-    async def stream_to_media(self, chunks: AsyncIterator[bytes], name: str) -> Media:
-        """What a channel brings, never held in memory whole; what is damaged goes by name only.
+    async def stream_to_media(self, chunks: AsyncIterator[bytes], name: str, *, limit: int = 0) -> Media:
+        """What a channel or a sandbox brings, never held in memory whole; what is damaged goes by name only.
+
+        `limit` is bytes, 0 for that of all intake.
 
         Raises:
             BadInput: it is larger than the limit; nothing was stored. And whatever `chunks` raises.
         """
-        blob = await self._blobs.put_stream(chunks, limit=self.limit)
+        blob = await self._blobs.put_stream(chunks, limit=limit or self.limit)
         try:
             found = await measure(self._blobs.path(blob.sha256), name)
         except BadInput:
@@ -156,8 +158,7 @@ def _measured(source: bytes | Path, name: str) -> Measured:
         size = check(source, name)
         return Measured(mime, MediaKind.IMAGE, width=size.width, height=size.height)
     if mime == "application/pdf":
-        whole = source if isinstance(source, bytes) else source.read_bytes()
-        return Measured(mime, MediaKind.DOCUMENT, pages=count_pages(whole, name) if can_read() else 0)
+        return Measured(mime, MediaKind.DOCUMENT, pages=count_pages(source, name) if can_read() else 0)
     return Measured(mime, MediaKind.VIDEO if mime.startswith("video/") else MediaKind.DOCUMENT)
 
 

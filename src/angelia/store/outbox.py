@@ -14,12 +14,12 @@ from angelia.store.projections import PREVIEW
 
 
 class Progress(Struct, frozen=True):
-    """What is known of a delivery's messages: the network's id of each that was begun, empty if nobody knows.
-
-    `preview` is the same of its preview, None if none was begun.
+    """What is known of a delivery's messages: the network's id of each that `arrived`, and how many sends of each
+    other one are in doubt. `preview` is its preview's id, empty if nobody knows it, None if there is none.
     """
 
-    pieces: Mapping[int, str]
+    arrived: Mapping[int, str]
+    doubts: Mapping[int, int]
     preview: str | None
 
 
@@ -76,12 +76,13 @@ class Outbox:
         """Which messages of a delivery were begun, and which are known to be there."""
         rows = await self._db.read(
             lambda connection: connection.execute(
-                "SELECT piece, platform_id FROM pieces WHERE conversation = ? AND id = ?", (conversation, delivery)
+                "SELECT piece, platform_id, doubts FROM pieces WHERE conversation = ? AND id = ?",
+                (conversation, delivery),
             ).fetchall()
         )
-        known = dict(rows)
-        preview = known.pop(PREVIEW, None)
-        return Progress(known, preview)
+        arrived = {piece: platform_id for piece, platform_id, _ in rows if platform_id and piece != PREVIEW}
+        doubts = {piece: count for piece, platform_id, count in rows if not platform_id and piece != PREVIEW}
+        return Progress(arrived, doubts, next((one for piece, one, _ in rows if piece == PREVIEW), None))
 
     async def version(self) -> int:
         """A number that changes when anybody, this process or another, has committed something."""

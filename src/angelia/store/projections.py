@@ -36,7 +36,7 @@ TABLES = {
     "conversations": "id, opened_at, door, owner, workspace, sandbox, title, last_seq, last_at",
     "inbox": "door, key, conversation, seq",
     "outbox": "conversation, id, place, seq, door, origin, status, attempt, platform_id, detail",
-    "pieces": "conversation, id, piece, platform_id",
+    "pieces": "conversation, id, piece, platform_id, doubts",
     "doors": "door, chat, thread, person, conversation, place",
     "spending": "at, conversation, seq, model, cost, input, output, cache_read, cache_write",
     "blob_refs": "sha256, conversation",
@@ -147,10 +147,10 @@ def _put_off(connection: sqlite3.Connection, at: _At, fact: DeliveryPutOff) -> N
         "UPDATE outbox SET status = 'queued', detail = ? WHERE conversation = ? AND id = ?",
         (fact.why, at.conversation, fact.id),
     )
-    connection.execute(
-        "DELETE FROM pieces WHERE conversation = ? AND id = ? AND piece = ? AND platform_id = ''",
-        (at.conversation, fact.id, fact.piece),
-    )
+    which = (at.conversation, fact.id, fact.piece)
+    where = "WHERE conversation = ? AND id = ? AND piece = ?"
+    connection.execute(f"UPDATE pieces SET doubts = max(doubts - 1, 0), platform_id = '' {where}", which)  # noqa: S608
+    connection.execute(f"DELETE FROM pieces {where} AND doubts = 0", which)  # noqa: S608 - fixed text
 
 
 def _arrived(connection: sqlite3.Connection, at: _At, fact: PieceArrived) -> None:
@@ -167,7 +167,9 @@ def _preview_shown(connection: sqlite3.Connection, at: _At, fact: PreviewShown) 
 
 def _begun(connection: sqlite3.Connection, at: _At, delivery: DeliveryId, piece: int) -> None:
     connection.execute(
-        "INSERT OR IGNORE INTO pieces (conversation, id, piece) VALUES (?, ?, ?)", (at.conversation, delivery, piece)
+        "INSERT INTO pieces (conversation, id, piece, doubts) VALUES (?, ?, ?, 1)"
+        " ON CONFLICT (conversation, id, piece) DO UPDATE SET doubts = doubts + 1",
+        (at.conversation, delivery, piece),
     )
 
 

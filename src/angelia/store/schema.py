@@ -83,13 +83,15 @@ _PROJECTIONS = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX outbox_pending ON outbox (door, place) WHERE status IN ('queued', 'sending')",
-    # One row for each message of a delivery that was begun; piece -1 is the preview. No platform_id: nobody knows.
+    # One row for each message of a delivery that was begun; piece -1 is the preview. `doubts` counts the sends of which
+    # nobody knows whether they arrived; it means nothing once there is a platform_id.
     """
     CREATE TABLE pieces (
         conversation TEXT NOT NULL,
         id TEXT NOT NULL,
         piece INTEGER NOT NULL,
         platform_id TEXT NOT NULL DEFAULT '',
+        doubts INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (conversation, id, piece)
     ) STRICT, WITHOUT ROWID
     """,

@@ -25,6 +25,7 @@ from angelia.core.content import Text
 from angelia.core.crash import crash_point
 from angelia.core.ids import Clock, DeliveryId
 from angelia.service.line import Line, Wait
+from angelia.service.posting.drafts import MORE
 from angelia.service.posting.messages import Cannot, messages, open_words, repeated
 from angelia.store.blobs import BlobStore
 from angelia.store.outbox import Outbox, Progress, Receipt
@@ -71,6 +72,14 @@ class Unknown(Struct, frozen=True):
 Outcome = Arrived | Failed | Unknown
 
 
+class Doubt(Struct, frozen=True):
+    """The send may have arrived."""
+
+
+class PutOff(Struct, frozen=True):
+    """Nothing was sent, and it may be tried again now."""
+
+
 class Delivering:
     """Brings deliveries of one channel to their end, one at a time."""
 
@@ -88,7 +97,7 @@ class Delivering:
         progress = await self._books.outbox.progress(receipt.conversation, receipt.id)
         outcomes: list[Outcome] = []
         for number, message in enumerate(planned):
-            known = progress.pieces.get(number)
+            known = progress.arrived.get(number)
             outcome = Arrived(known) if known else await self._bring(receipt, number, message, progress)
             outcomes.append(outcome)
             if not known and isinstance(outcome, Arrived) and number < len(planned) - 1:
@@ -114,14 +123,27 @@ class Delivering:
         """One message, until it is known what became of it."""
         if isinstance(message, Cannot):
             return Failed(message.why)
-        drafted = progress.preview if number == 0 and isinstance(message, OutText) else None
+        drafted = await self._preview(receipt, progress) if number == 0 and isinstance(message, OutText) else None
         if drafted and isinstance(message, OutText):
             edited = await self._edit_preview(receipt, drafted, message)
             if edited is not None:
                 return edited
-        doubtful = number in progress.pieces or drafted == ""
-        tries = _Tries(self, receipt, number, message)
-        return await tries.until_known(doubtful=doubtful)
+        doubts = progress.doubts.get(number, 0) + (drafted == "")
+        return await _Tries(self, receipt, number, message).until_known(doubts)
+
+    async def _preview(self, receipt: Receipt, progress: Progress) -> str | None:
+        """The id of the preview, empty if nobody knows; where the network absorbs repeats, it tells us once more."""
+        if progress.preview == "" and self._line.channel.abilities.idempotent:
+            for number in range(MOST_TRIES):
+                try:
+                    return await self._line.channel.send(receipt.address, OutText(MORE), preview_key(receipt.id))
+                except f.Later as later:
+                    await self._wait(None, later.seconds)
+                except (f.NotSent, f.Unsure, f.LoginFailed):
+                    await self._wait(None, pause(number))
+                except f.Rejected:
+                    return None
+        return progress.preview
 
     async def _edit_preview(self, receipt: Receipt, preview: str, text: OutText) -> Outcome | None:
         """Make the preview the answer, twice if need be; None if it is gone, and the answer has to be sent."""
@@ -170,33 +192,27 @@ class _Tries:
 
     def __init__(self, delivering: Delivering, receipt: Receipt, number: int, message: Outgoing) -> None:
         self._delivering, self._receipt, self._number, self._message = delivering, receipt, number, message
-        self._attempt, self._failed, self._repeats = receipt.attempt, 0, 0
+        self._attempt, self._failed = receipt.attempt, 0
 
-    async def until_known(self, *, doubtful: bool) -> Outcome:
-        """`doubtful` if an earlier life began to send it and did not learn what became of it."""
+    async def until_known(self, doubts: int) -> Outcome:
+        """`doubts` are the sends in this life and earlier ones of which nobody knows whether they arrived."""
+        marked = False
         while True:
-            if doubtful and (outcome := self._again_after_doubt()):
-                return outcome
+            if doubts and not self._delivering.line.channel.abilities.idempotent:
+                if self._delivering.line.settings.unsure == "keep" or doubts > 1:
+                    return Unknown("the network did not say whether it arrived")
+                if not marked:
+                    self._message = repeated(self._message, self._delivering.line.channel.dialect)
+                    marked = True
             self._attempt += 1
             await self._delivering.start(self._receipt, self._number, self._attempt)
-            outcome_or_doubt = await self._once()
-            if not isinstance(outcome_or_doubt, bool):
-                return outcome_or_doubt
-            doubtful = outcome_or_doubt
+            outcome = await self._once()
+            if not isinstance(outcome, Doubt | PutOff):
+                return outcome
+            doubts += isinstance(outcome, Doubt)
 
-    def _again_after_doubt(self) -> Outcome | None:
-        """Whether nobody knowing is the end of it; otherwise the message is marked and goes once more."""
-        line = self._delivering.line
-        if line.channel.abilities.idempotent:
-            return None
-        self._repeats += 1
-        if line.settings.unsure == "keep" or self._repeats > 1:
-            return Unknown("the network did not say whether it arrived")
-        self._message = repeated(self._message, line.channel.dialect)
-        return None
-
-    async def _once(self) -> Outcome | bool:
-        """One send: what came of it, or whether there is doubt now."""
+    async def _once(self) -> "Outcome | Doubt | PutOff":
+        """One send, and what came of it."""
         channel, receipt = self._delivering.line.channel, self._receipt
         try:
             return Arrived(await channel.send(receipt.address, self._message, f"{receipt.id}.{self._number}"))
@@ -211,14 +227,14 @@ class _Tries:
         except (f.NotSent, f.LoginFailed, f.Unsure) as failed:
             if isinstance(failed, f.Unsure) and not channel.abilities.idempotent:
                 logger.warning("a send to %s ended in doubt: %s", receipt.address.door, failed)
-                return True
+                return Doubt()
             self._failed += 1
             if self._failed >= MOST_TRIES:
                 return Failed(f"{failed} It was tried {self._failed} times.")
             await self._put_off(pause(self._failed), str(failed))
         except f.Rejected as rejected:
             return Failed(str(rejected))
-        return False
+        return PutOff()
 
     async def _put_off(self, seconds: float, why: str) -> None:
         await self._delivering.put_off(self._receipt, self._number, seconds, why)
@@ -231,6 +247,11 @@ def settlement(delivery: DeliveryId, outcomes: Sequence[Outcome]) -> e.DeliveryS
     arrived = [outcome.platform_id for outcome in outcomes if isinstance(outcome, Arrived)]
     status = e.DeliveryStatus.FAILED if failed else e.DeliveryStatus.UNKNOWN if unknown else e.DeliveryStatus.SENT
     return e.DeliverySettled(delivery, status, arrived[0] if arrived else "", "; ".join(failed + unknown))
+
+
+def preview_key(delivery: DeliveryId) -> str:
+    """The key of a delivery's preview, for networks that absorb repeats."""
+    return f"{delivery}.preview"
 
 
 def told_id(receipt: Receipt) -> DeliveryId:

@@ -13,7 +13,7 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import sortable_id
 from angelia.service.line import Line, Wait
-from angelia.service.posting.delivering import NOTICE, Books, Delivering, told_id
+from angelia.service.posting.delivering import NOTICE, Books, Delivering, preview_key, told_id
 from angelia.service.posting.drafts import Draft
 from angelia.store.outbox import Receipt
 from angelia.store.projections import PREVIEW
@@ -141,7 +141,7 @@ class ChatWriter:
             await append(draft.conversation, [e.PreviewStarted(draft.delivery, draft.address)])
             crash_point("preview.started")
             try:
-                draft.message = await channel.send(draft.address, text, f"{draft.delivery}.preview")
+                draft.message = await channel.send(draft.address, text, preview_key(draft.delivery))
             except Unsure:
                 raise
             except ChannelError as error:
