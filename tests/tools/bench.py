@@ -1,7 +1,7 @@
 """A bench to run tools on: real files, real processes, and a blob store in memory."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,9 @@ class Memory:
         sha256 = hashlib.sha256(data).hexdigest()
         self.kept[sha256] = data
         return BlobRef(sha256, len(data), mime or "application/octet-stream")
+
+    async def has(self, ref: BlobRef) -> bool:
+        return ref.sha256 in self.kept
 
     async def get(self, sha256: str) -> bytes:
         if sha256 not in self.kept:
@@ -64,10 +67,20 @@ class Bench:
             progress=self.seen.append,
             fetch=self._fetch,
             to_media=self.to_media,
+            take=self._take,
+            most_sent=1_000_000,
             state=self.state,
             later=self._later,
             answer=self.answer,
         )
+
+    async def _take(self, content: AsyncIterator[bytes], name: str, size: int) -> Media:
+        data = b"".join([chunk async for chunk in content])
+        assert len(data) == size
+        try:
+            return await self.to_media(data, name)
+        except BadInput:
+            return Media(await self.blobs.put(data), MediaKind.DOCUMENT, name)
 
     async def _later(self, outcome: ToolOutcome) -> None:
         self.ends.append(outcome)

@@ -18,7 +18,7 @@ from angelia.tools.fetch import SHOWN, Fetch
 from angelia.tools.look_again import LookAgain
 from angelia.tools.port import Fetched
 from angelia.tools.read import Read
-from angelia.tools.send_file import LIMIT, SendFile
+from angelia.tools.send_file import SendFile
 from angelia.tools.todo import Item, Todo, todos
 from tests.tools.bench import Bench, text_of
 
@@ -199,10 +199,11 @@ async def test_the_effect_of_sending_names_where_the_path_leads(bench: Bench) ->
 
 async def test_what_cannot_be_sent_says_why(bench: Bench) -> None:
     with (bench.root / "big").open("wb") as file:
-        file.truncate(LIMIT + 1)
+        file.truncate(bench.calling().most_sent + 1)
     for path, error in {"gone": NoSuchFile, ".": IsFolder, "big": FileTooLarge}.items():
-        with pytest.raises(error):
+        with pytest.raises(error) as refused:
             await bench.run(SendFile(), path=path)
+    assert "files.max_sent_bytes" in str(refused.value)
 
 
 async def test_looking_again_shows_the_very_medium(bench: Bench) -> None:

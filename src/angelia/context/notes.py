@@ -36,8 +36,10 @@ def about_ending(ending: end.Ending) -> str:
 
 
 def about_delivery(settled: DeliverySettled) -> str:
-    """What the model should know about a delivery; empty when it arrived."""
+    """What the model should know about a delivery; empty when it arrived, and there is no more to say of it."""
     match settled.status:
+        case DeliveryStatus.SENT if settled.detail:
+            return f"The person has got what you sent: {settled.detail}"
         case DeliveryStatus.FAILED:
             return f"A delivery failed, and the person did not get it: {settled.detail}"
         case DeliveryStatus.UNKNOWN:

@@ -33,6 +33,18 @@ def file_name(name: str, most: int = 255) -> str:
     return "" if step.strip(".") == "" else head.encode()[:room].decode(errors="ignore") + tail
 
 
+def numbered(name: str, number: int) -> str:
+    """A file's name for the second and each further one of that name.
+
+    >>> numbered("a.tar.gz", 1), numbered("a.tar.gz", 2), numbered(".env", 3)
+    ('a.tar.gz', 'a.tar-2.gz', '.env-3')
+    """
+    stem, dot, ending = name.rpartition(".")
+    if number == 1:
+        return name
+    return f"{stem}-{number}.{ending}" if stem else f"{dot}{ending}-{number}"
+
+
 def shorten(text: str, most: int) -> str:
     """At most about `most` characters: head and tail, with what was left out counted between them.
 

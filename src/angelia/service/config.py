@@ -60,9 +60,13 @@ class TimeoutSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FileSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """`max_bytes` of one attachment. `outbox` is the folder into which the terminal puts files that are sent to you."""
+    """`max_bytes` of one attachment, `max_sent_bytes` of a file that is sent to you.
+
+    `outbox` is the folder into which the terminal puts files that are sent to you.
+    """
 
     max_bytes: int = 100_000_000
+    max_sent_bytes: int = 2_000_000_000
     outbox: str = ""
 
 

@@ -1,18 +1,27 @@
 """What goes out to a terminal: words are printed by whoever is attached, files are copied to the person's folder."""
 
+import asyncio
 import os
-import shutil
-from collections.abc import Callable
-from glob import escape
+from collections.abc import Awaitable, Callable
+from filecmp import cmp
+from itertools import count
 from pathlib import Path
 
 from angelia.core import entry as e
-from angelia.core.content import Media, Text
+from angelia.core.content import Media, MediaKind, Text
 from angelia.core.crash import crash_point
+from angelia.core.errors import AngeliaError
+from angelia.core.text import file_name, numbered
 from angelia.service.sessions import Session
 from angelia.store.blobs import BlobStore
 
 TERMINAL = e.Address("terminal")
+
+Draw = Callable[[Path], Awaitable[None]]
+"""Shows a picture to whoever is attached, if that can be done."""
+
+_LONGEST = 240
+"""Bytes of a name that gets a number."""
 
 
 class TerminalDelivery:
@@ -38,61 +47,71 @@ class TerminalDelivery:
         said = [entry.fact for entry in entries[closed:] if isinstance(entry.fact, e.DeliveryQueued)]
         return [fact for fact in said[:1] if fact not in due and fact.address.door == TERMINAL.door] + due
 
-    async def deliver(self, queued: e.DeliveryQueued, show: Callable[[str], None]) -> None:
+    async def deliver(self, queued: e.DeliveryQueued, show: Callable[[str], None], draw: Draw) -> None:
         """Show or copy every part, then settle, unless another process did. `show` prints and flushes; a file's
-        path is shown like words.
+        path is shown like words, and `draw` shows a picture, where that can be done.
 
-        A file that cannot be copied settles as failed, which person and model both see.
+        The receipt says where files were put. One that cannot be copied settles as failed. Person and model see both.
         """
         failures: list[str] = []
+        put: list[str] = []
         for part in queued.parts:
             match part:
                 case Text(text=text):
                     show(text)
                 case Media():
                     try:
-                        show(f"{part.name or 'file'}: {self._copy(part)}")
-                    except OSError as error:
-                        failures.append(f"{part.name}: {error.strerror or error}")
+                        path = await asyncio.to_thread(copied, part, self._blobs, self._folder)
+                    except (OSError, AngeliaError) as error:
+                        why = error.strerror or error if isinstance(error, OSError) else error
+                        failures.append(f"{part.name}: {why}")
+                        continue
+                    put.append(f"{part.name or 'file'}: {path}")
+                    show(put[-1])
+                    if part.media is MediaKind.IMAGE:
+                        await draw(path)
         crash_point("delivery.shown")
         status = e.DeliveryStatus.FAILED if failures else e.DeliveryStatus.SENT
-        detail = "; ".join(failures)
+        detail = "; ".join(failures or put)
         await self._session.log.refresh()
         if queued in self.unsettled():
             await self._session.log.append(e.DeliverySettled(queued.id, status, detail=detail))
         crash_point("delivery.settled")
         if failures:
-            show(f"Could not be saved to {self._folder}: {detail}. It is kept in the conversation.")
+            show(f"Could not be saved to {self._folder}: {detail.rstrip('.')}. It is kept in the conversation.")
 
     async def keep(self, queued: e.DeliveryQueued) -> None:
         """Nobody is attached: the log keeps it, and it is shown when somebody is."""
         await self._session.log.append(e.DeliverySettled(queued.id, e.DeliveryStatus.KEPT))
 
-    def _copy(self, media: Media) -> Path:
-        return copied(media, self._blobs, self._folder)
-
 
 def copied(media: Media, blobs: BlobStore, folder: Path) -> Path:
-    """Copy a file into a folder under its own name; the same bytes are not copied twice, others get a number."""
+    """Copy a file into a folder under its own name; the same bytes are not copied twice, others get a number.
+
+    Disk blocks are shared where the file system can. The copy is read back before it gets its name.
+
+    Raises:
+        NotFound, StoreDamaged: the bytes are not in the store, or are not what they were.
+        OSError: the folder cannot be written.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    source = blobs.path(media.blob.sha256)
-    name = Path(media.name).name or f"file-{media.blob.sha256[:8]}"
-    _remove_leftovers(folder, name)
-    unfinished = folder / f".{name}.{os.getpid()}.part"
-    shutil.copyfile(source, unfinished)
+    _remove_leftovers(folder)
+    name = file_name(media.name) or f"file-{media.blob.sha256[:8]}"
+    unfinished = folder / f".{media.blob.sha256[:12]}.{os.getpid()}.part"
     try:
-        target, number = folder / name, 1
-        while not _put_in_place(unfinished, target) and target.read_bytes() != source.read_bytes():
-            number += 1
-            target = folder / f"{Path(name).stem}-{number}{Path(name).suffix}"
+        blobs.copy(media.blob, unfinished)
+        for number in count(1):
+            target = folder / (name if number == 1 else numbered(file_name(name, _LONGEST), number))
+            if _put_in_place(unfinished, target) or cmp(target, unfinished, shallow=False):
+                break
         return target
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def _remove_leftovers(folder: Path, name: str) -> None:
+def _remove_leftovers(folder: Path) -> None:
     """Remove the unfinished copies of processes that died: their deliveries are unsettled, and so copied again."""
-    for left in folder.glob(f".{escape(name)}.*.part"):
+    for left in folder.glob(".????????????.*.part"):
         owner = left.name.removesuffix(".part").rpartition(".")[2]
         if owner.isdecimal() and not _lives(int(owner)):
             left.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import count
 
 from angelia.core.content import BlobRef, Media
-from angelia.core.text import file_name
+from angelia.core.text import file_name, numbered
 from angelia.engine.placing import Place
 from angelia.sandboxes.port import AccessRefused, FileKind, NoSuchFile, Sandbox
 from angelia.service.transfers import in_words, watched
@@ -71,16 +71,6 @@ def clean_name(media: Media) -> str:
     if not name:
         name = f"{media.media}-{media.blob.sha256[:8]}{mimetypes.guess_extension(media.blob.mime) or ''}"
     return f"_{name}" if name.startswith("-") else name
-
-
-def numbered(name: str, number: int) -> str:
-    """The name for the second and each further file of the same name.
-
-    >>> numbered("a.tar.gz", 1), numbered("a.tar.gz", 2), numbered(".env", 3)
-    ('a.tar.gz', 'a.tar-2.gz', '.env-3')
-    """
-    stem, ending = posixpath.splitext(name)
-    return name if number == 1 else f"{stem}-{number}{ending}"
 
 
 async def _is_file(sandbox: Sandbox, path: str) -> bool:

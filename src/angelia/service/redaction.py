@@ -45,6 +45,10 @@ class RedactingBlobs:
         """Store bytes, without known secrets."""
         return await self._blobs.put(self._redaction.data(data), mime=mime)
 
+    async def has(self, ref: BlobRef) -> bool:
+        """See `tools.port.Blobs`."""
+        return await self._blobs.has(ref)
+
     async def get(self, sha256: str) -> bytes:
         """The bytes; see `tools.port.Blobs`."""
         return await self._blobs.get(sha256)

@@ -1,6 +1,6 @@
 """Where one conversation works: its sandbox, the broker's bench, and what its tools remember."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ from angelia.service.judging import Standing, judging
 from angelia.service.presets import kept
 from angelia.service.redaction import RedactingBlobs
 from angelia.service.sessions import Session
+from angelia.service.transfers import in_words, watched
 from angelia.tools.fetching import Fetcher
 from angelia.tools.port import Calling
 from angelia.tools.processes import all_told
@@ -78,7 +79,7 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
 def _callings(
     house: "House", session: Session, sandbox: Sandbox, background: Background, state: dict[str, Any]
 ) -> Callable[[ToolCall, str], Calling]:
-    ranges = house.loaded.config.policy.allow_ranges
+    ranges, most_sent = house.loaded.config.policy.allow_ranges, house.loaded.config.files.max_sent_bytes
     fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges))
     blobs = RedactingBlobs(house.blobs, house.redaction)
 
@@ -87,6 +88,14 @@ def _callings(
 
     def calling(call: ToolCall, answer: str) -> Calling:
         address = address_of(session)
+
+        def progress(text: str) -> None:
+            session.live.emit(Working(call.id, house.redaction.text(text)))
+
+        async def take(content: AsyncIterator[bytes], name: str, size: int) -> Media:
+            told = watched(content, size, in_words(name, lambda text: progress(f"{text}\n")))
+            return await house.intake.stream_to_media(told, name, limit=most_sent)
+
         return Calling(
             conversation=session.conversation,
             call=call.id,
@@ -94,9 +103,11 @@ def _callings(
             blobs=blobs,
             entries=session.log.entries,
             address=address,
-            progress=lambda text: session.live.emit(Working(call.id, house.redaction.text(text))),
+            progress=progress,
             fetch=fetcher.fetch,
             to_media=to_media,
+            take=take,
+            most_sent=most_sent,
             state=state,
             later=lambda outcome: background.ended(call.id, outcome, address),
             answer=answer,

@@ -39,11 +39,7 @@ class LookAgain:
         known = find_blob(calling.entries, arguments.id)
         if known.media is None:
             raise NotFound(f"{arguments.id} is stored text.", then=f"Read it with `read`: blob:{arguments.id}.")
-        try:
-            await calling.blobs.get(known.ref.sha256)
-        except NotFound as error:
+        if not await calling.blobs.has(known.ref):
             named = known.name or arguments.id
-            raise NotFound(
-                f"{named} is not stored any more.", str(error), "Ask the person to send it again."
-            ) from error
+            raise NotFound(f"{named} is not stored any more.", then="Ask the person to send it again.")
         return ToolOutcome((Text(f"{known.name or 'It'}, once more:"), known.media))

@@ -1,6 +1,6 @@
 """The port of tools: a name, a schema, what a call would do, and the doing."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Raw, Struct
@@ -70,6 +70,10 @@ class Blobs(Protocol):
         """Store bytes, durably; MIME is sniffed when not given."""
         ...
 
+    async def has(self, ref: BlobRef) -> bool:
+        """Whether these bytes are there, without reading them."""
+        ...
+
     async def get(self, sha256: str) -> bytes:
         """The bytes.
 
@@ -93,7 +97,8 @@ class Calling(Struct, frozen=True):
 
     `progress` shows a person some text while the call runs; it is not stored. `entries` is the log so far.
     `answer` is what the person answered, for a tool that asked. `fetch` obeys the egress policy.
-    `to_media` stores bytes and measures them (kind, pixels, pages): the one way media come into being.
+    `to_media` stores bytes and measures them (kind, pixels, pages), `take` a stream of a file's content with its name
+    and size: the two ways in which media come into being. `most_sent` is how many bytes of a file may be sent.
     `state` is this conversation's memory of tools in this process (what was read, background processes).
     `later` hands in what the call came to in the end, where its result said that something goes on.
     """
@@ -107,6 +112,8 @@ class Calling(Struct, frozen=True):
     progress: Callable[[str], None]
     fetch: Callable[[str], Awaitable[Fetched]]
     to_media: Callable[[bytes, str], Awaitable[Media]]
+    take: Callable[[AsyncIterator[bytes], str, int], Awaitable[Media]]
+    most_sent: int
     state: dict[str, Any]
     later: Callable[[ToolOutcome], Awaitable[None]]
     answer: str = ""

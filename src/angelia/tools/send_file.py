@@ -1,6 +1,5 @@
 """The tool `send_file`: give the person a file."""
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
 from urllib.parse import unquote
@@ -8,17 +7,15 @@ from urllib.parse import unquote
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from angelia.context.forms import size_words
 from angelia.core.content import Media, MediaKind, Text
-from angelia.core.errors import BadInput
-from angelia.core.text import clean
+from angelia.core.errors import BadInput, NotFound
+from angelia.core.text import clean, file_name
 from angelia.policy.verdict import Effect, FetchUrl, SendOut, ShowUrl
-from angelia.tools.blob_names import find_blob, is_pointer
-from angelia.tools.files import read_bytes
+from angelia.sandboxes.port import FileTooLarge
+from angelia.tools.blob_names import Known, find_blob, is_pointer
 from angelia.tools.places import resolve
 from angelia.tools.port import Calling, Delivery, ToolOutcome, Traits
-
-LIMIT = 100_000_000
-"""Bytes of one file: it passes through memory once. What a destination takes is for the delivery to say."""
 
 
 class SendFileArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,27 +49,19 @@ class SendFile:
         return (SendOut(arguments.path, await resolve(calling.sandbox, arguments.path), calling.address),)
 
     async def run(self, arguments: SendFileArguments, calling: Calling) -> ToolOutcome:
-        """Take the bytes as they are now and queue them; a later change of the file changes nothing.
+        """Take the bytes as they are now and queue them; a later change of the file changes nothing. They are never
+        held in memory whole. What a destination takes is for the delivery to say.
 
         Raises:
             NotFound: an unknown or expired blob.
             BadInput: a voice message that is no recording, a picture that is none, a URL that brings an error.
             NoSuchFile, IsFolder, NotAFile, FileTooLarge, AccessRefused and the like.
         """
-        if is_pointer(arguments.path):
-            known = find_blob(calling.entries, arguments.path)
-            data, own_name = await calling.blobs.get(known.ref.sha256), known.name
-        elif _is_url(arguments.path):
-            data, own_name = await _fetched(arguments.path, calling)
-        else:
-            resolved = await resolve(calling.sandbox, arguments.path)
-            data = await read_bytes(calling.sandbox, resolved, limit=LIMIT)
-            own_name = arguments.path.rstrip("/").rpartition("/")[2]
-        name = _file_name(arguments.name) or _file_name(own_name) or "file"
-        media = _as_asked(await _medium(data, name, calling), arguments.as_)
+        media = _as_asked(await _medium(arguments.path, file_name(arguments.name), calling), arguments.as_)
         caption = (Text(clean(arguments.caption)),) if arguments.caption.strip() else ()
         delivery = Delivery(calling.address, (*caption, media))
-        return ToolOutcome((Text(f"Queued for the person: {name} ({_size(len(data))})."),), deliveries=(delivery,))
+        said = f"Queued for the person: {media.name} ({size_words(media.blob.size)})."
+        return ToolOutcome((Text(said),), deliveries=(delivery,))
 
 
 def _is_url(path: str) -> bool:
@@ -87,12 +76,33 @@ async def _fetched(url: str, calling: Calling) -> tuple[bytes, str]:
     return fetched.body, unquote(fetched.url.partition("?")[0].rstrip("/").rpartition("/")[2])
 
 
-async def _medium(data: bytes, name: str, calling: Calling) -> Media:
+async def _medium(path: str, name: str, calling: Calling) -> Media:
     """What it is; what claims to be a picture and cannot be opened is sent as a file all the same."""
+    if is_pointer(path):
+        return await _known(find_blob(calling.entries, path), name, calling)
+    if _is_url(path):
+        data, own_name = await _fetched(path, calling)
+        name = name or file_name(own_name) or "file"
+        try:
+            return await calling.to_media(data, name)
+        except BadInput:
+            return Media(await calling.blobs.put(data), MediaKind.DOCUMENT, name)
+    resolved = await resolve(calling.sandbox, path)
     try:
-        return await calling.to_media(data, name)
-    except BadInput:
-        return Media(await calling.blobs.put(data), MediaKind.DOCUMENT, name)
+        size = (await calling.sandbox.stat(resolved)).size
+        content = calling.sandbox.get(resolved, limit=calling.most_sent)
+        return await calling.take(content, name or file_name(path) or "file", size)
+    except FileTooLarge as error:
+        then = "Pack it smaller, or send a part. The person can raise the setting files.max_sent_bytes."
+        raise FileTooLarge(error.what, error.why, then) from error
+
+
+async def _known(known: Known, name: str, calling: Calling) -> Media:
+    """A blob of this conversation, under its own name or another."""
+    if not await calling.blobs.has(known.ref):
+        raise NotFound(f"{known.name or 'It'} is not stored any more.", then="Make it anew, or ask the person for it.")
+    name = name or file_name(known.name) or "file"
+    return replace(known.media, name=name) if known.media else Media(known.ref, MediaKind.DOCUMENT, name)
 
 
 def _as_asked(media: Media, kind: str) -> Media:
@@ -105,20 +115,3 @@ def _as_asked(media: Media, kind: str) -> Media:
     if kind == "picture" and media.media is not MediaKind.IMAGE:
         raise BadInput(f"{media.name} is no picture.")
     return media
-
-
-def _file_name(name: str) -> str:
-    """A name without folders and control characters."""
-    return re.sub(r"[\x00-\x1f\x7f]", " ", clean(name).replace("\\", "/").rstrip("/").rpartition("/")[2]).strip()
-
-
-def _size(size: int) -> str:
-    """Readable, in decimal units.
-
-    >>> _size(0), _size(1_234_567)
-    ('0 bytes', '1.2 MB')
-    """
-    for unit, name in ((1_000_000, "MB"), (1_000, "kB")):
-        if size >= unit:
-            return f"{size / unit:.1f} {name}"
-    return f"{size} bytes"

@@ -1,6 +1,8 @@
 """`angelia ask`: one turn; the answer on stdout, everything else on stderr."""
 
 import asyncio
+import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from angelia.engine.live import Committed, LiveEvent, Resting, Writing
 from angelia.faces.cli import exits
 from angelia.faces.cli.opening import conversation_options, session_for
 from angelia.faces.cli.options import open_house, turn_options
+from angelia.faces.cli.pictures import Way, drawn, way_of
 from angelia.faces.cli.telling import Teller, Tone
 from angelia.service.choice import choose
 from angelia.service.delivery import TERMINAL
@@ -67,7 +70,7 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     screen = _Screen(teller, as_json=given["as_json"], stream=given["stream"])
     session.live.watch(screen.see)
     for queued in overdue:  # a life that died could not show them; beside a new answer they do not go to stdout
-        await delivery.deliver(queued, _note if asking else screen.way_of(queued))
+        await delivery.deliver(queued, _note if asking else screen.way_of(queued), _draw)
     await house.employ(session, choice.spec, approver_present=False)
     _stop_on_interrupt(session)
     if parts:
@@ -75,7 +78,7 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     closed = await session.settled()
     assert closed is not None
     for queued in delivery.due() if asking else ():
-        await delivery.deliver(queued, screen.way_of(queued))
+        await delivery.deliver(queued, screen.way_of(queued), _draw)
     code = exits.code_of(closed.ending)
     if code:
         _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
@@ -114,6 +117,13 @@ def _read_stdin() -> str:
 
 def _note(text: str) -> None:
     sys.stderr.write(f"angelia: {plain(text)}\n")
+    sys.stderr.flush()
+
+
+async def _draw(path: Path) -> None:
+    """A picture beside its path, if a person looks and their terminal can."""
+    way = way_of(os.environ) if sys.stderr.isatty() else Way.NONE
+    sys.stderr.write(await asyncio.to_thread(drawn, path, way, shutil.get_terminal_size().columns))
     sys.stderr.flush()
 
 

@@ -47,6 +47,10 @@ class Screen:
         if text := "".join(map(self._painted, lines)):
             self._out(text)
 
+    def draw(self, escapes: str) -> None:
+        """Print what no paint touches, at once; for jobs."""
+        self._out(escapes)
+
     async def run(self, out: Callable[[str], None]) -> None:
         """Print whatever comes by `out`, which flushes."""
         self._out = out

@@ -1,6 +1,9 @@
 """One open conversation as its person sees it: what is committed is printed, what is delivered is settled."""
 
+import asyncio
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
@@ -8,6 +11,7 @@ from angelia.core.ids import DeliveryId
 from angelia.core.sentences import sentence
 from angelia.engine.live import Committed, LiveEvent
 from angelia.faces.cli.opening import short
+from angelia.faces.cli.pictures import drawn, way_of
 from angelia.faces.cli.talk.now import Now
 from angelia.faces.cli.talk.questions import numbered
 from angelia.faces.cli.talk.screen import Screen
@@ -121,8 +125,12 @@ class Watching:
             for line in self._delivered(queued, text):
                 self._screen.write(line)
 
+        async def draw(path: Path) -> None:
+            if escapes := await asyncio.to_thread(drawn, path, way_of(os.environ), self._screen.paint.columns):
+                self._screen.draw(escapes)
+
         async def deliver() -> None:
-            await self._delivery.deliver(queued, show)
+            await self._delivery.deliver(queued, show, draw)
 
         self._screen.then(deliver)
 
