@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.core import entry as e
-from angelia.core.content import BlobRef, CallStatus, Media
+from angelia.core.content import CallStatus, Media
 from angelia.core.ending import Answered
 from angelia.testing.answerers import by_replies
 from angelia.testing.crash import Run
@@ -20,6 +20,8 @@ from tests.promise.lives import CHAT, Place
 ANSWER = "All done: the counter moved and the report is sent."
 PICTURE = one_colour("orange")
 REPORT = "forty-two\n"
+FILES = {"report.txt": REPORT, "notes.txt": "how it was counted\n"}
+"""What the person gets: the first by a call, the second by a line of the answer."""
 APPROVING = "tests.promise.doors:approving"
 """The command line with somebody at hand who says yes; says ACKNOWLEDGED once a message is stored."""
 ACKNOWLEDGED = "acknowledged"
@@ -30,7 +32,7 @@ SCRIPT = by_replies(
         say("I move the counter.") + call("shell", {"command": "echo x >> counter"}, wire_id="call_1"),
         call("read", {"path": "report.txt"}, wire_id="call_2"),
         call("send_file", {"path": "report.txt"}, wire_id="call_3"),
-        say(ANSWER),
+        say(f"{ANSWER}\nMEDIA:notes.txt"),
     ]
 )
 
@@ -50,7 +52,8 @@ class Lived(Struct, frozen=True):
 def furnished(folder: Path, server: ModelServer, wire: str = CHAT) -> Place:
     """A place with what the story needs in the workspace and beside it; every command asks there."""
     place = Place(folder, server, wire=wire, sets=("sandbox.confine=off", "policy.mode=ask"))
-    (place.workspace / "report.txt").write_text(REPORT)
+    for name, text in FILES.items():
+        (place.workspace / name).write_text(text)
     (place.folder / "picture.png").write_bytes(PICTURE)
     return place
 
@@ -109,23 +112,22 @@ def _about_effects(facts: list[e.AnyFact], place: Path) -> list[str]:
     counter = place / "workspace" / "counter"
     ran = len(counter.read_text().splitlines()) if counter.exists() else 0
     results = [fact for fact in facts if isinstance(fact, e.ToolFinished)]
-    if len(results) != 3 or len({fact.call for fact in results}) != 3:
-        said.append(f"three calls have {len(results)} results")
+    if len(results) != 4 or len({fact.call for fact in results}) != 4:
+        said.append(f"four calls have {len(results)} results")
     if ran > 1 or (results and results[0].status is CallStatus.OK and ran != 1):
         said.append(f"the counter was moved {ran} times, and its call is told as {results[0].status}")
     if results and results[0].status not in (CallStatus.OK, CallStatus.UNKNOWN):
         said.append(f"the counter's call is told as {results[0].status}")
-    sent = [fact for fact in facts if isinstance(fact, e.DeliveryQueued) and _media(fact)]
-    copies = sorted((place / "home" / "outbox").glob("*")) if (place / "home" / "outbox").exists() else []
-    if len(sent) != 1:
-        said.append(f"the file was queued {len(sent)} times")
-    if [copy.name for copy in copies] != ["report.txt"] or copies[0].read_text() != REPORT:
-        said.append(f"the person's folder holds {[copy.name for copy in copies]}")
+    queued = [part.name for fact in facts if isinstance(fact, e.DeliveryQueued) for part in _media(fact)]
+    said += [f"{name} was queued {queued.count(name)} times" for name in FILES if queued.count(name) != 1]
+    copies = {copy.name: copy.read_text() for copy in (place / "home" / "outbox").glob("*")}
+    if copies != FILES:
+        said.append(f"the person's folder holds {sorted(copies)}")
     return said
 
 
-def _media(queued: e.DeliveryQueued) -> list[BlobRef]:
-    return [part.blob for part in queued.parts if isinstance(part, Media)]
+def _media(queued: e.DeliveryQueued) -> list[Media]:
+    return [part for part in queued.parts if isinstance(part, Media)]
 
 
 def _about_ending(story: Lived, facts: list[e.AnyFact]) -> list[str]:
@@ -140,6 +142,8 @@ def _about_ending(story: Lived, facts: list[e.AnyFact]) -> list[str]:
     shown = [life.stdout.count(ANSWER) for life in (story.first, story.second)]
     if sum(shown) == 0:
         said.append("the answer was never shown")
+    if any("MEDIA:" in life.stdout for life in (story.first, story.second)):
+        said.append("the line of a file that was sent is shown")
     unsettled = not any(isinstance(entry.fact, e.DeliverySettled) and entry.fact.id in answers for entry in story.left)
     if max(shown) > 1 or (sum(shown) == 2 and not unsettled):
         said.append(f"the answer was shown {shown} times")

@@ -66,7 +66,11 @@ async def test_killed_anywhere_nothing_is_lost_and_nothing_is_silent(tmp_path: P
     assert not found, "\n".join(f"{point}: {said}" for point, said in found.items())
 
 
-SPLIT = {"outcome.split:1": "the file was queued 0 times", "outcome.split:2": "the answer was never shown"}
+SPLIT = {
+    "outcome.split:1": "report.txt was queued 0 times",
+    "outcome.split:2": "notes.txt was queued 0 times",
+    "outcome.split:3": "the answer was never shown",
+}
 
 
 async def test_acknowledged_before_the_commit_it_goes_red(tmp_path: Path) -> None:
