@@ -131,8 +131,11 @@ class Network(Protocol):
     broken: str
     keeps: bool
     takes_empty: bool
-    arrived: list[Arrived]
-    """In the order of arrival; written before the answer goes out."""
+
+    @property
+    def arrived(self) -> list[Arrived]:
+        """What has arrived, in that order; written before the answer goes out."""
+        ...
 
     def open(self, outfit: Outfit, patience: Patience) -> Channel:
         """The room under test, with settings that lead here."""

@@ -17,7 +17,7 @@ from angelia.channels.failures import (
 )
 
 FETCH_LIMIT = 20 << 20
-"""Bytes that a bot may download, unless the server is its own ("getFile"; `MAX_DOWNLOAD_FILE_SIZE` in `Client.h`)."""
+"""Bytes that a bot may download, unless the server is its own ("getFile": 20 MB)."""
 
 
 UNNAMED = 5.0

@@ -1,0 +1,236 @@
+"""A fake Telegram on loopback: the Bot API over HTTP, strict, with people behind it."""
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import unquote
+
+import msgspec
+
+from angelia.channels.abilities import Kind
+from angelia.channels.port import Outfit
+from angelia.channels.settings import Secret
+from angelia.channels.telegram.room import TelegramChannel
+from angelia.channels.telegram.settings import TelegramSettings, Waits
+from angelia.channels.telegram.table import PHOTO, UPLOAD
+from angelia.testing.changes import Changes
+from angelia.testing.channel_network import (
+    Arrived,
+    Flood,
+    Patience,
+    Reset,
+    ServerError,
+    Thing,
+    TimeOut,
+    Trouble,
+)
+from angelia.testing.http1 import Answering, HttpRequest, read_request
+from angelia.testing.telegram_forms import read_form, shown_name
+from angelia.testing.telegram_methods import Bot
+from angelia.testing.telegram_news import News
+from angelia.testing.telegram_schema import METHODS, Refused, arguments
+from angelia.testing.telegram_world import GROUP, HERE, NOWHERE, TOPIC, World
+
+TOKEN = "123456:AAFakeTokenThatNobodyEverIssued_0123"  # noqa: S105 - no bot has it
+TOKEN_VARIABLE = "TELEGRAM_TEST_TOKEN"  # noqa: S105 - a variable's name
+
+UNSEEN = frozenset({"getMe", "getFile", "setMyCommands", "answerCallbackQuery"})
+"""Calls that make nothing visible in a chat."""
+
+NEWS = frozenset({"getUpdates", "setWebhook", "deleteWebhook", "getWebhookInfo"})
+"""Calls about the way of news."""
+
+
+class TelegramServer:
+    """The fake for the length of an `async with`; a `channel_network.Network`.
+
+    What the bot asks for against the published rules is refused in the API's own way.
+    """
+
+    broken = "a <b>bold word that nobody ends"
+    keeps, takes_empty = True, False
+    here, group, topic, nowhere = HERE, GROUP, TOPIC, NOWHERE
+
+    def __init__(self, port: int = 0) -> None:
+        self.secrets: Mapping[str, str] = {TOKEN_VARIABLE: TOKEN}
+        self.world = World()
+        self.news = News(self.world)
+        self.requests: list[tuple[str, dict[str, Any]]] = []
+        self._bot = Bot(self.world)
+        self._port, self._token = port, TOKEN
+        self._changes = Changes()
+        self._troubles: deque[Trouble] = deque()
+        self._speaking = asyncio.Event()
+        self._speaking.set()
+        self._server: asyncio.Server | None = None
+        self._open: dict[asyncio.Task[None], Answering] = {}
+        self.world.limits = dict.fromkeys(Kind, UPLOAD) | {Kind.PHOTO: PHOTO}
+
+    @property
+    def url(self) -> str:
+        """What a channel's setting `api` has to say."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def arrived(self) -> list[Arrived]:
+        """See `Network`."""
+        return self.world.arrived
+
+    async def __aenter__(self) -> Self:
+        self._place = self._bound()
+        self._port = self._place.getsockname()[1]
+        await self.up()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.news.close()
+        await self.down()
+        self._place.close()
+
+    def open(self, outfit: Outfit, patience: Patience) -> TelegramChannel:
+        """See `Network`."""
+        settings = TelegramSettings(token=Secret(env=TOKEN_VARIABLE), api=self.url)
+        return TelegramChannel(settings, outfit, Waits(patience.answer, patience.silence, patience.pause))
+
+    def called(self, name: str) -> str:
+        """See `Network`: cleaned, and cut at the semicolon that its form could not hold."""
+        return shown_name(name.translate(dict.fromkeys([*range(32), 127, ord(";")], "_")))
+
+    def lower(self, limits: Mapping[Kind, int]) -> None:
+        """See `Network`."""
+        self.world.limits = {**self.world.limits, **limits}
+
+    def misbehave(self, *troubles: Trouble) -> None:
+        """See `Network`."""
+        self._troubles = deque(troubles)
+
+    async def bring(self, *things: Thing) -> tuple[str, ...]:
+        """See `Network`."""
+        messages = tuple(self.world.happen(thing) for thing in things)
+        self.news.tell()
+        return messages
+
+    async def repeat(self) -> None:
+        """See `Network`."""
+        self.world.updates = self.world.brought[::-1]
+        self.news.tell()
+
+    async def down(self) -> None:
+        """See `Network`; the port stays ours, so that nobody else listens there."""
+        self.news.visiting = False
+        if self._server:
+            self._server.close()
+            self._server = None
+            self._place = self._bound()
+        await self._hang_up()
+
+    async def up(self) -> None:
+        """See `Network`."""
+        if not self._speaking.is_set():
+            await self._hang_up()
+        self._speaking.set()
+        self.news.visiting = True
+        if self._server is None:
+            self._server = await asyncio.start_server(self._connected, sock=self._place, backlog=1024)
+
+    async def swallow(self) -> None:
+        """See `Network`."""
+        self._speaking.clear()
+        self.news.visiting = False
+
+    def revoke(self) -> None:
+        """See `Network`."""
+        self._token = "revoked"  # noqa: S105 - none
+
+    async def when(self, holds: Callable[[], bool]) -> None:
+        """See `Network`."""
+        await self._changes.when(holds)
+
+    def _bound(self) -> socket.socket:
+        """Our port, on which nobody listens yet."""
+        place = socket.socket()
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind(("127.0.0.1", self._port))
+        return place
+
+    async def _hang_up(self) -> None:
+        tasks = list(self._open)
+        for task in tasks:
+            self._open[task].reset()
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open[task] = out = Answering(reader, writer)
+        try:
+            while (request := await read_request(reader)) is not None:
+                await self._speaking.wait()
+                await self._answer(request, out)
+        except ConnectionError:
+            return
+        except asyncio.CancelledError:
+            writer.transport.abort()
+        finally:
+            del self._open[task]
+            writer.close()
+
+    async def _answer(self, request: HttpRequest, out: Answering) -> None:
+        _, *root, bot, what = request.path.split("/", 3 if request.path.startswith("/file/") else 2)
+        trouble = self._troubles.popleft() if self._troubles and (root or what not in UNSEEN | NEWS) else None
+        try:
+            if bot != f"bot{self._token}":
+                raise Refused(401, "Unauthorized")
+            _raise(trouble)
+            result = b"" if _lost(trouble) else await self._result(request, what, file=bool(root))
+        except Refused as refused:
+            await _refuse(refused, out)
+            return
+        match trouble:
+            case TimeOut():
+                await out.silence()
+            case Reset():
+                out.reset()
+            case _:
+                await out.whole(200, result, mime="application/octet-stream" if root else "application/json")
+
+    async def _result(self, request: HttpRequest, what: str, *, file: bool) -> bytes:
+        if file:
+            return self._download(unquote(what))
+        if what not in METHODS:
+            raise Refused(404, "Not Found: method not found")
+        said, files = read_form(request)
+        args = arguments(what, said, files)
+        self.requests.append((what, args))
+        result = await self.news.call(what, args) if what in NEWS else self._bot.calls[what](args, files)
+        self._changes.tell()
+        return msgspec.json.encode({"ok": True, "result": result})
+
+    def _download(self, path: str) -> bytes:
+        data = self.world.files.get(path.removeprefix("documents/"))
+        if data is None:
+            raise Refused(404, "Not Found")
+        return data
+
+
+def _raise(trouble: Trouble | None) -> None:
+    if isinstance(trouble, Flood):
+        raise Refused(429, f"Too Many Requests: retry after {trouble.seconds:g}", retry_after=int(trouble.seconds))
+    if isinstance(trouble, ServerError):
+        raise Refused(500, "Internal Server Error")
+
+
+def _lost(trouble: Trouble | None) -> bool:
+    return isinstance(trouble, TimeOut | Reset) and not trouble.accepted
+
+
+async def _refuse(refused: Refused, out: Answering) -> None:
+    more = {"parameters": refused.parameters} if refused.parameters else {}
+    answer = {"ok": False, "error_code": refused.code, "description": refused.description, **more}
+    await out.whole(refused.code, msgspec.json.encode(answer))

@@ -1,0 +1,50 @@
+"""A door for webhooks on loopback, as the gateway has one: what comes by HTTP is handed to a channel."""
+
+import asyncio
+from types import TracebackType
+from typing import Self
+
+from angelia.channels.web import HasWebhook, WebRequest, WebResponse
+from angelia.testing.http1 import Answering, read_request
+
+
+class WebhookDoor:
+    """Hands every request to `channel`; without one it answers 503, as before the start and after the end."""
+
+    def __init__(self) -> None:
+        self.channel: HasWebhook | None = None
+        self._open: set[asyncio.Task[None]] = set()
+
+    @property
+    def url(self) -> str:
+        """Its root."""
+        return f"http://127.0.0.1:{self._port}"
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self._port: int = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.close()
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        out = Answering(reader, writer)
+        try:
+            while (given := await read_request(reader)) is not None:
+                request = WebRequest(given.method, given.path, {}, given.headers, given.body)
+                answer = await self.channel.web(request) if self.channel else WebResponse(503)
+                await out.whole(answer.status, answer.body, mime=answer.mime)
+        except ConnectionError:
+            return
+        finally:
+            self._open.discard(task)
+            writer.close()
