@@ -42,7 +42,7 @@ class Session:
         self._db, self._transcript, self._holder, self._opened = db, transcript, holder, opened
         self._clock: Clock = db.clock
         self._turn = Turn()
-        self._changed = asyncio.Event()
+        self._changed, self._putting = asyncio.Event(), asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
         self._forget = self.log.listen(lambda _: self._changed.set())
 
@@ -77,9 +77,10 @@ class Session:
 
     async def _put(self, *facts: e.AnyFact) -> list[e.Entry]:
         """Append what a person does; the first thing they do begins the conversation in the store."""
-        first = [self._opened] if self._opened else []
-        added = await self.log.append(*first, *facts)
-        self._opened = None
+        async with self._putting:  # two that come at once must not both begin it
+            first = [self._opened] if self._opened else []
+            added = await self.log.append(*first, *facts)
+            self._opened = None
         return added
 
     async def stop(self, by: str) -> bool:
