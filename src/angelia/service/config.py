@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
+from angelia.channels.settings import Secret
 from angelia.core.errors import ConfigError
 from angelia.service.presets import SandboxSettings, lay_over
 from angelia.tools.mcp.settings import McpSettings
@@ -70,6 +71,16 @@ class FileSettings(Struct, frozen=True, forbid_unknown_fields=True):
     outbox: str = ""
 
 
+class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """`listen` is the address for webhooks and health, such as 127.0.0.1:8787; empty listens nowhere.
+
+    `token` is where the token for `/health` is read from; without one there is no such page.
+    """
+
+    listen: str = ""
+    token: Secret | None = None
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole configuration. `model` and `fallback` are written `vendor:name`; an empty model means: find one.
 
@@ -96,6 +107,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     remedies: dict[str, dict[str, int]] = field(default_factory=dict)
     vendors: dict[str, dict[str, Any]] = field(default_factory=dict)
     channels: dict[str, dict[str, Any]] = field(default_factory=dict)
+    gateway: GatewaySettings = GatewaySettings()
 
 
 class Loaded(Struct, frozen=True):

@@ -1,0 +1,118 @@
+"""`angelia gateway` in the foreground: every channel open, a table of how they are, a graceful end."""
+
+import asyncio
+import signal
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from angelia.channels.health import State
+from angelia.core.errors import AngeliaError
+from angelia.faces.cli.paint import Paint
+from angelia.faces.cli.widths import table
+from angelia.faces.gateway.listening import Doorway, serve
+from angelia.service.assemble import House
+from angelia.service.gateway import Gateway, Standing
+
+DRAIN_S = 20.0
+"""How long what is under way may take once an end is asked for; what is left goes on at the next start."""
+_TABLE_S = 1.0
+_COLOURS = {State.CONNECTED: "32", State.CONNECTING: "33", State.WAITING: "33", State.STOPPED: "31"}
+
+
+async def run(house: House, only: tuple[str, ...]) -> int:
+    """Run the channels until somebody asks for an end.
+
+    Raises:
+        ConfigError, MissingPart: a channel cannot be opened as configured.
+    """
+    ending = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    changed = asyncio.Event()
+    gateway = Gateway(house, changed.set)
+    await gateway.open(only)
+    showing = asyncio.create_task(_show(house, gateway, changed))
+    listening = await _listen(house, gateway)
+    try:
+        await _until(ending, listening)
+        _say("Finishing what is under way…")
+        await gateway.drain(DRAIN_S)
+    finally:
+        showing.cancel()
+        await asyncio.gather(showing, return_exceptions=True)
+        await gateway.close()
+        if listening is not None:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+        await house.close()
+    _say("Everything is stored; what is open goes on at the next start.")
+    return 0
+
+
+async def _listen(house: House, gateway: Gateway) -> asyncio.Task[None] | None:
+    settings = house.loaded.config.gateway
+    if not settings.listen:
+        return None
+    token = await house.tokens.read("gateway", settings.token) if settings.token else ""
+    return asyncio.create_task(serve(Doorway(gateway, token), settings.listen))
+
+
+async def _until(ending: asyncio.Event, listening: asyncio.Task[None] | None) -> None:
+    """Wait for the end; a listener that fails is one."""
+    asked = asyncio.create_task(ending.wait())
+    try:
+        done, _ = await asyncio.wait([asked, *([listening] if listening else [])], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        asked.cancel()
+    for task in done:
+        if task is listening and task.exception():
+            raise task.exception() or AngeliaError("The listener ended.")
+
+
+async def _show(house: House, gateway: Gateway, changed: asyncio.Event) -> None:
+    """A table that is drawn anew on a terminal; a line for each change of health elsewhere."""
+    paint, lines, said = Paint.of(sys.stdout), 0, dict[str, str]()
+    while True:
+        standings = list(gateway.standings.values())
+        if paint.colour:
+            rows = await _rows(house, standings, paint)
+            sys.stdout.write(f"\x1b[{lines}F\x1b[J" if lines else "")
+            sys.stdout.write("\n".join(rows) + "\n")
+            sys.stdout.flush()
+            lines = len(rows)
+        else:
+            for one in standings:
+                word = f"{one.door}: {one.health.state.value}{': ' if one.health.why else ''}{one.health.why}"
+                if said.get(one.door) != word:
+                    said[one.door] = word
+                    _say(word)
+        changed.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_TABLE_S):
+                await changed.wait()
+
+
+async def _rows(house: House, standings: list[Standing], paint: Paint) -> list[str]:
+    rows: list[tuple[str, ...]] = [("channel", "state", "since", "heard", "to send", "unknown", "failed", "")]
+    for one in standings:
+        counts = await house.outbox.counts(one.door)
+        waiting = counts.get("queued", 0) + counts.get("sending", 0)
+        since = datetime.fromtimestamp(one.since / 1000, UTC).astimezone().strftime("%H:%M:%S")
+        numbers = (one.heard, waiting, counts.get("unknown", 0), counts.get("failed", 0))
+        rows.append((one.door, one.health.state.value, since, *map(str, numbers), one.health.why))
+    lines = table(rows, paint.columns - 1)
+    return [
+        paint.style(lines[0], "2"),
+        *(_painted(line, one, paint) for line, one in zip(lines[1:], standings, strict=True)),
+    ]
+
+
+def _painted(line: str, standing: Standing, paint: Paint) -> str:
+    word = standing.health.state.value
+    return line.replace(word, paint.style(word, _COLOURS[standing.health.state]), 1)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
