@@ -1,9 +1,12 @@
 """The channels of a home, open at once: connected, listening, delivering, and let go in order."""
 
 import asyncio
+import fcntl
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
+from typing import IO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +18,7 @@ from angelia.channels.port import Outfit
 from angelia.channels.rooms import find_room, open_channel, read_settings
 from angelia.channels.settings import Secret
 from angelia.channels.web import HasWebhook, WebRequest, WebResponse
-from angelia.core.errors import AngeliaError, ConfigError
+from angelia.core.errors import AngeliaError, BadInput, ConfigError
 from angelia.models.client import http_client
 from angelia.service.assemble import House
 from angelia.service.line import Line, wait
@@ -40,6 +43,23 @@ class Standing(Struct, frozen=True):
     heard: int = 0
 
 
+def alone_in(home: Path) -> IO[str]:
+    """The right to be the one gateway of a home, held until the file is closed or the process ends.
+
+    Raises:
+        BadInput: another process has it.
+    """
+    file = (home / "gateway.lock").open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise BadInput(
+            "A gateway of this home runs already.", "Two would answer twice.", "End it first; nothing was changed."
+        ) from error
+    return file
+
+
 class Gateway:
     """Every configured channel. `changed` is called whenever there is something new to show."""
 
@@ -54,6 +74,7 @@ class Gateway:
         self._tasks: list[asyncio.Task[None]] = []
         self._hearing = 0
         self._drained = asyncio.Event()
+        self._alone: IO[str] | None = None
 
     async def open(self, only: tuple[str, ...] = ()) -> None:
         """Open the channels of the settings, or `only` some of them; connecting goes on behind.
@@ -61,20 +82,25 @@ class Gateway:
         Raises:
             ConfigError: there are none, or one is wrong; names the setting.
             MissingPart: a room needs an extra.
+            BadInput: a gateway of this home runs already.
         """
-        sections = self._house.loaded.config.channels
-        wanted = only or tuple(sections)
-        for door in wanted:
-            if door not in sections:
-                raise ConfigError(f"There is no channel {door!r}.", then="`angelia channels` lists them.")
+        wanted = only or tuple(self._house.loaded.config.channels)
         if not wanted:
             raise ConfigError("No channel is configured.", then="`angelia channels add telegram` sets one up.")
-        lines = []
-        for door in wanted:
-            section = sections[door]
-            settings = read_settings(door, section, find_room(door, section))
-            lines.append(Line(open_channel(door, section, self._outfit(door)), settings))
-        self.begin(lines)
+        self._alone = alone_in(self._house.loaded.home)
+        self.begin([self.line(door) for door in wanted])
+
+    def line(self, door: str) -> Line:
+        """A channel as it is configured; nothing is reached yet.
+
+        Raises:
+            ConfigError, MissingPart: as `open`.
+        """
+        sections = self._house.loaded.config.channels
+        if door not in sections:
+            raise ConfigError(f"There is no channel {door!r}.", then="`angelia channels` lists them.")
+        settings = read_settings(door, sections[door], find_room(door, sections[door]))
+        return Line(open_channel(door, sections[door], self._outfit(door)), settings)
 
     def begin(self, lines: Sequence[Line]) -> None:
         """Connect, listen and deliver from now on, and go on with what an earlier life left open."""
@@ -115,6 +141,8 @@ class Gateway:
         await self.desk.close()
         for line in self._lines.values():
             await line.channel.close()
+        if self._alone is not None:
+            self._alone.close()
 
     # -- one channel --------------------------------------------------------------------------------------------------
 

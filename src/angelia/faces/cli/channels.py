@@ -1,0 +1,104 @@
+"""`angelia channels`: the chat networks of the gateway."""
+
+import asyncio
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from angelia.channels.rooms import OURS, find_room, read_settings
+from angelia.core.entry import Address
+from angelia.core.errors import BadInput
+from angelia.faces.cli.options import loaded_from, open_house, settings_options
+from angelia.faces.cli.progress import working
+from angelia.faces.cli.widths import table
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog="Examples:  angelia channels  ·  angelia channels add telegram  ·  angelia channels test telegram --to 4711",
+)
+@settings_options
+@click.pass_context
+def channels(ctx: click.Context, /, **given: Any) -> int | None:
+    """List the configured channels, and who may speak through them."""
+    return _list(given) if ctx.invoked_subcommand is None else None
+
+
+def _list(given: dict[str, Any]) -> int:
+    rows: list[tuple[str, ...]] = []
+    for door, section in loaded_from(given).config.channels.items():
+        settings = read_settings(door, section, find_room(door, section))
+        who = f"{len(settings.owners)} owners, {len(settings.allow)} others"
+        rows.append((door, settings.kind or door, who if settings.owners or settings.allow else "nobody may speak yet"))
+    known = ", ".join(OURS)
+    for line in table(rows) or [f"No channel is configured. `angelia channels add NAME` sets one up: {known}."]:
+        click.echo(line)
+    return 0
+
+
+@channels.command(epilog="Example: angelia channels add telegram")
+@click.argument("kind")
+@click.option("--name", default="", help="Another name than the network's, for a second account.")
+@click.option("--owner", default="", metavar="ID", help="Your own id in that network.")
+@click.option("--token", default="", metavar="TOKEN", help="Asked for without being shown, if it is not given.")
+@settings_options
+def add(kind: str, name: str, owner: str, token: str, **given: Any) -> int:
+    """Set up a channel: its token goes into a file that only you can read, the rest into config.toml."""
+    home, door = loaded_from(given).home, name or kind
+    find_room(door, {"kind": kind})
+    if not _NAME.fullmatch(door):
+        raise BadInput(f"{door!r} cannot name a channel.", then="Use small letters, digits, - and _.")
+    if door in loaded_from(given).config.channels:
+        raise BadInput(f"There is a channel {door} already.", then=f"Change it in {home / 'config.toml'}.")
+    secret = token or click.prompt(f"The token of {kind}", hide_input=True, default="", show_default=False)
+    who = owner or click.prompt("Your own id there (empty: you let yourself in with a code)", default="")
+    path = _keep(home / "channels" / f"{door}.token", secret) if secret else None
+    lines = [f"\n[channels.{door}]"]
+    lines += [f"kind = {json.dumps(kind)}"] if name else []
+    lines += [f"token = {{ file = {json.dumps(str(path))} }}"] if path else []
+    lines += [f"owners = [{json.dumps(who)}]"] if who else []
+    with (home / "config.toml").open("a", encoding="utf-8") as config:
+        config.write("\n".join(lines) + "\n")
+    click.echo(f"Written to {home / 'config.toml'}. Now: angelia gateway")
+    return 0
+
+
+def _keep(path: Path, secret: str) -> Path:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(opened, "w", encoding="utf-8") as file:
+        file.write(f"{secret.strip()}\n")
+    return path
+
+
+@channels.command(epilog="Example: angelia channels test telegram --to 4711")
+@click.argument("name")
+@click.option("--to", required=True, metavar="CHAT", help="The chat, such as your own id.")
+@settings_options
+def test(name: str, to: str, **given: Any) -> int:
+    """Send a real message, and say what became of it."""
+    return asyncio.run(_test(name, to, given))
+
+
+async def _test(name: str, to: str, given: dict[str, Any]) -> int:
+    from angelia.channels.outgoing import OutText
+    from angelia.service.gateway import Gateway
+
+    house = await open_house(given)
+    gateway = Gateway(house)
+    channel = gateway.line(name).channel
+    words = OutText("This is Angelia. If you can read this, messages arrive.")
+    try:
+        with working(f"sending through {name}"):
+            number = await channel.send(Address(name, to), words, f"test.{house.clock()}")
+    finally:
+        await channel.close()
+        await house.close()
+    click.echo(f"Accepted by the network as message {number}.")
+    return 0
