@@ -17,12 +17,15 @@ from angelia.sandboxes.port import SandboxGone, SandboxMissing
 from angelia.sandboxes.volumes import Volume
 
 LABEL = "angelia"
+"""Its value is the conversation's name."""
+HOME_LABEL = f"{LABEL}.home"
+"""Its value is whose container it is (`sandboxes.lasting.owner`)."""
 TMP = "/tmp"  # noqa: S108 - the container's own
 
-_LOOK = 5
+LOOK = 5
 """Seconds between two looks whether anybody is there."""
-_LIVE = f"n=0; while [ $n -lt $0 ]; do sleep {_LOOK}; set -- /proc/[0-9]*; "
-_LIVE += f"if [ $# -gt 1 ]; then n=0; else n=$((n + {_LOOK})); fi; done"
+_LIVE = f"n=0; while [ $n -lt $0 ]; do sleep {LOOK}; set -- /proc/[0-9]*; "
+_LIVE += f"if [ $# -gt 1 ]; then n=0; else n=$((n + {LOOK})); fi; done"
 """The container's first process: ends, and the container with it, when it has been alone for $0 seconds."""
 _NOT_YET = ("created", "initialized")
 """Before it runs; the second word is Podman's (podman-ps(1), `--filter status`)."""
@@ -50,6 +53,7 @@ class Plan(Struct, frozen=True):
     hidden_folders: tuple[str, ...] = ()
     hidden_files: tuple[str, ...] = ()
     nothing: str = ""
+    owner: str = ""
 
 
 async def ensure(engine: Engine, plan: Plan, progress: Callable[[str], None]) -> str:
@@ -123,7 +127,7 @@ async def _body(engine: Engine, plan: Plan) -> dict[str, Any]:
     uid, gid = (0, 0) if rootless else (plan.uid, plan.gid)
     # Podman (podman-run(1), `--tmpfs`) gives a tmpfs to the user by a word of its own; it tells of Buildah, Docker not
     owner = "U" if "BuildahVersion" in info else f"uid={uid},gid={gid}"
-    idle = max(plan.settings.idle_minutes * 60, _LOOK)
+    idle = max(plan.settings.idle_minutes * 60, LOOK)
     body: dict[str, Any] = {
         "Image": plan.image,
         "Entrypoint": ["/bin/sh", "-c", _LIVE, str(idle)],
@@ -146,7 +150,7 @@ async def _body(engine: Engine, plan: Plan) -> dict[str, Any]:
         },
     }
     digest = hashlib.sha256(msgspec.json.encode(body)).hexdigest()[:16]
-    return body | {"Labels": {LABEL: plan.conversation, f"{LABEL}.plan": digest}}
+    return body | {"Labels": {LABEL: plan.conversation, HOME_LABEL: plan.owner, f"{LABEL}.plan": digest}}
 
 
 def _mounts(plan: Plan) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import logging
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -12,10 +13,12 @@ from angelia.sandboxes.beneath import Ground
 from angelia.sandboxes.bound import HOME, Bound
 from angelia.sandboxes.byexec import FilesByExec
 from angelia.sandboxes.commands import Commands
-from angelia.sandboxes.docker.container import TMP, Plan, ensure, remove
+from angelia.sandboxes.docker.container import LOOK, TMP, Plan, ensure, remove
 from angelia.sandboxes.docker.engine import Engine
 from angelia.sandboxes.docker.execwire import ExecWire, exec_wire
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
+from angelia.sandboxes.idle import Idle
+from angelia.sandboxes.lasting import owner
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import (
     AccessRefused,
@@ -23,6 +26,7 @@ from angelia.sandboxes.port import (
     Description,
     FileStat,
     Reach,
+    SandboxError,
     SandboxGone,
     Unreachable,
 )
@@ -30,13 +34,17 @@ from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
 from angelia.sandboxes.volumes import volumes
 from angelia.sandboxes.wired import WiredRunning
 
+logger = logging.getLogger("angelia.sandboxes")
+
 
 class DockerSandbox(FilesByExec):
     """See `sandboxes.port.Sandbox`. The container is made by the first that needs it, and shared by all that do.
 
     Its root is read-only; the workspace (at its own path), a home and /tmp can be written. It has no capabilities, the
     person's own user id, and limits; network or none is its property, not a command's. It lives as long as somebody
-    holds it and `idle_minutes` longer, so that a start after a crash finds it again; `close` removes it at once.
+    holds it and `idle_minutes` longer, so that a start after a crash finds it again; `close` removes it at once. While
+    it is held and nobody uses it for as long, it ends too, unless all that it holds is in memory; the next use makes it
+    again.
     """
 
     trusted = True
@@ -59,6 +67,7 @@ class DockerSandbox(FilesByExec):
         self._container = ""
         self._keeper: ExecWire | None = None
         self._commands = Commands()
+        self._idle = Idle(max(self._settings.idle_minutes * 60, LOOK), lambda: self._commands.busy, self._rest)
         self._described: Description | None = None
         self._closed = False
 
@@ -75,17 +84,18 @@ class DockerSandbox(FilesByExec):
             SandboxMissing: the container cannot be made; says how to mend it.
         """
         self._refuse_reach(command.reach)
-        container = await self._ready()
-        try:
-            return await self._commands.start(
-                command,
-                cwd=os.path.join(self._bound.workspace, command.cwd),  # noqa: PTH118 - a path inside: other links
-                env={"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8", "TERM": "dumb"},
-                open_wire=lambda line: exec_wire(self._engine, container, ("/bin/sh", "-c", line)),
-            )
-        except SandboxGone:
-            self._container = ""  # said once; the next command makes another
-            raise
+        with self._idle.use():
+            container = await self._ready()
+            try:
+                return await self._commands.start(
+                    command,
+                    cwd=os.path.join(self._bound.workspace, command.cwd),  # noqa: PTH118 - a path inside: other links
+                    env={"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8", "TERM": "dumb"},
+                    open_wire=lambda line: exec_wire(self._engine, container, ("/bin/sh", "-c", line)),
+                )
+            except SandboxGone:
+                self._container = ""  # said once; the next command makes another
+                raise
 
     async def roots(self) -> Sequence[str]:
         """The folders that can be written."""
@@ -132,6 +142,7 @@ class DockerSandbox(FilesByExec):
     async def close(self) -> None:
         """End what still runs, and remove the container. Idempotent."""
         self._closed = True
+        self._idle.stop()
         async with self._making:
             container, self._container = self._container, ""
         await self._commands.end()  # while somebody is there who can tell how they ended
@@ -157,18 +168,30 @@ class DockerSandbox(FilesByExec):
                 self._container = container
             return self._container
 
+    async def _rest(self) -> None:
+        """Let the container go that nobody uses; everything but /tmp lies on this machine."""
+        async with self._making:
+            if not self._container or not self._idle.unused or self._settings.workspace == "tmpfs":
+                return
+            try:
+                await remove(self._engine, self._container)
+            except SandboxError as error:
+                logger.warning("%s: an idle container stays: %s", self._place.conversation, error)
+            self._container = ""
+
     def _plan(self) -> Plan:
         bound = self._bound
         folders, files = bound.hidden()
-        owner = hashlib.sha256(str(bound.home).encode()).hexdigest()[:12]
+        where = hashlib.sha256(str(bound.home).encode()).hexdigest()[:12]
         return Plan(
-            name=f"angelia-{self._place.conversation}-{owner}",
+            name=f"angelia-{self._place.conversation}-{where}",
             conversation=self._place.conversation,
             image=self._image,
             settings=self._settings,
             workspace=str(bound.workspace),
             home=str(bound.home.resolve()),
             nothing=str(bound.nothing.resolve()),
+            owner=owner(self._place.state),
             uid=os.getuid(),
             gid=os.getgid(),
             volumes=self._volumes,

@@ -27,7 +27,7 @@ class DockerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     processes: int = 1000
     tmp_mb: int = 1000
     volumes: tuple[str, ...] = ()
-    idle_minutes: int = 15
+    idle_minutes: int = 60
 
 
 def socket_of(settings: DockerSettings, environ: Mapping[str, str] = os.environ) -> str:
