@@ -39,7 +39,8 @@ async def contain(docker: Daemon, person: Path, own: Path, tmp_path: Path) -> As
 
 
 async def ours(docker: Daemon, state: Path) -> list[Lasting]:
-    return list(await found(state, DockerSettings(socket=docker.socket)))
+    settings = [DockerSettings(socket=docker.socket, cpus=cpus) for cpus in (1, 2)]
+    return list(await found(state, [*settings, DockerSettings(socket="/no/docker.sock")]))
 
 
 async def gone(sandbox: DockerSandbox, name: str) -> None:
@@ -60,8 +61,8 @@ async def test_a_container_is_found_with_its_conversation_and_whether_it_is_used
         "two": (Use.IN_USE, IMAGE),
     }
     assert abs(seen["one"].since - seen["two"].since) < 600
-    await end(seen["one"].name, DockerSettings(socket=docker.socket))
-    await end(seen["one"].name, DockerSettings(socket=docker.socket))
+    await end(seen["one"])
+    await end(seen["one"])
     assert docker.containers() == [seen["two"].name]
 
 
@@ -83,7 +84,7 @@ async def test_a_copy_of_a_home_is_another_owner_and_the_name_stays(tmp_path: Pa
 
 
 async def test_without_a_daemon_there_are_no_containers(tmp_path: Path) -> None:
-    assert await found(tmp_path, DockerSettings(socket="/no/docker.sock")) == ()
+    assert not await found(tmp_path, [DockerSettings(socket="/no/docker.sock")])
 
 
 async def test_a_container_that_is_held_and_not_used_goes_and_its_files_stay(contain: Contain, docker: Daemon) -> None:
@@ -106,3 +107,13 @@ async def test_what_lies_in_memory_is_not_let_go(contain: Contain, docker: Daemo
     await sandbox._rest()
     assert await shell(sandbox, "cat note") == "kept"
     assert len(docker.containers()) == 1
+
+
+async def test_closing_leaves_a_container_that_somebody_else_uses(contain: Contain, docker: Daemon) -> None:
+    first, second = contain(), contain()
+    await shell(first, "echo kept >/tmp/note")
+    assert await shell(second, "cat /tmp/note") == "kept"
+    await second.close()
+    assert await shell(first, "cat /tmp/note") == "kept"
+    await first.close()
+    assert docker.containers() == []

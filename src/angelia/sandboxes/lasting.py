@@ -30,9 +30,12 @@ class Use(StrEnum):
 
 
 class Lasting(Struct, frozen=True):
-    """One place of ours. `name` is how its room calls it; `since` is when it was made, Unix seconds."""
+    """One place of ours. `name` is how its room calls it, `at` whom that room has to ask about it (a daemon's socket);
+    `since` is when it was made, Unix seconds.
+    """
 
     room: str
+    at: str
     name: str
     conversation: str
     what: str
@@ -41,17 +44,19 @@ class Lasting(Struct, frozen=True):
 
 
 class Keeper(Protocol):
-    """What a room knows of its places. `state` is where we keep what runs, `settings` are those of the room."""
+    """What a room knows of its places. `state` is where we keep what runs."""
 
-    async def found(self, state: Path, settings: object) -> Sequence[Lasting]:
+    async def found(self, state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
         """Every place that was made from this home, and none of anybody else; none where the room cannot be had.
+
+        `settings` are all that are configured for the room, by presets too.
 
         Raises:
             SandboxError: the room is there, and does not tell.
         """
         ...
 
-    async def end(self, name: str, settings: object) -> None:
+    async def end(self, place: Lasting) -> None:
         """End a place and all that runs in it. One that is gone already is fine.
 
         Raises:

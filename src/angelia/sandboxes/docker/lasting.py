@@ -15,14 +15,35 @@ from angelia.sandboxes.port import AccessRefused, SandboxMissing
 _RUNS = "running"
 
 
-async def found(state: Path, settings: object) -> Sequence[Lasting]:
+async def found(state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
     """See the port. Without a daemon there are none."""
+    sockets = {socket_of(known) for known in settings if isinstance(known, DockerSettings)}
+    return [place for socket in sorted(sockets) for place in await _found_at(socket, owner(state))]
+
+
+async def end(place: Lasting) -> None:
+    """See the port."""
+    engine = Engine(place.at)
     try:
-        engine = _engine(settings)
+        await remove(engine, place.name)
+    finally:
+        await engine.close()
+
+
+async def in_use(engine: Engine, container: str) -> bool:
+    """Whether anybody holds it, or runs a command in it: a process there that its first one did not start."""
+    known = await _told(engine, f"/containers/{container}/json")
+    commands = [await _told(engine, f"/exec/{name}/json") for name in known.get("ExecIDs") or ()]
+    return any(command.get("Running") for command in commands)
+
+
+async def _found_at(socket: str, whose: str) -> list[Lasting]:
+    try:
+        engine = Engine(socket)
     except (SandboxMissing, AccessRefused):
-        return ()
+        return []
     try:
-        filters = msgspec.json.encode({"label": [f"{HOME_LABEL}={owner(state)}"]}).decode()
+        filters = msgspec.json.encode({"label": [f"{HOME_LABEL}={whose}"]}).decode()
         query = {"all": "1", "filters": filters}
         rows = await engine.call("GET", "/containers/json", query=query, deed="list its containers")
         return [await _seen(engine, row) for row in rows]
@@ -30,35 +51,19 @@ async def found(state: Path, settings: object) -> Sequence[Lasting]:
         await engine.close()
 
 
-async def end(name: str, settings: object) -> None:
-    """See the port."""
-    engine = _engine(settings)
-    try:
-        await remove(engine, name)
-    finally:
-        await engine.close()
-
-
-def _engine(settings: object) -> Engine:
-    return Engine(socket_of(settings if isinstance(settings, DockerSettings) else DockerSettings()))
-
-
 async def _seen(engine: Engine, row: dict[str, Any]) -> Lasting:
+    use = Use.ENDED
+    if row["State"] == _RUNS:
+        use = Use.IN_USE if await in_use(engine, str(row["Id"])) else Use.IDLE
     return Lasting(
         room="docker",
+        at=engine.socket,
         name=str(row["Names"][0]).removeprefix("/"),
         conversation=str(row["Labels"][LABEL]),
         what=str(row["Image"]),
-        use=await _use(engine, str(row["Id"])) if row["State"] == _RUNS else Use.ENDED,
+        use=use,
         since=float(row["Created"]),
     )
-
-
-async def _use(engine: Engine, container: str) -> Use:
-    """Whoever holds it, or runs a command in it, has a process there that its first one did not start."""
-    known = await _told(engine, f"/containers/{container}/json")
-    commands = [await _told(engine, f"/exec/{name}/json") for name in known.get("ExecIDs") or ()]
-    return Use.IN_USE if any(command.get("Running") for command in commands) else Use.IDLE
 
 
 async def _told(engine: Engine, path: str) -> dict[str, Any]:

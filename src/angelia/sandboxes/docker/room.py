@@ -16,6 +16,7 @@ from angelia.sandboxes.commands import Commands
 from angelia.sandboxes.docker.container import LOOK, TMP, Plan, ensure, remove
 from angelia.sandboxes.docker.engine import Engine
 from angelia.sandboxes.docker.execwire import ExecWire, exec_wire
+from angelia.sandboxes.docker.lasting import in_use
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.idle import Idle
 from angelia.sandboxes.lasting import owner
@@ -42,7 +43,7 @@ class DockerSandbox(FilesByExec):
 
     Its root is read-only; the workspace (at its own path), a home and /tmp can be written. It has no capabilities, the
     person's own user id, and limits; network or none is its property, not a command's. It lives as long as somebody
-    holds it and `idle_minutes` longer, so that a start after a crash finds it again; `close` removes it at once. While
+    holds it and `idle_minutes` longer, so that a start after a crash finds it again; the last `close` removes it. While
     it is held and nobody uses it for as long, it ends too, unless all that it holds is in memory; the next use makes it
     again.
     """
@@ -140,17 +141,19 @@ class DockerSandbox(FilesByExec):
         return self._described
 
     async def close(self) -> None:
-        """End what still runs, and remove the container. Idempotent."""
+        """End what of ours still runs, and remove the container, unless somebody else uses it. Idempotent."""
         self._closed = True
         self._idle.stop()
         async with self._making:
             container, self._container = self._container, ""
+            keeper, self._keeper = self._keeper, None
         await self._commands.end()  # while somebody is there who can tell how they ended
-        if container:
-            with suppress(Unreachable):  # a daemon that is down has no containers running; idle ones end by themselves
+        with suppress(Unreachable, SandboxGone):  # a daemon that is down has no containers running
+            if keeper is not None:
+                await keeper.close()
+                await keeper.status()
+            if container and not await in_use(self._engine, container):
                 await remove(self._engine, container)
-        if self._keeper is not None:
-            await self._keeper.close()
         await self._engine.close()
 
     async def _ready(self) -> str:
