@@ -6,7 +6,7 @@ and messages are the network's own immutable ones. Failures are drawn in `channe
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -83,6 +83,15 @@ class Channel(Protocol):
 
     async def close(self) -> None:
         """Let go of connections and helpers; after `run` was cancelled."""
+        ...
+
+
+@runtime_checkable
+class HasLimitsByChat(Protocol):
+    """A room whose network takes more in some chats than in others; `abilities` is what holds everywhere."""
+
+    def abilities_in(self, to: Address) -> Abilities:
+        """What holds in one chat, as far as it is known now."""
         ...
 
 

@@ -14,11 +14,12 @@ GROUP = "angelia.channels"
 """The entry point group: the name is the room's, the value an `OpenChannel`."""
 
 OURS = {
+    "discord": "angelia.channels.discord.room",
     "telegram": "angelia.channels.telegram.room",
 }
 """Modules by name, each with a `ROOM`; imported when a channel of theirs is opened."""
 
-_EXTRAS: dict[str, str] = {}
+_EXTRAS = {"websockets": "discord"}
 """The extra that brings a library, by the module that is missing without it; rooms of ours without a library of their
 own need none.
 """

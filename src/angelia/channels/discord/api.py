@@ -1,0 +1,215 @@
+"""Calls of Discord's REST API, version 10 (docs.discord.com, "API Reference").
+
+Our own calls instead of a client library: discord.py tries failed requests again up to five times and sleeps through
+rate limits, neither of which can be switched off, and here nothing may wait or repeat out of sight.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Raw, Struct
+
+from angelia.channels.discord.refusals import Refusal, login_failed, no_file, told
+from angelia.channels.discord.shapes import read
+from angelia.channels.failures import Later, NotSent, Unsure
+from angelia.channels.multipart import CHUNK, Field, Multipart, Upload
+
+if TYPE_CHECKING:
+    import httpx2
+
+T = TypeVar("T")
+
+CONNECT = 10.0
+"""Seconds for a connection."""
+
+USER_AGENT = "DiscordBot (https://pypi.org/project/angelia, 0.1)"
+"""Who we are, in the form that Discord demands ("User Agent")."""
+
+_TOKEN = re.compile(r"[\w.-]{20,200}", re.ASCII)
+_SECRET = re.compile(r"(?<=/)(interactions/\d+|webhooks/\d+)/[^/?]+")
+_ID = re.compile(r"(?<=messages/)\d+")
+
+
+class Call(Struct, frozen=True):
+    """One request. `path` begins behind the version; `body` is sent as JSON, beside `uploads` if there are any."""
+
+    method: str
+    path: str
+    body: object = None
+    uploads: Sequence[Upload] = ()
+
+
+class _Refused(Struct, frozen=True):
+    code: int = 0
+    message: str = ""
+    errors: Raw = Raw(b"")
+    retry_after: float = 0.0
+    is_global: bool = msgspec.field(default=False, name="global")
+
+
+class Api:
+    """One bot's calls. `answer` is the seconds without a byte after which a call is given up."""
+
+    def __init__(
+        self,
+        base: str,
+        token: Callable[[], Awaitable[str]],
+        http: Callable[[str], Awaitable["httpx2.AsyncClient"]],
+        answer: float,
+    ) -> None:
+        self._base, self._read_token, self._open, self._answer = base.rstrip("/"), token, http, answer
+        self._opening = asyncio.Lock()
+        self._clients: dict[str, httpx2.AsyncClient] = {}
+        self._token = ""
+        self._spent: dict[str, float] = {}
+        # at DEBUG it writes down the headers that leave, and the token is among them
+        logging.getLogger("hpack").setLevel(logging.INFO)
+
+    async def token(self) -> str:
+        """The bot's token.
+
+        Raises:
+            LoginFailed: what is configured is no token.
+        """
+        if not self._token:
+            token = (await self._read_token()).strip().removeprefix("Bot ")
+            if not _TOKEN.fullmatch(token):
+                raise login_failed("what is configured as the bot's token is none")
+            self._token = token
+        return self._token
+
+    async def call(self, call: Call, kind: type[T]) -> T:
+        """Make a call; its result as `kind`, which is `None` for nothing.
+
+        Raises:
+            ChannelError: as `Channel.send` says. `Later` also for a limit that Discord said is used up.
+        """
+        route = f"{call.method} {_ID.sub('', call.path)}"
+        self._respect(route)
+        content, headers = _content(call)
+        headers |= {"authorization": f"Bot {await self.token()}", "user-agent": USER_AGENT}
+        shown = self._base + _SECRET.sub(r"\1/-", call.path)
+        target = f"{urlsplit(self._base).path}{call.path}"
+        async with self._exchange(call.method, shown, content, headers, target) as response:
+            body = await response.aread()
+            self._note(route, response)
+        return _result(call.path, body, kind)
+
+    async def download(self, url: str) -> AsyncIterator[bytes]:
+        """The bytes behind an address of Discord's, which needs no token.
+
+        Raises:
+            CannotFetch: they are not there.
+            ChannelError: as `call`.
+        """
+        async with self._exchange("GET", url, None, {"user-agent": USER_AGENT}) as response:
+            async for piece in response.aiter_bytes(CHUNK):
+                yield piece
+
+    async def close(self) -> None:
+        """Let go of the connections. May be repeated."""
+        async with self._opening:
+            clients, self._clients = self._clients, {}
+            for client in clients.values():
+                await client.aclose()
+
+    @asynccontextmanager
+    async def _exchange(
+        self, method: str, url: str, content: Any, headers: dict[str, str], target: str = ""
+    ) -> AsyncIterator["httpx2.Response"]:
+        """A request and its response, if it is a good one; a connection that could not be had sent nothing, any other
+        end is unsure.
+        """
+        import httpx2
+
+        client = await self._client(url)
+        request = client.build_request(
+            method,
+            url,
+            content=content,
+            headers={"accept-encoding": "identity", **headers},
+            timeout=httpx2.Timeout(self._answer, connect=CONNECT, pool=None),
+            extensions={"target": target.encode()} if target else {},
+        )
+        try:
+            response = await client.send(request, stream=True)
+            try:
+                if response.status_code >= 300:
+                    self._refuse(response, await response.aread(), download=not target)
+                yield response
+            finally:
+                await response.aclose()
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+            raise NotSent(f"Discord cannot be reached: {_words(error)}.", then="It is tried again.") from error
+        except httpx2.RequestError as error:
+            raise Unsure(f"Discord did not answer: {_words(error)}.") from error
+
+    def _refuse(self, response: "httpx2.Response", body: bytes, *, download: bool) -> None:
+        """Raise what a refusal means."""
+        status = response.status_code
+        if download and status in (401, 403, 404, 410):
+            raise no_file()
+        try:
+            refused = msgspec.json.decode(body, type=_Refused)
+        except msgspec.MsgspecError:
+            refused = _Refused()
+        seconds = refused.retry_after or _number(response, "retry-after")
+        if status == 429 and refused.is_global:
+            self._spent[""] = asyncio.get_running_loop().time() + seconds
+        message = f"{refused.message} {bytes(refused.errors).decode()[:300]}".strip()
+        raise told(Refusal(status, refused.code, message, seconds))
+
+    def _respect(self, route: str) -> None:
+        """Raise `Later` where Discord said that a limit is used up: what is sent all the same counts against us."""
+        now = asyncio.get_running_loop().time()
+        until = max(self._spent.get(route, 0.0), self._spent.get("", 0.0))
+        if until > now:
+            raise Later(until - now)
+
+    def _note(self, route: str, response: "httpx2.Response") -> None:
+        """Remember a limit that is used up now ("Rate Limits")."""
+        now = asyncio.get_running_loop().time()
+        self._spent = {key: until for key, until in self._spent.items() if until > now}
+        if response.headers.get("x-ratelimit-remaining") == "0":
+            self._spent[route] = now + _number(response, "x-ratelimit-reset-after")
+
+    async def _client(self, url: str) -> "httpx2.AsyncClient":
+        parts = urlsplit(url)
+        base = f"{parts.scheme}://{parts.netloc}"
+        async with self._opening:
+            if base not in self._clients:
+                self._clients[base] = await self._open(base)
+            return self._clients[base]
+
+
+def _content(call: Call) -> tuple[Any, dict[str, str]]:
+    said = b"" if call.body is None else msgspec.json.encode(call.body)
+    if call.uploads:
+        form = Multipart([Field("payload_json", said, "application/json")], call.uploads)
+        return form.body(), dict(form.headers)
+    return said, {"content-type": "application/json"} if said else {}
+
+
+def _result(path: str, body: bytes, kind: type[T]) -> T:
+    try:
+        return read(body or b"null", kind)
+    except msgspec.MsgspecError as error:
+        shown = _SECRET.sub(r"\1/-", path)
+        raise Unsure(f"Discord's answer to {shown} cannot be read: {error}.") from error
+
+
+def _number(response: "httpx2.Response", header: str) -> float:
+    try:
+        return float(response.headers.get(header, "0"))
+    except ValueError:
+        return 0.0
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__} {error}".strip()

@@ -1,0 +1,255 @@
+"""How a bot hears: it stays connected to the gateway, resumes its session, and reads what it missed."""
+
+import asyncio
+import hashlib
+import logging
+import random
+import re
+from functools import partial
+from typing import NoReturn
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.channels.discord import shapes as s
+from angelia.channels.discord.answers import Answers
+from angelia.channels.discord.api import Api, Call
+from angelia.channels.discord.history import since
+from angelia.channels.discord.ledger import Ledger, id_at
+from angelia.channels.discord.places import Places
+from angelia.channels.discord.reading import Reader
+from angelia.channels.discord.settings import DiscordSettings, Waits
+from angelia.channels.discord.socket import Lost, Opening, opened
+from angelia.channels.failures import ChannelError, Later, LoginFailed
+from angelia.channels.health import Health, State
+from angelia.channels.incoming import Hear
+from angelia.channels.lanes import Lanes
+from angelia.channels.port import Outfit
+
+log = logging.getLogger(__name__)
+
+LONGEST = 30.0
+"""Seconds between two tries to connect, at most."""
+
+MOST_CHATS = 200
+"""Chats that are remembered, to ask them what was missed: direct messages are not listed anywhere."""
+
+HEARD = frozenset({"MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_REACTION_ADD", "INTERACTION_CREATE"})
+
+_GUILDS, _GUILD_MESSAGES, _GUILD_REACTIONS = 1 << 0, 1 << 9, 1 << 10
+_DIRECT_MESSAGES, _DIRECT_REACTIONS, _CONTENT = 1 << 12, 1 << 13, 1 << 15
+INTENTS = _GUILDS | _GUILD_MESSAGES | _GUILD_REACTIONS | _DIRECT_MESSAGES | _DIRECT_REACTIONS
+"""What we ask to be told ("Gateway Intents"); the content of other people's messages only for `groups = "all"`."""
+
+_COMMAND = re.compile(r"[-_a-z0-9]{1,32}", re.ASCII)
+_MEMORY = "connection"
+
+NOTED = 10_000
+"""Milliseconds after which the memory is written again: what a killed process had not noted comes twice."""
+
+STALE = 10
+"""Tries after which a session is given up: by then Discord has forgotten it."""
+
+
+class Memory(Struct, frozen=True):
+    """What outlives a restart: the session, who we are, the last message before which all were taken in, the chats that
+    spoke to us (each behind its server and a slash), and the menu that Discord was given.
+    """
+
+    session: s.Session | None = None
+    me: str = ""
+    message: int = 0
+    chats: tuple[str, ...] = ()
+    menu: str = ""
+
+
+class Where(Struct, frozen=True):
+    """In which channel something happened, and to which message."""
+
+    id: str = ""
+    channel_id: str = ""
+    guild_id: str | None = None
+
+
+class Connection:
+    """The hearing half of the room.
+
+    Each event is handed in, chat by chat in order. A session that broke off is resumed behind the last event before
+    which all were taken in, also by the next life. Where Discord has forgotten the session, what was said since is read
+    from the chats. What comes twice has the same key.
+    """
+
+    def __init__(self, settings: DiscordSettings, outfit: Outfit, api: Api, places: Places, waits: Waits) -> None:
+        self._settings, self._outfit, self._api, self._places, self._waits = settings, outfit, api, places, waits
+        self._memory, self._remembered = Memory(), 0
+        self._ledger = Ledger(0, 0)
+        self._reader = Reader("", places, settings.cdn)
+        self._state = State.CONNECTING
+        self._alive, self._failures = 0, 0
+        self._missed, self._read = 0, set[str]()
+
+    async def run(self, hear: Hear) -> NoReturn:
+        """See `Channel.run`."""
+        self._tell(State.CONNECTING)
+        self._memory = memory = _memory(await self._outfit.recall(_MEMORY))
+        self._ledger = Ledger(memory.session.seq if memory.session else 0, memory.message)
+        self._reader = Reader(memory.me, self._places, self._settings.cdn)
+        lanes = Lanes(hear, self._trouble, self._waits.pause)
+        try:
+            while True:
+                try:
+                    await self._stay(lanes)
+                except LoginFailed as error:
+                    self._tell(State.STOPPED, str(error))
+                    raise
+                except ChannelError as error:
+                    self._lost(error)
+                    await asyncio.sleep(self._pause(error))
+        finally:
+            await lanes.close()
+            await self._remember()
+
+    async def _stay(self, lanes: Lanes) -> NoReturn:
+        token, session = await self._api.token(), self._memory.session
+        intents = INTENTS | (_CONTENT if self._settings.groups == "all" else 0)
+        opening = Opening(token, intents, session.id if session else "", self._ledger.seq)
+        url = session.url if session else (await self._api.call(Call("GET", "/gateway/bot"), s.GatewayBot)).url
+        async with opened(url, self._waits.silence, lambda: self._ledger.seq) as socket:
+            async for frame in socket.frames(opening):
+                await self._take(s.Event(frame.t or "", bytes(frame.d), frame.s or 0), lanes)
+                if self._outfit.clock() - self._remembered > NOTED:
+                    await self._remember()
+        raise Lost("it ended")
+
+    async def _take(self, event: s.Event, lanes: Lanes) -> None:
+        """Do what an event asks for. What is not handed in is passed at once."""
+        try:
+            match event.name:
+                case "READY":
+                    await self._begin(s.read(event.data, s.Ready), lanes)
+                case "RESUMED":
+                    self._connected()
+                case "GUILD_CREATE":
+                    self._places.hear(event.name, event.data, self._memory.me)
+                    await self._catch_up(s.read(event.data, s.Guild), lanes)
+                case name if name in HEARD:
+                    self._hand_in(event, lanes)
+                    return
+                case name:
+                    self._places.hear(name, event.data, self._memory.me)
+        except msgspec.MsgspecError as error:
+            log.warning("an event %s cannot be read: %s", event.name, error)
+            self._trouble(f"Discord told something in a form that is not known ({event.name}): {error}.")
+        self._ledger.passed(event.seq)
+
+    async def _begin(self, ready: s.Ready, lanes: Lanes) -> None:
+        """A new session: what was said since the last one is read, as far as it is known where."""
+        self._ledger.begin()
+        self._missed, self._read = self._ledger.message, set()
+        if not self._missed:
+            self._ledger = Ledger(0, id_at(self._outfit.clock()))
+        session = s.Session(ready.session_id, ready.resume_gateway_url)
+        self._memory = replace(self._memory, session=session, me=ready.user.id)
+        self._reader = Reader(ready.user.id, self._places, self._settings.cdn)
+        self._connected()
+        lanes.begin(self._show_menu(ready.application.id))
+        for chat in self._memory.chats:
+            guild, _, channel = chat.partition("/")
+            await self._read_missed(channel, guild, lanes)
+
+    async def _catch_up(self, guild: s.Guild, lanes: Lanes) -> None:
+        """A server can be seen: what was said in it is read where something was."""
+        for one in (*guild.channels, *guild.threads):
+            if int(one.last_message_id or 0) > self._missed:
+                await self._read_missed(one.id, guild.id, lanes)
+
+    async def _read_missed(self, channel: str, guild: str, lanes: Lanes) -> None:
+        if not self._missed or channel in self._read:
+            return
+        self._read.add(channel)
+        try:
+            found = await since(self._api, channel, self._missed, self._waits.pause)
+        except ChannelError as error:
+            self._trouble(f"What was missed in a chat cannot be read: {error}")
+            return
+        for raw in found:
+            self._hand_in(s.Event("MESSAGE_CREATE", raw, 0), lanes, guild)
+
+    def _hand_in(self, event: s.Event, lanes: Lanes, guild: str = "") -> None:
+        try:
+            where = msgspec.json.decode(event.data, type=Where)
+        except msgspec.MsgspecError:
+            where = Where()  # reading it fails too, and is told there
+        server = guild or where.guild_id or ""
+        taken = lanes.put(where.channel_id, f"{event.name} {where.id}", partial(self._reader.envelope, event, guild))
+        self._ledger.note(event.seq, int(where.id) if event.name == "MESSAGE_CREATE" and where.id else 0, taken)
+        if event.name == "INTERACTION_CREATE":
+            answers = Answers(self._api, self._waits.longer)
+            lanes.begin(answers.answer(event.data, taken))
+        self._know(f"{server}/{where.channel_id}")
+
+    def _know(self, chat: str) -> None:
+        """Remember a chat, to ask it what was missed; what spoke last is last."""
+        if self._memory.chats[-1:] != (chat,) and not chat.endswith("/"):
+            others = tuple(one for one in self._memory.chats if one != chat)
+            self._memory = replace(self._memory, chats=(*others, chat)[-MOST_CHATS:])
+
+    async def _show_menu(self, application: str) -> None:
+        """Offer our verbs as commands of the application ("Bulk Overwrite Global Application Commands")."""
+        text = {"type": 3, "name": "text", "description": "what it is about", "required": False}
+        menu = [
+            {"name": name, "description": told[:100] or name, "type": 1, "options": [text], "contexts": [0, 1]}
+            for name, told in self._outfit.commands.items()
+            if _COMMAND.fullmatch(name)
+        ]
+        shown = hashlib.sha256(msgspec.json.encode((application, menu))).hexdigest()
+        if shown == self._memory.menu:
+            return
+        try:
+            await self._api.call(Call("PUT", f"/applications/{application}/commands", menu), object)
+        except ChannelError as error:
+            log.warning("Discord does not take the menu of commands: %s", error)
+        else:
+            self._memory = replace(self._memory, menu=shown)
+
+    async def _remember(self) -> None:
+        self._remembered = self._outfit.clock()
+        session = self._memory.session
+        noted = replace(session, seq=self._ledger.seq) if session else None
+        kept = replace(self._memory, session=noted, message=self._ledger.message)
+        await self._outfit.remember(_MEMORY, msgspec.json.encode(kept).decode())
+
+    def _lost(self, error: ChannelError) -> None:
+        self._failures += 1
+        if self._failures >= STALE or (isinstance(error, Lost) and error.forgotten):
+            self._memory = replace(self._memory, session=None)
+        self._tell(State.WAITING, str(error))
+
+    def _connected(self) -> None:
+        now = self._outfit.clock()
+        if self._state is not State.CONNECTED:
+            self._tell(State.CONNECTED, gap=max(now - self._alive, 1) if self._alive else 0)
+        self._alive, self._failures = now, 0
+
+    def _trouble(self, why: str) -> None:
+        self._outfit.report(Health(self._state, why))
+
+    def _tell(self, state: State, why: str = "", gap: int = 0) -> None:
+        self._state = state
+        self._outfit.report(Health(state, why, gap))
+
+    def _pause(self, error: ChannelError) -> float:
+        """Seconds until the next try: as long as Discord asks for, else longer each time, and never in step."""
+        if isinstance(error, Later):
+            return error.seconds
+        longest: float = min(self._waits.pause * 2**self._failures, LONGEST)
+        return longest * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+def _memory(noted: str) -> Memory:
+    """What an earlier life noted; nothing if it was another version that did."""
+    try:
+        return msgspec.json.decode(noted or "{}", type=Memory)
+    except msgspec.MsgspecError:
+        return Memory()

@@ -1,0 +1,105 @@
+"""Hands in what came from a network: each chat's in its order, chats beside each other, failures tried again."""
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+
+from msgspec import Struct
+
+from angelia.channels.incoming import Envelope, Hear
+
+log = logging.getLogger(__name__)
+
+TRIES = 5
+"""How often something is handed in before what came after it may go first."""
+
+LONGEST = 30.0
+"""Seconds between two tries, at most."""
+
+
+class Parcel(Struct, frozen=True):
+    """One thing on its way in. `name` is for the log; `read` makes its envelope, None for what is not for us, and may
+    raise where it has to ask the network; `taken` is done, with the word of `Hear`, when nobody has to bring it again.
+    """
+
+    name: str
+    read: Callable[[], Awaitable[Envelope | None]]
+    taken: asyncio.Future[str]
+
+
+class Lanes:
+    """The way in; `pause` is in seconds, `trouble` is told in a sentence what cannot be taken in.
+
+    What cannot be taken in is tried again, and holds up only its own chat. If it fails `TRIES` times, the next of its
+    chat is tried; when that or anything else is taken in, the trouble is its own, and it is given up: logged, told, and
+    not brought again. While nothing at all can be taken in (a full disk), nothing is given up.
+    """
+
+    def __init__(self, hear: Hear, trouble: Callable[[str], None], pause: float) -> None:
+        self._hear, self._trouble, self._pause = hear, trouble, pause
+        self._lanes: dict[str, deque[Parcel]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._taken = 0
+
+    def put(self, lane: str, name: str, read: Callable[[], Awaitable[Envelope | None]]) -> asyncio.Future[str]:
+        """Begin to hand in one thing, behind what came before it on its lane."""
+        parcel = Parcel(name, read, asyncio.get_running_loop().create_future())
+        if lane in self._lanes:
+            self._lanes[lane].append(parcel)
+        else:
+            self._lanes[lane] = deque([parcel])
+            self.begin(self._work(lane))
+        return parcel.taken
+
+    def begin(self, work: Coroutine[None, None, None]) -> None:
+        """Do something beside, for as long as the lanes are open."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """End what is being handed in; what was not taken has to be brought again."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _work(self, lane: str) -> None:
+        waiting = self._lanes[lane]
+        while waiting:
+            await self._until_taken(waiting)
+        del self._lanes[lane]
+
+    async def _until_taken(self, waiting: deque[Parcel]) -> None:
+        parcel, before, failures = waiting[0], self._taken, 0
+        while error := await self._hand_in(parcel):
+            failures += 1
+            if failures == 1:
+                self._trouble(f"What came in cannot be taken in: {_told(error)}. It is tried again.")
+            if failures > TRIES and self._taken > before:
+                self._give_up(parcel, error)
+                break
+            if failures >= TRIES and self._taken == before and len(waiting) > 1 and not await self._hand_in(waiting[1]):
+                del waiting[1]
+            await asyncio.sleep(min(self._pause * 2**failures, LONGEST) * random.uniform(0.5, 1.0))  # noqa: S311
+        waiting.popleft()
+
+    async def _hand_in(self, parcel: Parcel) -> Exception | None:
+        try:
+            envelope = await parcel.read()
+            word = await self._hear(envelope) if envelope else ""
+        except Exception as error:  # noqa: BLE001 - whatever it is that cannot be done, this must not get lost
+            return error
+        self._taken += envelope is not None
+        parcel.taken.set_result(word)
+        return None
+
+    def _give_up(self, parcel: Parcel, error: Exception) -> None:
+        log.error("%s was given up: %s", parcel.name, _told(error))
+        self._trouble(f"A message could not be taken in, and was given up ({parcel.name}): {_told(error)}.")
+        parcel.taken.set_result("")
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
