@@ -7,7 +7,7 @@ from hypothesis import given
 
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.content import CallStatus
+from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.entry import Usage
 from angelia.core.failure import FailureKind
 from angelia.core.ids import CallId
@@ -57,6 +57,18 @@ def test_what_was_streamed_is_not_told_again() -> None:
         told.extend(telling.tell(event))
     assert texts(told) == "Hello there."
     assert {one.message_id for one in told if isinstance(one, o.AgentChunk)} == {"r3"}
+
+
+def test_a_file_that_an_answer_names_is_told_like_any_call() -> None:
+    made = ToolCall(CallId("m3_0"), "send_file", '{"path": "may.pdf"}')
+    entries = log(said("send it"), reply("Here.\nMEDIA:may.pdf"))
+    entries += [
+        e.Entry(len(entries) + 1, 0, e.FilesNamed((e.FileNamed(0, made),))),
+        e.Entry(len(entries) + 2, 0, e.ToolFinished(made.id, CallStatus.OK, (Text("Queued."),))),
+    ]
+    told = replayed(entries)
+    assert [one.tool_call_id for one in told if isinstance(one, o.CallMade)] == ["m3_0"]
+    assert [one.status for one in told if isinstance(one, o.CallChanged)] == ["completed"]
 
 
 def test_usage_and_cost_are_told_where_the_window_is_known() -> None:

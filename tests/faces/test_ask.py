@@ -38,6 +38,21 @@ def test_the_answer_is_on_stdout_and_everything_else_on_stderr(tmp_path: Path) -
         assert requests(place)[0]["body"]["messages"][-1]["content"] == "do it"
 
 
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [((), "Here it is:\n\nEnjoy.\n"), (("--stream",), "Here it is:\n\nMEDIA:may.txt\n\nEnjoy.\n")],
+)
+def test_a_file_that_the_answer_names_is_copied_and_nothing_is_said_twice(
+    tmp_path: Path, option: tuple[str, ...], shown: str
+) -> None:
+    with serving(tmp_path, [say("Here it is:\n\nMEDIA:may.txt\n\nEnjoy.")]) as place:
+        (place.work / "may.txt").write_text("a fine month")
+        ended = place.ask("send", "it", *option)
+        assert (ended.code, ended.out) == (0, shown)
+        assert (place.home / "outbox" / "may.txt").read_text() == "a fine month"
+        assert "runs send may.txt" in ended.err
+
+
 def test_piped_text_is_part_of_the_question(tmp_path: Path) -> None:
     with serving(tmp_path, [], "--echo") as place:
         ended = place.ask("sum", "up", stdin="größer\n".encode())

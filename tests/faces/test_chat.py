@@ -37,6 +37,19 @@ def test_an_answer_is_printed_once_and_rendered(tmp_path: Path) -> None:
         assert "• an item" in terminal.seen.replace("\x1b[1;33m", "").replace("\x1b[0m", "")
 
 
+def test_an_answer_that_names_a_file_is_printed_once_without_its_line(tmp_path: Path) -> None:
+    answer = say("- an item\n\nMEDIA:may.txt")
+    with serving(tmp_path, [answer]) as place, place.chat(NO_COLOR="") as terminal:
+        (place.work / "may.txt").write_text("a fine month")
+        terminal.types("send it")
+        terminal.sees("•")
+        terminal.press(CTRL_D)
+        assert terminal.ends() == 0
+        assert (place.home / "outbox" / "may.txt").read_text() == "a fine month"
+        assert terminal.seen.count("•") == 1
+        assert "MEDIA:" not in terminal.seen[terminal.seen.index("•") :]
+
+
 def test_what_a_tool_does_is_seen_with_its_result_and_its_diff(tmp_path: Path) -> None:
     steps = [
         say("First I write.") + call("write", {"path": "a.txt", "content": "one\ntwo\n"}),

@@ -5,7 +5,8 @@ running, so a call that was started and has no result was started in a life that
 
     no open turn                    Rest, or MakeRoom if a person asked for it
     a person asked to stop          Settle the open calls, Close(Cancelled)
-    a final reply, nothing unread   Close(Answered)
+    a final reply, nothing unread,  Close(Answered)
+        the files it names sent
     the turn's time is up           Settle the open calls, Close
     open calls                      RunTools | Settle | Rest while a person is asked
     a failure                       UseRemedy | Close

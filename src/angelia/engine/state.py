@@ -11,6 +11,7 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
+from angelia.engine.beside import Beside
 from angelia.engine.calls import Asked, CallState, Declined, OpenCall, Permitted, Started, Wanted, calls_of
 from angelia.engine.naming import Files, file_finished, note
 from angelia.engine.remedies import DEFAULT, Remedy, Table, Uses
@@ -85,6 +86,8 @@ def advance(turn: Turn, log: Sequence[e.Entry], table: Table = DEFAULT) -> Turn:
 def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one closed vocabulary, one line a kind
     """One entry further. Total: every kind in every order has a meaning, if only "nothing changes"."""
     fact = entry.fact
+    if isinstance(fact, Beside):
+        return turn
     match fact:
         case e.UserSaid():
             return _user_said(turn, entry, fact)
@@ -127,27 +130,7 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             return replace(turn, room_asked=True)
         case e.ViewMoved():
             return replace(_spent(turn, fact), room_asked=False)
-        case (
-            e.ConversationOpened()
-            | e.TranscriptAsked()
-            | e.ProcessStarted()
-            | e.ProcessEnded()
-            | e.SystemSaid()
-            | e.ApprovalAsked()
-            | e.Pinned()
-            | e.Unpinned()
-            | e.DeliveryQueued()
-            | e.DeliveryStarted()
-            | e.DeliverySettled()
-            | e.DeliveryPutOff()
-            | e.PieceArrived()
-            | e.PreviewStarted()
-            | e.PreviewShown()
-            | e.DoorMoved()
-            | e.CommandGiven()
-            | e.TurnedAway()
-            | e.SetAside()
-        ):
+        case e.TranscriptAsked() | e.ApprovalAsked():
             return turn
         case _:
             assert_never(fact)

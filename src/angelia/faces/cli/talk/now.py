@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from angelia.context.media_lines import without_files
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.ids import CallId
@@ -69,6 +70,8 @@ class Now:
                 self._joins = stop in (e.StopReason.LENGTH, e.StopReason.PAUSE)
                 if any(isinstance(part, ToolCall) for part in parts):
                     self._text = ""
+            case e.FilesNamed(files=files):
+                self._text = without_files(self._text, {file.place for file in files})
             case e.ModelFailed():
                 self._text = self._coming = self._thought = ""
             case e.ToolStarted(call=call):
