@@ -27,7 +27,7 @@ async def test_what_is_advertised_is_what_there_is(tmp_path: Path) -> None:
         assert able["promptCapabilities"] == {"image": True, "audio": True, "embeddedContext": True}
         assert able["sessionCapabilities"] == {"list": {}, "resume": {}, "close": {}, "delete": {}}
         assert able["auth"] == {"logout": {}}
-        assert "mcpCapabilities" not in able
+        assert able["mcpCapabilities"] == {"http": True, "sse": True}
         later = await editor.ask("initialize", protocolVersion=99)
         assert later["protocolVersion"] == 1
 
@@ -47,14 +47,13 @@ async def test_a_session_needs_the_absolute_path_of_a_folder(tmp_path: Path, cwd
         assert refused.value.code == -32602
 
 
-async def test_servers_and_folders_that_are_not_to_be_had_are_said(tmp_path: Path) -> None:
+async def test_folders_that_are_not_to_be_had_are_said(tmp_path: Path) -> None:
     async with ModelServer(instant) as server, Editor(first(server, tmp_path)) as editor:
         await editor.hello()
-        servers = [{"name": "tracker", "command": "/bin/tracker", "args": [], "env": []}]
         cwd = str(editor.place.workspace)
-        await editor.ask("session/new", cwd=cwd, mcpServers=servers, additionalDirectories=["/elsewhere"])
-        await editor.until(lambda editor: "tracker" in editor.text() and "/elsewhere" in editor.text())
-        assert "Not connected" in editor.text()
+        await editor.ask("session/new", cwd=cwd, mcpServers=[], additionalDirectories=["/elsewhere"])
+        await editor.until(lambda editor: "/elsewhere" in editor.text())
+        assert "Not opened" in editor.text()
 
 
 UNKNOWN: dict[str, dict[str, Any]] = {
@@ -100,7 +99,7 @@ async def test_load_tells_the_whole_conversation_again(tmp_path: Path) -> None:
             loaded = await editor.load(session)
             assert loaded["modes"]["currentModeId"] == "edit"
             assert editor.text() == lived == "I write it down.It is orange."
-            assert editor.text(kind="agent_thought_chunk") == "A picture."
+            assert editor.text(kind="agent_thought_chunk").endswith("A picture.")
             told = [one["content"] for one in editor.all("user_message_chunk")]
             assert told[0] == {"type": "text", "text": "Which colour?"}
             assert b64decode(told[1]["data"]) == orange

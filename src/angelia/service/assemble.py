@@ -105,6 +105,18 @@ class House:
         opened = e.ConversationOpened(door, workspace_in(at.spec, workspace), at.spec, owner, at.preset)
         return self._opened(new_conversation(self.clock), door, opened)
 
+    async def rebegin(self, session: Session, workspace: Path, sandbox: str) -> None:
+        """Let a conversation in which nothing was said work in another sandbox; it is to be employed again.
+
+        Raises:
+            BadInput: something was said in it.
+            ConfigError: `sandbox` is no name of one.
+        """
+        at = chosen(self.loaded.config.sandbox, sandbox)
+        session.begin_in(workspace_in(at.spec, workspace), at.spec, at.preset)
+        if place := self._places.pop(session.conversation, None):
+            await place.close()
+
     async def resume(self, conversation: ConversationId, *, door: str) -> Session:
         """Open a stored conversation.
 

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from angelia.context.notes import pins
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
@@ -15,11 +17,16 @@ from angelia.engine.driving import Driving
 from angelia.engine.live import Live
 from angelia.engine.log import Log
 from angelia.engine.state import Turn, advance
+from angelia.sandboxes.port import Sandbox
 from angelia.service.leased import Leased
 from angelia.store.db import Database
 from angelia.store.transcript import Transcript
 
 DAY_MS = 86_400_000
+
+
+Around = Callable[[Sandbox], Sandbox]
+"""What a door puts around a conversation's sandbox, so that it is used in another way; nothing, if it is itself."""
 
 
 class Session:
@@ -41,6 +48,7 @@ class Session:
         self.log = Log(conversation, transcript, self.live)
         self._db, self._transcript, self._holder, self._opened = db, transcript, holder, opened
         self._clock: Clock = db.clock
+        self.around: Around = lambda sandbox: sandbox
         self._turn = Turn()
         self._changed, self._putting = asyncio.Event(), asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
@@ -172,6 +180,19 @@ class Session:
     def owner(self) -> str:
         """Whose conversation it is: `owner`, or the door and id of somebody in a chat."""
         return self._beginning.owner
+
+    def begin_in(self, workspace: str, sandbox: str, preset: str) -> None:
+        """Work in another sandbox from the first message on.
+
+        Raises:
+            BadInput: there is one already, and the sandbox is part of it.
+        """
+        if self._opened is None:
+            raise BadInput(
+                f"This conversation works in {self.preset or self.sandbox}, as it has from its first message on.",
+                then="Begin a new conversation for another sandbox.",
+            )
+        self._opened = replace(self._opened, workspace=workspace, sandbox=sandbox, preset=preset)
 
     @property
     def opened_at(self) -> int:

@@ -58,7 +58,8 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
         confine=settings.confine,
     )
     at = kept(settings, session.sandbox, session.preset)
-    sandbox = open_sandbox(at.spec, place, at.rooms)
+    inner = open_sandbox(at.spec, place, at.rooms)
+    sandbox = session.around(inner)
     standing = Standing(
         session.conversation,
         session.owner,
@@ -72,7 +73,7 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
     state: dict[str, Any] = {}
     background = Background(session.log, house.redaction.text, session.life)
     callings = _callings(house, session, sandbox, background, state)
-    put = house.inboxes.of(sandbox, at.spec, lambda text: session.live.emit(Resting(house.clock(), text)))
+    put = house.inboxes.of(inner, at.spec, lambda text: session.live.emit(Resting(house.clock(), text)))
     return Workplace(sandbox, Bench(house.registry, judge, callings, house.redaction.text, background, put), state)
 
 

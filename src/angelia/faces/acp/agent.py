@@ -13,7 +13,7 @@ from angelia.core.ids import ConversationId
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
-from angelia.faces.acp.checked import folder_in, left_out, mark_in, time_of
+from angelia.faces.acp.checked import folder_in, left_out, mark_in, time_of, works_in
 from angelia.faces.acp.conversation import Conversation
 from angelia.faces.acp.faults import INVALID_REQUEST, LOGIN, Fault
 from angelia.faces.acp.rpc import Method, Notice, Peer, Then
@@ -140,8 +140,10 @@ class Agent:
         client = self.client
         await asyncio.shield(self._ready)
         chosen = await self._chosen()
-        session = self.house.begin(door=DOOR, workspace=folder_in(given.cwd))
-        conversation = await self._driven(Conversation(self.house, session, client, chosen.spec), given.mcp_servers)
+        folder = folder_in(given.cwd)
+        session = self.house.begin(door=DOOR, workspace=folder)
+        conversation = Conversation(self.house, session, client, chosen.spec, folder)
+        await self._driven(conversation, given.mcp_servers)
         notes = left_out(given.additional_directories)
         if chosen.spec == EMBEDDED and chosen.because:
             notes.insert(0, chosen.because)
@@ -150,7 +152,7 @@ class Agent:
             conversation.attach()
             conversation.say_aloud(notes)
 
-        return Then(conversation.opened(session.conversation), attach)
+        return Then(conversation.choosing.opened(session.conversation), attach)
 
     async def _load(self, given: i.OpenSession) -> Then:
         return await self._reopen(given, replay=True)
@@ -163,8 +165,8 @@ class Agent:
         client, folder = self.client, folder_in(given.cwd)
         await asyncio.shield(self._ready)
         async with self._opening:
-            conversation = self._open.get(given.session_id) or await self._stored(given.session_id, client)
-        if Path(conversation.session.workspace) != folder:
+            conversation = self._open.get(given.session_id) or await self._stored(given.session_id, client, folder)
+        if not works_in(conversation.session, folder):
             await self._let_go(conversation)
             raise BadInput(
                 f"This conversation works in {conversation.session.workspace}, not in {folder}.",
@@ -183,16 +185,16 @@ class Agent:
             conversation.attach()
             conversation.say_aloud(notes)
 
-        return Then(conversation.opened(), attach)
+        return Then(conversation.choosing.opened(), attach)
 
-    async def _stored(self, number: str, client: Client) -> Conversation:
+    async def _stored(self, number: str, client: Client, folder: Path) -> Conversation:
         """A conversation that is in the store and not open here.
 
         Raises:
             NotFound: there is none of this id.
         """
         session = await self.house.resume(ConversationId(number), door=DOOR)
-        conversation = Conversation(self.house, session, client, await self._last_model(session))
+        conversation = Conversation(self.house, session, client, await self._last_model(session), folder)
         self._open[number] = conversation
         return conversation
 
@@ -206,7 +208,7 @@ class Agent:
                 return last
         return (await self._chosen()).spec
 
-    async def _driven(self, conversation: Conversation, servers: tuple[i.McpServer, ...]) -> Conversation:
+    async def _driven(self, conversation: Conversation, servers: tuple[i.McpServer, ...]) -> None:
         try:
             await conversation.servers.take(servers)
             await conversation.drive()
@@ -214,7 +216,6 @@ class Agent:
             await conversation.close()
             raise
         self._open[conversation.session.conversation] = conversation
-        return conversation
 
     async def _let_go(self, conversation: Conversation) -> None:
         self._open.pop(conversation.session.conversation, None)
@@ -265,10 +266,10 @@ class Agent:
         await self._session(given.session_id).cancel()
 
     async def _set_mode(self, given: i.SetMode) -> o.Nothing:
-        await self._session(given.session_id).set_option("mode", given.mode_id)
+        await self._session(given.session_id).choose("mode", given.mode_id)
         return o.Nothing()
 
     async def _set_option(self, given: i.SetOption) -> r.OptionSet:
         conversation = self._session(given.session_id)
-        await conversation.set_option(given.config_id, given.value)
-        return r.OptionSet(conversation.opened().config_options)
+        await conversation.choose(given.config_id, given.value)
+        return r.OptionSet(conversation.choosing.opened().config_options)

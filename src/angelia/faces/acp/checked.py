@@ -2,9 +2,14 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from angelia.core.errors import BadInput
+from angelia.sandboxes.rooms import ELSEWHERE
 from angelia.store.transcript import Mark
+
+if TYPE_CHECKING:
+    from angelia.service.sessions import Session
 
 
 def folder_in(cwd: str) -> Path:
@@ -17,6 +22,11 @@ def folder_in(cwd: str) -> Path:
     if "\0" in cwd or not path.is_absolute() or not path.is_dir():
         raise BadInput(f"{cwd[:500]!r} is not the absolute path of a folder.")
     return path.resolve()
+
+
+def works_in(session: "Session", folder: Path) -> bool:
+    """Whether a conversation works in a client's folder; one on another machine works in none of this one's."""
+    return session.sandbox.partition(":")[0] in ELSEWHERE or Path(session.workspace) == folder
 
 
 def left_out(folders: tuple[str, ...]) -> list[str]:

@@ -40,7 +40,7 @@ async def _status(conversation: "Conversation", _: str) -> str:
     rows = [
         ("Conversation", session.conversation),
         ("Folder", session.workspace),
-        ("Model", conversation.spec),
+        ("Model", conversation.choosing.spec),
         ("Mode", conversation.house.mode(session).value),
         ("Home", str(conversation.house.loaded.home)),
     ]

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,8 +13,7 @@ from angelia.context.view import refused_by
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
-from angelia.core.errors import AngeliaError, BadInput
-from angelia.core.ids import sortable_id
+from angelia.core.ids import CallId, sortable_id
 from angelia.engine.live import Committed, LiveEvent
 from angelia.engine.remedies import DEFAULT
 from angelia.engine.state import step
@@ -22,16 +22,15 @@ from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
 from angelia.faces.acp.asking import Asking
 from angelia.faces.acp.blocks import taken
+from angelia.faces.acp.choosing import Choosing
 from angelia.faces.acp.commands import COMMANDS, command_in
+from angelia.faces.acp.editing import Editing
 from angelia.faces.acp.endings import stop_reason
 from angelia.faces.acp.questions import in_words
 from angelia.faces.acp.sending import DOOR, Client, Sending, unsettled
 from angelia.faces.acp.servers import Introductions
-from angelia.faces.acp.settings import EFFORTS, Effort, Setting, models_to_choose, modes, options
 from angelia.faces.acp.telling import Telling
 from angelia.faces.acp.waiting import AskedBack, Waiting
-from angelia.policy.situation import Mode
-from angelia.service.choice import at_hand
 from angelia.service.judging import OWNER
 
 if TYPE_CHECKING:
@@ -43,16 +42,17 @@ logger = logging.getLogger("angelia.acp")
 
 
 class Conversation:
-    """A session that is open in this process. `spec` is its model.
+    """A session that is open in this process. `spec` is its model, `folder` the client's.
 
     Raises:
         ConfigError: `spec` names no vendor or no model.
     """
 
-    def __init__(self, house: "House", session: "Session", client: Client, spec: str) -> None:
-        self.house, self.session, self.spec = house, session, spec
-        self._effort: Effort = house.loaded.config.effort
-        self._telling = Telling(session.workspace, house.seating.profile(spec).window)
+    def __init__(self, house: "House", session: "Session", client: Client, spec: str, folder: Path) -> None:
+        self.house, self.session = house, session
+        self.editing = Editing(client, session.conversation, self._in_terminal)
+        self.choosing = Choosing(house, session, self.editing, spec, folder)
+        self._telling = Telling(session.workspace, self.choosing.window)
         self._sending = Sending(house, session, client)
         self.servers = Introductions(house, session, client, self._sending.tell)
         self._asking = Asking(session, client, house.clock, self._ask_in_words)
@@ -72,8 +72,9 @@ class Conversation:
         Raises:
             KeyMissing, ConfigError, MissingPart, SandboxError: it cannot be used as it is.
         """
-        seat = await self.house.employ(self.session, self.spec, approver_present=True, effort=self._effort)
-        self._telling.window = seat.profile.window
+        chosen = self.choosing
+        seat = await self.house.employ(self.session, chosen.spec, approver_present=True, effort=chosen.effort)
+        self._telling.window, self._telling.workspace = seat.profile.window, self.session.workspace
         if self._guard:
             self._guard.cancel()
         self._guard = asyncio.create_task(self.session.wait(lambda: False))
@@ -150,7 +151,7 @@ class Conversation:
     async def _say(self, blocks: Sequence[i.Block], key: str, waiting: Waiting) -> None:
         if self._guard is None:
             await self.drive()
-        profile = self.house.seating.profile(self.spec)
+        profile = self.house.seating.profile(self.choosing.spec)
         refused = refused_by(profile.name, last_move(self.session.log.entries))
         transcriber = self.house.loaded.config.transcriber
         message = await taken(blocks, self.house.intake.to_media, profile, refused, transcriber)
@@ -161,6 +162,10 @@ class Conversation:
             await self.session.approve(asked.call, by=OWNER, answer=words)
         else:
             await self.session.say(message.parts, address=e.Address(DOOR, self.session.conversation), key=key)
+
+    async def choose(self, name: str, value: str) -> None:
+        """Change a setting, and tell the client of it; raises as `Choosing.choose` does."""
+        self._sending.tell(await self.choosing.choose(name, value, self.drive))
 
     async def cancel(self) -> None:
         """Stop the running turn, after what was asked before has been stored."""
@@ -174,56 +179,6 @@ class Conversation:
             await self.session.settled()
             await self._sending.drained()
 
-    # -- settings -----------------------------------------------------------------------------------------------
-
-    @property
-    def setting(self) -> Setting:
-        """What holds now."""
-        known = (*self.house.loaded.config.fallback, *at_hand(self.house.seating))
-        profile = self.house.seating.profile(self.spec)
-        models = models_to_choose(self.spec, known)
-        return Setting(self.spec, profile, self._effort, self.house.mode(self.session), models)
-
-    def opened(self, session_id: str | None = None) -> r.SessionOpened:
-        """What a client is told when it opens the session."""
-        return r.SessionOpened(modes(self.setting), options(self.setting), session_id)
-
-    def set_mode(self, name: str) -> None:
-        """Raises BadInput for a mode that there is not."""
-        if name not in {mode.value for mode in Mode}:
-            raise BadInput(f"There is no mode {name[:50]!r}.", then=f"Modes: {', '.join(Mode)}.")
-        self.house.set_mode(self.session, Mode(name))
-
-    async def set_option(self, name: str, value: str) -> None:
-        """Change a setting; the client is told of what changed along with it.
-
-        Raises:
-            BadInput: no such setting or value, or a turn is running.
-            KeyMissing, ConfigError, MissingPart: the model cannot be used.
-        """
-        match name:
-            case "mode":
-                self.set_mode(value)
-                self._sending.tell([o.ModeIs(value)])
-            case "model":
-                await self._reseat(value, self._effort)
-            case "thinking" if value in EFFORTS:
-                effort: Effort = "" if value == "default" else value  # type: ignore[assignment]  # in EFFORTS
-                await self._reseat(self.spec, effort)
-            case _:
-                raise BadInput(f"There is no setting {name[:50]!r} with the value {value[:50]!r}.")
-
-    async def _reseat(self, spec: str, effort: Effort) -> None:
-        if self.session.turn.opened:
-            raise BadInput("A turn is running.", then="Stop it first, or wait for its end.")
-        before = self.spec, self._effort
-        self.spec, self._effort = spec, effort
-        try:
-            await self.drive()
-        except AngeliaError:
-            self.spec, self._effort = before
-            raise
-
     # -- what happens -------------------------------------------------------------------------------------------
 
     def _see(self, event: LiveEvent) -> None:
@@ -232,6 +187,9 @@ class Conversation:
             for entry in event.entries:
                 self._turn = replace(step(self._turn, entry, DEFAULT), seen=entry.seq)
                 self._heed(entry)
+
+    def _in_terminal(self, call: str, terminal: str) -> None:
+        self._sending.tell(self._telling.in_terminal(CallId(call), terminal))
 
     def _heed(self, entry: e.Entry) -> None:
         match entry.fact:

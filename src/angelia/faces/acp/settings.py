@@ -23,14 +23,29 @@ MODES = (
 )
 
 
+ANYWHERE = "local"
+"""The sandbox that every machine has: the machine itself, as far as it confines commands."""
+
+EDITOR, SANDBOX = "editor", "sandbox"
+"""Values of the settings `files` and `commands`: who reads and writes, who runs."""
+
+
 class Setting(Struct, frozen=True):
-    """What holds for a session: its model, how much that thinks, its mode; `models` are those that can be chosen."""
+    """What holds for a session: its model, how much that thinks, its mode, where it works.
+
+    `models` and `sandboxes` are those that can be chosen. `files` and `commands` are empty where the client offers
+    neither its files nor a terminal, or where its paths are not the sandbox's.
+    """
 
     model: str
     profile: Profile
     effort: Effort
     mode: Mode
     models: tuple[str, ...]
+    sandbox: str
+    sandboxes: tuple[str, ...]
+    files: str = ""
+    commands: str = ""
 
 
 def modes(setting: Setting) -> r.Modes:
@@ -64,7 +79,48 @@ def options(setting: Setting) -> tuple[o.Option, ...]:
         options=tuple(o.Choice(value, name) for value, name in EFFORTS.items()),
         description="How much the model thinks before it answers.",
     )
-    return (mode, model) if setting.profile.thinking is Ability.NO else (mode, model, thinking)
+    thinks = () if setting.profile.thinking is Ability.NO else (thinking,)
+    return (mode, model, *thinks, _sandbox(setting), *_means(setting))
+
+
+def _sandbox(setting: Setting) -> o.Option:
+    """A conversation's sandbox stands in its first entry, so it can be chosen until there is one."""
+    fixed = len(setting.sandboxes) == 1
+    return o.Option(
+        id="sandbox",
+        name="Sandbox",
+        category="_sandbox",
+        current_value=setting.sandbox,
+        options=tuple(o.Choice(name, name) for name in setting.sandboxes),
+        description="Where it works; chosen before the first message." if fixed else "Where it works from now on.",
+    )
+
+
+def _means(setting: Setting) -> tuple[o.Option, ...]:
+    """What the editor can do in place of the sandbox."""
+    files = o.Option(
+        id="files",
+        name="Files",
+        category="_files",
+        current_value=setting.files,
+        options=(
+            o.Choice(EDITOR, "Through the editor", "Unsaved changes are seen; the editor writes."),
+            o.Choice(SANDBOX, "Directly", "As the disk has them."),
+        ),
+        description="How text files are read and written.",
+    )
+    commands = o.Option(
+        id="commands",
+        name="Commands",
+        category="_commands",
+        current_value=setting.commands,
+        options=(
+            o.Choice(SANDBOX, "In the sandbox", "Confined to the folder, without network."),
+            o.Choice(EDITOR, "In the editor's terminal", "Live, and not confined: with your own rights."),
+        ),
+        description="Where commands run.",
+    )
+    return tuple(option for option in (files, commands) if option.current_value)
 
 
 def models_to_choose(current: str, known: Sequence[str]) -> tuple[str, ...]:

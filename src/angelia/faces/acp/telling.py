@@ -27,7 +27,7 @@ class Telling:
     def __init__(self, workspace: str, window: int = 0) -> None:
         self.window, self.tally = window, Tally()
         self.calls: dict[CallId, ToolCall] = {}
-        self._workspace = workspace
+        self.workspace = workspace
         self._notes = Teller()
         self._entries: list[e.Entry] = []
         self._reply = 0
@@ -123,7 +123,7 @@ class Telling:
                 yield from self._failed(entry)
             case e.ToolFinished(call=call) if call in self.calls:
                 self._tails.pop(call, None)
-                yield calls.finished(self.calls[call], entry.fact, self._workspace, self._terminals.get(call, ""))
+                yield calls.finished(self.calls[call], entry.fact, self.workspace, self._terminals.get(call, ""))
             case e.ProcessEnded(call=call, told_by="") if call in self.calls and call not in self._terminals:
                 yield calls.ended(self.calls[call], entry.fact)
             case e.DeliveryQueued(parts=parts, origin=origin) if origin not in ("answer", "ending"):
@@ -162,7 +162,7 @@ class Telling:
 
     def _made(self, call: ToolCall) -> o.Update:
         self.calls[call.id] = call
-        return calls.made(call, self._workspace)
+        return calls.made(call, self.workspace)
 
     def _failed(self, entry: e.Entry) -> Iterator[o.Update]:
         """What had been shown of a reply that came to nothing is marked as cut; the next one is a new message."""
