@@ -3,8 +3,9 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
+from inspect import isawaitable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -39,10 +40,16 @@ ASKED = {
     "elicitation/create": "CreateElicitationRequest",
     "fs/read_text_file": "ReadTextFileRequest",
     "fs/write_text_file": "WriteTextFileRequest",
+    "terminal/create": "CreateTerminalRequest",
+    "terminal/output": "TerminalOutputRequest",
+    "terminal/wait_for_exit": "WaitForTerminalExitRequest",
+    "terminal/kill": "KillTerminalRequest",
+    "terminal/release": "ReleaseTerminalRequest",
     "$/cancel_request": "CancelRequestNotification",
 }
 
 Answerer = Callable[[dict[str, Any]], Any]
+"""What the editor answers to a request of the agent; it may take its time over it."""
 
 
 @cache
@@ -78,6 +85,7 @@ class Editor:
         self._lines: asyncio.Queue[bytes] = asyncio.Queue()
         self._reading: asyncio.Task[None]
         self.complaints: list[str] = []
+        self._later: set[asyncio.Future[Any]] = set()
 
     async def __aenter__(self) -> Self:
         loaded = load(self.place.home, self.place.env, self.place.sets, {"model": f"{self.place.wire}:m"})
@@ -111,6 +119,8 @@ class Editor:
         return 0
 
     def _abandon(self) -> None:
+        for task in self._later:
+            task.cancel()
         for _, future in self._pending.values():
             if not future.done():
                 future.set_exception(ConnectionResetError("the agent is gone"))
@@ -217,7 +227,13 @@ class Editor:
             error = {"code": refused.code, "message": refused.message}
             self._put({"jsonrpc": "2.0", "id": message["id"], "error": error})
         else:
-            self.reply(message, result)
+            if isawaitable(result):
+                self._later.add(asyncio.ensure_future(self._reply_later(message, result)))
+            else:
+                self.reply(message, result)
+
+    async def _reply_later(self, message: dict[str, Any], result: Awaitable[Any]) -> None:
+        self.reply(message, await result)
 
     def reply(self, message: dict[str, Any], result: Any) -> None:
         """Answer a request of the agent."""
