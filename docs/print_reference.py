@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from docs.markdown import page
+from docs.print_channels import channels
 from docs.print_commands import commands, talk
 from docs.print_log import crash_points, endings, entries, turn
 from docs.print_settings import settings, tools, vendors_page
@@ -15,6 +16,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": lambda: page("Commands", "What the program says of itself: `--help` of each command.", *commands()),
     "chat.md": lambda: page("In a conversation", "Commands and keys of `angelia chat`.", *talk()),
     "settings.md": settings,
+    "channels.md": channels,
     "vendors.md": vendors_page,
     "tools.md": tools,
     "turn.md": turn,

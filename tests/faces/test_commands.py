@@ -24,6 +24,13 @@ def test_every_command_has_help_with_an_example(place: Place) -> None:
     assert not place.home.exists(), "help leaves nothing behind"
 
 
+def test_what_networks_can_do_is_shown_without_a_home(place: Place) -> None:
+    shown = place.run("channels", "matrix", "telegram")
+    assert shown.code == 0
+    assert "photo      10 MB" in shown.out
+    assert not place.home.exists()
+
+
 def test_the_shell_completes_commands(place: Place) -> None:
     ended = place.run(_ANGELIA_COMPLETE="bash_complete", COMP_WORDS="angelia s", COMP_CWORD="1")
     assert "plain,sessions" in ended.out

@@ -2,16 +2,17 @@
 
 import asyncio
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import click
 
+from angelia.channels.abilities import Abilities
+from angelia.channels.matrix import bounds, hearing, sending, table_of
 from angelia.channels.rooms import OURS, find_room, read_settings
 from angelia.core.entry import Address
-from angelia.core.errors import BadInput
+from angelia.core.errors import BadInput, MissingPart
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.widths import table
@@ -71,10 +72,27 @@ def add(kind: str, name: str, owner: str, token: str, **given: Any) -> int:
 
 def _keep(path: Path, secret: str) -> Path:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(opened, "w", encoding="utf-8") as file:
-        file.write(f"{secret.strip()}\n")
+    path.touch(mode=0o600)
+    path.chmod(0o600)
+    path.write_text(f"{secret.strip()}\n")
     return path
+
+
+@channels.command(epilog="Example: angelia channels matrix telegram discord")
+@click.argument("kinds", nargs=-1)
+def matrix(kinds: tuple[str, ...]) -> int:
+    """Show what networks can do, side by side: the largest file of a kind, or as what it goes instead."""
+    tables: dict[str, Abilities] = {}
+    for kind in kinds or OURS:
+        try:
+            tables[kind] = table_of(find_room(kind, {}))
+        except MissingPart as missing:
+            click.echo(str(missing), err=True)
+    for rows in (sending(tables), hearing(tables), bounds(tables)):
+        for line in table([("", *tables), *rows]):
+            click.echo(line)
+        click.echo()
+    return 0
 
 
 @channels.command(epilog="Example: angelia channels test telegram --to 4711")

@@ -1,0 +1,26 @@
+"""What the chat rooms can do, printed from the tables that they send by."""
+
+from angelia.channels import matrix
+from angelia.channels.rooms import OURS, find_room
+from docs.markdown import page, table
+
+
+def channels() -> str:
+    """Every room side by side, and each by itself with methods, limits and reasons."""
+    tables = {name: matrix.table_of(find_room(name, {})) for name in OURS}
+    return page(
+        "Channels",
+        "What each chat network can do, as the rooms have it. A size is the largest file that goes by the network's "
+        "own method; a larger one goes as the next plainer kind that takes it, else as a link where there is one, "
+        "else it fails and says so. Limits of one's own server or of a boosted chat may be higher.",
+        "## What goes out",
+        table(("kind", *tables), matrix.sending(tables)),
+        "## What comes in",
+        table(("kind", *tables), matrix.hearing(tables)),
+        "## What holds for every message",
+        table(("", *tables), matrix.bounds(tables)),
+        *(
+            f"## {name}\n\n{table(('what', 'how'), matrix.particulars(abilities))}"
+            for name, abilities in tables.items()
+        ),
+    )
