@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from angelia.testing.server_process import model_server_process
-from bench import idle, rounds, starting, store, tokens, views, yardsticks
+from bench import idle, rounds, sandboxes, starting, store, tokens, views, yardsticks
 from bench.rows import Row, cells
 from bench.runs import ROOT, Bench
 
@@ -47,6 +47,7 @@ def measure(bench: Bench, peers: dict[str, str], only: str) -> Iterator[tuple[st
             "views": lambda: views.rows(bench),
             "tokens": tokens.rows,
             "store": lambda: store.rows(bench),
+            "sandboxes": lambda: sandboxes.rows(bench),
         }
         for part, rows in parts.items():
             if only in ("", part):

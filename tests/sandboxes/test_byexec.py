@@ -9,7 +9,7 @@ import pytest
 
 from angelia.sandboxes.port import AccessRefused, FileChanged, OutOfSpace, Sandbox
 from angelia.testing.sandbox_acts import arrives, names_in, pieces, place, refused, sha256
-from angelia.testing.sandbox_checks import Check, Sizes, checks
+from angelia.testing.sandbox_checks import FULL, Check, Sizes, checks
 from angelia.testing.sandbox_files import FILE_CLAIMS
 
 from .byexec_room import RoomForTextOnly, RoomThatMangles, RoomThatOnlyStarts
@@ -17,7 +17,7 @@ from .byexec_room import RoomForTextOnly, RoomThatMangles, RoomThatOnlyStarts
 pytestmark = pytest.mark.anyio
 
 FILES = {claim.__name__.replace("_", " ") for claim in FILE_CLAIMS}
-CHECKS = [check for check in checks() if check.name in FILES]
+CHECKS = [check for check in checks(FULL) if check.name in FILES]
 SMALL = [
     check
     for check in checks(Sizes(sparse=3_000_000, real=300_000, files=100))

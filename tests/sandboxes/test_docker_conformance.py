@@ -12,7 +12,7 @@ from angelia.sandboxes.docker.room import DockerSandbox
 from angelia.sandboxes.docker.settings import DockerSettings
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
-from angelia.testing.sandbox_checks import Check, Sizes, checks
+from angelia.testing.sandbox_checks import FULL, Check, Sizes, checks
 from angelia.testing.sandbox_files import FILE_CLAIMS
 
 from .daemon import IMAGE, Daemon
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real("docker")]
 FILES = {claim.__name__.replace("_", " ") for claim in FILE_CLAIMS}
 IN_MEMORY = [
     check
-    for check in checks(Sizes(sparse=20_000_000, real=20_000_000, files=200))
+    for check in checks(FULL)
     if check.name in FILES and "swapped" not in check.name  # 900 reads; `test_byexec` has them, by the same scripts
 ]
 
@@ -45,7 +45,7 @@ async def meets(check: Check, workspace: Literal["bind", "tmpfs"], docker: Daemo
     await check.run(make)
 
 
-@pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
+@pytest.mark.parametrize("check", checks(Sizes(output=FULL.output)), ids=lambda check: check.name)
 async def test_with_a_bound_workspace(check: Check, docker: Daemon, tmp_path: Path) -> None:
     await meets(check, "bind", docker, tmp_path)
 

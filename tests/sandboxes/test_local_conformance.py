@@ -9,9 +9,7 @@ import pytest
 
 from angelia.sandboxes.local import LocalSandbox
 from angelia.sandboxes.port import Sandbox
-from angelia.testing.sandbox_checks import Check, checks
-
-CHECKS = checks()
+from angelia.testing.sandbox_checks import FULL, Check, checks
 
 
 async def meets(check: Check, confine: Literal["auto", "off"], tmp_path: Path) -> None:
@@ -30,12 +28,12 @@ async def meets(check: Check, confine: Literal["auto", "off"], tmp_path: Path) -
 
 @pytest.mark.real("bwrap")
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+@pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
 async def test_confined(check: Check, tmp_path: Path) -> None:
     await meets(check, "auto", tmp_path)
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+@pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
 async def test_unconfined(check: Check, tmp_path: Path) -> None:
     await meets(check, "off", tmp_path)

@@ -11,6 +11,7 @@ import pytest
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import AccessRefused, Command, NoSuchFile, NotAFile, Reach, Unreachable
 from angelia.sandboxes.ssh import files
+from angelia.sandboxes.ssh.execwire import CHUNK, WINDOW, SessionWire
 from angelia.sandboxes.ssh.link import Host, link_to
 from angelia.sandboxes.ssh.room import SshSandbox
 from angelia.testing.sandbox_acts import arrives, pieces, place, refused, said, script, sha256, shell
@@ -180,6 +181,20 @@ async def test_a_fifo_that_was_opened_holds_up_nobody_for_long(
     monkeypatch.setattr(files, "_refuse_to_read", lambda *_: None)
     await refused(arrives(sandbox, "pipe"), NotAFile)
     assert await arrives(sandbox, "file") == b"x\n"
+
+
+async def test_what_a_slow_reader_has_not_read_is_never_more_than_two_windows(reached: Reached) -> None:
+    sandbox = reached()
+    running = await sandbox.start(Command(argv=("cat", "/dev/zero")))
+    output, most = running.output(), 0
+    for _ in range(100):
+        await anext(output)
+        await sandbox.stat(".")  # the answer comes behind what the flood has sent by then
+        wire = running._wire
+        assert isinstance(wire, SessionWire)
+        most = max(most, wire._held + sum(len(data) for data, _ in wire._channel._recv_buf))
+    assert CHUNK < most < 2 * WINDOW + CHUNK, most
+    await running.kill()
 
 
 async def test_a_workspace_that_is_not_there_is_said(reached: Reached) -> None:

@@ -9,14 +9,14 @@ import pytest
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.ssh.room import SshSandbox
-from angelia.testing.sandbox_checks import Check, checks
+from angelia.testing.sandbox_checks import FULL, Check, checks
 
 from .sshd import Server
 
 
 @pytest.mark.anyio
 @pytest.mark.real("ssh")
-@pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
+@pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
 async def test_over_ssh(check: Check, sshd: Server, person: Path, tmp_path: Path) -> None:
     sshd.introduce(person)
 

@@ -27,6 +27,10 @@ class Sizes(Struct, frozen=True):
     at_once: int = 20
 
 
+FULL = Sizes(sparse=1 << 30, real=200 * MB, output=1000 * MB, files=10_000)
+"""What every room must have met once; some seconds on a calm machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One claim about a sandbox. `run` raises `CheckFailed`, or `TimeoutError` when something hangs."""
@@ -34,7 +38,7 @@ class Check:
     name: str
     claim: Callable[[Make, Sizes], Awaitable[None]]
     sizes: Sizes
-    seconds: float = 120.0
+    seconds: float = 300.0
 
     async def run(self, make: Make) -> None:
         """Put the claim to a test."""

@@ -7,11 +7,11 @@ The checks need a POSIX shell with coreutils (or busybox) inside, and nothing el
 """
 
 from angelia.testing.claims import CheckFailed
-from angelia.testing.sandbox_acts import Check, Make, Sizes
+from angelia.testing.sandbox_acts import FULL, Check, Make, Sizes
 from angelia.testing.sandbox_commands import COMMAND_CLAIMS
 from angelia.testing.sandbox_files import FILE_CLAIMS
 
-__all__ = ["Check", "CheckFailed", "Make", "Sizes", "checks"]
+__all__ = ["FULL", "Check", "CheckFailed", "Make", "Sizes", "checks"]
 
 
 def checks(sizes: Sizes | None = None) -> list[Check]:

@@ -1,13 +1,12 @@
 """Claims about commands that every sandbox must meet."""
 
 import asyncio
-import resource
 import signal
-import sys
 
 from angelia.sandboxes.port import Command, Exit, NoSuchFile, Running, Sandbox
 from angelia.testing.claims import expect
 from angelia.testing.sandbox_acts import MB, Make, Sizes, refused, said, script, shell
+from angelia.testing.sandbox_large import LARGE_OUTPUT
 
 _TREE = "exec 9> beat; $(command -v setsid) sleep 1000 & "
 """Holds the FIFO `beat` open, as does all it starts; among that something that has left the session."""
@@ -166,16 +165,6 @@ async def output_is_seen_while_it_is_made(make: Make, sizes: Sizes) -> None:
         expect(rest == b"now\nsecond\n", f"the rest was {rest!r} ({end})")
 
 
-async def a_flood_of_output_is_whole_and_takes_no_memory(make: Make, sizes: Sizes) -> None:
-    async with make() as sandbox:
-        running = await sandbox.start(script(f"head -c {sizes.output} /dev/zero"))
-        before, length = _most_memory(), 0
-        async for chunk in running.output():
-            length += len(chunk)
-        expect(length == sizes.output, f"{length} bytes of {sizes.output} came")
-        expect(_most_memory() - before < 30 * MB, f"{_most_memory() - before} bytes of memory were taken")
-
-
 async def a_flood_nobody_reads_is_held_back_and_can_be_ended(make: Make, sizes: Sizes) -> None:
     async with make() as sandbox:
         running = await sandbox.start(Command(argv=("yes",)))
@@ -224,11 +213,6 @@ async def _nobody_is_left(sandbox: Sandbox, witness: Running) -> None:
     await witness.wait()
 
 
-def _most_memory() -> int:
-    """The most this process ever had, in bytes (getrusage(2): kB on Linux, bytes on macOS)."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
 COMMAND_CLAIMS = (
     a_status_is_told,
     a_signal_is_told,
@@ -250,7 +234,7 @@ COMMAND_CLAIMS = (
     a_daemon_stops_nobody,
     closing_the_output_early_is_not_the_end,
     output_is_seen_while_it_is_made,
-    a_flood_of_output_is_whole_and_takes_no_memory,
+    *LARGE_OUTPUT,
     a_flood_nobody_reads_is_held_back_and_can_be_ended,
     many_run_side_by_side,
     closing_ends_what_runs_and_may_be_repeated,

@@ -1,7 +1,6 @@
 """Claims about files that every sandbox must meet."""
 
 import asyncio
-import hashlib
 import os
 import shlex
 from collections.abc import AsyncIterator
@@ -28,6 +27,7 @@ from angelia.testing.sandbox_acts import (
     sha256,
     shell,
 )
+from angelia.testing.sandbox_large import LARGE_FILES
 
 ODD_NAMES = (
     "Makefile",
@@ -60,26 +60,6 @@ async def bytes_arrive_as_they_were(make: Make, sizes: Sizes) -> None:
             expect(hashed.split()[0] == sha256(data), f"{len(data)} bytes are others inside")
 
 
-async def a_large_file_arrives_both_ways(make: Make, sizes: Sizes) -> None:
-    async with make() as sandbox:
-        data = os.urandom(1_000_003) * (sizes.real // 1_000_003 + 1)
-        await place(sandbox, "in/large", data)
-        await shell(sandbox, "mkdir out && cp in/large out/large")
-        expect(await arrives(sandbox, "out/large") == data, "a large file came back changed")
-
-
-async def a_sparse_file_arrives_in_pieces(make: Make, sizes: Sizes) -> None:
-    async with make() as sandbox:
-        await shell(sandbox, f"truncate -s {sizes.sparse} sparse")
-        digest, zeros = hashlib.sha256(), hashlib.sha256()
-        async for chunk in sandbox.get("sparse", limit=sizes.sparse):
-            expect(0 < len(chunk) <= 1 << 20, f"a piece of {len(chunk)} bytes came")
-            digest.update(chunk)
-            zeros.update(bytes(len(chunk)))
-        expect(digest.digest() == zeros.digest(), "zeros came back as something else")
-        expect((await sandbox.stat("sparse")).size == sizes.sparse, "the size is told wrong")
-
-
 async def a_limit_is_checked_before_a_byte_moves(make: Make, sizes: Sizes) -> None:
     async with make() as sandbox:
         await place(sandbox, "ten", b"0123456789")
@@ -96,15 +76,6 @@ async def odd_names_are_ordinary(make: Make, sizes: Sizes) -> None:
             expect((await sandbox.stat(f"odd/{name}")).kind is FileKind.FILE, f"{name!r} is not told as a file")
         expect(await names_in(sandbox, "odd") == set(ODD_NAMES), "the list of odd names is another")
         expect(await names_in(sandbox, ".") == {"odd"}, "a name was taken for a command")
-
-
-async def many_files_are_listed(make: Make, sizes: Sizes) -> None:
-    async with make() as sandbox:
-        line = f"mkdir many; i=0; while [ $i -lt {sizes.files} ]; do : > many/f$i; i=$((i+1)); done"
-        await shell(sandbox, line)
-        found = [entry async for entry in sandbox.list("many")]
-        expect(len(found) == sizes.files, f"{len(found)} of {sizes.files} files are listed")
-        expect({entry.path for entry in found} == {f"many/f{n}" for n in range(sizes.files)}, "paths are told wrong")
 
 
 async def kinds_are_told_and_links_are_not_followed(make: Make, sizes: Sizes) -> None:
@@ -246,11 +217,9 @@ async def _never_ends(begun: asyncio.Event) -> AsyncIterator[bytes]:
 
 FILE_CLAIMS = (
     bytes_arrive_as_they_were,
-    a_large_file_arrives_both_ways,
-    a_sparse_file_arrives_in_pieces,
     a_limit_is_checked_before_a_byte_moves,
     odd_names_are_ordinary,
-    many_files_are_listed,
+    *LARGE_FILES,
     kinds_are_told_and_links_are_not_followed,
     permissions_are_given_and_told,
     what_is_missing_is_said,

@@ -24,7 +24,9 @@ from angelia.sandboxes.port import (
 from angelia.sandboxes.ssh import files
 from angelia.sandboxes.ssh.execwire import session_wire
 from angelia.sandboxes.ssh.link import link_to
+from angelia.sandboxes.ssh.shell import run_shell
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
+from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.wired import WiredRunning
 
 _ENVIRONMENT = {"TERM": "dumb", "SHLVL": "1"}
@@ -69,6 +71,11 @@ class SshSandbox:
             env=_ENVIRONMENT,
             open_wire=lambda line: session_wire(self._link, line),
         )
+
+    async def shell(self, terminal: Terminal) -> int:
+        """See `sandboxes.terminal.HasShell`; it is the shell of whoever logs in there."""
+        await self._session()
+        return await run_shell(self._link, self._workspace, terminal)
 
     async def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
         """See the port."""
