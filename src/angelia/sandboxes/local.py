@@ -16,6 +16,7 @@ from angelia.sandboxes.beneath import Ground, Root, shown
 from angelia.sandboxes.bubblewrap import Fixed, look_up, options
 from angelia.sandboxes.confine import SANDBOX_EXEC, Confined, Share, Unconfined, View, bubblewrap_program
 from angelia.sandboxes.lives import Life
+from angelia.sandboxes.ownpty import in_terminal
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import (
     AccessRefused,
@@ -30,6 +31,7 @@ from angelia.sandboxes.port import (
 from angelia.sandboxes.running import OPTIONS, LocalRunning, Start
 from angelia.sandboxes.seatbelt import profile
 from angelia.sandboxes.secrets import secret_places
+from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.toolchains import inner_path, tool_roots
 
 _TMP = "/tmp"  # noqa: S108 - the confined command's own, a folder of this sandbox
@@ -102,6 +104,15 @@ class LocalSandbox:
         life.note(running.pid)
         self._running = [*(other for other in self._running if not other.ended), running]
         return running
+
+    async def shell(self, terminal: Terminal) -> int:
+        """See `sandboxes.terminal.HasShell`."""
+        words = ("/bin/bash",) if os.access("/bin/bash", os.X_OK) else ("/bin/sh",)
+        command = Command(argv=words, env={"TERM": terminal.kind})
+        confined = self._to_be_confined(command.reach)
+        life = self._alive()
+        start = self._confined(command, life) if confined else self._plain(command, life)
+        return await in_terminal(start, terminal, life.note)
 
     def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
         """See the port."""

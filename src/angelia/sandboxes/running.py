@@ -144,7 +144,7 @@ class LocalRunning:
         return living_tree(self.pid, self._mark)
 
     async def _watch(self) -> None:
-        await _until_dead(self._process)
+        await until_dead(self._process)
         if not self._confined and self._living():
             await asyncio.sleep(LINGER)
             await end(self._living, grace=0)
@@ -182,7 +182,7 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int]:
         os.set_blocking(ours, False)
         argv = list(start.argv)
         if start.options:
-            passed.append(_in_memory(start.options))
+            passed.append(in_memory(start.options))
             argv[argv.index(OPTIONS)] = str(passed[0])
         stdin = _readable_file(start.stdin) if start.stdin else None
         process = subprocess.Popen(  # noqa: S603 - the command was decided upon by the policy, here it runs
@@ -223,7 +223,8 @@ def _not_started(start: Start, error: Exception) -> SandboxError:
             )
 
 
-def _in_memory(words: Sequence[str]) -> int:
+def in_memory(words: Sequence[str]) -> int:
+    """A file of these words, for a program that reads its options from a descriptor; the caller closes it."""
     if any("\0" in word for word in words):
         raise ValueError("embedded null byte")  # it would end one option and begin another of the writer's choice
     handle = os.memfd_create("options")
@@ -242,7 +243,7 @@ def _readable_file(content: bytes) -> IO[bytes]:
     return file
 
 
-async def _until_dead(process: subprocess.Popen[bytes]) -> None:
+async def until_dead(process: subprocess.Popen[bytes]) -> None:
     """Until the process is dead, without taking its status, so that its number stays its own.
 
     A pidfd (pidfd_open(2), Linux 5.3) costs the event loop one descriptor; where there is none, a thread waits.

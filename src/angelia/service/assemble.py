@@ -25,6 +25,7 @@ from angelia.service.delivery import TerminalDelivery
 from angelia.service.handles import Handles
 from angelia.service.inbox import Inboxes
 from angelia.service.logs import log_to
+from angelia.service.places import tidied
 from angelia.service.presets import chosen
 from angelia.service.redaction import Redaction
 from angelia.service.ruling import rules_for
@@ -228,11 +229,14 @@ class House:
         return Path(folder).expanduser() if folder else self.loaded.home / "outbox"
 
     async def tidy(self) -> None:
-        """Once a day: remove blobs that no entry refers to, such as those of a life that died before its commit."""
+        """Once a day: remove blobs that no entry refers to, such as those of a life that died before its commit, and
+        what sandboxes left of conversations that are gone.
+        """
         last = int(await self.remembered.get(_SWEPT, "0"))
         if self.clock() - last >= DAY_MS:
             await self.remembered.put(_SWEPT, str(self.clock()))
             await sweep(self.db, self.blobs)
+            await tidied(self)
 
     async def close(self) -> None:
         """Stop every conversation and close the store; open turns stay open in the log."""

@@ -1,12 +1,27 @@
 """Bytes on their way: told about while they move, if that takes more than a second."""
 
+import asyncio
+import hashlib
+import os
+import shutil
+import stat
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import Struct
 
 from angelia.context.forms import size_words
+from angelia.core.errors import BadInput
+from angelia.core.ids import sortable_id
+from angelia.sandboxes.port import Sandbox
 
 PATIENCE = 1.0
 """Seconds before anybody is told."""
+
+_CHUNK = 1 << 20
 
 Told = Callable[[int, int], None]
 """Is told how many bytes have moved, and of how many."""
@@ -35,3 +50,75 @@ def in_words(what: str, say: Callable[[str], None]) -> Told:
     a.pdf: 12.0 MB of 80.0 MB
     """
     return lambda done, size: say(f"{what}: {size_words(done)} of {size_words(size)}")
+
+
+class Moved(Struct, frozen=True):
+    """A file that arrived whole: its place, bytes and hash."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+async def fetch(sandbox: Sandbox, path: str, target: Path, told: Told) -> Moved:
+    """Copy a file out of a sandbox, whole or not at all; a file that stands at `target` is replaced.
+
+    At most what the disk has room for is taken.
+
+    Raises:
+        BadInput: the target's folder cannot be written.
+        SandboxError: see `Sandbox.get`.
+    """
+    unfinished = target.with_name(f".{sortable_id()}.part")
+    digest, size = hashlib.sha256(), (await sandbox.stat(path)).size
+    try:
+        room = shutil.disk_usage(target.parent).free
+        with unfinished.open("xb") as file:
+            async for chunk in watched(sandbox.get(path, limit=room), size, told):
+                digest.update(chunk)
+                await asyncio.to_thread(file.write, chunk)
+            await asyncio.to_thread(_settle, file)
+            size = file.tell()
+        unfinished.replace(target)
+    except OSError as error:
+        raise BadInput(f"{target} cannot be written: {error.strerror or error}.") from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+    return Moved(str(target), size, digest.hexdigest())
+
+
+async def bring(sandbox: Sandbox, source: Path, path: str, told: Told) -> Moved:
+    """Copy a file into a sandbox, whole or not at all; its permission bits stay.
+
+    Raises:
+        BadInput: it is no file that can be read.
+        FileChanged: it changed meanwhile; nothing was put.
+        SandboxError: see `Sandbox.put`.
+    """
+    try:
+        status = source.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise BadInput(f"{source} is no file.", then="Pack a folder first: tar czf folder.tgz folder")
+        sha256 = await asyncio.to_thread(_hash, source)
+    except OSError as error:
+        raise BadInput(f"{source} cannot be read: {error.strerror or error}.") from error
+    content = watched(_read(source), status.st_size, told)
+    await sandbox.put(path, content, size=status.st_size, sha256=sha256, mode=stat.S_IMODE(status.st_mode) & 0o777)
+    return Moved(path, status.st_size, sha256)
+
+
+def _settle(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+async def _read(path: Path) -> AsyncIterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := await asyncio.to_thread(file.read, _CHUNK):
+            yield chunk

@@ -19,7 +19,9 @@ from angelia.service.judging import Standing, judging
 from angelia.service.presets import kept
 from angelia.service.redaction import RedactingBlobs
 from angelia.service.sessions import Session
+from angelia.service.tenancy import Tenancy, move_in
 from angelia.service.transfers import in_words, watched
+from angelia.store.presence import Presence
 from angelia.tools.fetching import Fetcher
 from angelia.tools.port import Calling
 from angelia.tools.processes import all_told
@@ -29,16 +31,18 @@ if TYPE_CHECKING:
 
 
 class Workplace(Struct, frozen=True):
-    """A conversation's place; `state` is its tools' memory in this process."""
+    """A conversation's place. `state` is its tools' memory in this process, `tenancy` tells others that it is open."""
 
     sandbox: Sandbox
     bench: Bench
     state: dict[str, Any]
+    tenancy: Presence
 
     async def close(self) -> None:
         """End what runs, and wait until its end is in the log."""
         await self.sandbox.close()
         await all_told(self.state)
+        self.tenancy.close()
 
 
 def workplace(house: "House", session: Session, *, approver_present: bool) -> Workplace:
@@ -74,7 +78,9 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
     background = Background(session.log, house.redaction.text, session.life)
     callings = _callings(house, session, sandbox, background, state)
     put = house.inboxes.of(inner, at.spec, lambda text: session.live.emit(Resting(house.clock(), text)))
-    return Workplace(sandbox, Bench(house.registry, judge, callings, house.redaction.text, background, put), state)
+    held = Tenancy(session.conversation, at.spec, session.workspace, house.clock())
+    bench = Bench(house.registry, judge, callings, house.redaction.text, background, put)
+    return Workplace(sandbox, bench, state, move_in(house.running, held))
 
 
 def _callings(

@@ -17,6 +17,8 @@ from angelia.faces.cli.options import open_house, settings_options
 from angelia.faces.cli.paint import screen
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.widths import table
+from angelia.sandboxes.port import SandboxError
+from angelia.service.places import forget
 from angelia.store.outbox import Receipt
 from angelia.store.references import blobs_in
 from angelia.store.transcript import Summary
@@ -118,6 +120,11 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
     for sha256 in {ref.sha256 for entry in entries for ref in blobs_in(entry.fact)} - kept:
         await house.renditions.forget(sha256)
     click.echo(f"The conversation {short(found)} is erased.", err=True)
+    try:
+        await forget(house, found)
+    except SandboxError as error:
+        click.echo(f"Its sandbox is left behind: {error}\n`angelia sandbox prune` tries again.", err=True)
+        return 1
     return 0
 
 

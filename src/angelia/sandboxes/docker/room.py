@@ -18,6 +18,7 @@ from angelia.sandboxes.docker.engine import Engine
 from angelia.sandboxes.docker.execwire import ExecWire, exec_wire
 from angelia.sandboxes.docker.lasting import in_use
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
+from angelia.sandboxes.docker.shell import run_shell
 from angelia.sandboxes.idle import Idle
 from angelia.sandboxes.lasting import owner
 from angelia.sandboxes.place import Place
@@ -32,8 +33,11 @@ from angelia.sandboxes.port import (
     Unreachable,
 )
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
+from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.volumes import volumes
 from angelia.sandboxes.wired import WiredRunning
+
+_ENVIRONMENT = {"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8"}
 
 logger = logging.getLogger("angelia.sandboxes")
 
@@ -91,12 +95,18 @@ class DockerSandbox(FilesByExec):
                 return await self._commands.start(
                     command,
                     cwd=os.path.join(self._bound.workspace, command.cwd),  # noqa: PTH118 - a path inside: other links
-                    env={"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8", "TERM": "dumb"},
+                    env=_ENVIRONMENT | {"TERM": "dumb"},
                     open_wire=lambda line: exec_wire(self._engine, container, ("/bin/sh", "-c", line)),
                 )
             except SandboxGone:
                 self._container = ""  # said once; the next command makes another
                 raise
+
+    async def shell(self, terminal: Terminal) -> int:
+        """See `sandboxes.terminal.HasShell`."""
+        with self._idle.use():
+            container = await self._ready()
+            return await run_shell(self._engine, container, str(self._bound.workspace), _ENVIRONMENT, terminal)
 
     async def roots(self) -> Sequence[str]:
         """The folders that can be written."""

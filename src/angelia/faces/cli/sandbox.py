@@ -1,0 +1,248 @@
+"""`angelia sandbox`: the places in which conversations work, for people."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from angelia.context.forms import size_words
+from angelia.core.errors import BadInput
+from angelia.core.text import one_line
+from angelia.faces.cli.moving import moving
+from angelia.faces.cli.opening import short
+from angelia.faces.cli.options import open_house, settings_options
+from angelia.faces.cli.paint import screen
+from angelia.faces.cli.progress import working
+from angelia.faces.cli.widths import table
+from angelia.service import places
+from angelia.service.places import Found, Standing
+from angelia.service.transfers import Moved, bring, fetch
+
+WHERE = "WHERE is a conversation's id, a preset, or a sandbox such as docker:python:3.12."
+
+
+@click.group(
+    epilog="Examples:  angelia sandbox list  ·  angelia sandbox shell 5c8r2n6h  ·  "
+    "angelia sandbox get 5c8r2n6h report.pdf"
+)
+def sandbox() -> None:
+    """The places where conversations work: list, enter, move files, end."""
+
+
+@sandbox.command("list", epilog="Example: angelia sandbox list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON line each.")
+@settings_options
+def list_(as_json: bool, **given: Any) -> int:
+    """List what is open or left over: containers, and conversations at work here or on other machines."""
+    return asyncio.run(_list(as_json, given))
+
+
+async def _list(as_json: bool, given: dict[str, Any]) -> int:
+    house = await open_house(given)
+    with working("looking"):
+        found = await places.places(house)
+    if as_json:
+        for place in found:
+            click.echo(msgspec.json.encode(place))
+    elif found:
+        head = ("ID", "SANDBOX", "AGE", "STATE", "WHERE", "BEGAN WITH")
+        rows = [_row(place, house.clock()) for place in found]
+        click.echo("\n".join(table([head, *rows], screen().columns if sys.stdout.isatty() else 0)))
+    else:
+        click.echo("No sandbox is open, and none is left over.", err=True)
+    await house.close()
+    return 0
+
+
+def _row(place: Found, now: int) -> tuple[str, ...]:
+    title = one_line(place.title, 40) if place.known else "no conversation of that id"
+    return (
+        short(place.conversation),
+        place.spec,
+        age(now - place.since),
+        _state(place),
+        place.where,
+        title,
+    )
+
+
+def _state(place: Found) -> str:
+    by = ", ".join(f"process {one.process}" for one in place.by)
+    match place.standing:
+        case Standing.OPEN:
+            return f"in use by {by}" if by else "in use"
+        case Standing.IDLE:
+            return "idle" if place.known else "idle, nobody's"
+        case Standing.ENDED:
+            return "ended"
+
+
+def age(milliseconds: int) -> str:
+    """How long ago, to the unit that matters.
+
+    >>> [age(seconds * 1000) for seconds in (5, 300, 7300, 400_000)]
+    ['5 s', '5 min', '2 h', '4 d']
+    """
+    seconds = max(milliseconds, 0) // 1000
+    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"{seconds // unit} {name}"
+    return f"{seconds} s"
+
+
+@sandbox.command(epilog=f"{WHERE}  Examples:  angelia sandbox shell 5c8r2n6h  ·  angelia sandbox shell docker:alpine")
+@click.argument("where")
+@click.option("-C", "--workspace", type=click.Path(path_type=Path), help="The folder that a fresh sandbox works in.")
+@settings_options
+def shell(where: str, workspace: Path | None, **given: Any) -> int:
+    """Open a shell in a conversation's sandbox, or in a fresh one that is gone afterwards."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise BadInput("A shell needs a terminal, and this is none.")
+    return asyncio.run(_shell(where, workspace or Path.cwd(), given))
+
+
+async def _shell(where: str, workspace: Path, given: dict[str, Any]) -> int:
+    from angelia.faces.cli.terminal import raw_terminal
+    from angelia.sandboxes.terminal import HasShell
+
+    house = await open_house(given)
+    async with places.visited(house, where, workspace, _note) as (there, spec):
+        if not isinstance(there, HasShell):
+            raise BadInput(f"{spec} gives no shell to people.", then="Ask the model to run commands there.")
+        described = await there.describe()
+        _note(f"{spec}, in {described.workspace}; exit leaves it")
+        with raw_terminal() as terminal:
+            status = await there.shell(terminal)
+    await house.close()
+    return status
+
+
+@sandbox.command(epilog=f"{WHERE}  Examples:  angelia sandbox get 5c8r2n6h report.pdf  ·  … get 5c8r2n6h /tmp/x ~/y")
+@click.argument("where")
+@click.argument("path")
+@click.argument("target", required=False, type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Replace a file that is there.")
+@settings_options
+def get(where: str, path: str, target: Path | None, yes: bool, **given: Any) -> int:
+    """Copy a file out of a sandbox, here or to TARGET; it is checked, and written whole or not at all."""
+    name = Path(path).name or "file"
+    place = Path.cwd() / name if target is None else target.expanduser()
+    place = place / name if place.is_dir() else place
+    if place.exists() and not yes and not _sure(f"Replace {place}?", "--yes"):
+        return _left("Nothing was copied.")
+    return asyncio.run(_get(where, path, place, given))
+
+
+async def _get(where: str, path: str, target: Path, given: dict[str, Any]) -> int:
+    house = await open_house(given)
+    async with places.visited(house, where, Path.cwd(), _note) as (there, _):
+        with moving(target.name) as told:
+            moved = await fetch(there, path, target, told)
+    await house.close()
+    return _arrived(moved)
+
+
+@sandbox.command(epilog=f"{WHERE}  Examples:  angelia sandbox put 5c8r2n6h data.csv  ·  … put 5c8r2n6h a.csv in/b.csv")
+@click.argument("where")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("path", required=False)
+@click.option("--yes", is_flag=True, help="Replace a file that is there.")
+@settings_options
+def put(where: str, source: Path, path: str | None, yes: bool, **given: Any) -> int:
+    """Copy a file into a sandbox: into its workspace, or to PATH there."""
+    return asyncio.run(_put(where, source.expanduser(), path or "", yes, given))
+
+
+async def _put(where: str, source: Path, path: str, yes: bool, given: dict[str, Any]) -> int:
+    house = await open_house(given)
+    async with places.visited(house, where, Path.cwd(), _note) as (there, _):
+        path = await places.target_in(there, path, source.name)
+        if not yes and await places.stands(there, path) and not _sure(f"Replace {path} there?", "--yes"):
+            return _left("Nothing was copied.")
+        with moving(source.name) as told:
+            moved = await bring(there, source, path, told)
+    await house.close()
+    return _arrived(moved)
+
+
+@sandbox.command(epilog="Examples:  angelia sandbox stop 5c8r2n6h  ·  angelia sandbox stop 5c8r2n6h --yes")
+@click.argument("where", metavar="ID")
+@click.option("--yes", is_flag=True, help="Ask nothing.")
+@settings_options
+def stop(where: str, yes: bool, **given: Any) -> int:
+    """End a conversation's sandbox, by the id or name that `list` shows. Its workspace stays."""
+    return asyncio.run(_stop(where, yes, given))
+
+
+async def _stop(where: str, yes: bool, given: dict[str, Any]) -> int:
+    house = await open_house(given)
+    found = [place for place in await places.places(house) if _is_meant(place, where.strip().lower())]
+    if not found:
+        raise BadInput(f"No sandbox is called {where!r}.", then="`angelia sandbox list` shows those that there are.")
+    if len({place.conversation for place in found}) > 1:
+        raise BadInput(f"{where!r} fits {len(found)} sandboxes.", then="Give more of the id.")
+    for place in found:
+        what = f"End {place.spec} of {short(place.conversation)} ({_state(place)})? What runs there is cut."
+        if not yes and not _sure(what, "--yes"):
+            return _left("Nothing was ended.")
+        _note(await places.stop(house, place))
+    await house.close()
+    return 0
+
+
+def _is_meant(place: Found, part: str) -> bool:
+    return bool(part) and (
+        place.conversation.startswith(part) or place.conversation.endswith(part) or place.where == part
+    )
+
+
+@sandbox.command(epilog="Example: angelia sandbox prune --yes")
+@click.option("--yes", is_flag=True, help="Ask nothing.")
+@settings_options
+def prune(yes: bool, **given: Any) -> int:
+    """End the sandboxes that nobody uses, and remove what was kept for conversations that are gone."""
+    return asyncio.run(_prune(yes, given))
+
+
+async def _prune(yes: bool, given: dict[str, Any]) -> int:
+    house = await open_house(given)
+    with working("looking"):
+        unused = [place for place in await places.places(house) if place.unused]
+        homes = await places.forsaken_homes(house)
+    for place in unused:
+        click.echo(f"{place.spec} of {short(place.conversation)}: {_state(place)}, {place.where}")
+    for home in homes:
+        click.echo(f"{home}: kept for a conversation that is gone")
+    if not unused and not homes:
+        _note("There is nothing to remove.")
+        return 0
+    if not yes and not _sure("Remove all of this? Workspaces stay.", "--yes"):
+        return _left("Nothing was removed.")
+    await places.end_all(unused)
+    await places.remove_homes(homes)
+    _note(f"{len(unused)} sandboxes are ended, {len(homes)} folders removed.")
+    await house.close()
+    return 0
+
+
+def _sure(question: str, option: str) -> bool:
+    if not sys.stdin.isatty():
+        raise BadInput(f"{question} Nobody is here to answer.", then=f"Scripts say {option}.")
+    return click.confirm(question, err=True)
+
+
+def _left(text: str) -> int:
+    _note(text)
+    return 1
+
+
+def _arrived(moved: Moved) -> int:
+    _note(f"{moved.path}: {size_words(moved.size)}, SHA-256 {moved.sha256}, checked")
+    return 0
+
+
+def _note(text: str) -> None:
+    click.echo(f"angelia: {text}", err=True)
