@@ -7,6 +7,7 @@ import pytest
 
 from angelia.sandboxes.local import LocalSandbox
 
+from .apptainer import Images, images
 from .daemon import Daemon, KernelRefuses, daemon
 from .sshd import Server, server
 
@@ -65,3 +66,10 @@ def sshd() -> Iterator[Server]:
     """An SSH server of these tests' own."""
     with server() as one:
         yield one
+
+
+@pytest.fixture(scope="session")
+def apptainer() -> Iterator[Images]:
+    """Images for Apptainer."""
+    with images() as both:
+        yield both

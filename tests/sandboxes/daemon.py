@@ -11,6 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from .rootfs import make_root
+
 IMAGE = "angelia-test:1"
 _OPTIONS = (
     *("--iptables=false", "--ip6tables=false", "--bridge=none", "--ip-forward=false", "--ip-masq=false"),
@@ -87,12 +89,7 @@ def _until_it_answers(process: "subprocess.Popen[bytes]", socket: Path, log: Pat
 
 
 def _make_image(one: Daemon, root: Path) -> None:
-    for name in ("bin", "tmp", "root", "etc"):
-        (root / name).mkdir(parents=True)
-    shutil.copy(shutil.which("busybox") or "", root / "bin/busybox")
-    subprocess.run(["chroot", str(root), "/bin/busybox", "--install", "-s", "/bin"], check=True)
-    (root / "etc/os-release").write_text('PRETTY_NAME="Busybox of the tests"\n')
-    (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    make_root(root)
     packed = subprocess.run(["tar", "-C", str(root), "-c", "."], capture_output=True, check=True).stdout
     subprocess.run(
         ["docker", "-H", f"unix://{one.socket}", "import", "-c", 'CMD ["sh"]', "-", IMAGE],

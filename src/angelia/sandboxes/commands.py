@@ -26,7 +26,7 @@ class Commands:
             NoSuchFile, OutOfSpace, SandboxGone, Unreachable: see `wired.launched`.
         """
         self._started += 1
-        launch = Launch(command, cwd=cwd, mark=f"{self._life}.{self._started}", env=env)
+        launch = Launch(command, cwd=cwd, mark=f"{self._life}.{self._started}.", env=env)
         wire = await open_wire(boot(len(launch.request())))
         running = await launched(f"p{self._started}", wire, launch)
         self._running = [*(other for other in self._running if not other.ended), running]

@@ -6,7 +6,7 @@ file, so that a command that does not read it stops nobody. From then on the inp
 then KILL after a grace, to the whole tree; so does its end, however it came about. The output is the command's own.
 The status is the command's, 128 and more for a signal, as in shells.
 
-It needs a POSIX shell and `head`; `setsid` and /proc where there are any, else `ps`, and misses less with `grep`.
+It needs a POSIX shell and `head`; `setsid` and /proc where there are any, else `ps`.
 """
 
 import re
@@ -29,7 +29,10 @@ _ROUND = 0.05
 
 
 class Launch(Struct, frozen=True):
-    """A request to run `command`: `cwd` is absolute; `mark` is in the environment of all that it starts."""
+    """A request to run `command`: `cwd` is absolute; `mark` is in the environment of all that it starts.
+
+    No mark may begin with another.
+    """
 
     command: Command
     cwd: str
@@ -114,9 +117,8 @@ members() {
   fi
   found=" $c "; others=" "; close
   if [ "$others" != " " ] && [ -r /proc/self/stat ]; then
-    names=; for p in $others; do names="$names /proc/$p/environ"; done
-    marked=$(grep -lF "$mark" $names)
-    for p in $marked; do p=${p#/proc/}; found="$found${p%/environ} "; done
+    marked=
+    for p in $others; do bears $p && { found="$found$p "; marked=1; }; done
     [ "$marked" ] && close
   fi
   all=" "; for x in $rows; do p=${x%%:*}; case $found in *" $p "*) all="$all$p ";; esac; done
@@ -126,6 +128,10 @@ row() {
   [ "$line" ] || return
   set -- $1 ${line##*") "}
   case $2 in Z|X) ;; *) rows="$rows $1:$3:$4:$5";; esac
+}
+bears() {  # an environment is words between zeros, which `read` leaves out and some greps stop at
+  bears=1; while read -r x || [ "$x" ]; do case $x in *"$mark"*) bears=0;; esac; done <"/proc/$1/environ"
+  return $bears
 }
 close() {
   more=1

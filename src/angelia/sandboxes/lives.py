@@ -70,7 +70,7 @@ class Life:
     def close(self) -> None:
         """Forget everything; for when nothing runs any more."""
         os.close(self._commands)
-        _remove(self.folder)
+        remove_tree(self.folder)
         (self._state / f"{self.name}.lock").unlink(missing_ok=True)
         os.close(self._lock)
 
@@ -100,7 +100,7 @@ async def _end_life(folder: Path) -> list[str]:
     find = _members(folder)
     names = {pid: _command_line(pid) for pid in sorted(find())}
     left = await end(find)
-    _remove(folder)
+    remove_tree(folder)
     return [
         f"Process {pid} ({name}) was left running by an earlier start, and "
         + ("could not be ended: it does not take signals." if pid in left else "has been ended.")
@@ -166,7 +166,7 @@ def _command_line(pid: int) -> str:
     return one_line(words.decode(errors="replace"), 60)
 
 
-def _remove(folder: Path) -> None:
+def remove_tree(folder: Path) -> None:
     """Remove a tree, also where a command took away its own permissions."""
     import shutil
 

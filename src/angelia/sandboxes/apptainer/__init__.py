@@ -1,0 +1,1 @@
+"""Apptainer instances as sandboxes; Singularity's command speaks the same."""

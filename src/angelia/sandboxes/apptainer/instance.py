@@ -1,0 +1,124 @@
+"""One instance: found by its name, or started; others of its conversation end; gone by itself when idle."""
+
+import asyncio
+import fcntl
+import hashlib
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from angelia.sandboxes.apptainer.program import Program, complaint, news, run_and_tell
+from angelia.sandboxes.launcher import quoted
+from angelia.sandboxes.lives import remove_tree
+from angelia.sandboxes.port import SandboxMissing
+
+_LOOK = 5
+"""Seconds between two looks whether anybody is there."""
+_LIVE = f"n=0; while [ $n -lt $0 ]; do sleep {_LOOK}; set -- /proc/[0-9]*; "
+_LIVE += f"if [ $# -gt 2 ]; then n=0; else n=$((n + {_LOOK})); fi; done; kill -TERM 1"
+"""Runs inside beside the first process; ends that, and the instance with it, after $0 seconds alone with it."""
+_END = "kill -TERM 1"
+_PAUSES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
+"""Seconds between looks whether it is gone; `instance stop` takes more than one."""
+_STOPPED_WRITING = 128 + 13
+"""It had started, and nobody was there any more to hear it say so (SIGPIPE)."""
+
+
+class Plan(Struct, frozen=True):
+    """What an instance is to be: `stem` names its conversation, `options` are those of `instance start`."""
+
+    stem: str
+    image: str
+    remote: bool
+    options: tuple[str, ...]
+    idle: int
+    scratch: Path
+    lock: Path
+
+    @property
+    def name(self) -> str:
+        """The name of an instance that is exactly so."""
+        facts = "\0".join((self.image, *self.options, str(self.idle)))
+        return f"{self.stem}-{hashlib.sha256(facts.encode(errors='surrogateescape')).hexdigest()[:8]}"
+
+
+async def ensure(program: Program, plan: Plan, progress: Callable[[str], None]) -> str:
+    """The name of a running instance that is as planned; the same one for everybody who asks.
+
+    Its `scratch` is empty when it starts.
+
+    Raises:
+        SandboxMissing: the image cannot be had, or the machine cannot start such an instance.
+    """
+    async with _alone(plan.lock):
+        there = await program.instances(f"{plan.stem}-*")
+        for other in there:
+            if other != plan.name:
+                await end(program, other)
+        if plan.name not in there:
+            await asyncio.to_thread(remove_tree, plan.scratch)
+            plan.scratch.mkdir(mode=0o700, parents=True)
+            await asyncio.shield(_start(program, plan, progress))
+    return plan.name
+
+
+async def end(program: Program, name: str) -> None:
+    """End it; one that is gone already is fine."""
+    await program.said("exec", "--no-privs", f"instance://{name}", "/bin/sh", "-c", _END)
+    for pause in _PAUSES:
+        await asyncio.sleep(pause)
+        if name not in await program.instances(name):
+            return
+    await program.said("instance", "stop", "--force", name)
+
+
+def inside(name: str, *words: str) -> tuple[str, ...]:
+    """The words, after the program's own, that run a command in an instance, without privileges or our variables."""
+    return ("exec", "--cleanenv", "--no-privs", "--pwd", "/", f"instance://{name}", *words)
+
+
+async def _start(program: Program, plan: Plan, progress: Callable[[str], None]) -> None:
+    """Start it, and what watches over it: both in one process, so that it is watched even if we die meanwhile."""
+    words = [program.path, "--nocolor", "instance", "start", *plan.options, plan.image, plan.name]
+    watch = program.line(*inside(plan.name, "/bin/sh", "-c", _LIVE, str(plan.idle)))
+    line = (
+        f"{_line(words)}; status=$?; "
+        f"case $status in 0|{_STOPPED_WRITING}) {_line(watch)} </dev/null >/dev/null 2>&1 & esac; exit $status"
+    )
+
+    def told(line: str) -> None:
+        if plan.remote and (word := news(line)):
+            progress(f"the image {plan.image}: {word}")
+
+    status, said = await run_and_tell(("/bin/sh", "-c", line), program.env, told)
+    if status:
+        raise _not_started(program, plan, complaint(said))
+
+
+def _line(words: Sequence[str]) -> str:
+    return " ".join(map(quoted, words))
+
+
+def _not_started(program: Program, plan: Plan, why: str) -> SandboxMissing:
+    folded = why.lower()
+    if "cgroup" in folded:
+        mend = "Take memory_mb, cpus and processes away under [sandbox.apptainer]: limits need cgroups v2 and systemd."
+    elif "image" in folded or plan.image in why:
+        mend = f"Check its name, and that `{program.path} exec {plan.image} true` works."
+    else:
+        mend = f"See that `{program.path} exec --containall {plan.image} true` works, and [sandbox.apptainer]."
+    return SandboxMissing(f"No instance of {plan.image} could be started: {why}.", then=mend)
+
+
+@asynccontextmanager
+async def _alone(lock: Path) -> AsyncIterator[None]:
+    """One at a time, of all processes: two starts of one name would leave an instance that nobody knows."""
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        await asyncio.to_thread(fcntl.flock, handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,115 @@
+"""What an instance is started with, and where what it sees lies on this machine."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from angelia.sandboxes.apptainer.instance import Plan
+from angelia.sandboxes.apptainer.settings import ApptainerSettings
+from angelia.sandboxes.beneath import Ground, Root
+from angelia.sandboxes.bound import HOME, Bound
+from angelia.sandboxes.volumes import Volume
+
+_TEMPORARY = {"/tmp": "tmp", "/var/tmp": "var_tmp"}  # noqa: S108 - the instance's own
+"""Where they lie in the folder that `--workdir` names."""
+_ELSEWHERE = re.compile(r"[a-z]+://|(docker|oci)-(archive|daemon):|oci:")
+
+
+def is_elsewhere(image: str) -> bool:
+    """Whether it is no file or folder to be run as it is ("Build a Container", apptainer.org/docs/user)."""
+    return bool(_ELSEWHERE.match(image))
+
+
+class Layout:
+    """All that can be written lies here: workspace, home, a scratch for /tmp, volumes, and perhaps an overlay."""
+
+    def __init__(self, bound: Bound, settings: ApptainerSettings, volumes: Sequence[Volume]) -> None:
+        self._bound, self._settings, self._volumes = bound, settings, volumes
+        self.scratch = bound.state / "scratch"
+
+    @property
+    def elsewhere(self) -> str:
+        """A sentence about what is changed outside of those."""
+        match self._settings.overlay:
+            case "":
+                return "The rest is read-only."
+            case "tmpfs":
+                return "What is changed elsewhere goes with the instance."
+            case _:
+                return "What is changed elsewhere is kept in an overlay."
+
+    def plan(self, image: str, conversation: str) -> Plan:
+        """The options of `instance start` ("Bind Paths and Mounts", "Limiting Container Resources")."""
+        settings = self._settings
+        options = ["--containall", "--no-privs", "--no-home", "--hostname", "sandbox", "--workdir", str(self.scratch)]
+        options += ["--net", "--network", "none"] if settings.network == "none" else []
+        options += ["--memory", str(settings.memory_mb * 1_000_000)] if settings.memory_mb else []
+        options += ["--cpus", str(settings.cpus)] if settings.cpus else []
+        options += ["--pids-limit", str(settings.processes)] if settings.processes else []
+        options += self._overlay()
+        for volume in self._mounts():
+            options += ["--mount", _mount(volume)]
+        owner = hashlib.sha256(str(self._bound.state).encode()).hexdigest()[:8]
+        return Plan(
+            stem=f"angelia-{conversation}-{owner}",
+            image=image,
+            remote=is_elsewhere(image),
+            options=tuple(options),
+            idle=max(settings.idle_minutes * 60, 5),
+            scratch=self.scratch,
+            lock=self._bound.state / "lock",
+        )
+
+    def writable(self) -> Ground:
+        """Where files are written on this machine."""
+        return self._ground(volume for volume in self._volumes if volume.writable)
+
+    def readable(self) -> Ground:
+        """Where they are read: also what volumes and an overlay hold, which may not be written past the instance."""
+        kept = self._kept()
+        return self._ground(self._volumes, *([Root("/", kept / "upper")] if kept else ()))
+
+    def _ground(self, volumes: Iterable[Volume], *more: Root) -> Ground:
+        temporary = (Root(inside, self.scratch / name) for inside, name in _TEMPORARY.items())
+        bound = (Root(volume.inside, Path(volume.outside)) for volume in volumes)
+        return self._bound.ground(*temporary, *bound, *more)
+
+    def _mounts(self) -> list[Volume]:
+        """Outer ones first, so that what is within is laid over them."""
+        bound = self._bound
+        folders, files = bound.hidden()
+        places = [Volume(str(bound.workspace), str(bound.workspace), writable=True)]
+        places += [Volume(str(bound.home), HOME, writable=True), *self._volumes]
+        places += [Volume(str(share.path), str(share.path), share.writable) for share in bound.guarded()]
+        places += [Volume("/dev/null", path) for path in files]
+        return places + [Volume(str(bound.nothing), path) for path in folders]
+
+    def _overlay(self) -> list[str]:
+        match self._settings.overlay:
+            case "":
+                return []
+            case "tmpfs":
+                return ["--writable-tmpfs"]
+            case named:
+                if kept := self._kept():
+                    kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+                return ["--overlay", str(kept or Path(named).expanduser())]
+
+    def _kept(self) -> Path | None:
+        """The folder that takes what is changed in the image, where it is one."""
+        match self._settings.overlay:
+            case "" | "tmpfs":
+                return None
+            case "keep":
+                return self._bound.state / "overlay"
+            case named:
+                path = Path(named).expanduser()
+                return None if path.is_file() or named.endswith(":ro") else path
+
+
+def _mount(volume: Volume) -> str:
+    """For `--mount`, whose fields are those of a CSV file: so a path may hold any character."""
+    ends = (f"source={volume.outside}", f"destination={volume.inside}")
+    fields = ["type=bind", *('"' + end.replace('"', '""') + '"' for end in ends)]
+    return ",".join([*fields, *([] if volume.writable else ["ro"])])

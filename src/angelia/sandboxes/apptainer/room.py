@@ -1,0 +1,193 @@
+"""An Apptainer instance as a sandbox: everything that can be written lies on this machine, and is read there."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from angelia.core.errors import ConfigError
+from angelia.sandboxes import localfiles
+from angelia.sandboxes.apptainer import program as programs
+from angelia.sandboxes.apptainer.execwire import ProcessWire, process_wire
+from angelia.sandboxes.apptainer.instance import end, ensure, inside
+from angelia.sandboxes.apptainer.layout import Layout, is_elsewhere
+from angelia.sandboxes.apptainer.settings import ApptainerSettings
+from angelia.sandboxes.beneath import shown
+from angelia.sandboxes.bound import HOME, Bound
+from angelia.sandboxes.commands import Commands
+from angelia.sandboxes.lives import remove_tree
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import (
+    AccessRefused,
+    Command,
+    Description,
+    FileStat,
+    Reach,
+    SandboxGone,
+    SandboxMissing,
+)
+from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
+from angelia.sandboxes.volumes import volumes
+from angelia.sandboxes.wired import WiredRunning
+
+
+class ApptainerSandbox:
+    """See `sandboxes.port.Sandbox`. The instance is started by the first that needs it, and shared by all that do.
+
+    It sees of this machine only what is bound in: the workspace at its own path, a home and a /tmp of the
+    conversation's own, and volumes; files move directly there. It has the person's own user id, no privileges and no
+    way to get any; network or none is its property, not a command's. It lives as long as somebody holds it and
+    `idle_minutes` longer, so that a start after a crash finds it again; `close` ends it at once.
+    """
+
+    def __init__(self, image: str, place: Place, *, settings: ApptainerSettings | None = None) -> None:
+        """`image` is a .sif file, a sandbox folder (both relative to the workspace), or a `docker://`, … reference.
+
+        Raises:
+            NoSuchFile: the workspace is no folder of this machine.
+            AccessRefused: it cannot be one.
+            SandboxMissing: there is no Apptainer, or no such file.
+            ConfigError: a volume is wrong.
+        """
+        self._settings = settings or ApptainerSettings()
+        self._bound = Bound(place, "apptainer")
+        self._place, self._image = place, image
+        self._program = programs.find(self._settings.program)
+        self._source = _source(image, self._bound.workspace)
+        self._layout = Layout(self._bound, self._settings, volumes(self._settings.volumes))
+        self._starting = asyncio.Lock()
+        self._instance = ""
+        self._keeper: ProcessWire | None = None
+        self._commands = Commands()
+        self._described: Description | None = None
+        self._closed = False
+
+    @property
+    def networked(self) -> bool:
+        """Whether every command reaches the network; else none does."""
+        return self._settings.network != "none"
+
+    async def start(self, command: Command) -> WiredRunning:
+        """See the port.
+
+        Raises:
+            AccessRefused: it wants the network, or out, and the instance has none of that; nothing ran.
+            SandboxMissing: the instance cannot be started; says how to mend it.
+        """
+        self._refuse_reach(command.reach)
+        instance = await self._ready()
+        try:
+            return await self._commands.start(
+                command,
+                cwd=os.path.join(self._bound.workspace, command.cwd),  # noqa: PTH118 - a path inside: other links
+                env={"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8", "TERM": "dumb"},
+                open_wire=lambda line: self._wire(instance, line),
+            )
+        except SandboxGone:
+            self._instance = ""  # said once; the next command starts another
+            raise
+
+    def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
+        """See the port."""
+        return localfiles.read(self._layout.readable(), path, limit)
+
+    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+        """See the port."""
+        await localfiles.write(self._layout.writable(), path, content, size=size, sha256=sha256, mode=mode)
+
+    async def stat(self, path: str) -> FileStat:
+        """See the port."""
+        return localfiles.look(self._layout.readable(), path)
+
+    async def describe(self) -> Description:
+        """See the port. The first call starts the instance."""
+        if self._described is None:
+            seen = await look_around(await self.start(Command(shell=LOOK_AROUND, cwd="/", seconds=30.0)))
+            self._described = Description(
+                name=f"apptainer:{self._image}",
+                system=seen.system,
+                workspace=str(self._bound.workspace),
+                confined=True,
+                network="on" if self.networked else "off, and it cannot be had",
+                always_networked=self.networked,
+                notes=(
+                    f"This is an Apptainer instance of the image {self._image}.",
+                    "Workspace and home can be written and stay; /tmp goes with the instance.",
+                    self._layout.elsewhere,
+                    "What a command leaves in the background ends with it.",
+                    f"Programs found: {seen.programs}.",
+                ),
+            )
+        return self._described
+
+    async def close(self) -> None:
+        """End what still runs, and the instance. Idempotent."""
+        self._closed = True
+        async with self._starting:
+            instance, self._instance = self._instance, ""
+        await self._commands.end()
+        if self._keeper is not None:
+            await self._keeper.close()
+            self._keeper = None
+        if instance:
+            await end(self._program, instance)
+            await asyncio.to_thread(remove_tree, self._layout.scratch)
+
+    async def _ready(self) -> str:
+        """The instance's name; it is started, found or started anew, by one at a time."""
+        async with self._starting:
+            if self._closed:
+                raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
+            if not self._instance:
+                if self._keeper is not None:
+                    await self._keeper.close()
+                self._bound.make()
+                plan = self._layout.plan(self._source, self._place.conversation)
+                instance = await ensure(self._program, plan, self._place.progress)
+                # an idle process, for as long as we live: the instance takes it for a sign of life
+                self._keeper = await self._wire(instance, "read -r word")
+                self._instance = instance
+            return self._instance
+
+    async def _wire(self, instance: str, line: str) -> ProcessWire:
+        return await process_wire(self._program.line(*inside(instance, "/bin/sh", "-c", line)), self._program.env)
+
+    def _refuse_reach(self, reach: Reach) -> None:
+        if reach is Reach.OUTSIDE:
+            raise AccessRefused("There is no way out of this instance.", then="Run it without that reach.")
+        if reach is Reach.NETWORK and not self.networked:
+            raise AccessRefused(
+                "This instance has no network.",
+                then='A person can set network = "host" under [sandbox.apptainer], for the next conversation.',
+            )
+
+    def list(self, path: str) -> AsyncIterator[FileStat]:
+        """See the port."""
+        return localfiles.entries(self._layout.readable(), path)
+
+
+def _source(image: str, workspace: Path) -> str:
+    if is_elsewhere(image):
+        return image
+    path = workspace / Path(image).expanduser()
+    if path.exists():
+        return str(path)
+    raise SandboxMissing(
+        f"There is no image {shown(str(path))}.",
+        "Without docker:// or the like an image is a .sif file, or a folder that `apptainer build --sandbox` made.",
+        f"Write apptainer:docker://{image.lstrip('/')} for an image of a registry, or name a file that is there.",
+    )
+
+
+def open_room(rest: str, place: Place, settings: object) -> ApptainerSandbox:
+    """See `sandboxes.rooms.OpenRoom`; `rest` is the image.
+
+    Raises:
+        ConfigError: no image is named.
+    """
+    if not rest:
+        raise ConfigError(
+            "No image is named.",
+            then="Write apptainer:IMAGE, such as apptainer:docker://python:3.12 or apptainer:a.sif.",
+        )
+    return ApptainerSandbox(rest, place, settings=settings if isinstance(settings, ApptainerSettings) else None)

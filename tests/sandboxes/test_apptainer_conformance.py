@@ -1,0 +1,32 @@
+"""An Apptainer instance meets every claim of the public conformance kit."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from angelia.sandboxes.apptainer.room import ApptainerSandbox
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import Sandbox
+from angelia.testing.sandbox_checks import Check, checks
+
+from .apptainer import Images
+
+
+@pytest.mark.anyio
+@pytest.mark.real("apptainer")
+@pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
+async def test_in_an_instance(check: Check, apptainer: Images, tmp_path: Path) -> None:
+    @asynccontextmanager
+    async def make() -> AsyncIterator[Sandbox]:
+        workspace = tmp_path / 'work, "space":'
+        workspace.mkdir()
+        place = Place("c", str(workspace), tmp_path / "own", tmp_path / "own/run")
+        sandbox = ApptainerSandbox(str(apptainer.folder), place)
+        try:
+            yield sandbox
+        finally:
+            await sandbox.close()
+
+    await check.run(make)
