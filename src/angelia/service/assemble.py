@@ -156,9 +156,9 @@ class House:
         return seats[0]
 
     def toolbox(self, session: Session) -> Toolbox:
-        """What a conversation can call, with the servers that it has of its own."""
+        """What a conversation can call, with the servers of the settings and those that it has of its own."""
         if session.conversation not in self._boxes:
-            self._boxes[session.conversation] = Toolbox(self, session)
+            self._boxes[session.conversation] = Toolbox(self, session, self.loaded.config.mcp.servers)
         return self._boxes[session.conversation]
 
     async def judged(self, session: Session, effect: Effect) -> Verdict:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -239,12 +239,16 @@ def _value(text: str) -> Any:
         return text
 
 
-def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
-    leaves: list[str] = []
+def _leaves(tree: Mapping[str, Any]) -> list[str]:
+    return [name for name, _ in _pairs(tree)]
+
+
+def _pairs(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in tree.items():
-        name = f"{prefix}{key}"
-        leaves.extend(_leaves(value, f"{name}.") if isinstance(value, dict) and value else [name])
-    return leaves
+        if isinstance(value, dict) and value:
+            yield from _pairs(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def _line_of(text: str, key: str) -> int:
@@ -263,13 +267,10 @@ def _line_of(text: str, key: str) -> int:
 
 
 def listed(loaded: Loaded) -> list[tuple[str, Any, str]]:
-    """Every setting as (dotted key, value, origin), defaults included; it holds no secret by construction."""
+    """Every setting as (dotted key, value, origin), defaults included; what could be a secret is left out."""
+    from angelia.service.handles import shown_server
+
     tree = msgspec.to_builtins(loaded.config)
-    return [(key, _at(tree, key), loaded.origins.get(key, "default")) for key in _leaves(tree)]
-
-
-def _at(tree: Mapping[str, Any], key: str) -> Any:
-    value: Any = tree
-    for name in key.split("."):
-        value = value[name]
-    return value
+    servers = tree["mcp"]["servers"]
+    servers.update({name: shown_server(server) for name, server in servers.items()})
+    return [(key, value, loaded.origins.get(key, "default")) for key, value in _pairs(tree)]

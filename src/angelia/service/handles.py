@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from angelia.core.errors import ConfigError
 from angelia.models.credentials import key_from_command, keys_in_file
-from angelia.tools.mcp.server import Late, given, secretive
+from angelia.tools.mcp.server import HIDDEN, Late, given, plain, secretive, without_secrets
 
 _HANDLE = re.compile(r"\$\{(?:(file|command):)?([^}]+)\}")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token)\s+(\S+)", re.IGNORECASE)
@@ -64,10 +65,15 @@ class Handles:
         raise ConfigError(f"The variable {place} is not set.", f"It is needed for {owner}.")
 
 
-def shown(value: str) -> str:
-    """A setting that may be a secret, as it is shown: handles are told, and nothing else is.
+def shown_server(server: Mapping[str, Any]) -> dict[str, Any]:
+    """A server's settings as they are shown: handles are told, other values of `env` and `headers` are not.
 
-    >>> shown("Bearer ${TOKEN}"), shown("s3cret")
-    ('Bearer ${TOKEN}', '…')
+    >>> shown_server({"command": ["x", "--token=1"], "url": "", "env": {"A": "${A}"}, "headers": {"B": "s3cret"}})
+    {'command': ['x', '--token=…'], 'url': '', 'env': {'A': '${A}'}, 'headers': {'B': '…'}}
     """
-    return value if _HANDLE.search(value) else "…"
+    hidden = {
+        part: {name: value if _HANDLE.search(value) else HIDDEN for name, value in server[part].items()}
+        for part in ("env", "headers")
+    }
+    url = plain(server["url"])
+    return {**server, "command": without_secrets(server["command"]), "url": url, **hidden}

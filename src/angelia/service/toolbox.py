@@ -1,7 +1,7 @@
 """What one conversation can call: the house's own tools, and those of its servers as they are at the moment."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from angelia.tools.fetching import Fetcher
 from angelia.tools.mcp.connection import Connecting, Connection, Gone, Roads, Waiting
 from angelia.tools.mcp.server import Server
 from angelia.tools.mcp.servers import Servers, trouble
+from angelia.tools.mcp.settings import ServerSettings
 from angelia.tools.registry import Registry
 
 if TYPE_CHECKING:
@@ -31,17 +32,17 @@ WORTH_SAYING_S = 0.5
 class Toolbox:
     """A conversation's own view of the tools. The servers of the settings are begun at once, in the background."""
 
-    def __init__(self, house: "House", session: "Session") -> None:
-        self._house, self._session = house, session
+    def __init__(self, house: "House", session: "Session", settings: Mapping[str, ServerSettings]) -> None:
+        self._house, self._session, self._settings = house, session, settings
         self._life: Life | None = None
         self._faults: dict[str, str] = {}
         self._told: dict[str, str] = {}
         self._own = house.registry
         self._registry: tuple[list[tuple[object, object]], Registry] = ([], house.registry)
         self.servers = Servers(self._roads())
-        for name, settings in house.loaded.config.mcp.servers.items():
+        for name, server in settings.items():
             try:
-                self.servers.add(configured(name, settings, house.handles)).begin()
+                self.servers.add(configured(name, server, house.handles)).begin()
             except ConfigError as error:
                 self._faults[name] = f"The MCP server {name} cannot be used: {error}"
 
@@ -64,8 +65,8 @@ class Toolbox:
 
         None of them is begun. One whose name is taken gets a number.
         """
-        settings = self._house.loaded.config.mcp.servers
-        await self.servers.remove([one.server.name for one in self.servers.all if one.server.name not in settings])
+        before = [one.server.name for one in self.servers.all if one.server.name not in self._settings]
+        await self.servers.remove(before)
         return tuple([self.servers.add(self._renamed(server)) for server in servers])
 
     def _renamed(self, server: Server) -> Server:

@@ -17,11 +17,11 @@ _MARKS = {State.WELL: ("✔", "32"), State.BROKEN: ("✘", "31"), State.ABSENT: 
 
 
 @click.command(epilog="Examples:  angelia doctor  ·  angelia doctor --offline  ·  angelia doctor --model ollama:qwen3")
-@click.option("--offline", is_flag=True, help="Leave the model alone: no request, nothing paid.")
+@click.option("--offline", is_flag=True, help="Leave the model and MCP servers alone: no request, nothing paid.")
 @click.option("--model", metavar="VENDOR:NAME", help="The model to look at.")
 @settings_options
 def doctor(offline: bool, **given: Any) -> int:
-    """Check store, sandbox and model (by three tiny questions). Exit code 1 if something is broken."""
+    """Check store, sandbox, MCP servers and model (by three tiny questions). Exit code 1 if something is broken."""
     return asyncio.run(_doctor(offline, given))
 
 
@@ -45,12 +45,14 @@ async def _findings(house: House, offline: bool) -> AsyncIterator[Finding]:
     from angelia.faces.cli.checkup.home import look_at_home
     from angelia.faces.cli.checkup.model import look_at_model
     from angelia.faces.cli.checkup.sandbox import look_at_sandbox
+    from angelia.faces.cli.checkup.servers import look_at_packages, look_at_servers
 
-    for part in (look_at_home, look_at_sandbox, *(() if offline else (look_at_model,))):
+    away = () if offline else (look_at_servers, look_at_model)
+    for part in (look_at_home, look_at_sandbox, look_at_packages, *away):
         async for finding in part(house):
             yield finding
     if offline:
-        yield Finding("model", State.ABSENT, "not asked (--offline)")
+        yield Finding("model", State.ABSENT, "not asked, and no MCP server either (--offline)")
 
 
 def _line(finding: Finding, paint: Paint) -> str:

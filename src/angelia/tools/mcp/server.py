@@ -59,9 +59,9 @@ class Server(Struct, frozen=True):
         """Its command line or address as a person may read it: what looks like a secret is left out."""
         match self.way:
             case Program(argv=argv):
-                return one_line(clean(shlex.join(_without_secrets(argv))), 300)
+                return one_line(clean(shlex.join(without_secrets(argv))), 300)
             case Site(url=url):
-                return one_line(clean(_plain(url)), 300)
+                return one_line(clean(plain(url)), 300)
 
     @property
     def pattern(self) -> str:
@@ -71,7 +71,7 @@ class Server(Struct, frozen=True):
                 what, told = argv[0].rpartition("/")[2], [*argv, "", *names, "", cwd]
             case Site(url=url, names=names, transport=transport):
                 queries = sorted(name for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True))
-                what, told = urlsplit(url).netloc.rpartition("@")[2], [_plain(url), transport, *queries, "", *names]
+                what, told = urlsplit(url).netloc.rpartition("@")[2], [plain(url), transport, *queries, "", *names]
         mark = hashlib.sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()[:10]
         return f"server: {one_line(clean(self.name), 40)} ({one_line(clean(what), 60)} {mark})"
 
@@ -100,7 +100,12 @@ def secretive(name: str, value: str) -> bool:
     return bool(_SECRETIVE.search(name) or drawn)
 
 
-def _without_secrets(argv: Sequence[str]) -> list[str]:
+def without_secrets(argv: Sequence[str]) -> list[str]:
+    """A command line in which what looks like a secret is left out.
+
+    >>> without_secrets(["serve", "--api-key", "abc", "TOKEN=abc", "postgres://me:abc@host/db"])
+    ['serve', '--api-key', '…', 'TOKEN=…', 'postgres://…@host/db']
+    """
     shown, hide = [], False
     for word in argv:
         name, equals, _ = word.partition("=")
@@ -115,7 +120,7 @@ def _without_secrets(argv: Sequence[str]) -> list[str]:
     return shown
 
 
-def _plain(url: str) -> str:
+def plain(url: str) -> str:
     """A URL without what may hold a secret: login, query, fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

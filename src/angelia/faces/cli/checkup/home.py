@@ -18,6 +18,7 @@ EXTRAS = {
     "web": ("html_to_markdown", "web pages as Markdown"),
     "local": ("xllamacpp", "the embedded model"),
     "bridge": ("pydantic_ai", "models through pydantic-ai"),
+    "mcp": ("mcp", "MCP servers and their tools"),
 }
 """Optional parts: the module that shows they are there, and what they are for."""
 

@@ -1,0 +1,88 @@
+"""`angelia mcp`: the servers of the settings, and what each of them brings."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from angelia.core.errors import BadInput, ConfigError
+from angelia.faces.cli.options import loaded_from, open_house, settings_options
+from angelia.faces.cli.paint import screen
+from angelia.faces.cli.progress import working
+from angelia.faces.cli.widths import table
+from angelia.policy.verdict import Trust
+from angelia.service.assemble import House
+from angelia.service.handles import Handles
+from angelia.service.servers import configured
+from angelia.service.toolbox import Toolbox
+from angelia.tools.mcp.servers import trouble
+
+
+@click.command(epilog="Examples:  angelia mcp list  ·  angelia mcp test github")
+@click.argument("what", metavar="[list | test NAME]", nargs=-1)
+@settings_options
+def mcp(what: tuple[str, ...], **given: Any) -> int:
+    """List the MCP servers of the settings, or connect to one and list its tools."""
+    match what:
+        case () | ("list",):
+            return _list(given)
+        case ("test", name):
+            return asyncio.run(_test(name, given))
+        case _:
+            raise BadInput(f"mcp does not take {' '.join(what)!r}.", then="Example: angelia mcp test github")
+
+
+def _list(given: dict[str, Any]) -> int:
+    settings = loaded_from(given).config.mcp.servers
+    if not settings:
+        click.echo(
+            "There are no servers. Write [mcp.servers.NAME] into config.toml, with a command or a url.", err=True
+        )
+        return 0
+    rows = []
+    for name, server in settings.items():
+        try:
+            known = configured(name, server, Handles({}))
+        except ConfigError as error:
+            rows.append((name, str(error), ""))
+            continue
+        rows.append((name, known.shown, "unasked" if known.trust is Trust.ALLOWED else "asks once"))
+    click.echo(
+        "\n".join(table([("NAME", "SERVER", "ITS TOOLS"), *rows], screen().columns if sys.stdout.isatty() else 0))
+    )
+    return 0
+
+
+async def _test(name: str, given: dict[str, Any]) -> int:
+    house = await open_house(given)
+    if name not in house.loaded.config.mcp.servers:
+        known = ", ".join(house.loaded.config.mcp.servers) or "none"
+        raise BadInput(f"There is no server {name!r} in the settings.", then=f"There are: {known}.")
+    with working(f"connecting to {name}"):
+        lines, well = await look_at_server(house, name)
+    click.echo("\n".join(lines), err=not well)
+    return 0 if well else 1
+
+
+async def look_at_server(house: House, name: str) -> tuple[list[str], bool]:
+    """Connect to a server of the settings: what came of it, then a line for each tool; whether it is well."""
+    session = house.begin(door="terminal", workspace=Path.cwd())
+    box = Toolbox(house, session, {name: house.loaded.config.mcp.servers[name]})
+    began = time.monotonic()
+    try:
+        await box.servers.settled()
+        connection = box.servers.get(name)
+        if connection is None or trouble(connection):
+            return box.news(), False
+        took = time.monotonic() - began
+        names = box.registry.names[len(house.registry.names) :]
+        lines = [f"{name} answers after {took:.1f} s and brings {len(connection.tools)} tools."]
+        tools = [tool for one in names if (tool := box.registry.get(one))]
+        lines += [f"{tool.name}\n    {tool.description}" for tool in tools]
+        return [*lines, *box.news()], True
+    finally:
+        await box.close()
+        await house.leave(session)
