@@ -55,11 +55,17 @@ async def test_a_command_runs_live_in_the_editor_and_is_told_like_any_other(tmp_
     assert "Commands run in the editor's terminal" in server.requests[0].heard.system
 
 
+def for_longest(params: dict[str, Any]) -> dict[str, Any]:
+    """Yes, for as long as it can be said."""
+    yes = [one["optionId"] for one in params["options"] if one["kind"].startswith("allow")]
+    return {"outcome": {"outcome": "selected", "optionId": yes[-1]}}
+
+
 async def test_leave_is_asked_once_and_what_is_risky_asks_all_the_same(tmp_path: Path) -> None:
     steps = [call("shell", {"command": one}) for one in ("echo one", "echo two", "true || git reset --hard")]
     async with ModelServer(script(*steps)) as server:
         place, desk = first(server, tmp_path), Desk()
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        async with Editor(place, {**desk.answers, PERMISSION: for_longest}) as editor:
             assert await editor.prompt(await opened(editor), "Go.") == "end_turn"
             asked = [str(one["params"]["toolCall"]["content"]) for one in editor.asked if one["method"] == PERMISSION]
         assert [one[0] for one in await results(place)] == [CallStatus.OK] * 3
