@@ -208,3 +208,23 @@ async def test_closing_ends_what_is_open() -> None:
     await asyncio.sleep(0)
     await wire.peer.close()
     assert not wire.peer._tasks
+
+
+async def test_an_answer_that_is_too_long_ends_the_wait_for_it() -> None:
+    wire = Wire()
+    asking = asyncio.create_task(wire.peer.ask("echo", Name("x"), Name))
+    await asyncio.sleep(0)
+    wire.peer.receive(TooLong(b'{"jsonrpc":"2.0","id":1,"result":{"name":"aaaa', 60_000_000))
+    with pytest.raises(Fault, match="60 MB is too long"):
+        await asking
+    assert [one["method"] for one in wire.written] == ["echo"]
+
+
+async def test_a_request_that_is_too_long_is_refused_though_we_asked_under_its_number() -> None:
+    wire = Wire()
+    asking = asyncio.create_task(wire.peer.ask("echo", Name("x"), Name))
+    await asyncio.sleep(0)
+    wire.peer.receive(TooLong(b'{"jsonrpc":"2.0","id":1,"method":"echo","params":{"name":"aaaa', 60_000_000))
+    assert wire.written[-1]["error"]["code"] == -32600
+    assert not asking.done()
+    asking.cancel()

@@ -5,18 +5,19 @@ from itertools import chain
 import pytest
 from hypothesis import given
 
+from angelia.context.budget import ASSUMED_WINDOW
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.entry import Usage
-from angelia.core.failure import FailureKind
+from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.engine.live import Committed, Resting, Thinks, Working, Writing
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp.endings import stop_reason
 from angelia.faces.acp.faults import Fault
 from angelia.faces.acp.telling import Telling
-from angelia.testing.playbook import closed, failed, log, photo, reply, result, said, started
+from angelia.testing.playbook import MODEL, asked, closed, failed, log, photo, reply, result, said, setup, started
 from angelia.testing.steps import call
 from angelia.testing.strategies import logs
 
@@ -71,10 +72,16 @@ def test_a_file_that_an_answer_names_is_told_like_any_call() -> None:
     assert [one.status for one in told if isinstance(one, o.CallChanged)] == ["completed"]
 
 
-def test_usage_and_cost_are_told_where_the_window_is_known() -> None:
+def test_usage_is_told_of_the_window_that_is_known_or_planned_with() -> None:
     entries = log(said("hi"), reply("Hello.", usage=Usage(900, 100)), closed())
     assert [one for one in replayed(entries, 10_000) if isinstance(one, o.UsageIs)] == [o.UsageIs(1_000, 10_000)]
-    assert not [one for one in replayed(entries) if isinstance(one, o.UsageIs)]
+    assert [one for one in replayed(entries) if isinstance(one, o.UsageIs)] == [o.UsageIs(1_000, ASSUMED_WINDOW)]
+
+
+def test_a_window_that_the_provider_names_is_believed() -> None:
+    too_long = e.ModelFailed(MODEL, Failure(FailureKind.CONTEXT_TOO_LONG, limit=8_000))
+    entries = log(setup(), said("hi"), asked, too_long, reply("Hello.", usage=Usage(900, 100)), closed())
+    assert [one for one in replayed(entries) if isinstance(one, o.UsageIs)] == [o.UsageIs(1_000, 8_000)]
 
 
 def test_a_failed_call_and_a_stopped_one_are_failed() -> None:

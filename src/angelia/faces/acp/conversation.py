@@ -29,7 +29,7 @@ from angelia.faces.acp.endings import stop_reason
 from angelia.faces.acp.questions import in_words
 from angelia.faces.acp.sending import DOOR, Client, Sending, unsettled
 from angelia.faces.acp.servers import Introductions
-from angelia.faces.acp.telling import Telling
+from angelia.faces.acp.telling import Telling, owed
 from angelia.faces.acp.waiting import AskedBack, Waiting
 from angelia.service.judging import OWNER
 
@@ -89,8 +89,11 @@ class Conversation:
             self._sending.settle(queued)
 
     def catch_up(self) -> None:
-        """Take in what the client knows already."""
+        """Take in what the client knows already, and tell what was never shown to it."""
         self._telling.skip(self.session.log.entries)
+        for queued in unsettled(self.session):
+            self._sending.tell(owed(queued))
+            self._sending.settle(queued)
 
     def attach(self) -> None:
         """The client knows the session: tell it about commands, put the open questions, begin its servers."""

@@ -1,8 +1,10 @@
 """Messages as lines: read with a bound on their length, and written whole, in order."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+import msgspec
 from msgspec import Struct
 
 MOST_BYTES = 50_000_000
@@ -12,6 +14,7 @@ HEAD = 4_096
 """Bytes that are kept of a line that is too long, enough to find out whose answer waits for it."""
 
 _CHUNK = 262_144
+_ID = re.compile(rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")')
 
 
 class TooLong(Struct, frozen=True):
@@ -45,6 +48,16 @@ async def lines_in(read: Callable[[int], Awaitable[bytes]], most: int = MOST_BYT
 
 def _line(held: bytearray, size: int, most: int) -> bytes | TooLong:
     return TooLong(bytes(held[:HEAD]), size) if size > most else bytes(held).strip()
+
+
+def id_in(head: bytes) -> int | str | None:
+    """The id of a message of which only the beginning was read, so that nobody waits for it in vain.
+
+    >>> id_in(b'{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"id":8')
+    7
+    """
+    found = _ID.search(head.partition(b'"params"')[0])
+    return msgspec.json.decode(found[1], type=int | str) if found else None
 
 
 class LineWriter(asyncio.BaseProtocol):

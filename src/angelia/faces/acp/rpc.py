@@ -20,7 +20,7 @@ from angelia.faces.acp.faults import (
     fault_of,
     fault_of_ours,
 )
-from angelia.faces.acp.lines import HEAD, MOST_BYTES, TooLong
+from angelia.faces.acp.lines import HEAD, MOST_BYTES, TooLong, id_in
 
 Id = int | str | None
 T = TypeVar("T")
@@ -106,7 +106,6 @@ class _Open(Struct):
 _encoder = msgspec.json.Encoder()
 _message = msgspec.json.Decoder(_Message)
 _HALVES = re.compile(rb"\\\\|\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)", re.IGNORECASE)
-_ID = re.compile(rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")')
 
 
 class Peer:
@@ -154,17 +153,27 @@ class Peer:
     def receive(self, line: bytes | TooLong) -> None:
         """Take in one message, and begin to answer it."""
         if isinstance(line, TooLong):
-            said = f"A message of {line.size / 1e6:.0f} MB is too long: at most {MOST_BYTES / 1e6:.0f} MB are taken."
-            self._refuse(_id_in(line.head), Fault(INVALID_REQUEST, said))
+            self._too_long(line)
             return
         try:
             message = _message.decode(_storable(line))
         except msgspec.ValidationError:
-            self._refuse(_id_in(line[:HEAD]), Fault(INVALID_REQUEST, "This is no JSON-RPC message."))
+            self._refuse(id_in(line[:HEAD]), Fault(INVALID_REQUEST, "This is no JSON-RPC message."))
         except (msgspec.DecodeError, UnicodeDecodeError):
-            self._refuse(_id_in(line[:HEAD]), Fault(PARSE_ERROR, "This is not JSON."))
+            self._refuse(id_in(line[:HEAD]), Fault(PARSE_ERROR, "This is not JSON."))
         else:
             self._heard(message)
+
+    def _too_long(self, line: TooLong) -> None:
+        """Whoever waits for it is told: the other side, or the one of ours who asked."""
+        number = id_in(line.head)
+        said = f"A message of {line.size / 1e6:.0f} MB is too long: at most {MOST_BYTES / 1e6:.0f} MB are taken."
+        answer = isinstance(number, int) and b'"method"' not in line.head
+        future = self._asked.get(int(number or 0)) if answer else None
+        if future is None:
+            self._refuse(number, Fault(INVALID_REQUEST, said))
+        elif not future.done():
+            future.set_exception(Fault(INVALID_REQUEST, said))
 
     def _heard(self, message: _Message) -> None:
         if isinstance(message.method, UnsetType):
@@ -288,9 +297,3 @@ def _storable(line: bytes) -> bytes:
     if b"\\ud" not in line and b"\\uD" not in line:
         return line
     return _HALVES.sub(lambda found: b"\\ufffd" if found[1] else found[0], line)
-
-
-def _id_in(head: bytes) -> Id:
-    """The id of a request of which only the beginning was read, so that nobody waits for it in vain."""
-    found = _ID.search(head.partition(b'"params"')[0])
-    return msgspec.json.decode(found[1], type=int | str) if found else None

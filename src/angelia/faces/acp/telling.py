@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from angelia.context.budget import ASSUMED_WINDOW
+from angelia.context.limits import Learnt, learnt_limits
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Media, MediaKind, Text, Thinking, ToolCall
 from angelia.core.ids import CallId
@@ -37,6 +39,7 @@ class Telling:
         self._tails: dict[CallId, str] = {}
         self._terminals: dict[CallId, str] = {}
         self._waiting = ""
+        self._model, self._learnt = "", Learnt()
 
     # -- as it happens ------------------------------------------------------------------------------------------
 
@@ -139,6 +142,9 @@ class Telling:
     def _remember(self, entry: e.Entry) -> None:
         self._entries.append(entry)
         self.tally.add(entry)
+        if isinstance(entry.fact, e.SetupChanged) and entry.fact.model != self._model:
+            self._model, self._learnt = entry.fact.model, Learnt()
+        self._learnt = learnt_limits((entry,), self._model, self._learnt)
 
     def _asked(self, entry: e.Entry) -> None:
         """A reply that goes on where the last one stopped is the same message."""
@@ -192,11 +198,12 @@ class Telling:
             yield o.InfoIs(title)
 
     def _usage(self) -> Iterator[o.Update]:
-        """Nothing where the model's window is not known: half a measure is none."""
-        if self.tally.context and self.window:
+        """Of the model's window, as the provider named it or as it is listed; else of the one that is planned with."""
+        if self.tally.context:
+            window = min((size for size in (self._learnt.tokens, self.window) if size), default=ASSUMED_WINDOW)
             known = self.tally.cost or (self.tally.replies and not self.tally.unpriced)
             cost = o.Cost(self.tally.cost / 1e6, "USD") if known else None
-            yield o.UsageIs(self.tally.context, self.window, cost)
+            yield o.UsageIs(self.tally.context, window, cost)
 
 
 _ASKED = e.ApprovalGiven | e.ApprovalRefused | e.CancelAsked
@@ -206,6 +213,12 @@ _ASKED = e.ApprovalGiven | e.ApprovalRefused | e.CancelAsked
 def plan(items: tuple[Item, ...]) -> o.Plan:
     """The plan that the model noted; it has no priorities."""
     return o.Plan(tuple(o.PlanEntry(item.text, _STEPS[item.status], "medium") for item in items))
+
+
+def owed(queued: e.DeliveryQueued) -> Iterator[o.AgentChunk]:
+    """Something that was to be shown before, and was not."""
+    for part in queued.parts:
+        yield from _given(part, queued.id)
 
 
 def _given(part: Content, message: str) -> Iterator[o.AgentChunk]:
