@@ -57,14 +57,16 @@ async def _chat(given: dict[str, Any]) -> int:
 
 
 def _input(talk: "Talk") -> "Input":
+    from angelia.faces.cli.talk.around import around
+
     if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         from angelia.faces.cli.talk.lines import Lines
 
-        return Lines(talk.around(), talk.hear)
+        return Lines(around(talk), talk.hear)
     from angelia.faces.cli.talk.commands import completions
     from angelia.faces.cli.talk.prompt import Prompt
 
-    return Prompt(home_folder() / "history", completions(talk), talk.around(), talk.hear)
+    return Prompt(home_folder() / "history", completions(talk), around(talk), talk.hear)
 
 
 def _farewell(conversation: str, *, unfinished: bool) -> None:

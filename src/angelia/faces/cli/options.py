@@ -18,7 +18,9 @@ _SETTINGS = (click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", h
 _TURN = (
     click.option("--model", metavar="VENDOR:NAME", help="The model, e.g. anthropic:claude-sonnet-5-5 or ollama:qwen3."),
     click.option(
-        "--sandbox", metavar="SPEC", help="Where to work: local, docker:IMAGE or ssh:HOST[:/folder] (default: local)."
+        "--sandbox",
+        metavar="NAME",
+        help="Where to work: local, docker:IMAGE, ssh:HOST[:/folder] or a preset (default: local).",
     ),
     click.option("--max-steps", type=click.IntRange(min=0), help="Model calls in one turn, at most (default 90)."),
     click.option("--max-cost", type=click.FloatRange(min=0), help="US dollars for one turn, at most."),

@@ -9,7 +9,7 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.core.errors import BadInput
 from angelia.faces.cli.opening import short
-from angelia.faces.cli.talk import window
+from angelia.faces.cli.talk import places, window
 from angelia.faces.cli.talk.tally import money
 from angelia.faces.cli.telling import Line, Tone
 from angelia.faces.cli.widths import table
@@ -57,6 +57,7 @@ def completions(talk: "Talk") -> "Completions":
         {name: command.help for name, command in COMMANDS.items()},
         {
             "/mode": lambda: [mode.value for mode in Mode],
+            "/sandbox": lambda: [*talk.house.loaded.config.sandbox.presets, "local"],
             "/model": lambda: [f"{vendor}:" for vendor in talk.house.seating.rows],
         },
         frozenset({"/file", "/image", "/export"}),
@@ -80,11 +81,10 @@ async def _help(talk: "Talk", _: str) -> None:
 
 
 async def _new(talk: "Talk", folder: str) -> None:
-    where = Path(folder).expanduser() if folder else Path(talk.session.workspace)
+    where = Path(folder).expanduser() if folder else places.folder_of(talk.session)
     if not where.is_dir():
         raise BadInput(f"{where} is no folder.", then="Example: /new ~/projects/garden")
-    await talk.switch(talk.house.begin(door="terminal", workspace=where))
-    talk.screen.note(f"a new conversation in {where.resolve()}")
+    await places.begin(talk, where)
 
 
 async def _model(talk: "Talk", spec: str) -> None:
@@ -109,6 +109,7 @@ async def _status(talk: "Talk", _: str) -> None:
     rows = [
         ("conversation", session.conversation),
         ("folder", session.workspace),
+        ("sandbox", places.in_words(session)),
         ("model", talk.spec or "not chosen yet"),
         ("mode", talk.house.mode(session).value),
         ("used", " · ".join(talk.watching.tally.words(talk.profile.window if talk.spec else 0)) or "nothing yet"),
@@ -204,7 +205,7 @@ async def _export(talk: "Talk", path: str) -> None:
     from angelia.faces.cli.show import as_markdown, write_new
 
     name = path or f"conversation-{short(talk.session.conversation)}.md"
-    target = Path(talk.session.workspace) / Path(name).expanduser()
+    target = places.folder_of(talk.session) / Path(name).expanduser()
     write_new(target, as_markdown(talk.session.conversation, talk.session.log.entries).encode())
     talk.screen.note(f"written to {target}")
 
@@ -223,6 +224,9 @@ async def _show(talk: "Talk", _: str) -> None:
 COMMANDS: dict[str, Command] = {
     "/help": Command("", "this list", _help),
     "/new": Command("[FOLDER]", "begin a new conversation", _new),
+    "/sandbox": Command(
+        "[NAME]", "where it works; a preset or a sandbox: begin a new conversation there", places.sandbox
+    ),
     "/model": Command("[VENDOR:NAME]", "say or change the model", _model),
     "/models": Command("[WORDS]", "list the models that can be had", _models),
     "/mode": Command("plan|ask|edit|autonomous", "how freely it works", _mode),

@@ -14,11 +14,10 @@ from angelia.core.ids import wall_clock
 from angelia.core.profile import Profile
 from angelia.faces.cli.opening import session_for
 from angelia.faces.cli.talk.commands import command_in
-from angelia.faces.cli.talk.input import Act, BreakKey, EndKey, Input, Pasted, StopKey, Surroundings, Typed
+from angelia.faces.cli.talk.input import Act, BreakKey, EndKey, Input, Pasted, StopKey, Typed
 from angelia.faces.cli.talk.questions import DAY_MS, Message, No, Yes, meant
 from angelia.faces.cli.talk.screen import Screen
 from angelia.faces.cli.telling import Line, Teller, Tone
-from angelia.faces.cli.widths import cut, wrapped
 
 if TYPE_CHECKING:
     from angelia.faces.cli.talk.watching import Watching
@@ -43,12 +42,12 @@ class Talk:
 
     def __init__(self, given: dict[str, Any], screen: Screen) -> None:
         self.screen, self._given = screen, given
-        self.spec = ""
+        self.spec = self.sandbox = ""
         self.opened, self.ready = asyncio.Event(), asyncio.Event()
         self.house: House
         self._open: Open
         self.attached: list[Content] = []
-        self._attached_names: list[str] = []
+        self.attached_names: list[str] = []
         self._acts: asyncio.Queue[Act] = asyncio.Queue()
         self._yes_or_no: asyncio.Future[bool] | None = None
         self._guard: asyncio.Task[None] | None = None
@@ -69,9 +68,10 @@ class Talk:
         """The model, once there is one."""
         return self.house.seating.profile(self.spec)
 
-    def around(self) -> Surroundings:
-        """What the input shows around itself."""
-        return Surroundings(self._above, self._before, self._below)
+    @property
+    def asks(self) -> bool:
+        """Whether a y or n is waited for."""
+        return self._yes_or_no is not None
 
     # -- the course of it ---------------------------------------------------------------------------------------
 
@@ -136,6 +136,10 @@ class Talk:
         """
         await self.house.employ(self.session, spec, approver_present=True)
         self.spec = spec
+        self._watch_over()
+
+    def _watch_over(self) -> None:
+        """Leave, with its reason, when the conversation cannot be driven any more."""
         if self._guard:
             self._guard.cancel()
         self._guard = asyncio.create_task(self.session.wait(lambda: False))
@@ -143,17 +147,26 @@ class Talk:
         self.input.refresh()
 
     async def switch(self, session: "Session") -> None:
-        """Go to another conversation.
+        """Go to another conversation; where that cannot be worked in, nothing changes.
 
         Raises:
             BadInput: a turn is running here.
+            SandboxError, ConfigError, MissingPart: its sandbox cannot be had.
         """
         self.must_rest()
         left = self._open
+        forget = session.live.watch(left.watching.now.see)  # an image may have to be fetched
+        try:
+            await self.house.employ(session, self.spec, approver_present=True)
+        except BaseException:
+            await self.house.leave(session)
+            raise
+        finally:
+            forget()
         left.watching.end()
         await self.house.leave(left.session)
         self._show(session)
-        await self.use(self.spec)
+        self._watch_over()
 
     def must_rest(self) -> None:
         """Raises BadInput while a turn is running."""
@@ -206,7 +219,7 @@ class Talk:
             case BreakKey():
                 if await self.session.stop("you"):
                     return
-                left_out = f"{len(self._attached_names)} attached files are left out; " if self.attached else ""
+                left_out = f"{len(self.attached_names)} attached files are left out; " if self.attached else ""
                 self._let_go_of_attached()
                 self.screen.note(f"{left_out}Ctrl-C once more leaves")
             case EndKey():
@@ -233,7 +246,7 @@ class Talk:
 
     def _let_go_of_attached(self) -> None:
         self.attached.clear()
-        self._attached_names.clear()
+        self.attached_names.clear()
 
     async def attach(self, path: Path, *, picture: bool = False, original: bool = False) -> None:
         """Look at a file now, and send it with the next message; an `original` picture keeps its size.
@@ -245,7 +258,7 @@ class Talk:
         take = self.house.attachments.image if picture else self.house.attachments.file
         attached = await take(path.expanduser(), self.profile, as_is=original)
         self.attached.extend(attached.parts)
-        self._attached_names.append(path.name)
+        self.attached_names.append(path.name)
         for note in attached.notes:
             self.screen.note(note)
         self.input.refresh()
@@ -264,30 +277,3 @@ class Talk:
             open_question.set_result(word.startswith("y"))
         else:
             self.screen.note("y or n, please")
-
-    # -- around the input ---------------------------------------------------------------------------------------
-
-    def _above(self, columns: int, rows: int) -> list[tuple[str, str]]:
-        names = f"attached: {', '.join(self._attached_names)}" if self._attached_names else ""
-        attached = [("class:running", f"{line}\n") for line in wrapped(names, columns)]
-        shown = self.watching.now.shown(columns, max(rows - len(attached), 1)) if self.opened.is_set() else []
-        return [("", "\n"), *shown, *attached]
-
-    def _before(self) -> str:
-        if self._yes_or_no:
-            return "y/n › "
-        return "answer › " if self.ready.is_set() and self.session.questions() else "› "
-
-    def _below(self, columns: int) -> str:
-        if not self.ready.is_set():
-            return cut(" looking for a model…" if self.opened.is_set() else " opening…", columns)
-        turn, mode = self.session.turn, self.house.mode(self.session)
-        words = [self.spec, *self.watching.tally.words(self.profile.window), str(mode)]
-        if self.session.questions():
-            words.append("waiting for your answer")
-        elif turn.cancelled_at:
-            words.append("stopping…")
-        elif turn.opened:
-            seconds = max(wall_clock() - turn.started_at - turn.waited, 0) // 1000
-            words.append(f"working… {seconds} s")
-        return cut(f" {' · '.join(words)}", columns)

@@ -1,0 +1,58 @@
+"""Where conversations work, as one talks about it: `/sandbox`, and the folder of a new one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from angelia.core.errors import BadInput
+from angelia.faces.cli.opening import short
+from angelia.faces.cli.widths import table
+from angelia.sandboxes.rooms import ELSEWHERE
+
+if TYPE_CHECKING:
+    from angelia.faces.cli.talk.talk import Talk
+    from angelia.service.sessions import Session
+
+
+async def sandbox(talk: "Talk", name: str) -> None:
+    """Say where this conversation works and which presets there are, or begin the next one elsewhere.
+
+    A conversation's sandbox stands in its first entry: one in which something was said stays where it is.
+    """
+    if not name:
+        presets = talk.house.loaded.config.sandbox.presets
+        rows = [("here", in_words(talk.session)), *((known, preset.spec) for known, preset in presets.items())]
+        usage = "/sandbox NAME begins a new conversation there; NAME is one of these, local, docker:IMAGE or ssh:HOST"
+        talk.screen.table([*table(rows), usage])
+        return
+    await talk.ready.wait()
+    if name in (talk.session.preset, talk.session.sandbox):
+        raise BadInput(f"This conversation works in {in_words(talk.session)} already.", then="/new begins another.")
+    before, talk.sandbox = talk.sandbox, name
+    try:
+        await begin(talk, folder_of(talk.session))
+    except BaseException:
+        talk.sandbox = before
+        raise
+
+
+async def begin(talk: "Talk", folder: Path) -> None:
+    """A new conversation, where the last one was asked for.
+
+    Raises:
+        BadInput: a turn is running.
+        SandboxError, ConfigError, MissingPart: its sandbox cannot be had; this conversation stays open.
+    """
+    left = talk.session
+    await talk.switch(talk.house.begin(door="terminal", workspace=folder, sandbox=talk.sandbox))
+    back = f" · /resume {short(left.conversation)} goes back" if left.log.entries else ""
+    talk.screen.note(f"a new conversation in {in_words(talk.session)}, {talk.session.workspace}{back}")
+
+
+def folder_of(session: "Session") -> Path:
+    """The folder of this machine that a conversation is about: where it works, or where we are if that is elsewhere."""
+    return Path.cwd() if session.sandbox.partition(":")[0] in ELSEWHERE else Path(session.workspace)
+
+
+def in_words(session: "Session") -> str:
+    """A conversation's sandbox, with the name by which it was chosen."""
+    return f"{session.sandbox} (preset {session.preset})" if session.preset else session.sandbox
