@@ -73,6 +73,46 @@ async def test_the_model_is_not_changed_under_a_running_turn(tmp_path: Path) -> 
             await editor.ask("session/set_config_option", sessionId=session, configId="model", value="openai-chat:x")
 
 
+PRESET = 'sandbox.presets.lab={spec="local"}'
+
+
+def choices(options: list[dict[str, Any]], name: str) -> tuple[str, list[str]]:
+    """What holds, and what can be chosen."""
+    [option] = [one for one in options if one["id"] == name]
+    return option["currentValue"], [one["value"] for one in option["options"]]
+
+
+async def test_the_sandbox_is_chosen_before_the_first_message_and_stands_after_it(tmp_path: Path) -> None:
+    async with ModelServer(instant) as server:
+        place = first(server, tmp_path, sets=(PRESET,))
+        async with Editor(place) as editor:
+            await editor.hello()
+            made = await editor.ask("session/new", cwd=str(place.workspace), mcpServers=[])
+            session = made["sessionId"]
+            assert choices(made["configOptions"], "sandbox") == ("local", ["local", "lab"])
+            lab = {"sessionId": session, "configId": "sandbox", "value": "lab"}
+            set_to = await editor.ask("session/set_config_option", **lab)
+            assert choices(set_to["configOptions"], "sandbox")[0] == "lab"
+            with pytest.raises(Refused, match="nowhere"):
+                await editor.ask("session/set_config_option", **{**lab, "value": "nowhere:x"})
+            assert await editor.prompt(session, "x") == "end_turn"
+            with pytest.raises(Refused, match="works in lab, as it has from its first message on"):
+                await editor.ask("session/set_config_option", **{**lab, "value": "local"})
+            set_to = await editor.ask("session/set_config_option", sessionId=session, configId="thinking", value="low")
+            assert choices(set_to["configOptions"], "sandbox") == ("lab", ["lab"])
+            assert await editor.prompt(session, "still there") == "end_turn"
+        [opened] = [fact for fact in await place.facts() if isinstance(fact, e.ConversationOpened)]
+    assert (opened.sandbox, opened.preset, opened.workspace) == ("local", "lab", str(place.workspace.resolve()))
+
+
+async def test_folders_beside_the_first_are_not_offered_and_their_absence_is_said(tmp_path: Path) -> None:
+    async with ModelServer(instant) as server, Editor(first(server, tmp_path)) as editor:
+        hello = await editor.hello()
+        assert "additionalDirectories" not in hello["agentCapabilities"]["sessionCapabilities"]
+        await editor.new(additionalDirectories=["/srv/other"])
+        await editor.until(lambda editor: "/srv/other" in editor.text())
+
+
 async def test_without_a_key_one_logs_in_first(tmp_path: Path) -> None:
     async with ModelServer(instant) as server:
         place = first(server, tmp_path)

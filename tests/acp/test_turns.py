@@ -114,6 +114,30 @@ async def test_a_turn_without_an_answer_is_told_in_a_sentence_and_an_error_for(w
         assert await editor.prompt(session, "continue") == "end_turn"
 
 
+CAPS: dict[str, tuple[str, Step, str]] = {
+    "money": ("limits.max_cost=0.000001", call("todo", {"items": []}), "cost this turn"),
+    "time": ("limits.max_seconds=1", call("shell", {"command": "sleep 600"}), "time this turn"),
+}
+
+
+@pytest.mark.parametrize("what", CAPS)
+async def test_a_cap_is_told_as_what_it_is_and_no_stop_reason_pretends_for(what: str, tmp_path: Path) -> None:
+    cap, step, said = CAPS[what]
+    where = 'base_url_env=["OPENAI_BASE_URL"], key_env=["OPENAI_API_KEY"]'
+    prices = f'vendors.priced={{wire="openai-chat", prices="openai", {where}}}'
+    async with ModelServer(lambda _: step) as server:
+        place = first(server, tmp_path, sets=(cap, prices))
+        async with Editor(place) as editor:
+            await editor.hello()
+            session = await editor.new()
+            await editor.ask("session/set_config_option", sessionId=session, configId="model", value="priced:gpt-4o")
+            with pytest.raises(Refused) as refused:
+                await editor.prompt(session, "Go")
+            assert refused.value.data["ending"] == "BudgetSpent"
+            assert said in editor.text()
+            assert refused.value.data["sentence"] in editor.text()
+
+
 async def test_after_a_refusal_that_turn_is_not_seen_by_the_model(tmp_path: Path) -> None:
     async with ModelServer([say("Hi."), steps.filtered("No."), say("Fine.")]) as server:
         place = first(server, tmp_path)
