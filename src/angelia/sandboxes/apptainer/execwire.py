@@ -9,6 +9,8 @@ from contextlib import suppress
 from angelia.sandboxes.port import SandboxGone
 
 CHUNK = 64 * 1024
+_PATIENCE = 5.0
+"""Seconds until a command that has lost its input must have ended."""
 
 
 class ProcessWire:
@@ -46,9 +48,13 @@ class ProcessWire:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._pipe.close()
-        with suppress(ProcessLookupError):
-            self._process.kill()
-        await self._process.wait()
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._process.wait()
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
 
 
 async def process_wire(argv: Sequence[str], env: Mapping[str, str]) -> ProcessWire:
