@@ -63,7 +63,7 @@ async def _test(name: str, given: dict[str, Any]) -> int:
         raise BadInput(f"There is no server {name!r} in the settings.", then=f"There are: {known}.")
     with working(f"connecting to {name}"):
         lines, well = await look_at_server(house, name)
-    click.echo("\n".join(lines), err=not well)
+    click.echo("\n".join([f"{name} {lines[0]}.", *lines[1:]] if well else lines), err=not well)
     return 0 if well else 1
 
 
@@ -79,7 +79,7 @@ async def look_at_server(house: House, name: str) -> tuple[list[str], bool]:
             return box.news(), False
         took = time.monotonic() - began
         names = box.registry.names[len(house.registry.names) :]
-        lines = [f"{name} answers after {took:.1f} s and brings {len(connection.tools)} tools."]
+        lines = [f"answers after {took:.1f} s and brings {len(connection.tools)} tools"]
         tools = [tool for one in names if (tool := box.registry.get(one))]
         lines += [f"{tool.name}\n    {tool.description}" for tool in tools]
         return [*lines, *box.news()], True

@@ -26,6 +26,6 @@ async def look_at_servers(house: House) -> AsyncIterator[Finding]:
         if not is_well:
             yield broken(f"MCP {name}", first, _MEND.format(name=name))
         elif left_out:
-            yield broken(f"MCP {name}", f"{first} {' '.join(left_out)}", _MEND.format(name=name))
+            yield broken(f"MCP {name}", f"{first}. {' '.join(left_out)}", _MEND.format(name=name))
         else:
             yield well(f"MCP {name}", first)
