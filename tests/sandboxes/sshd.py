@@ -10,6 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from angelia.sandboxes.processes import end, everybody
+
 _CONFIG = """
 ListenAddress 127.0.0.1
 Port {port}
@@ -27,10 +29,11 @@ Subsystem sftp internal-sftp
 
 
 class Server(Struct, frozen=True):
-    """It listens on `port`; `folder` holds its keys and the person's."""
+    """It listens on `port`; `folder` holds its keys and the person's; `pid` is its process."""
 
     port: int
     folder: Path
+    pid: int
 
     def introduce(self, home: Path, more: str = "") -> None:
         """Write a `~/.ssh` beneath `home` in which this server is called `box`, and known."""
@@ -42,10 +45,19 @@ class Server(Struct, frozen=True):
         key = (self.folder / "host.pub").read_text()
         (ssh / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {key}")
 
+    async def kill_sessions(self) -> None:
+        """Kill the processes that serve connections, and wait until they are dead."""
+
+        def serving() -> set[int]:
+            table = everybody()
+            return {pid for pid, known in table.items() if known.parent == self.pid and known.alive}
+
+        await end(serving, grace=0)
+
 
 @contextmanager
-def server() -> Iterator[Server]:
-    """Start it, and end it by its own process number."""
+def server(*world: str) -> Iterator[Server]:
+    """Start it, and end it by its own process number; `world` is a command that it is started by, if any."""
     with tempfile.TemporaryDirectory(prefix="sshd") as name:
         folder = Path(name)
         for key in ("host", "person"):
@@ -56,10 +68,11 @@ def server() -> Iterator[Server]:
             Path("/run/sshd").mkdir(exist_ok=True)
         port = _free_port()
         (folder / "config").write_text(_CONFIG.format(port=port, folder=folder))
-        process = subprocess.Popen(["/usr/sbin/sshd", "-D", "-f", str(folder / "config"), "-E", str(folder / "log")])
+        options = ("-D", "-f", str(folder / "config"), "-E", str(folder / "log"))
+        process = subprocess.Popen([*world, "/usr/sbin/sshd", *options])
         try:
             _until_it_answers(process, port, folder / "log")
-            yield Server(port, folder)
+            yield Server(port, folder, process.pid)
         finally:
             process.terminate()
             process.wait(30)

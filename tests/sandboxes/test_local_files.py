@@ -1,8 +1,6 @@
 """Files of the local sandbox, beyond what the conformance kit asks of every room."""
 
-import asyncio
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -113,39 +111,3 @@ async def test_what_is_appended_while_a_file_is_read_is_left_for_the_next_time(b
 
 async def test_the_real_tmp_is_outside_when_nothing_is_confined(build: Build) -> None:
     assert "outside the sandbox" in str(await refused(arrives(build(confine="off"), "/tmp/x"), AccessRefused))
-
-
-TARGETS = """
-import asyncio, hashlib, pathlib, sys
-from angelia.sandboxes.local import LocalSandbox
-
-async def pieces():
-    for _ in range(20):
-        yield bytes(100_000)
-
-async def main(folder):
-    sandbox = LocalSandbox(folder / "work", home=folder / "own", state=folder / "own/run", confine="off")
-    for path in ("full/file", "read-only/file", "read-only/new/file"):
-        try:
-            await sandbox.put(path, pieces(), size=2_000_000, sha256=hashlib.sha256(bytes(2_000_000)).hexdigest())
-        except Exception as error:
-            print(type(error).__name__, [entry.path async for entry in sandbox.list(path.split("/")[0])])
-
-asyncio.run(main(pathlib.Path(sys.argv[1])))
-"""
-
-
-@pytest.mark.real("bwrap")
-async def test_a_full_and_a_read_only_target_are_said_and_keep_what_they_had(tmp_path: Path) -> None:
-    for name in ("work/full", "work/read-only", "own"):
-        (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "work/read-only/file").write_text("old")
-    full, read_only = str(tmp_path / "work/full"), str(tmp_path / "work/read-only")
-    world = ["bwrap", "--dev-bind", "/", "/", "--size", "1000000", "--tmpfs", full, "--ro-bind", read_only, read_only]
-    script = [*world, sys.executable, "-c", TARGETS, str(tmp_path)]
-    told = await asyncio.to_thread(subprocess.run, script, capture_output=True, text=True, check=False)
-    assert told.stdout.splitlines() == [
-        "OutOfSpace []",
-        "AccessRefused ['read-only/file']",
-        "AccessRefused ['read-only/file']",
-    ], told

@@ -7,15 +7,16 @@ where its path leads must not have changed, and what stands there must be what w
 import asyncio
 import hashlib
 import os
+import posixpath
 import stat
-from collections.abc import AsyncIterator, Awaitable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import suppress
 
 import asyncssh
+from msgspec import Struct
 
 from angelia.sandboxes.beneath import shown
 from angelia.sandboxes.port import (
-    AccessRefused,
     FileChanged,
     FileKind,
     FileStat,
@@ -23,12 +24,10 @@ from angelia.sandboxes.port import (
     IsFolder,
     NoSuchFile,
     NotAFile,
-    OutOfSpace,
-    SandboxError,
-    Unreachable,
 )
 from angelia.sandboxes.ssh.blocks import BLOCK, BlockWriter, read_blocks
 from angelia.sandboxes.ssh.walk import lead
+from angelia.sandboxes.ssh.words import plain_words, refusal
 
 SECONDS_TO_OPEN = 10.0
 """A file that is not open by then never will be: a FIFO has taken its place, and holds up the whole session."""
@@ -65,36 +64,66 @@ async def read(sftp: asyncssh.SFTPClient, root: str, path: str, limit: int) -> A
                 raise FileChanged(f"{shown(path)} was written to while it was read.", then="Read it again.")
 
 
+class Promise(Struct, frozen=True):
+    """What a file is to be once it is written."""
+
+    size: int
+    sha256: str
+    mode: int
+
+
 async def write(
-    sftp: asyncssh.SFTPClient, root: str, path: str, content: AsyncIterator[bytes], promise: tuple[int, str, int]
+    sftp: asyncssh.SFTPClient,
+    root: str,
+    path: str,
+    content: AsyncIterator[bytes],
+    promise: Promise,
+    drafts: set[str],
 ) -> None:
-    """See `Sandbox.put`; `promise` is size, SHA-256 and mode."""
-    size, sha256, mode = promise
+    """See `Sandbox.put`. `drafts` holds the way to the unfinished file for as long as it is there, as far as we know:
+    what is left in it afterwards could not be removed, since the connection was cut.
+    """
     with plain_words(path):
         full = await lead(sftp, root, path, follow=True, make=True)
         with suppress(asyncssh.SFTPNoSuchFile):
             _refuse_to_replace(await sftp.lstat(full), path)
-        draft = f"{os.path.dirname(full)}/.angelia-{os.urandom(8).hex()}"  # noqa: PTH120 - a path of another machine
+        folder = posixpath.dirname(full)
+        draft = f"{folder}/.angelia-{os.urandom(8).hex()}"
+        drafts.add(draft)
         try:
-            private = asyncssh.SFTPAttrs(permissions=0o600)
-            async with await sftp.open(draft, "xb", private, encoding=None, block_size=0) as handle:
-                writer = BlockWriter(handle, min(BLOCK, sftp.limits.max_write_len))
-                try:
-                    await _fill(writer, content, path, size, sha256)
-                finally:
-                    await writer.abandoned()
-                with suppress(asyncssh.SFTPOpUnsupported):
-                    await handle.fsync()
-                await handle.setstat(asyncssh.SFTPAttrs(permissions=mode & 0o777))
-                if (await handle.stat()).size != size:
-                    raise FileChanged(f"{shown(path)} did not arrive whole.", "Nothing was changed.")
+            await _draft(sftp, draft, path, content, promise)
             await sftp.posix_rename(draft, full)
+            drafts.discard(draft)
         except BaseException as error:
-            full_disk = isinstance(error, asyncssh.SFTPFailure) and await _is_full(sftp, draft)
-            await _to_the_end(sftp.remove(draft))
-            if full_disk:
-                raise OutOfSpace(f"The disk of the other machine is full; {shown(path)} was not changed.") from error
+            told = await refusal(sftp, folder, path) if isinstance(error, asyncssh.SFTPFailure) else None
+            await _to_the_end(remove(sftp, draft, drafts))
+            if told is not None:
+                raise told from error
             raise
+
+
+async def remove(sftp: asyncssh.SFTPClient, draft: str, drafts: set[str]) -> None:
+    """Remove an unfinished file, and forget it if that could be done or there is none."""
+    with suppress(asyncssh.SFTPNoSuchFile):
+        await sftp.remove(draft)
+    drafts.discard(draft)
+
+
+async def _draft(
+    sftp: asyncssh.SFTPClient, draft: str, path: str, content: AsyncIterator[bytes], promise: Promise
+) -> None:
+    private = asyncssh.SFTPAttrs(permissions=0o600)
+    async with await sftp.open(draft, "xb", private, encoding=None, block_size=0) as handle:
+        writer = BlockWriter(handle, min(BLOCK, sftp.limits.max_write_len))
+        try:
+            await _fill(writer, content, path, promise.size, promise.sha256)
+        finally:
+            await writer.abandoned()
+        with suppress(asyncssh.SFTPOpUnsupported):
+            await handle.fsync()
+        await handle.setstat(asyncssh.SFTPAttrs(permissions=promise.mode & 0o777))
+        if (await handle.stat()).size != promise.size:
+            raise FileChanged(f"{shown(path)} did not arrive whole.", "Nothing was changed.")
 
 
 async def look(sftp: asyncssh.SFTPClient, root: str, path: str) -> FileStat:
@@ -175,35 +204,10 @@ async def _fill(writer: BlockWriter, content: AsyncIterator[bytes], path: str, s
         )
 
 
-async def _is_full(sftp: asyncssh.SFTPClient, path: str) -> bool:
-    """SFTP has no word for a full disk before version 5; the file system is asked (`statvfs@openssh.com`)."""
-    try:
-        return (await sftp.statvfs(path)).bavail == 0
-    except asyncssh.SFTPError:
-        return False
-
-
 def _file_stat(path: str, attrs: asyncssh.SFTPAttrs, target: str = "") -> FileStat:
     mode = attrs.permissions or 0
     kind = _KINDS.get(stat.S_IFMT(mode), FileKind.OTHER)
     return FileStat(path, kind, attrs.size or 0, stat.S_IMODE(mode), float(attrs.mtime or 0), target)
-
-
-@contextmanager
-def plain_words(path: str) -> Iterator[None]:
-    """SFTP's errors in the port's words."""
-    try:
-        yield
-    except (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.ConnectionLost) as error:
-        raise Unreachable(f"The connection was cut while {shown(path)} was moved.", then="Try again.") from error
-    except (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath, asyncssh.SFTPNotADirectory) as error:
-        raise NoSuchFile(f"There is no {shown(path)}.") from error
-    except asyncssh.SFTPBadMessage as error:  # OpenSSH's word for a name that is too long
-        raise NoSuchFile(f"{shown(path)} is no name that the other machine takes.") from error
-    except (asyncssh.SFTPPermissionDenied, asyncssh.SFTPWriteProtect) as error:
-        raise AccessRefused(f"{shown(path)}: permission denied.") from error
-    except asyncssh.SFTPError as error:
-        raise SandboxError(f"{shown(path)}: the other machine says {error.reason!r}.") from error
 
 
 async def _to_the_end(deed: Awaitable[None]) -> None:

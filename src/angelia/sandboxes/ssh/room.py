@@ -25,6 +25,7 @@ from angelia.sandboxes.ssh import files
 from angelia.sandboxes.ssh.execwire import session_wire
 from angelia.sandboxes.ssh.link import link_to
 from angelia.sandboxes.ssh.shell import run_shell
+from angelia.sandboxes.ssh.words import plain_words
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
 from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.wired import WiredRunning
@@ -48,6 +49,7 @@ class SshSandbox:
         self._sftp: asyncssh.SFTPClient | None = None
         self._under: asyncssh.SSHClientConnection | None = None
         self._opening = asyncio.Lock()
+        self._drafts: set[str] = set()
         self._commands = Commands()
         self._described: Description | None = None
         self._closed = False
@@ -86,7 +88,8 @@ class SshSandbox:
     async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
         """See the port."""
         async with self._files() as sftp:
-            await files.write(sftp, self._workspace, path, content, (size, sha256, mode))
+            promise = files.Promise(size, sha256, mode)
+            await files.write(sftp, self._workspace, path, content, promise, self._drafts)
 
     async def stat(self, path: str) -> FileStat:
         """See the port."""
@@ -149,6 +152,9 @@ class SshSandbox:
                 return self._sftp
             sftp, self._under = await self._link.use(_open_sftp)
             await self._find_workspace(sftp)
+            with plain_words(self._workspace):
+                for draft in tuple(self._drafts):  # left by a cut, which has ended their puts as well
+                    await files.remove(sftp, draft, self._drafts)
             self._sftp = sftp
             return sftp
 
@@ -159,7 +165,7 @@ class SshSandbox:
 
     async def _find_workspace(self, sftp: asyncssh.SFTPClient) -> None:
         asked = self._place.workspace if self._place.workspace not in ("", "~") else "."
-        with files.plain_words(asked):
+        with plain_words(asked):
             found = str(await sftp.realpath(asked))
             if not await sftp.isdir(found):
                 raise NoSuchFile(f"{self._link.host} has no folder {shown(asked)}.", then="Make it, or name another.")

@@ -7,6 +7,7 @@ import asyncssh
 
 from angelia.sandboxes.beneath import shown
 from angelia.sandboxes.port import AccessRefused, NoSuchFile
+from angelia.sandboxes.ssh.words import refusal
 
 MOST_LINKS = 40
 """As many as Linux follows (path_resolution(7))."""
@@ -18,6 +19,7 @@ async def lead(sftp: asyncssh.SFTPClient, root: str, path: str, *, follow: bool,
     Raises:
         AccessRefused: it leads out of `root`, or in circles.
         NoSuchFile: a folder on the way is missing, or is none.
+        OutOfSpace: a folder on the way cannot be made.
         asyncssh.SFTPError: the other side says no for another reason.
     """
     if "\0" in path:
@@ -46,11 +48,20 @@ async def lead(sftp: asyncssh.SFTPClient, root: str, path: str, *, follow: bool,
         elif kind == stat.S_IFDIR:
             here = there
         elif kind == 0 and make:
-            await sftp.mkdir(there)
+            await _make(sftp, there, path)
             here = there
         else:
             raise NoSuchFile(f"There is no folder {shown(there)} on the way.")
     return here
+
+
+async def _make(sftp: asyncssh.SFTPClient, folder: str, path: str) -> None:
+    try:
+        await sftp.mkdir(folder)
+    except asyncssh.SFTPFailure as error:
+        if told := await refusal(sftp, posixpath.dirname(folder), path):
+            raise told from error
+        raise
 
 
 async def kind_of(sftp: asyncssh.SFTPClient, path: str) -> int:
