@@ -59,7 +59,8 @@ class Server(Struct, frozen=True):
         """Its command line or address as a person may read it: what looks like a secret is left out."""
         match self.way:
             case Program(argv=argv):
-                return one_line(clean(shlex.join(without_secrets(argv))), 300)
+                words = [word if HIDDEN in word else shlex.quote(word) for word in without_secrets(argv)]
+                return one_line(clean(" ".join(words)), 300)
             case Site(url=url):
                 return one_line(clean(plain(url)), 300)
 
