@@ -9,11 +9,10 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import Media, Text
-from angelia.testing.answerers import instant, name_the_colour
+from angelia.testing.answerers import instant
 from angelia.testing.model_server import ModelServer
 from angelia.testing.pictures import one_colour
 from tests.acp.editor import Editor, Refused, first
-from tests.promise.lives import WIRES
 
 pytestmark = pytest.mark.anyio
 
@@ -124,22 +123,3 @@ async def test_an_empty_file_and_half_a_character_are_no_trouble(tmp_path: Path)
         assert "it is empty" in server.requests[0].heard.last_words
         assert await editor.prompt(session, "half \ud83d, whole \U0001f600, nothing \0") == "end_turn"
         assert server.requests[1].heard.last_words == "half \ufffd, whole \U0001f600, nothing \ufffd"
-
-
-@pytest.mark.parametrize("wire", WIRES)
-async def test_five_pictures_of_every_form_are_seen_on_every_wire_now_and_later(tmp_path: Path, wire: str) -> None:
-    forms = [("red", "PNG"), ("green", "JPEG"), ("blue", "WEBP"), ("yellow", "GIF"), ("purple", "PNG")]
-    pictures = [one_colour(colour, form=form) for colour, form in forms]
-    async with ModelServer(name_the_colour) as server:
-        place = first(server, tmp_path, wire=wire)
-        async with Editor(place) as editor:
-            await editor.hello()
-            session = await editor.new()
-            blocks = [image(data, f"image/{form.lower()}") for data, (_, form) in zip(pictures, forms, strict=True)]
-            assert await editor.prompt(session, "Reply with ONLY the dominant colour word.", *blocks) == "end_turn"
-            assert editor.text() == "purple"
-            for _ in range(3):
-                assert await editor.prompt(session, "And now?") == "end_turn"
-        for request in server.requests:
-            assert [one.sha256 for one in request.images] == [sha256(data).hexdigest() for data in pictures]
-        assert len(server.requests) == 4

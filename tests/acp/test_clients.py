@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 import shutil
-import subprocess
 import sys
 from base64 import b64encode
 from pathlib import Path
@@ -21,6 +19,7 @@ from angelia.testing.model_server import ModelServer
 from angelia.testing.pictures import one_colour
 from angelia.testing.steps import Step, call, say
 from tests.acp.editor import first
+from tests.npm import installed
 from tests.promise.lives import Place
 
 pytestmark = pytest.mark.anyio
@@ -145,14 +144,7 @@ async def check_reopening(agent: Any, client: Client, session: str, cwd: str) ->
 @pytest.fixture
 def typescript() -> Path:
     """A folder with the official TypeScript client in it, installed once per version into the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "angelia-tests" / "acp-typescript"
-    wanted = (HERE / "typescript" / "package.json").read_text()
-    cache.mkdir(parents=True, exist_ok=True)
-    manifest = cache / "package.json"
-    if not manifest.exists() or manifest.read_text() != wanted or not (cache / "node_modules").exists():
-        manifest.write_text(wanted)
-        words = ["npm", "install", "--silent", "--no-audit", "--no-fund"]
-        subprocess.run(words, cwd=cache, check=True, capture_output=True, timeout=120)
+    cache = installed("acp-typescript", HERE / "typescript" / "package.json")
     shutil.copy(HERE / "typescript" / "drive.mjs", cache / "drive.mjs")
     return cache
 

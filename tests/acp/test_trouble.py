@@ -3,7 +3,6 @@
 import asyncio
 import re
 import sys
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
 from angelia.core.ending import Answered
-from angelia.testing.answerers import by_replies, instant, name_the_colour
+from angelia.testing.answerers import by_replies, instant
 from angelia.testing.model_server import ModelServer
 from angelia.testing.pictures import one_colour
 from angelia.testing.steps import call, say
@@ -19,7 +18,7 @@ from tests.acp.editor import Editor, Refused, first
 from tests.acp.remote import Remote
 from tests.acp.test_blocks import image
 from tests.acp.test_questions import AGAIN, ASKING, PERMISSION, choose, results
-from tests.promise.lives import WIRES, Place
+from tests.promise.lives import Place
 
 pytestmark = pytest.mark.anyio
 
@@ -89,66 +88,6 @@ async def test_a_client_that_vanishes_in_mid_permission_is_asked_again_later(tmp
             await editor.load(session)
             await editor.until(lambda editor: editor.text().endswith("Written."))
         assert await results(place) == [CallStatus.OK]
-
-
-@pytest.mark.parametrize("wire", WIRES)
-async def test_the_picture_is_seen_after_a_kill_and_a_load(tmp_path: Path, wire: str) -> None:
-    orange = one_colour("orange")
-    async with ModelServer(name_the_colour) as server:
-        place = first(server, tmp_path, wire=wire)
-        async with Remote(place) as editor:
-            await editor.hello()
-            session = await editor.new()
-            assert await editor.prompt(session, "Which colour?", image(orange)) == "end_turn"
-            await editor.kill()
-        async with Remote(place) as editor:
-            await editor.hello()
-            await editor.load(session)
-            for _ in range(2):
-                assert await editor.prompt(session, "And now?") == "end_turn"
-            assert editor.text() == "orange" * 3
-        names = {one.sha256 for request in server.requests for one in request.images}
-        assert names == {sha256(orange).hexdigest()}
-        assert all(len(request.images) == 1 for request in server.requests)
-
-
-async def test_a_picture_of_five_megabytes_is_held_once_and_outside_of_the_database(tmp_path: Path) -> None:
-    picture = noise(5_000_000)
-    async with ModelServer(instant) as server:
-        place = first(server, tmp_path)
-        async with Editor(place) as editor:
-            await editor.hello()
-            session = await editor.new()
-            await editor.prompt(session, "First")
-            before = weight(place)
-            await editor.prompt(session, image(picture))
-            await editor.prompt(session, image(picture))
-        stored = [file for file in (place.home / "blobs").rglob("*") if file.is_file() and file.stat().st_size > 4e6]
-        assert weight(place) - before < 20_000
-        assert len(stored) == 1
-        assert [len(request.images) for request in server.requests] == [0, 1, 2]
-
-
-def weight(place: Place) -> int:
-    """Bytes of all texts in the log."""
-    import sqlite3
-
-    with sqlite3.connect(f"file:{place.home / 'angelia.db'}?mode=ro", uri=True) as connection:
-        return int(connection.execute("SELECT sum(length(body)) FROM entries").fetchone()[0])
-
-
-def noise(size: int) -> bytes:
-    """A picture that does not compress, of about this many bytes."""
-    import io
-    import random
-
-    from PIL import Image
-
-    side = int((size / 3) ** 0.5)
-    picture = Image.frombytes("RGB", (side, side), random.Random(1).randbytes(side * side * 3))
-    out = io.BytesIO()
-    picture.save(out, "PNG")
-    return out.getvalue()
 
 
 SCRIPT = by_replies(

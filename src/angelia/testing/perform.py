@@ -20,7 +20,8 @@ async def perform(step: Step, request: Request, wire: Wire, out: Answering) -> N
     match step:
         case Speak():
             about = _about(step, request)
-            await (_stream if request.heard.stream else _whole)(step, about, wire, out)
+            streams = request.heard.stream and not step.whole
+            await (_stream if streams else _whole)(step, about, wire, out)
         case Fail():
             error = wire.refuse(step, request.heard.model)
             await out.whole(error.status, error.body, **_retry_after(step))

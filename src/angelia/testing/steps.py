@@ -45,7 +45,8 @@ class Cut(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Speak(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag=True):
-    """A reply. `first` and `between` are seconds of delay before the first piece and between pieces.
+    """A reply. `first` and `between` are seconds of delay before the first piece and between pieces. `whole`: it comes
+    as one JSON body, whatever was asked for.
 
     `+` joins two: parts in order, everything else from the right, calls win over a plain end.
     """
@@ -56,6 +57,7 @@ class Speak(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
     usage: Usage | None = None
     first: float = 0.0
     between: float = 0.0
+    whole: bool = False
 
     def __add__(self, after: "Speak") -> "Speak":
         stop = after.stop if after.stop is not StopReason.END else self.stop
@@ -150,6 +152,11 @@ def cut_after(reply: Speak, after: int, *, unit: Unit | str = Unit.PIECES, how: 
 def slowly(reply: Speak, *, first: float = 0.0, between: float = 0.0) -> Speak:
     """`reply` with delays, in seconds, before the first piece and between pieces."""
     return replace(reply, first=first, between=between)
+
+
+def at_once(reply: Speak) -> Speak:
+    """The reply of a server that does not stream."""
+    return replace(reply, whole=True)
 
 
 def with_usage(reply: Speak, usage: Usage) -> Speak:
