@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import resource
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from angelia.sandboxes.local import LocalSandbox
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Command, Sandbox
 from angelia.sandboxes.ssh.room import SshSandbox
+from angelia.testing.memory import Peak
 from bench.runs import ROOT, environment, python, run
 
 CHUNK = 1 << 20
@@ -60,10 +60,11 @@ def memory(folder: Path, words: tuple[str, str, str], way: str, size: int) -> in
 
 async def _grown(sandbox: Sandbox, way: str, size: int) -> int:
     await _move(sandbox, way, CHUNK)
-    before = _most()
+    peak = Peak()
     await _move(sandbox, way, size)
+    grown = peak.grown()
     await sandbox.close()
-    return _most() - before
+    return grown
 
 
 async def _move(sandbox: Sandbox, way: str, size: int) -> None:
@@ -78,11 +79,6 @@ async def _move(sandbox: Sandbox, way: str, size: int) -> None:
     async for chunk in sandbox.get("sparse", limit=size):
         came += len(chunk)
     assert came == size, (came, size)
-
-
-def _most() -> int:
-    """The most this process ever had, in bytes (getrusage(2): kB on Linux, bytes on macOS)."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 async def _measured(words: list[str]) -> int:
