@@ -58,13 +58,13 @@ class Outbox:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def pending(self, door: str) -> list[Receipt]:
-        """What is queued, or was being sent when something ended, for this door; in the order it was queued."""
-        return await self._db.read(
-            lambda connection: _receipts(
-                connection, "WHERE o.door = ? AND o.status IN ('queued', 'sending') ORDER BY o.place", door
-            )
-        )
+    async def pending(self, door: str, after: int = 0) -> list[Receipt]:
+        """What is queued, or was being sent when something ended, for this door; in the order it was queued.
+
+        Of those whose place is after `after` alone.
+        """
+        where = "WHERE o.door = ? AND o.status IN ('queued', 'sending') AND o.place > ? ORDER BY o.place"
+        return await self._db.read(lambda connection: _receipts(connection, where, door, after))
 
     async def receipts(self, conversation: ConversationId) -> list[Receipt]:
         """Everything that a conversation sent or tried to send, in order."""
@@ -98,10 +98,10 @@ class Outbox:
         return dict(rows)
 
 
-def _receipts(connection: sqlite3.Connection, where: str, value: str) -> list[Receipt]:
+def _receipts(connection: sqlite3.Connection, where: str, *values: str | int) -> list[Receipt]:
     receipts = []
     for number, conversation, seq, place, status, attempt, platform_id, detail, version, body in connection.execute(
-        _SELECT + where, (value,)
+        _SELECT + where, values
     ):
         queued = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
         assert isinstance(queued, DeliveryQueued)

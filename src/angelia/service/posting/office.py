@@ -27,6 +27,7 @@ class Office:
         self._writers: dict[tuple[str, str], tuple[ChatWriter, asyncio.Task[None]]] = {}
         self._news = asyncio.Event()
         self._version = -1
+        self._handed_out: dict[str, int] = {}
 
     def connect(self, line: Line) -> None:
         """Deliver through this channel from now on."""
@@ -87,8 +88,9 @@ class Office:
     async def _hand_out(self) -> None:
         for door in tuple(self._lines):
             chats: defaultdict[str, list[Receipt]] = defaultdict(list)
-            for receipt in await self._books.outbox.pending(door):
+            for receipt in await self._books.outbox.pending(door, self._handed_out.get(door, 0)):
                 chats[receipt.address.chat].append(receipt)
+                self._handed_out[door] = receipt.place
             for chat, receipts in chats.items():
                 self.writer(Address(door, chat)).give(receipts)
         self._let_idle_ones_go()

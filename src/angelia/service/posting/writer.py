@@ -32,7 +32,6 @@ class ChatWriter:
         self._address, self._line, self._books, self._wait = address, line, books, wait
         self._delivering = Delivering(line, books, wait)
         self._queue: list[Receipt] = []
-        self._done = 0
         self._faults = 0
         self._draft: Draft | None = None
         self._working: e.Address | None = None
@@ -40,8 +39,8 @@ class ChatWriter:
         self._wake = asyncio.Event()
 
     def give(self, receipts: Sequence[Receipt]) -> None:
-        """All that is to go out to this chat, oldest first, as the store has it now."""
-        self._queue = [receipt for receipt in receipts if receipt.place > self._done]
+        """More that is to go out to this chat, oldest first."""
+        self._queue.extend(receipts)
         self._wake.set()
 
     def draft(self, draft: Draft | None) -> None:
@@ -95,8 +94,8 @@ class ChatWriter:
         self._finish(receipt)
 
     def _finish(self, receipt: Receipt) -> None:
-        self._done, self._faults = receipt.place, 0
-        self._queue = [other for other in self._queue if other.place > self._done]
+        self._faults = 0
+        self._queue.remove(receipt)
         if self._draft is not None and self._draft.delivery == receipt.id:
             self._draft = None
 

@@ -6,11 +6,12 @@ from collections import OrderedDict
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
-from angelia.engine.state import Turn
+from angelia.engine.state import Turn, advance
 from angelia.service.assemble import House
 from angelia.service.choice import choose
 from angelia.service.line import Line, wait
@@ -36,6 +37,7 @@ class Desk:
         self._worked: dict[ConversationId, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._opening = asyncio.Lock()
+        self._employing: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
 
     async def at(self, spot: Spot) -> Session | None:
         """The conversation of a spot, or None before its first."""
@@ -77,11 +79,9 @@ class Desk:
         Raises:
             ConfigError, SandboxError: it cannot be driven as configured; says how to mend it.
         """
-        if session.conversation in self._worked:
-            return
-        spec = await self.model_of(session, line)
-        await self.house.employ(session, spec, approver_present=True)
-        self._worked[session.conversation] = self._spawn(self._stand_by(session, line))
+        async with self._employing.setdefault(session.conversation, asyncio.Lock()):
+            if session.conversation not in self._worked:
+                await self._employ(session, line, await self.model_of(session, line))
 
     async def change_model(self, session: Session, line: Line, spec: str) -> None:
         """Use another model from the next request on, in later lives too.
@@ -89,10 +89,9 @@ class Desk:
         Raises:
             ConfigError: it cannot be used as configured; nothing was changed.
         """
-        await self.house.employ(session, spec, approver_present=True)
+        async with self._employing.setdefault(session.conversation, asyncio.Lock()):
+            await self._employ(session, line, spec)
         await self.house.remembered.put(_model_key(session.conversation), spec)
-        if session.conversation not in self._worked:
-            self._worked[session.conversation] = self._spawn(self._stand_by(session, line))
 
     async def model_of(self, session: Session, line: Line) -> str:
         """The model of a conversation."""
@@ -115,12 +114,10 @@ class Desk:
         found = 0
         for reached in await self.house.doors.of_door(line.channel.door):
             try:
-                session = await self.session(reached.conversation)
-                if session.turn.opened or session.turn.unread:
+                turn = advance(Turn(), await self.house.transcript.entries(reached.conversation))
+                if turn.opened or turn.unread:
                     found += 1
-                    await self.work(session, line)
-                elif reached.conversation not in self._worked:
-                    await self._let_go(reached.conversation)
+                    await self.work(await self.session(reached.conversation), line)
             except AngeliaError as error:
                 logger.warning("conversation %s cannot be gone on with: %s", reached.conversation, error)
         return found
@@ -149,9 +146,15 @@ class Desk:
         for conversation in tuple(self._open):
             await self._let_go(conversation)
 
+    async def _employ(self, session: Session, line: Line, spec: str) -> None:
+        await self.house.employ(session, spec, approver_present=True)
+        if session.conversation not in self._worked:
+            self._worked[session.conversation] = self._spawn(self._stand_by(session, line))
+
     # -- keeping ----------------------------------------------------------------------------------------------------
 
     def _keep(self, session: Session) -> None:
+        """One that has long not been used is let go for it, so nobody holds it any more."""
         self._open[session.conversation] = (session, ChatWatch(session, self._office, self.ask))
         if len(self._open) > MOST_OPEN:
             resting = (one for one, (session, _) in self._open.items() if not session.turn.opened)
