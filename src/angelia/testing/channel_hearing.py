@@ -169,13 +169,16 @@ async def _brought_again(make: Make) -> None:
 async def _after_a_restart(make: Make) -> None:
     async with staged(make) as stage:
         stage.refuse = lambda envelope: True
+        elsewhere = stage.network.group if stage.network.group.chat else stage.network.here
         await stage.network.bring(_text(stage))
-        await stage.until(lambda: bool(stage.tries))
+        await stage.until(lambda: len(stage.tries) == 1)
+        await stage.network.bring(Thing(Heard.TEXT, elsewhere, "hello", to_us=True))
+        await stage.until(lambda: len(stage.tries) == 2)
         await stage.stop()
         stage.refuse = lambda envelope: False
         await stage.start()
-        await stage.until(lambda: bool(stage.heard))
-        expect(set(stage.tries) == {stage.heard[0].key}, "after a restart it came as another")
+        await stage.until(lambda: len({envelope.key for envelope in stage.heard}) == 2)
+        expect(len(stage.tries) == 2, "after a restart they came as others")
 
 
 async def _poisoned(make: Make) -> None:

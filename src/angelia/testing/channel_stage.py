@@ -64,6 +64,7 @@ class Stage:
 
     async def start(self) -> None:
         """Open the room and let it connect."""
+        self._begun, self.ended = len(self.health), None
         self.channel: Channel = self.network.open(self._outfit(), self._patience)
         self._running = asyncio.create_task(self._run())
 
@@ -73,9 +74,18 @@ class Stage:
         await asyncio.wait([self._running])
         await self.channel.close()
 
+    async def restart_calmly(self) -> None:
+        """End it and begin again, with time for slow answers; its network knows of no difference."""
+        abilities = self.channel.abilities
+        await self.stop()
+        self._patience = CALM
+        await self.start()
+        self.channel.abilities = abilities
+        await self.connected()
+
     async def connected(self) -> None:
         """Wait until it says that it is."""
-        await self.until(lambda: bool(self.health) and self.health[-1].state is State.CONNECTED)
+        await self.until(lambda: any(one.state is State.CONNECTED for one in self.health[self._begun :]))
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds that depends on what was heard or told."""

@@ -7,7 +7,7 @@ from angelia.channels.dialects import Dialect
 from angelia.channels.failures import MarkupRejected, MessageGone, Rejected
 from angelia.channels.outgoing import Button, OutText
 from angelia.core.ids import sortable_id
-from angelia.testing.channel_files import HASTY, TROUBLES, meets
+from angelia.testing.channel_files import TROUBLES, meets, patience_for
 from angelia.testing.channel_network import Trouble
 from angelia.testing.channel_stage import Check, Make, Stage, staged
 from angelia.testing.claims import expect
@@ -122,7 +122,7 @@ async def _nowhere(make: Make) -> None:
 
 
 async def _trouble(trouble: Trouble, make: Make) -> None:
-    async with staged(make, HASTY) as stage:
+    async with staged(make, patience_for(trouble)) as stage:
         await meets(stage, OutText("words"), trouble)
         await meets(stage, OutText("words", stage.channel.dialect.strong("words")), trouble)
 

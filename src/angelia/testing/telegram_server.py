@@ -33,6 +33,7 @@ from angelia.testing.telegram_methods import Bot
 from angelia.testing.telegram_news import News
 from angelia.testing.telegram_schema import METHODS, Refused, arguments
 from angelia.testing.telegram_world import GROUP, HERE, NOWHERE, TOPIC, World
+from angelia.testing.webhook_door import WebhookDoor
 
 TOKEN = "123456:AAFakeTokenThatNobodyEverIssued_0123"  # noqa: S105 - no bot has it
 TOKEN_VARIABLE = "TELEGRAM_TEST_TOKEN"  # noqa: S105 - a variable's name
@@ -54,12 +55,14 @@ class TelegramServer:
     keeps, takes_empty = True, False
     here, group, topic, nowhere = HERE, GROUP, TOPIC, NOWHERE
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, *, visits: bool = False) -> None:
+        """With `visits`, channels that it opens are visited at a webhook."""
         self.secrets: Mapping[str, str] = {TOKEN_VARIABLE: TOKEN}
         self.world = World()
         self.news = News(self.world)
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self._bot = Bot(self.world)
+        self._door = WebhookDoor() if visits else None
         self._port, self._token = port, TOKEN
         self._changes = Changes()
         self._troubles: deque[Trouble] = deque()
@@ -83,23 +86,31 @@ class TelegramServer:
         self._place = self._bound()
         self._port = self._place.getsockname()[1]
         await self.up()
+        if self._door:
+            await self._door.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.news.close()
+        if self._door:
+            await self._door.__aexit__(kind, error, trace)
         await self.down()
         self._place.close()
 
     def open(self, outfit: Outfit, patience: Patience) -> TelegramChannel:
         """See `Network`."""
-        settings = TelegramSettings(token=Secret(env=TOKEN_VARIABLE), api=self.url)
-        return TelegramChannel(settings, outfit, Waits(patience.answer, patience.silence, patience.pause))
+        webhook = self._door.url if self._door else ""
+        settings = TelegramSettings(token=Secret(env=TOKEN_VARIABLE), api=self.url, webhook=webhook)
+        channel = TelegramChannel(settings, outfit, Waits(patience.answer, patience.silence, patience.pause))
+        if self._door:
+            self._door.channel = channel
+        return channel
 
     def called(self, name: str) -> str:
-        """See `Network`: cleaned, and cut at the semicolon that its form could not hold."""
-        return shown_name(name.translate(dict.fromkeys([*range(32), 127, ord(";")], "_")))
+        """See `Network`: without what a form cannot hold, and cleaned."""
+        return shown_name(name.translate(dict.fromkeys(map(ord, '";\n'), "_")))
 
     def lower(self, limits: Mapping[Kind, int]) -> None:
         """See `Network`."""

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from angelia.channels.failures import ChannelError, LoginFailed, NotSent, Unsure
-from angelia.channels.telegram.form import CHUNK, Form, Upload
+from angelia.channels.multipart import CHUNK, Field, Multipart, Upload
 from angelia.channels.telegram.refusals import Refusal, told
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Api:
         """
         said = {name: _plain(value) for name, value in fields.items() if value not in ("", None)}
         if uploads:
-            form = Form(said, uploads)
+            form = Multipart([Field(name, value.encode(), "text/plain") for name, value in said.items()], uploads)
             content: Any = form.body()
             headers = form.headers
         else:

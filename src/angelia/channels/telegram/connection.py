@@ -33,7 +33,7 @@ LINGER = 15.0
 LONGEST = 30.0
 """Seconds between two tries to connect, at most."""
 
-_PARTS = "album parts"
+_KEPT = "kept updates"
 _COMMAND = re.compile(r"[a-z0-9_]{1,32}", re.ASCII)
 
 
@@ -82,9 +82,9 @@ class Connection:
         await asyncio.wait([safe], timeout=self._waits.answer)
         return WebResponse(200 if safe.done() and not safe.cancelled() else 503)
 
-    async def keep(self, parts: str) -> None:
+    async def keep(self, updates: str) -> None:
         """See `Surroundings`."""
-        await self._outfit.remember(_PARTS, parts)
+        await self._outfit.remember(_KEPT, updates)
 
     async def answer(self, press: Press, word: str) -> None:
         """See `Surroundings`; a button whose answer does not arrive stops waiting by itself."""
@@ -102,7 +102,7 @@ class Connection:
         if self._intake is None:
             reader = Reader(self._outfit.door, me, self._outfit.commands)
             self._intake = Intake(hear, reader, self, self._waits.pause)
-            self._intake.restore(await self._outfit.recall(_PARTS))
+            self._intake.restore(await self._outfit.recall(_KEPT))
         await self._show_menu()
         if self._settings.webhook:
             await self._be_visited()

@@ -1,5 +1,6 @@
 """The room of one bot: what goes out, and what is fetched."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,12 +13,12 @@ from angelia.channels.dialect_html import TelegramHtml
 from angelia.channels.dialects import Dialect
 from angelia.channels.failures import CannotFetch, Later, NotSent, Unsure
 from angelia.channels.incoming import Hear, Offer
+from angelia.channels.multipart import CHUNK
 from angelia.channels.outgoing import Outgoing, OutText
 from angelia.channels.port import Outfit
 from angelia.channels.settings import ChannelSettings
 from angelia.channels.telegram.api import Api
 from angelia.channels.telegram.connection import Connection
-from angelia.channels.telegram.form import read_pieces
 from angelia.channels.telegram.refusals import FETCH_LIMIT, ChatMoved, NoText, NotModified
 from angelia.channels.telegram.sending import Call, call_for, keyboard, words
 from angelia.channels.telegram.settings import TelegramSettings, Waits
@@ -63,7 +64,7 @@ class TelegramChannel:
         try:
             file = await self._api.call("getFile", {"file_id": offer.handle}, File)
             local = self._local and Path(file.file_path).is_absolute()
-            async for piece in read_pieces(Path(file.file_path)) if local else self._api.download(file.file_path):
+            async for piece in _pieces(Path(file.file_path)) if local else self._api.download(file.file_path):
                 yield piece
         except (Unsure, Later) as error:
             raise NotSent(error.what) from error
@@ -120,6 +121,13 @@ class TelegramChannel:
 
     async def _made(self, call: Call, chat: str) -> Any:
         return await self._api.call(call.method, {**call.fields, "chat_id": chat}, Any, call.uploads)
+
+
+async def _pieces(path: Path) -> AsyncIterator[bytes]:
+    """A file's bytes, read in a thread."""
+    with await asyncio.to_thread(path.open, "rb") as file:
+        while piece := await asyncio.to_thread(file.read, CHUNK):
+            yield piece
 
 
 class _Room:

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from angelia.channels.abilities import Abilities, Kind, Native
 from angelia.channels.failures import Rejected
+from angelia.channels.multipart import Upload
 from angelia.channels.outgoing import Button, OutAlbum, OutFile, Outgoing, OutText
-from angelia.channels.telegram.form import Upload
 from angelia.core.entry import Address
 
 _FIELDS = {
@@ -22,6 +22,8 @@ _FIELDS = {
 
 _MEASURED = (Kind.VIDEO, Kind.ANIMATION)
 _TIMED = (Kind.VIDEO, Kind.ANIMATION, Kind.VOICE, Kind.AUDIO)
+
+_UNREADABLE = dict.fromkeys([*range(32), 127, ord(";"), ord('"')], "_")
 
 _SHORT = 14
 """Characters of a button's label that leave room for others beside it."""
@@ -109,7 +111,17 @@ def _about(file: OutFile) -> dict[str, object]:
 
 
 def _upload(field: str, file: OutFile) -> Upload:
-    return Upload(field, file.path, file.size, file.name, file.mime)
+    return Upload(field, file.path, file.size, readable(file.name), file.mime)
+
+
+def readable(name: str) -> str:
+    """A file's name as the Bot API's server can read it: it decodes no escapes, and takes a name to end at its first
+    semicolon (tdlib/td, `tdnet/td/net/HttpReader.cpp`). What it could not read becomes `_`.
+
+    >>> readable('a "b"; c')
+    'a _b__ c'
+    """
+    return name.translate(_UNREADABLE)
 
 
 def _way(file: OutFile, abilities: Abilities) -> Native:
