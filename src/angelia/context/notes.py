@@ -6,12 +6,14 @@ from angelia.core import ending as end
 from angelia.core.content import Text
 from angelia.core.entry import (
     AnyFact,
+    DeliveryReached,
     DeliverySettled,
     DeliveryStatus,
     Entry,
     FilesPlaced,
     Pinned,
     ProcessEnded,
+    Reached,
     SystemSaid,
     Unpinned,
 )
@@ -80,6 +82,8 @@ def note_of(fact: AnyFact) -> str:
             return f"The person wants this kept in mind throughout: {text}"
         case Unpinned(text=text):
             return f"This no longer needs to be kept in mind: {text}"
+        case DeliveryReached(reached=Reached.FAILED, why=why):
+            return f"The network has given up a delivery that it had taken: {why}"
         case DeliverySettled():
             return about_delivery(fact)
         case ProcessEnded():

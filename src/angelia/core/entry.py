@@ -450,6 +450,9 @@ class DeliveryStatus(StrEnum):
     """What became of a delivery."""
 
     SENT = "sent"
+    """The network has taken it."""
+    CONFIRMED = "confirmed"
+    """The network says that it has arrived; `detail` says how far."""
     FAILED = "failed"
     UNKNOWN = "unknown"
     """It left here, and nobody knows whether it arrived."""
@@ -511,6 +514,25 @@ class DeliverySettled(Fact, frozen=True):
     detail: str = ""
 
 
+class Reached(StrEnum):
+    """How far something came, told by the network after it had taken it."""
+
+    DELIVERED = "delivered"
+    """It is on the person's device."""
+    READ = "read"
+    FAILED = "failed"
+    """The network has given it up."""
+
+
+class DeliveryReached(Fact, frozen=True):
+    """What the network told later about one message of a delivery. `why` explains a failure."""
+
+    id: DeliveryId
+    platform_id: str
+    reached: Reached
+    why: str = ""
+
+
 class TurnClosed(Fact, frozen=True):
     """The turn is over, and somebody is told why: its `DeliveryQueued` is in the same commit."""
 
@@ -556,6 +578,7 @@ AnyFact = (
     | PreviewStarted
     | PreviewShown
     | DeliverySettled
+    | DeliveryReached
     | TurnClosed
 )
 

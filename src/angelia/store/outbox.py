@@ -26,7 +26,7 @@ class Progress(Struct, frozen=True):
 class Receipt(Struct, frozen=True):
     """Where one delivery stands.
 
-    `status` is `queued`, `sending`, `sent`, `failed`, `unknown` or `kept`; `attempt` counts starts;
+    `status` is `queued`, `sending`, `sent`, `confirmed`, `failed`, `unknown` or `kept`; `attempt` counts starts;
     `seq` is the entry that queued it, and `place` orders the entries of all conversations; `platform_id` and `detail`
     come from its settlement, or say why it was put off.
     """
@@ -83,6 +83,17 @@ class Outbox:
         arrived = {piece: platform_id for piece, platform_id, _ in rows if platform_id and piece != PREVIEW}
         doubts = {piece: count for piece, platform_id, count in rows if not platform_id and piece != PREVIEW}
         return Progress(arrived, doubts, next((one for piece, one, _ in rows if piece == PREVIEW), None))
+
+    async def by_platform_id(self, door: str, platform_id: str) -> tuple[ConversationId, DeliveryId] | None:
+        """The delivery that one of the network's messages belongs to, and its conversation."""
+        row = await self._db.read(
+            lambda connection: connection.execute(
+                "SELECT p.conversation, p.id FROM pieces AS p JOIN outbox AS o USING (conversation, id)"
+                " WHERE p.platform_id = ? AND o.door = ? ORDER BY o.place DESC",
+                (platform_id, door),
+            ).fetchone()
+        )
+        return (ConversationId(row[0]), DeliveryId(row[1])) if row else None
 
     async def version(self) -> int:
         """A number that changes when anybody, this process or another, has committed something."""

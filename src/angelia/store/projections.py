@@ -11,6 +11,7 @@ from angelia.core.entry import (
     ConversationOpened,
     DeliveryPutOff,
     DeliveryQueued,
+    DeliveryReached,
     DeliverySettled,
     DeliveryStarted,
     DoorMoved,
@@ -21,6 +22,7 @@ from angelia.core.entry import (
     PieceArrived,
     PreviewShown,
     PreviewStarted,
+    Reached,
     SetAside,
     Transcribed,
     TurnedAway,
@@ -197,6 +199,14 @@ def _settled(connection: sqlite3.Connection, at: _At, fact: DeliverySettled) -> 
     )
 
 
+def _reached(connection: sqlite3.Connection, at: _At, fact: DeliveryReached) -> None:
+    failed = fact.reached is Reached.FAILED
+    connection.execute(
+        "UPDATE outbox SET status = ?, detail = ? WHERE conversation = ? AND id = ? AND status <> 'failed'",
+        ("failed" if failed else "confirmed", fact.why or fact.reached, at.conversation, fact.id),
+    )
+
+
 def _title(parts: tuple[Content, ...]) -> str:
     words = " ".join(part.text for part in parts if isinstance(part, Text))
     names = " ".join(part.name or part.media for part in parts if isinstance(part, Media))
@@ -221,5 +231,6 @@ _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     PreviewStarted: _preview_started,
     PreviewShown: _preview_shown,
     DeliverySettled: _settled,
+    DeliveryReached: _reached,
 }
 """What a kind of fact adds to the derived tables, beyond references to blobs and the end of its conversation."""

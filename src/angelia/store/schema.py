@@ -95,6 +95,7 @@ _PROJECTIONS = (
         PRIMARY KEY (conversation, id, piece)
     ) STRICT, WITHOUT ROWID
     """,
+    "CREATE INDEX pieces_by_platform_id ON pieces (platform_id) WHERE platform_id <> ''",
     """
     CREATE TABLE doors (
         door TEXT NOT NULL,

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from angelia.channels.abilities import Kind
 from angelia.channels.failures import ChannelError
-from angelia.channels.incoming import Envelope, Noticed, Pressed, Said
+from angelia.channels.incoming import Confirmed, Envelope, Noticed, Pressed, Said
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.crash import crash_point
@@ -23,6 +23,7 @@ from angelia.service.line import Line
 from angelia.service.reception.answers import answer_id, introduction, notice
 from angelia.service.reception.bytes import fetched
 from angelia.service.reception.caller import Caller, Outcome
+from angelia.service.reception.confirming import confirm, confirmed
 from angelia.service.reception.desk import Desk
 from angelia.service.reception.people import may_speak, person_of, principal_of, spot_of
 from angelia.service.reception.pressing import pressed, typed_answer
@@ -53,7 +54,13 @@ class Reception:
         Raises:
             StoreError: it is not stored, and should come again.
         """
+        if isinstance(envelope.what, Confirmed):
+            await confirm(self._desk, envelope.address.door, envelope.what)
+            return ""
         if envelope.sender.bot or not envelope.key:
+            return ""
+        if isinstance(envelope.what, Confirmed):
+            await confirmed(self._desk, envelope, envelope.what)
             return ""
         door, chat = envelope.address.door, envelope.address.chat
         turnstile = self._turnstiles.setdefault((door, chat), asyncio.Lock())
@@ -76,6 +83,10 @@ class Reception:
                     if not envelope.private and not envelope.addressed and line.settings.groups == "addressed":
                         return ""
                     return await self._said(line, envelope, said)
+                case Confirmed():
+                    return ""
+                case Confirmed():
+                    return ""
         except StoreError:
             raise
         except AngeliaError as error:
