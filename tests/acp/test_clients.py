@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 from base64 import b64encode
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from angelia.testing.heard import Request
 from angelia.testing.model_server import ModelServer
 from angelia.testing.pictures import one_colour
 from angelia.testing.steps import Step, call, say
+from tests.acp.desk import Desk
 from tests.acp.editor import first
 from tests.npm import installed
 from tests.promise.lives import Place
@@ -27,8 +29,16 @@ pytestmark = pytest.mark.anyio
 HERE = Path(__file__).parent
 
 
+EDITS = (
+    call("read", {"path": "b.txt"}),
+    call("edit", {"path": "b.txt", "old": "unsaved", "new": "saved"}),
+    call("shell", {"command": "cat b.txt"}),
+    call("shell", {"command": "sleep 600", "seconds": 1}),
+)
+
+
 def story(request: Request) -> Step:
-    """A colour, then a call that asks for a yes and a question of the model's own, then silence."""
+    """A colour; calls that ask for a yes, and a question of the model's own; the editor's files and terminal; silence."""
     done = sum(len(said.calls) for said in request.heard.messages)
     match _asked(request):
         case "Colour?":
@@ -41,6 +51,10 @@ def story(request: Request) -> Step:
             return call("todo", {"items": [{"text": "All", "status": "done"}]})
         case "Work.":
             return say("Done.")
+        case "Edit." if done < 3 + len(EDITS):
+            return EDITS[done - 3]
+        case "Edit.":
+            return say("Edited.")
         case _:
             return steps.hang()
 
@@ -48,7 +62,7 @@ def story(request: Request) -> Step:
 def _asked(request: Request) -> str:
     """What the person said last, notes of ours aside."""
     said = "\n".join(one.text for one in request.heard.messages if one.role == "user")
-    return max(("Colour?", "Work.", "Hang."), key=said.rfind)
+    return max(("Colour?", "Work.", "Edit.", "Hang."), key=said.rfind)
 
 
 def argv(place: Place) -> list[str]:
@@ -60,6 +74,8 @@ class Client:
     """What the Python SDK calls back."""
 
     def __init__(self) -> None:
+        self.desk = Desk()
+        self.asked: list[str] = []
         self.updates: list[Any] = []
         self.permissions = self.elicitations = 0
 
@@ -68,9 +84,9 @@ class Client:
         self.updates.append(update)
 
     async def request_permission(self, session_id: str, tool_call: Any, options: Any, **_: Any) -> Any:
-        """Yes, and always."""
+        """Yes, for as long as it can be said."""
         self.permissions += 1
-        chosen = [one for one in options if one.kind == "allow_always"][-1]
+        chosen = [one for one in options if one.kind.startswith("allow")][-1]
         outcome = schema.AllowedOutcome(outcome="selected", option_id=chosen.option_id)
         return schema.RequestPermissionResponse(outcome=outcome)
 
@@ -78,6 +94,43 @@ class Client:
         """Blue."""
         self.elicitations += 1
         return schema.AcceptElicitationResponse(action="accept", content={"answer": "blue"})
+
+    async def _at_desk(self, method: str, **params: Any) -> Any:
+        self.asked.append(method)
+        answer = self.desk.answers[method](params)
+        return await answer if isawaitable(answer) else answer
+
+    async def read_text_file(self, path: str, session_id: str, **_: Any) -> Any:
+        """As it is at the desk."""
+        return schema.ReadTextFileResponse(**await self._at_desk("fs/read_text_file", path=path))
+
+    async def write_text_file(self, content: str, path: str, session_id: str, **_: Any) -> None:
+        """To the disk."""
+        await self._at_desk("fs/write_text_file", path=path, content=content)
+
+    async def create_terminal(self, command: str, session_id: str, args: Any, cwd: str, **_: Any) -> Any:
+        """A real one."""
+        made = await self._at_desk("terminal/create", command=command, args=args, cwd=cwd)
+        return schema.CreateTerminalResponse(terminal_id=made["terminalId"])
+
+    async def terminal_output(self, session_id: str, terminal_id: str, **_: Any) -> Any:
+        """What it wrote."""
+        return schema.TerminalOutputResponse.model_validate(
+            await self._at_desk("terminal/output", terminalId=terminal_id)
+        )
+
+    async def wait_for_terminal_exit(self, session_id: str, terminal_id: str, **_: Any) -> Any:
+        """How it ended."""
+        ended = await self._at_desk("terminal/wait_for_exit", terminalId=terminal_id)
+        return schema.WaitForTerminalExitResponse.model_validate(ended)
+
+    async def kill_terminal(self, session_id: str, terminal_id: str, **_: Any) -> None:
+        """End it."""
+        await self._at_desk("terminal/kill", terminalId=terminal_id)
+
+    async def release_terminal(self, session_id: str, terminal_id: str, **_: Any) -> None:
+        """Let go of it."""
+        await self._at_desk("terminal/release", terminalId=terminal_id)
 
     def said(self) -> str:
         """The text of the replies."""
@@ -90,18 +143,26 @@ async def test_the_official_python_client_drives_every_method(tmp_path: Path) ->
         place, client = first(server, tmp_path), Client()
         cwd, (command, *words) = str(place.workspace), argv(place)
         async with acp.spawn_agent_process(
-            client,  # type: ignore[arg-type]  # the parts of a client that an agent without files needs
+            client,  # type: ignore[arg-type]  # the parts of a client that an agent asks for
             command,
             *words,
             env=place.env,
             use_unstable_protocol=True,
         ) as (agent, process):
             forms = schema.ElicitationCapabilities(form=schema.ElicitationFormCapabilities())
-            hello = await agent.initialize(acp.PROTOCOL_VERSION, schema.ClientCapabilities(elicitation=forms))
+            able = schema.ClientCapabilities(
+                elicitation=forms,
+                fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True),
+                terminal=True,
+            )
+            hello = await agent.initialize(acp.PROTOCOL_VERSION, able)
             assert hello.auth_methods
             await agent.authenticate(hello.auth_methods[0].id)
             session = (await agent.new_session(cwd)).session_id
+            await agent.set_config_option("sandbox", session, "local")
             await check_turns(agent, client, session)
+            await agent.set_config_option("commands", session, "editor")
+            await check_editing(agent, client, session, place)
             await agent.set_session_mode(session, "edit")
             options = await agent.set_config_option("model", session, "openai-chat:other")
             assert "openai-chat:other" in [one.current_value for one in options.config_options]
@@ -122,6 +183,23 @@ async def check_turns(agent: Any, client: Client, session: str) -> None:
     assert (answered.stop_reason, client.permissions, client.elicitations) == ("end_turn", 1, 1)
     kinds = {type(one).__name__ for one in client.updates}
     assert {"ToolCallStart", "ToolCallProgress", "AgentPlanUpdate", "AvailableCommandsUpdate"} <= kinds
+
+
+async def check_editing(agent: Any, client: Client, session: str, place: Place) -> None:
+    """What is not saved is seen, what is changed is written there, and commands run in a terminal there."""
+    file = place.workspace / "b.txt"
+    file.write_text("on the disk\n")
+    os.utime(file, (1_700_000_000, 1_700_000_000))
+    client.desk.unsaved[str(file)] = "unsaved\n"
+    assert (await agent.prompt(session, [acp.text_block("Edit.")])).stop_reason == "end_turn"
+    assert file.read_text() == "saved\n"
+    assert {method.partition("/")[2] for method in client.asked} == {
+        *("read_text_file", "write_text_file"),
+        *("create", "output", "wait_for_exit", "kill", "release"),
+    }
+    changes = [one for one in client.updates if isinstance(one, schema.ToolCallProgress)]
+    shown = {piece.terminal_id for one in changes for piece in one.content or () if piece.type == "terminal"}
+    assert shown == {"term-1", "term-2"}
 
 
 async def check_reopening(agent: Any, client: Client, session: str, cwd: str) -> None:
@@ -166,9 +244,16 @@ async def test_the_official_typescript_client_drives_every_method(tmp_path: Path
     assert {name: stop["stopReason"] for name, stop in seen["stops"].items()} == {
         "colour": "end_turn",
         "tools": "end_turn",
+        "editing": "end_turn",
         "cancelled": "cancelled",
     }
-    assert (seen["permissions"], seen["elicitations"], seen["status"]) == (1, 1, 0)
+    assert (seen["asked"]["elicitation"], seen["status"]) == (1, 0)
+    assert seen["asked"]["permission"] >= 3
+    assert set(seen["asked"]) == {
+        *("permission", "elicitation", "read", "write"),
+        *("create", "output", "waitForExit", "kill", "release"),
+    }
+    assert (place.workspace / "b.txt").read_text() == "saved\n"
     assert seen["errors"] == {"closed": -32002, "deleted": -32002, "unknown": -32601, "logged out": -32000}
     said = [one["update"] for one in seen["updates"] if one["update"]["sessionUpdate"] == "agent_message_chunk"]
     assert said[0]["content"]["text"] == "orange"

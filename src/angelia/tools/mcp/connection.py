@@ -125,7 +125,8 @@ class Connection:
         try:
             return await self._called(ready, tool, arguments, show)
         except Refused as refused:
-            if not refused.gone:
+            # Rejected by its front door: the official servers answer 404 or 400 to a session that they do not know.
+            if not (refused.gone or (self._status in (400, 404) and "session" in refused.said.lower())):
                 raise
         await self._end_of(ready)  # it was started anew since: it has forgotten us, and did nothing
         return await self._called(await self._usable(), tool, arguments, show)
