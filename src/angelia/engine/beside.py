@@ -12,6 +12,7 @@ Beside = (
     | e.DeliveryQueued
     | e.DeliveryStarted
     | e.DeliverySettled
+    | e.DeliveryReached
     | e.DeliveryPutOff
     | e.PieceArrived
     | e.PreviewStarted

@@ -8,7 +8,7 @@ from itertools import count
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.channels.abilities import FILES, Abilities, As, Heard, Kind, Native, Never
+from angelia.channels.abilities import FILES, Abilities, As, Heard, Kind, Native, Never, Way
 from angelia.channels.dialect_marks import DiscordMarkdown
 from angelia.channels.dialects import Dialect
 from angelia.channels.failures import CannotFetch, Later, MessageGone, NotSent, Unsure
@@ -44,7 +44,7 @@ class Message(Struct, frozen=True):
     buttons: tuple[Button, ...] = ()
 
 
-WAYS = {
+WAYS: dict[Kind, Way] = {
     **{kind: Native(f"send_{kind}", 50 * MB, caption=1024) for kind in FILES},
     Kind.TEXT: Native("send_text"),
     Kind.ALBUM: Never("one by one"),

@@ -23,7 +23,7 @@ from angelia.service.line import Line
 from angelia.service.reception.answers import answer_id, introduction, notice
 from angelia.service.reception.bytes import fetched
 from angelia.service.reception.caller import Caller, Outcome
-from angelia.service.reception.confirming import confirm, confirmed
+from angelia.service.reception.confirming import confirm
 from angelia.service.reception.desk import Desk
 from angelia.service.reception.people import may_speak, person_of, principal_of, spot_of
 from angelia.service.reception.pressing import pressed, typed_answer
@@ -59,9 +59,6 @@ class Reception:
             return ""
         if envelope.sender.bot or not envelope.key:
             return ""
-        if isinstance(envelope.what, Confirmed):
-            await confirmed(self._desk, envelope, envelope.what)
-            return ""
         door, chat = envelope.address.door, envelope.address.chat
         turnstile = self._turnstiles.setdefault((door, chat), asyncio.Lock())
         async with turnstile:
@@ -83,8 +80,6 @@ class Reception:
                     if not envelope.private and not envelope.addressed and line.settings.groups == "addressed":
                         return ""
                     return await self._said(line, envelope, said)
-                case Confirmed():
-                    return ""
                 case Confirmed():
                     return ""
         except StoreError:
