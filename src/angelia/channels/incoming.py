@@ -1,6 +1,7 @@
 """What comes in from a chat network: an envelope for each thing that somebody did."""
 
 from collections.abc import Awaitable, Callable
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -58,6 +59,29 @@ class Noticed(Struct, frozen=True):
     message: str = ""
 
 
+class Reached(StrEnum):
+    """How far a message of ours came."""
+
+    DELIVERED = "delivered"
+    """It is on the person's device."""
+    READ = "read"
+    FAILED = "failed"
+    """The network took it, and has given it up."""
+    TOO_LATE = "too_late"
+    """The same, since free text was not allowed any more (`WindowClosed`)."""
+
+
+class Confirmed(Struct, frozen=True):
+    """What became of a message of ours, told by the network after it had taken it. `why` explains a failure.
+
+    Nobody says it, so it is heard without asking whether its `Envelope.sender`, whom it was for, may speak.
+    """
+
+    message: str
+    reached: Reached
+    why: str = ""
+
+
 class Envelope(Struct, frozen=True):
     """One thing that came in. `key` names it uniquely for this door: a repeat has the same key.
 
@@ -69,7 +93,7 @@ class Envelope(Struct, frozen=True):
     address: Address
     key: str
     sender: Sender
-    what: Said | Pressed | Noticed
+    what: Said | Pressed | Noticed | Confirmed
     message: str = ""
     private: bool = True
     addressed: bool = True
