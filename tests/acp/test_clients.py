@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 import sys
 from base64 import b64encode
@@ -20,7 +21,7 @@ from angelia.testing.model_server import ModelServer
 from angelia.testing.pictures import one_colour
 from angelia.testing.steps import Step, call, say
 from tests.acp.desk import Desk
-from tests.acp.editor import first
+from tests.acp.editor import Refused, first
 from tests.npm import installed
 from tests.promise.lives import Place
 
@@ -38,7 +39,7 @@ EDITS = (
 
 
 def story(request: Request) -> Step:
-    """A colour; calls that ask for a yes, and a question of the model's own; the editor's files and terminal; silence."""
+    """A colour; calls that ask for a yes, and a question of the model's own; files and terminals; silence."""
     done = sum(len(said.calls) for said in request.heard.messages)
     match _asked(request):
         case "Colour?":
@@ -97,7 +98,10 @@ class Client:
 
     async def _at_desk(self, method: str, **params: Any) -> Any:
         self.asked.append(method)
-        answer = self.desk.answers[method](params)
+        try:
+            answer = self.desk.answers[method](params)
+        except Refused as refused:
+            raise acp.RequestError(refused.code, refused.message) from None
         return await answer if isawaitable(answer) else answer
 
     async def read_text_file(self, path: str, session_id: str, **_: Any) -> Any:

@@ -66,6 +66,6 @@ def test_a_recording_that_ends_every_process_is_given_up_after_three_tries() -> 
 
 
 def test_a_recording_that_waits_outlives_its_turn() -> None:
-    turn = advance(Turn(), log(said(NOTE), e.TranscriptAsked(2, "scribe"), e.CancelAsked("you"), closed()))
-    assert turn.recordings == {2: 1}
-    assert advance(turn, log(said(NOTE), e.TranscriptAsked(2, "s"), e.CancelAsked("you"), closed(), heard(2, "Hi", 0)))
+    begun = (said(NOTE), e.TranscriptAsked(2, "scribe"), e.CancelAsked("you"), closed())
+    assert advance(Turn(), log(*begun)).recordings == {2: 1}
+    assert advance(Turn(), log(*begun, heard(2, "Hi", 0))).recordings == {}

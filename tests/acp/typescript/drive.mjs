@@ -1,26 +1,67 @@
 // Drives every method of `angelia acp` with the official TypeScript client, and prints what it saw as JSON.
 // Usage: node drive.mjs WORKSPACE PICTURE COMMAND [ARGUMENT…]
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import * as acp from "@agentclientprotocol/sdk";
 
 const [workspace, picture, command, ...words] = process.argv.slice(2);
 const agent = spawn(command, words, { stdio: ["pipe", "pipe", "inherit"] });
 const { agent: methods, client: ours } = acp.methods;
-const seen = { updates: [], permissions: 0, elicitations: 0, stops: {}, errors: {} };
+const seen = { updates: [], asked: {}, stops: {}, errors: {} };
+const note = (what) => void (seen.asked[what] = (seen.asked[what] ?? 0) + 1);
+const unsaved = new Map();
+const terminals = new Map();
+const end = ({ code, signal }) => (signal ? { exitCode: null, signal } : { exitCode: code });
 
 const app = acp
   .client({ name: "test" })
   .onNotification(ours.session.update, ({ params }) => void seen.updates.push(params))
   .onRequest(ours.session.requestPermission, ({ params }) => {
-    seen.permissions += 1;
-    const yes = params.options.find((option) => option.kind === "allow_always");
-    return { outcome: { outcome: "selected", optionId: (yes ?? params.options[0]).optionId } };
+    note("permission");
+    const yes = params.options.filter((option) => option.kind.startsWith("allow")).at(-1);
+    return { outcome: { outcome: "selected", optionId: yes.optionId } };
   })
   .onRequest(ours.elicitation.create, () => {
-    seen.elicitations += 1;
+    note("elicitation");
     return { action: "accept", content: { answer: "blue" } };
+  })
+  .onRequest(ours.fs.readTextFile, ({ params }) => {
+    note("read");
+    return { content: unsaved.get(params.path) ?? readFileSync(params.path, "utf8") };
+  })
+  .onRequest(ours.fs.writeTextFile, ({ params }) => {
+    note("write");
+    unsaved.delete(params.path);
+    writeFileSync(params.path, params.content);
+    return {};
+  })
+  .onRequest(ours.terminal.create, ({ params }) => {
+    note("create");
+    const child = spawn(params.command, params.args, { cwd: params.cwd, detached: true });
+    const terminal = { child, output: "" };
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => void (terminal.output += data));
+    terminal.ended = new Promise((resolve) => child.once("close", (code, signal) => resolve({ code, signal })));
+    terminals.set(`t${terminals.size + 1}`, terminal);
+    return { terminalId: `t${terminals.size}` };
+  })
+  .onRequest(ours.terminal.output, ({ params }) => {
+    note("output");
+    return { output: terminals.get(params.terminalId).output, truncated: false };
+  })
+  .onRequest(ours.terminal.waitForExit, async ({ params }) => {
+    note("waitForExit");
+    return end(await terminals.get(params.terminalId).ended);
+  })
+  .onRequest(ours.terminal.kill, ({ params }) => {
+    note("kill");
+    process.kill(-terminals.get(params.terminalId).child.pid, "SIGKILL");
+    return {};
+  })
+  .onRequest(ours.terminal.release, () => {
+    note("release");
+    return {};
   });
 
 const text = (words) => ({ type: "text", text: words });
@@ -35,7 +76,8 @@ await app.connectWith(stream, async (ctx) => {
       seen.errors[name] = error.code;
     }
   };
-  const clientCapabilities = { elicitation: { form: {} } };
+  const fs = { readTextFile: true, writeTextFile: true };
+  const clientCapabilities = { elicitation: { form: {} }, fs, terminal: true };
   seen.hello = await ctx.request(methods.initialize, { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities });
   const login = { methodId: seen.hello.authMethods[0].id };
   await ctx.request(methods.authenticate, login);
@@ -46,6 +88,12 @@ await app.connectWith(stream, async (ctx) => {
   seen.stops.colour = await prompt(sessionId, text("Colour?"), { type: "image", mimeType: "image/png", data });
   seen.stops.tools = await prompt(sessionId, text("Work."));
   await ctx.request(methods.session.setMode, { sessionId, modeId: "edit" });
+  const file = join(workspace, "b.txt");
+  writeFileSync(file, "on the disk\n");
+  utimesSync(file, 1_700_000_000, 1_700_000_000);
+  unsaved.set(file, "unsaved\n");
+  await ctx.request(methods.session.setConfigOption, { sessionId, configId: "commands", value: "editor" });
+  seen.stops.editing = await prompt(sessionId, text("Edit."));
   const option = { sessionId, configId: "model", value: "openai-chat:other" };
   seen.options = await ctx.request(methods.session.setConfigOption, option);
   const waiting = prompt(sessionId, text("Hang."));
