@@ -5,6 +5,7 @@ read and resolved here, against the same roots. What is opened is what was check
 """
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -90,7 +91,7 @@ class _Walk:
                 self._redirect(target)
                 continue
             if not self._todo:
-                self._refuse_hidden(self._identity(name))
+                self._refuse_hidden(self._entry(name))
                 return Spot(self._folders[-1], name, (*self._names, name))
             self._down(name)
         return Spot(self._folders[-1], ".", tuple(self._names))
@@ -134,7 +135,7 @@ class _Walk:
         folder = os.open(name, _FOLDER, dir_fd=self._folders[-1])
         self._folders.append(folder)
         self._names.append(name)
-        self._refuse_hidden(_identity_of(os.fstat(folder)))
+        self._refuse_hidden(os.fstat(folder))
 
     def _link(self, name: str) -> str | None:
         """Where a link leads; None for anything else."""
@@ -143,14 +144,18 @@ class _Walk:
         except OSError:
             return None  # no link, or nothing: opening it will tell
 
-    def _identity(self, name: str) -> tuple[int, int] | None:
+    def _entry(self, name: str) -> os.stat_result | None:
         try:
-            return _identity_of(os.stat(name, dir_fd=self._folders[-1], follow_symlinks=False))
+            return os.stat(name, dir_fd=self._folders[-1], follow_symlinks=False)
         except OSError:
             return None
 
-    def _refuse_hidden(self, identity: tuple[int, int] | None) -> None:
-        if identity in self._hidden:
+    def _refuse_hidden(self, entry: os.stat_result | None) -> None:
+        if entry is None:
+            return
+        second_name = stat.S_ISREG(entry.st_mode) and entry.st_nlink > 1
+        identity = _identity_of(entry)
+        if identity in self._hidden or (second_name and identity in _within(self._ground.hidden)):
             raise AccessRefused(
                 f"{shown(self._path)} is hidden.",
                 "It holds credentials or Angelia's own records, which no tool reads or writes.",
@@ -178,6 +183,15 @@ def _identities(places: Sequence[Path]) -> frozenset[tuple[int, int]]:
             found.append(_identity_of(os.stat(place)))  # noqa: PTH116 - a path of our own, on the way of each transfer
         except OSError:
             continue  # nothing there to hide
+    return frozenset(found)
+
+
+def _within(places: Sequence[Path]) -> frozenset[tuple[int, int]]:
+    """What lies in these folders, one level deep: a file of theirs may have another name elsewhere (link(2))."""
+    found = []
+    for place in places:
+        with suppress(OSError), os.scandir(place) as entries:
+            found += [_identity_of(entry.stat(follow_symlinks=False)) for entry in entries]
     return frozenset(found)
 
 

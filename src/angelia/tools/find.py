@@ -14,7 +14,7 @@ from angelia.core.text import clean, shorten
 from angelia.policy.secret_paths import secret_kind
 from angelia.policy.verdict import Effect, ReadPath
 from angelia.sandboxes.port import Command, Exit, FileKind, Reach
-from angelia.tools.places import resolve
+from angelia.tools.places import led
 from angelia.tools.port import Calling, ToolOutcome, Traits
 from angelia.tools.reach import reach_here
 
@@ -55,7 +55,7 @@ class Find:
     async def effects(self, arguments: FindArguments, calling: Calling) -> Sequence[Effect]:
         """Reading one folder or file."""
         path = arguments.path or "."
-        return (ReadPath(path, await resolve(calling.sandbox, path)),)
+        return (ReadPath(path, await led(calling, path)),)
 
     async def run(self, arguments: FindArguments, calling: Calling) -> ToolOutcome:
         """Search.
@@ -63,7 +63,7 @@ class Find:
         Raises:
             NoSuchFile, AccessRefused, SandboxMissing, SandboxGone, Unreachable.
         """
-        resolved = await resolve(calling.sandbox, arguments.path or ".")
+        resolved = await led(calling, arguments.path or ".")
         folder = (await calling.sandbox.stat(resolved)).kind is FileKind.FOLDER
         root, _, name = (resolved, "", "") if folder else resolved.rpartition("/")
         reach = await reach_here(calling.sandbox, Reach.CONFINED)

@@ -4,6 +4,7 @@ import posixpath
 
 from angelia.core.errors import BadInput
 from angelia.sandboxes.port import AccessRefused, Command, FileKind, NoSuchFile, Reach, Sandbox, SandboxError
+from angelia.tools.port import Calling
 from angelia.tools.reach import reach_here
 
 MOST_LINKS = 40
@@ -43,6 +44,13 @@ async def resolve(sandbox: Sandbox, path: str) -> str:
         known, more = _start(known, await _target(sandbox, here))
         todo = more + todo
     return known
+
+
+async def led(calling: Calling, path: str) -> str:
+    """As `resolve`, once for each call: what is used is what was judged, whatever becomes of a link in between."""
+    if path not in calling.led:
+        calling.led[path] = await resolve(calling.sandbox, path)
+    return calling.led[path]
 
 
 def _start(folder: str, path: str) -> tuple[str, list[str]]:

@@ -100,6 +100,7 @@ class Calling(Struct, frozen=True):
     `to_media` stores bytes and measures them (kind, pixels, pages), `take` a stream of a file's content with its name
     and size: the two ways in which media come into being. `most_sent` is how many bytes of a file may be sent.
     `state` is this conversation's memory of tools in this process (what was read, background processes).
+    `led` is where the paths of this call lead, as they were judged (`places.led`).
     `later` hands in what the call came to in the end, where its result said that something goes on.
     """
 
@@ -117,6 +118,7 @@ class Calling(Struct, frozen=True):
     state: dict[str, Any]
     later: Callable[[ToolOutcome], Awaitable[None]]
     answer: str = ""
+    led: dict[str, str] = {}
 
 
 class Tool(Protocol):

@@ -14,7 +14,7 @@ from angelia.core.text import clean, file_name
 from angelia.policy.verdict import Effect, FetchUrl, SendOut, ShowUrl
 from angelia.sandboxes.port import FileTooLarge
 from angelia.tools.blob_names import Known, find_blob, is_pointer
-from angelia.tools.places import resolve
+from angelia.tools.places import led
 from angelia.tools.port import Calling, Delivery, ToolOutcome, Traits
 
 
@@ -46,7 +46,7 @@ class SendFile:
             return ()
         if _is_url(arguments.path):
             return (ShowUrl(arguments.path) if arguments.as_ == "picture" else FetchUrl(arguments.path),)
-        return (SendOut(arguments.path, await resolve(calling.sandbox, arguments.path), calling.address),)
+        return (SendOut(arguments.path, await led(calling, arguments.path), calling.address),)
 
     async def run(self, arguments: SendFileArguments, calling: Calling) -> ToolOutcome:
         """Take the bytes as they are now and queue them; a later change of the file changes nothing. They are never
@@ -87,7 +87,7 @@ async def _medium(path: str, name: str, calling: Calling) -> Media:
             return await calling.to_media(data, name)
         except BadInput:
             return Media(await calling.blobs.put(data), MediaKind.DOCUMENT, name)
-    resolved = await resolve(calling.sandbox, path)
+    resolved = await led(calling, path)
     try:
         size = (await calling.sandbox.stat(resolved)).size
         content = calling.sandbox.get(resolved, limit=calling.most_sent)

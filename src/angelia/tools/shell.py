@@ -9,7 +9,7 @@ from angelia.core.content import Text
 from angelia.core.errors import BadInput
 from angelia.policy.verdict import Effect, RunCommand
 from angelia.sandboxes.port import Command, Reach
-from angelia.tools.places import resolve
+from angelia.tools.places import led
 from angelia.tools.port import Calling, ToolOutcome, Traits
 from angelia.tools.processes import Process, keep, outcome_of, processes
 from angelia.tools.reach import reach_here
@@ -54,7 +54,7 @@ class Shell:
         """One command, in its folder with links followed."""
         if "\x00" in arguments.command:
             raise BadInput("A command cannot hold a NUL character.")
-        cwd = await resolve(calling.sandbox, arguments.cwd or ".")
+        cwd = await led(calling, arguments.cwd or ".")
         return (RunCommand(arguments.command, cwd, arguments.reach),)
 
     async def run(self, arguments: ShellArguments, calling: Calling) -> ToolOutcome:
@@ -71,7 +71,7 @@ class Shell:
         limit = (0 if arguments.background else SECONDS) if isinstance(seconds, UnsetType) else seconds
         command = Command(
             shell=arguments.command,
-            cwd=await resolve(calling.sandbox, arguments.cwd or "."),
+            cwd=await led(calling, arguments.cwd or "."),
             env=ENVIRONMENT,
             seconds=float(limit),
             reach=await reach_here(calling.sandbox, Reach(arguments.reach)),
