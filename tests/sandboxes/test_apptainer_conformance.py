@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from angelia.sandboxes.apptainer import lasting
 from angelia.sandboxes.apptainer.room import ApptainerSandbox
+from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
 from angelia.testing.sandbox_checks import Check, checks
@@ -28,5 +30,6 @@ async def test_in_an_instance(check: Check, apptainer: Images, tmp_path: Path) -
             yield sandbox
         finally:
             await sandbox.close()
+            assert not await lasting.found(place.state, [ApptainerSettings()])
 
     await check.run(make)

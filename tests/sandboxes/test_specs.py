@@ -15,6 +15,7 @@ from angelia.sandboxes.rooms import open_sandbox, workspace_in
 from angelia.testing.steps import call, say
 from tests.faces.angelia import Place, serving
 
+from .apptainer import Images
 from .byexec_room import RoomThatOnlyStarts
 from .daemon import IMAGE, Daemon
 from .sshd import Server
@@ -60,6 +61,17 @@ def test_a_bound_workspace_stays_and_is_worked_in(tmp_path: Path, docker: Daemon
         assert f"hello{os.getuid()}" in shown(place)
 
 
+@pytest.mark.real("apptainer")
+def test_a_file_made_in_an_instance_arrives_as_it_was_made(tmp_path: Path, apptainer: Images) -> None:
+    with serving(tmp_path, STEPS) as place:
+        ended = place.ask("make it", "--sandbox", f"apptainer:{apptainer.file}")
+        assert (ended.code, ended.out) == (0, "Here it is.\n"), ended.err
+        assert "Busybox of the tests" in shown(place)
+        assert arrived_is_what_was_made(place)
+        assert [made.name for made in place.work.iterdir()] == ["a b.bin"]
+        assert place.run("sandbox", "list").out == ""
+
+
 @pytest.mark.real("ssh")
 def test_a_file_made_on_another_machine_arrives_as_it_was_made(tmp_path: Path, sshd: Server) -> None:
     with serving(tmp_path, STEPS) as place, TemporaryDirectory() as there:
@@ -88,11 +100,12 @@ def test_what_runs_unconfined_on_another_machine_needs_a_yes(tmp_path: Path, ssh
         ("ssh:127.0.0.1:1", "does not answer"),
         ("cloud:thing", "There is no sandbox 'cloud:thing'"),
         ("docker:", "No image is named"),
+        ("apptainer:no.sif", "no apptainer and no singularity"),
     ],
 )
 def test_a_sandbox_that_cannot_be_had_is_an_error_and_nothing_runs_here(tmp_path: Path, spec: str, says: str) -> None:
     with serving(tmp_path, [call("shell", {"command": "touch here"}), say("Done.")]) as place:
-        ended = place.ask("do it", "--sandbox", spec, DOCKER_HOST="unix:///no/docker.sock")
+        ended = place.ask("do it", "--sandbox", spec, DOCKER_HOST="unix:///no/docker.sock", PATH="/no")
         assert ended.code != 0
         assert says in ended.err
         assert ended.out == ""

@@ -12,7 +12,10 @@ from msgspec import Struct
 
 from angelia.core.ids import sortable_id
 
-LASTING = {"docker": "angelia.sandboxes.docker.lasting"}
+LASTING = {
+    "docker": "angelia.sandboxes.docker.lasting",
+    "apptainer": "angelia.sandboxes.apptainer.lasting",
+}
 """Rooms whose places outlive us, and the modules that are their `Keeper`."""
 
 _OWNER = "owner"

@@ -15,6 +15,7 @@ GROUP = "angelia.sandboxes"
 OURS = {
     "local": "angelia.sandboxes.local",
     "docker": "angelia.sandboxes.docker.room",
+    "apptainer": "angelia.sandboxes.apptainer.room",
     "ssh": "angelia.sandboxes.ssh.room",
 }
 """Modules by name, each with an `open_room`; imported when a sandbox of theirs is opened."""
@@ -68,6 +69,6 @@ def _opener(name: str, spec: str) -> OpenRoom:
         return cast("OpenRoom", entry.load())
     raise ConfigError(
         f"There is no sandbox {spec!r}.",
-        "Known are local, docker:IMAGE and ssh:HOST[:/folder].",
+        "Known are local, docker:IMAGE, apptainer:IMAGE and ssh:HOST[:/folder].",
         f"Install the package that brings {name!r}, with an entry point of that name in {GROUP}, or name another.",
     )

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from angelia.core.errors import ConfigError
+from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.docker.settings import DockerSettings
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -17,10 +18,11 @@ class Preset(Struct, frozen=True, forbid_unknown_fields=True):
 
     spec: str
     docker: DockerSettings | None = None
+    apptainer: ApptainerSettings | None = None
 
 
 class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where commands run: `spec` is `local`, `docker:IMAGE`, `ssh:HOST[:/folder]`, or the name of a preset.
+    """Where commands run: `spec` is `local`, a room with an image or a host (`docker:IMAGE`), or the name of a preset.
 
     `confine = "off"` gives up confinement; `network` is what confined commands may ask for.
     """
@@ -29,6 +31,7 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     confine: Literal["auto", "off"] = "auto"
     network: Literal["off", "ask", "on"] = "ask"
     docker: DockerSettings = DockerSettings()
+    apptainer: ApptainerSettings = ApptainerSettings()
     presets: dict[str, Preset] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -15,12 +15,19 @@ from angelia.sandboxes.launcher import quoted
 from angelia.sandboxes.lives import remove_tree
 from angelia.sandboxes.port import SandboxMissing
 
-_LOOK = 5
+LOOK = 5
 """Seconds between two looks whether anybody is there."""
-_LIVE = f"n=0; while [ $n -lt $0 ]; do sleep {_LOOK}; set -- /proc/[0-9]*; "
-_LIVE += f"if [ $# -gt 2 ]; then n=0; else n=$((n + {_LOOK})); fi; done; kill -TERM 1"
+_LIVE = f"n=0; while [ $n -lt $0 ]; do sleep {LOOK}; set -- /proc/[0-9]*; "
+_LIVE += f"if [ $# -gt 2 ]; then n=0; else n=$((n + {LOOK})); fi; done; kill -TERM 1"
 """Runs inside beside the first process; ends that, and the instance with it, after $0 seconds alone with it."""
-_END = "kill -TERM 1"
+_USED = 3
+"""Beyond so many processes that came from outside somebody is there: the first, the one above, the one that counts."""
+_COUNT = "exec 2>/dev/null; n=0; for p in /proc/[0-9]*; do read -r x <$p/stat && "
+_COUNT += "case ${x##*') '} in Z*) ;; ?' 0 '*) n=$((n + 1));; esac; done; "
+"""Those whose parent is unknown here, and who are no zombies (proc(5), `/proc/PID/stat`)."""
+_END = f"{_COUNT} [ $n -gt $0 ] || kill -TERM 1"
+_EVEN_IF_USED = 1_000_000
+PREFIX = "angelia-"
 _PAUSES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Seconds between looks whether it is gone; `instance stop` takes more than one."""
 _STOPPED_WRITING = 128 + 13
@@ -28,7 +35,7 @@ _STOPPED_WRITING = 128 + 13
 
 
 class Plan(Struct, frozen=True):
-    """What an instance is to be: `stem` names its conversation, `options` are those of `instance start`."""
+    """What an instance is to be: `stem` names its conversation (`stem_of`), `options` are those of `instance start`."""
 
     stem: str
     image: str
@@ -43,6 +50,11 @@ class Plan(Struct, frozen=True):
         """The name of an instance that is exactly so."""
         facts = "\0".join((self.image, *self.options, str(self.idle)))
         return f"{self.stem}-{hashlib.sha256(facts.encode(errors='surrogateescape')).hexdigest()[:8]}"
+
+
+def stem_of(conversation: str, home: str) -> str:
+    """How the names begin that belong to a conversation of a home (`sandboxes.lasting.owner`)."""
+    return f"{PREFIX}{conversation}-{hashlib.sha256(home.encode()).hexdigest()[:8]}"
 
 
 async def ensure(program: Program, plan: Plan, progress: Callable[[str], None]) -> str:
@@ -66,13 +78,37 @@ async def ensure(program: Program, plan: Plan, progress: Callable[[str], None]) 
 
 
 async def end(program: Program, name: str) -> None:
-    """End it; one that is gone already is fine."""
-    await program.said("exec", "--no-privs", f"instance://{name}", "/bin/sh", "-c", _END)
+    """End it, and all that runs in it; one that is gone already is fine."""
+    await _ask_to_end(program, name, unless=_EVEN_IF_USED)
     for pause in _PAUSES:
         await asyncio.sleep(pause)
         if name not in await program.instances(name):
             return
     await program.said("instance", "stop", "--force", name)
+
+
+async def end_unless_used(program: Program, name: str) -> bool:
+    """End it, unless somebody holds it or runs a command in it; whether it has ended."""
+    await _ask_to_end(program, name, unless=_USED)
+    for pause in _PAUSES:
+        await asyncio.sleep(pause)
+        if name not in await program.instances(name):
+            return True
+        if await in_use(program, name):
+            return False
+    await program.said("instance", "stop", "--force", name)
+    return True
+
+
+async def in_use(program: Program, name: str) -> bool:
+    """Whether somebody holds it, or runs a command in it."""
+    said = await program.said(*inside(name, "/bin/sh", "-c", f"{_COUNT} echo $n"))
+    return said.strip().isdigit() and int(said) > _USED
+
+
+async def _ask_to_end(program: Program, name: str, *, unless: int) -> None:
+    """`unless` more processes than so many are there."""
+    await program.said(*inside(name, "/bin/sh", "-c", _END, str(unless)))
 
 
 def inside(name: str, *words: str) -> tuple[str, ...]:

@@ -1,11 +1,10 @@
 """What an instance is started with, and where what it sees lies on this machine."""
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from angelia.sandboxes.apptainer.instance import Plan
+from angelia.sandboxes.apptainer.instance import LOOK, Plan
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.beneath import Ground, Root
 from angelia.sandboxes.bound import HOME, Bound
@@ -39,8 +38,11 @@ class Layout:
             case _:
                 return "What is changed elsewhere is kept in an overlay."
 
-    def plan(self, image: str, conversation: str) -> Plan:
-        """The options of `instance start` ("Bind Paths and Mounts", "Limiting Container Resources")."""
+    def plan(self, image: str, stem: str) -> Plan:
+        """What the instance of a conversation is to be.
+
+        Its options: "Bind Paths and Mounts" and "Limiting Container Resources", apptainer.org/docs/user.
+        """
         settings = self._settings
         options = ["--containall", "--no-privs", "--no-home", "--hostname", "sandbox", "--workdir", str(self.scratch)]
         options += ["--net", "--network", "none"] if settings.network == "none" else []
@@ -50,13 +52,12 @@ class Layout:
         options += self._overlay()
         for volume in self._mounts():
             options += ["--mount", _mount(volume)]
-        owner = hashlib.sha256(str(self._bound.state).encode()).hexdigest()[:8]
         return Plan(
-            stem=f"angelia-{conversation}-{owner}",
+            stem=stem,
             image=image,
             remote=is_elsewhere(image),
             options=tuple(options),
-            idle=max(settings.idle_minutes * 60, 5),
+            idle=max(settings.idle_minutes * 60, LOOK),
             scratch=self.scratch,
             lock=self._bound.state / "lock",
         )

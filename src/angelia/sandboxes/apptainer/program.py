@@ -34,12 +34,15 @@ Metadata", apptainer.org/docs/user)."""
 _LABEL = re.compile(r"(?:\x1b\[\d+m)?(INFO|WARNING|ERROR|FATAL)\s*:\s*(?:\x1b\[0m)?")
 
 
-class _Listed(Struct, frozen=True):
+class Listed(Struct, frozen=True):
+    """A running instance: its name, and the image as it was named."""
+
     instance: str
+    img: str = ""
 
 
 class _List(Struct, frozen=True):
-    instances: tuple[_Listed, ...] = ()
+    instances: tuple[Listed, ...] = ()
 
 
 class Program(Struct, frozen=True):
@@ -61,14 +64,18 @@ class Program(Struct, frozen=True):
         return output.decode(errors="replace")
 
     async def instances(self, pattern: str) -> Sequence[str]:
-        """The names of those that run and fit `pattern`, which knows `*`.
+        """The names of those that run and fit `pattern`; see `running`."""
+        return [one.instance for one in await self.running(pattern)]
+
+    async def running(self, pattern: str) -> Sequence[Listed]:
+        """The instances that run and whose names fit `pattern`, which knows `*`.
 
         Raises:
             SandboxMissing: it cannot tell.
         """
         said = await self.said("instance", "list", "--json", pattern)
         try:
-            return [one.instance for one in msgspec.json.decode(said, type=_List).instances]
+            return msgspec.json.decode(said, type=_List).instances
         except msgspec.DecodeError as error:
             raise SandboxMissing(
                 f"{self.path} does not tell which instances run: {complaint(said)}.",

@@ -1,6 +1,7 @@
 """An Apptainer instance as a sandbox: everything that can be written lies on this machine, and is read there."""
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,12 +10,15 @@ from angelia.core.errors import ConfigError
 from angelia.sandboxes import localfiles
 from angelia.sandboxes.apptainer import program as programs
 from angelia.sandboxes.apptainer.execwire import ProcessWire, process_wire
-from angelia.sandboxes.apptainer.instance import end, ensure, inside
+from angelia.sandboxes.apptainer.instance import LOOK, end, end_unless_used, ensure, inside, stem_of
 from angelia.sandboxes.apptainer.layout import Layout, is_elsewhere
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
+from angelia.sandboxes.apptainer.shell import run_shell
 from angelia.sandboxes.beneath import shown
 from angelia.sandboxes.bound import HOME, Bound
 from angelia.sandboxes.commands import Commands
+from angelia.sandboxes.idle import Idle
+from angelia.sandboxes.lasting import owner
 from angelia.sandboxes.lives import remove_tree
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import (
@@ -23,12 +27,18 @@ from angelia.sandboxes.port import (
     Description,
     FileStat,
     Reach,
+    SandboxError,
     SandboxGone,
     SandboxMissing,
 )
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
+from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.volumes import volumes
 from angelia.sandboxes.wired import WiredRunning
+
+_ENVIRONMENT = {"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8"}
+
+logger = logging.getLogger("angelia.sandboxes")
 
 
 class ApptainerSandbox:
@@ -37,7 +47,8 @@ class ApptainerSandbox:
     It sees of this machine only what is bound in: the workspace at its own path, a home and a /tmp of the
     conversation's own, and volumes; files move directly there. It has the person's own user id, no privileges and no
     way to get any; network or none is its property, not a command's. It lives as long as somebody holds it and
-    `idle_minutes` longer, so that a start after a crash finds it again; `close` ends it at once.
+    `idle_minutes` longer, so that a start after a crash finds it again; the last `close` ends it. While it is held and
+    nobody uses it for as long, it ends too; the next use starts it again.
     """
 
     def __init__(self, image: str, place: Place, *, settings: ApptainerSettings | None = None) -> None:
@@ -59,6 +70,7 @@ class ApptainerSandbox:
         self._instance = ""
         self._keeper: ProcessWire | None = None
         self._commands = Commands()
+        self._idle = Idle(max(self._settings.idle_minutes * 60, LOOK), lambda: self._commands.busy, self._rest)
         self._described: Description | None = None
         self._closed = False
 
@@ -75,17 +87,24 @@ class ApptainerSandbox:
             SandboxMissing: the instance cannot be started; says how to mend it.
         """
         self._refuse_reach(command.reach)
-        instance = await self._ready()
-        try:
-            return await self._commands.start(
-                command,
-                cwd=os.path.join(self._bound.workspace, command.cwd),  # noqa: PTH118 - a path inside: other links
-                env={"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8", "TERM": "dumb"},
-                open_wire=lambda line: self._wire(instance, line),
-            )
-        except SandboxGone:
-            self._instance = ""  # said once; the next command starts another
-            raise
+        with self._idle.use():
+            instance = await self._ready()
+            try:
+                return await self._commands.start(
+                    command,
+                    cwd=os.path.join(self._bound.workspace, command.cwd),  # noqa: PTH118 - a path inside: other links
+                    env=_ENVIRONMENT | {"TERM": "dumb"},
+                    open_wire=lambda line: self._wire(instance, line),
+                )
+            except SandboxGone:
+                self._instance = ""  # said once; the next command starts another
+                raise
+
+    async def shell(self, terminal: Terminal) -> int:
+        """See `sandboxes.terminal.HasShell`."""
+        with self._idle.use():
+            instance = await self._ready()
+            return await run_shell(self._program, instance, str(self._bound.workspace), _ENVIRONMENT, terminal)
 
     def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
         """See the port."""
@@ -121,16 +140,16 @@ class ApptainerSandbox:
         return self._described
 
     async def close(self) -> None:
-        """End what still runs, and the instance. Idempotent."""
+        """End what of ours still runs, and the instance, unless somebody else uses it. Idempotent."""
         self._closed = True
+        self._idle.stop()
         async with self._starting:
             instance, self._instance = self._instance, ""
+            keeper, self._keeper = self._keeper, None
         await self._commands.end()
-        if self._keeper is not None:
-            await self._keeper.close()
-            self._keeper = None
-        if instance:
-            await end(self._program, instance)
+        if keeper is not None:
+            await keeper.close()
+        if instance and await end_unless_used(self._program, instance):
             await asyncio.to_thread(remove_tree, self._layout.scratch)
 
     async def _ready(self) -> str:
@@ -142,12 +161,23 @@ class ApptainerSandbox:
                 if self._keeper is not None:
                     await self._keeper.close()
                 self._bound.make()
-                plan = self._layout.plan(self._source, self._place.conversation)
+                plan = self._layout.plan(self._source, stem_of(self._place.conversation, owner(self._place.state)))
                 instance = await ensure(self._program, plan, self._place.progress)
                 # an idle process, for as long as we live: the instance takes it for a sign of life
                 self._keeper = await self._wire(instance, "read -r word")
                 self._instance = instance
             return self._instance
+
+    async def _rest(self) -> None:
+        """Let the instance go that nobody uses; everything but /tmp stays on this machine."""
+        async with self._starting:
+            if not self._instance or not self._idle.unused:
+                return
+            try:
+                await end(self._program, self._instance)
+            except SandboxError as error:
+                logger.warning("%s: an idle instance stays: %s", self._place.conversation, error)
+            self._instance = ""
 
     async def _wire(self, instance: str, line: str) -> ProcessWire:
         return await process_wire(self._program.line(*inside(instance, "/bin/sh", "-c", line)), self._program.env)

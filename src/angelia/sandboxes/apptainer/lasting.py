@@ -1,0 +1,44 @@
+"""The instances of this home: found by their names, never anybody else's. See `sandboxes.lasting.Keeper`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from angelia.sandboxes.apptainer import instance
+from angelia.sandboxes.apptainer.program import Listed, Program, find
+from angelia.sandboxes.apptainer.settings import ApptainerSettings
+from angelia.sandboxes.lasting import Lasting, Use, owner
+from angelia.sandboxes.port import SandboxMissing
+
+
+async def found(state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
+    """See the port. Without the program there are none."""
+    places: list[Lasting] = []
+    for named in sorted({known.program for known in settings if isinstance(known, ApptainerSettings)}):
+        try:
+            program = find(named)
+        except SandboxMissing:
+            continue
+        for one in await program.running(f"{instance.PREFIX}*"):
+            conversation = one.instance.removeprefix(instance.PREFIX).rsplit("-", 2)[0]
+            ours = one.instance.startswith(f"{instance.stem_of(conversation, owner(state))}-")
+            if ours and all(one.instance != place.name for place in places):
+                places.append(await _seen(program, one, state, conversation))
+    return places
+
+
+async def end(place: Lasting) -> None:
+    """See the port."""
+    await instance.end(find(place.at), place.name)
+
+
+async def _seen(program: Program, one: Listed, state: Path, conversation: str) -> Lasting:
+    scratch = state / "apptainer" / conversation / "scratch"  # made when it was started
+    return Lasting(
+        room="apptainer",
+        at=program.path,
+        name=one.instance,
+        conversation=conversation,
+        what=one.img,
+        use=Use.IN_USE if await instance.in_use(program, one.instance) else Use.IDLE,
+        since=scratch.stat().st_mtime if scratch.is_dir() else 0.0,
+    )
