@@ -17,7 +17,10 @@ def dialogue(editor: Editor) -> str:
     """Everything that went over the wire, one line each; text that arrived in pieces is one line."""
     lines: list[tuple[str, str]] = []
     asked: dict[tuple[str, Any], str] = {}
+    quiet = {message["id"] for ours, message in editor.wire if not ours and message.get("method") == "terminal/output"}
     for ours, message in editor.wire:
+        if message.get("id") in quiet and (ours is ("method" not in message)):
+            continue  # how often a terminal is looked at is left to chance
         kind, words = _line(message, ours=ours, asked=asked)
         joins = kind.endswith("_chunk") and lines and lines[-1][0] == f"{kind} {_id(message)}"
         if joins:
@@ -74,6 +77,8 @@ def _update(update: dict[str, Any]) -> str:
 def _content(content: dict[str, Any]) -> str:
     if content["type"] == "diff":
         return f"diff of {content['path']}"
+    if content["type"] == "terminal":
+        return f"terminal {content['terminalId']}"
     return _quoted(_block(content["content"]))
 
 
@@ -99,8 +104,9 @@ def _params(method: str, params: dict[str, Any]) -> str:
         case "elicitation/create":
             return f"{params['message']} {', '.join(params['requestedSchema']['properties'])}"
         case _:
-            known = {"sessionId", "cwd", "mcpServers", "clientCapabilities"}
-            return ", ".join(f"{name}={value}" for name, value in params.items() if name not in known)
+            known = {"sessionId", "cwd", "mcpServers", "clientCapabilities", "env", "outputByteLimit"}
+            told = {name: str(value).replace("\n", "\\n") for name, value in params.items() if name not in known}
+            return ", ".join(f"{name}={value}" for name, value in told.items())
 
 
 def _answer(message: dict[str, Any], method: str) -> str:

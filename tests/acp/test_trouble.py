@@ -14,7 +14,8 @@ from angelia.testing.answerers import by_replies, instant
 from angelia.testing.model_server import ModelServer
 from angelia.testing.pictures import one_colour
 from angelia.testing.steps import call, say
-from tests.acp.editor import Editor, Refused, first
+from tests.acp.desk import FS, Desk
+from tests.acp.editor import Answerer, Editor, Refused, first
 from tests.acp.remote import Remote
 from tests.acp.test_blocks import image
 from tests.acp.test_questions import AGAIN, ASKING, PERMISSION, choose, results
@@ -98,13 +99,18 @@ SCRIPT = by_replies(
 )
 
 
+def at_desk() -> dict[str, Answerer]:
+    """An editor with files of its own, whose person says yes."""
+    return {**Desk().answers, PERMISSION: choose("allow_once")}
+
+
 async def lived(place: Place, at: str = "") -> tuple[str, list[str]]:
     """A session with a picture and a question, until its end or until it is killed; its id, and what was passed."""
-    editor = Remote(place, {PERMISSION: choose("allow_once")}, at=at)
+    editor = Remote(place, at_desk(), at=at)
     session = ""
     async with editor:
         try:
-            await editor.hello()
+            await editor.hello(**FS)
             session = await editor.new()
             await editor.prompt(session, "Write.", image(one_colour("orange")))
         except ConnectionResetError:
@@ -121,8 +127,8 @@ async def broken(folder: Path, at: str) -> list[str]:
         if at not in passed:
             return []
         left = await place.entries()
-        async with Editor(place, {PERMISSION: choose("allow_once")}) as editor:
-            await editor.hello()
+        async with Editor(place, at_desk()) as editor:
+            await editor.hello(**FS)
             if left:
                 await editor.load(session)
                 await editor.rest(session)
