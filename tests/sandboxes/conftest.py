@@ -9,6 +9,7 @@ from angelia.sandboxes.local import LocalSandbox
 
 from .apptainer import Images, images
 from .daemon import Daemon, KernelRefuses, daemon
+from .daemon import podman as podman_daemon
 from .sshd import Server, server
 
 
@@ -59,6 +60,14 @@ def docker() -> Iterator[Daemon]:
             assert one.containers() == []
     except KernelRefuses as refusal:
         pytest.skip(f"this machine's kernel does not let a container daemon run: {refusal}")
+
+
+@pytest.fixture(scope="session")
+def podman() -> Iterator[Daemon]:
+    """Podman in Docker's place. No container of it is left."""
+    with podman_daemon() as one:
+        yield one
+        assert one.containers() == []
 
 
 @pytest.fixture(scope="session")

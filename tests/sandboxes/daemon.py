@@ -1,11 +1,12 @@
 """A container daemon of the tests' own, with an image made here, so that no registry is needed."""
 
 import contextlib
+import os
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,8 +19,21 @@ _OPTIONS = (
     *("--iptables=false", "--ip6tables=false", "--bridge=none", "--ip-forward=false", "--ip-masq=false"),
     "--userland-proxy=false",
 )
-
-
+_PODMAN = """
+[containers]
+default_ulimits = []
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+tmp_dir = "{folder}/tmp"
+"""
+_STORAGE = """
+[storage]
+driver = "overlay"
+graphroot = "{folder}/root"
+runroot = "{folder}/run"
+"""
 _KERNEL_REFUSES = ("not permitted", "ermission denied", "not supported", "no such device", "must be root")
 
 
@@ -45,23 +59,44 @@ class Daemon(Struct, frozen=True):
 
 @contextmanager
 def daemon() -> Iterator[Daemon]:
-    """Start it, make the image, and end it by its own process number."""
+    """Docker's."""
+    with _folder() as folder:
+        options = (f"--data-root={folder}/root", f"--exec-root={folder}/exec", f"--pidfile={folder}/pid")
+        with _serving(folder, ("dockerd", *_OPTIONS, *options, "-H", f"unix://{folder}/d.sock"), {}) as one:
+            yield one
+
+
+@contextmanager
+def podman() -> Iterator[Daemon]:
+    """Podman's, which speaks Docker's API."""
+    with _folder() as folder:
+        (folder / "containers.conf").write_text(_PODMAN.format(folder=folder))
+        (folder / "storage.conf").write_text(_STORAGE.format(folder=folder))
+        settings = {
+            "CONTAINERS_CONF": f"{folder}/containers.conf",
+            "CONTAINERS_STORAGE_CONF": f"{folder}/storage.conf",
+        }
+        words = ("podman", "system", "service", "--time=0", f"unix://{folder}/d.sock")
+        with _serving(folder, words, settings) as one:
+            yield one
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="dk", dir="/tmp"))  # a socket's path is 107 bytes long at most
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _serving(folder: Path, words: Sequence[str], settings: Mapping[str, str]) -> Iterator[Daemon]:
+    """Start it, make the image, and end it by its own process number."""
     socket = folder / "d.sock"
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [
-                "dockerd",
-                *_OPTIONS,
-                f"--data-root={folder}/root",
-                f"--exec-root={folder}/exec",
-                f"--pidfile={folder}/pid",
-                "-H",
-                f"unix://{socket}",
-            ],
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
+            words, stdout=log, stderr=log, start_new_session=True, env={**os.environ, **settings}
         )
     try:
         _until_it_answers(process, socket, folder / "log")
@@ -71,7 +106,6 @@ def daemon() -> Iterator[Daemon]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _until_it_answers(process: "subprocess.Popen[bytes]", socket: Path, log: Path) -> None:
@@ -85,7 +119,7 @@ def _until_it_answers(process: "subprocess.Popen[bytes]", socket: Path, log: Pat
     said = log.read_text()
     if any(word in said for word in _KERNEL_REFUSES):
         raise KernelRefuses(said[-600:])
-    raise AssertionError(f"dockerd did not start: {said[-2000:]}")
+    raise AssertionError(f"the daemon did not start: {said[-2000:]}")
 
 
 def _make_image(one: Daemon, root: Path) -> None:
