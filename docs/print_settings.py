@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from angelia.models.vendors import QUIRKS, Vendor, vendors
 from angelia.service import config
+from angelia.tools.mcp.settings import ServerSettings
 from angelia.tools.rooms import own_tools
 from angelia.tools.schema import shown_schema
 from docs.markdown import code, page, table
@@ -28,7 +29,8 @@ def settings() -> str:
         "## At the top of the file",
         words(config.Config),
         _settings(defaults, {*groups, "remedies", "vendors"}),
-        *(f"## [{name}]\n\n{words(type(group))}\n\n{_settings(group)}" for name, group in groups.items()),
+        *(f"## [{name}]\n\n{words(type(group))}\n\n{_settings(group, _TABLES)}" for name, group in groups.items()),
+        f"## [mcp.servers.NAME]\n\n{words(ServerSettings)}\n\n{_settings(ServerSettings())}",
         "## [remedies.FAILURE]\n\nHow often each remedy may be used, by the names in [The turn](turn.md).",
         code("[remedies.busy]\nwait = 5", "toml"),
         "## [vendors.NAME]\n\nRows of your own, by the fields in [Vendors](vendors.md), and where more keys come from:",
@@ -51,7 +53,11 @@ _IN_WORDS = {
     "float": "number",
     "bool": "true or false",
     "tuple[str, ...]": "list of texts",
+    "dict[str, str]": "texts by name",
 }
+
+_TABLES = ("servers",)
+"""Settings of a group that have a section of their own."""
 
 
 def _settings(group: Struct, without: Collection[str] = ()) -> str:

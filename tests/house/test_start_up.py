@@ -14,6 +14,7 @@ DEAR = {
     "html_to_markdown",
     "hypothesis",
     "markdown_it",
+    "mcp",
     "openai",
     "prompt_toolkit",
     "pydantic",
