@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass
 from pathlib import Path
 
-from angelia.channels.abilities import Kind
+from angelia.channels.abilities import Heard, Kind
 from angelia.channels.failures import ChannelError
 from angelia.channels.health import Health, State
 from angelia.channels.incoming import Envelope
@@ -18,7 +18,7 @@ from angelia.channels.settings import Secret
 from angelia.core.ids import sortable_id, wall_clock
 from angelia.models.client import http_client
 from angelia.testing.changes import Changes
-from angelia.testing.channel_network import Arrived, Network, Patience, Sample
+from angelia.testing.channel_network import Arrived, Network, Patience, Sample, Thing
 from angelia.testing.claims import CheckFailed, expect
 
 Make = Callable[[], AbstractAsyncContextManager[Network]]
@@ -49,7 +49,8 @@ class Check:
 
 class Stage:
     """A room and its network. `heard` is what was taken in, `health` what was reported, `tries` how often each key was
-    handed in. An envelope that `refuse` is true of is not taken in. `ended` is what `run` ended with.
+    handed in. An envelope that `refuse` is true of is not taken in; `word` is said to what is. `ended` is what `run`
+    ended with.
     """
 
     def __init__(self, network: Network, patience: Patience, folder: Path) -> None:
@@ -58,6 +59,7 @@ class Stage:
         self.health: list[Health] = []
         self.tries: dict[str, int] = {}
         self.refuse: Callable[[Envelope], bool] = lambda envelope: False
+        self.word = ""
         self.ended: ChannelError | None = None
         self._memory: dict[str, str] = {}
         self._changes = Changes()
@@ -86,6 +88,12 @@ class Stage:
     async def connected(self) -> None:
         """Wait until it says that it is."""
         await self.until(lambda: any(one.state is State.CONNECTED for one in self.health[self._begun :]))
+
+    async def spoken_to(self) -> None:
+        """Let the friend say something: some networks show that somebody types only in answer to it."""
+        before = len(self.heard)
+        await self.network.bring(Thing(Heard.TEXT, self.network.here, "are you there?"))
+        await self.until(lambda: len(self.heard) > before)
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds that depends on what was heard or told."""
@@ -153,7 +161,7 @@ class Stage:
         self._changes.tell()
         if refused:
             raise CannotHear
-        return ""
+        return self.word
 
     def _report(self, health: Health) -> None:
         self.health.append(health)

@@ -144,9 +144,14 @@ class Bot:
         number = args["file_id"]
         if number not in self._world.files:
             raise Refused(400, "Bad Request: invalid file_id")
-        if len(self._world.files[number]) > DOWNLOAD:
+        place = f"documents/{number}"
+        if self._world.folder:
+            place = str(self._world.folder / number)
+            if self._world.folder.is_dir():
+                (self._world.folder / number).write_bytes(self._world.files[number])
+        elif len(self._world.files[number]) > DOWNLOAD:
             raise Refused(400, "Bad Request: file is too big")
-        return {"file_id": number, "file_unique_id": f"unique-{number}", "file_path": f"documents/{number}"}
+        return {"file_id": number, "file_unique_id": f"unique-{number}", "file_path": place}
 
     def _place(self, args: Mapping[str, Any]) -> Address:
         self._world.chat(args["chat_id"])

@@ -1,6 +1,7 @@
 """How news leave the fake Telegram: to whoever asks (getUpdates), or by visits to a webhook, each chat's in order."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,7 +19,9 @@ _AGAIN = 0.05
 
 
 class News:
-    """The updates' way out. `visiting` may be set to False, and then nobody is visited."""
+    """The updates' way out. `visiting` may be set to False, and then nobody is visited; `refused` are the answers of
+    those who did not want what was brought, 0 for none.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -28,8 +31,18 @@ class News:
         self._webhook: dict[str, Any] = {}
         self._failed: dict[str, Any] = {}
         self._busy: set[int] = set()
+        self.refused: list[int] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self.visiting = True
+
+    @property
+    def secret(self) -> str:
+        """What is shown at the webhook."""
+        return str(self._webhook.get("secret_token", ""))
+
+    async def when(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds; looked at whenever somebody asked or was visited."""
+        await self._changes.when(holds)
 
     def tell(self) -> None:
         """There may be something new."""
@@ -62,8 +75,8 @@ class News:
         self._polls += 1
         mine, offset = self._polls, args.get("offset", 0)
         self._allowed = args.get("allowed_updates", self._allowed)
-        self._changes.tell()
         self._world.updates = [one for one in self._world.updates if one["update_id"] >= offset]
+        self._changes.tell()
         with suppress(TimeoutError):
             async with asyncio.timeout(args.get("timeout", 0)):
                 await self._changes.when(lambda: bool(self._wanted()) or self._polls != mine)
@@ -114,7 +127,7 @@ class News:
     async def _bring(self, http: "httpx2.AsyncClient", update: dict[str, Any]) -> None:
         import httpx2
 
-        shown = {"x-telegram-bot-api-secret-token": self._webhook.get("secret_token", "")}
+        shown = {"x-telegram-bot-api-secret-token": self.secret}
         try:
             status = (await http.post(self._webhook["url"], json=update, headers=shown, timeout=120)).status_code
         except httpx2.RequestError:
@@ -122,6 +135,8 @@ class News:
         if 200 <= status < 300:
             self._world.updates = [one for one in self._world.updates if one is not update]
         else:
+            self.refused.append(status)
+            self._changes.tell()
             self._failed = {"last_error_date": 2_000_000_000, "last_error_message": f"Wrong response: {status}"}
             await asyncio.sleep(_AGAIN)
         self._busy.discard(_chat(update))

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import unquote
@@ -15,7 +16,7 @@ from angelia.channels.port import Outfit
 from angelia.channels.settings import Secret
 from angelia.channels.telegram.room import TelegramChannel
 from angelia.channels.telegram.settings import TelegramSettings, Waits
-from angelia.channels.telegram.table import PHOTO, UPLOAD
+from angelia.channels.telegram.table import LOCAL_UPLOAD, PHOTO, UPLOAD
 from angelia.testing.changes import Changes
 from angelia.testing.channel_network import (
     Arrived,
@@ -55,10 +56,12 @@ class TelegramServer:
     keeps, takes_empty = True, False
     here, group, topic, nowhere = HERE, GROUP, TOPIC, NOWHERE
 
-    def __init__(self, port: int = 0, *, visits: bool = False) -> None:
-        """With `visits`, channels that it opens are visited at a webhook."""
+    def __init__(self, port: int = 0, *, visits: bool = False, folder: Path | None = None) -> None:
+        """With `visits`, channels that it opens are visited at a webhook. With a `folder` it is a server of one's own,
+        which puts files there and has larger limits.
+        """
         self.secrets: Mapping[str, str] = {TOKEN_VARIABLE: TOKEN}
-        self.world = World()
+        self.world = World(folder)
         self.news = News(self.world)
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self._bot = Bot(self.world)
@@ -70,7 +73,7 @@ class TelegramServer:
         self._speaking.set()
         self._server: asyncio.Server | None = None
         self._open: dict[asyncio.Task[None], Answering] = {}
-        self.world.limits = dict.fromkeys(Kind, UPLOAD) | {Kind.PHOTO: PHOTO}
+        self.world.limits = dict.fromkeys(Kind, LOCAL_UPLOAD if folder else UPLOAD) | {Kind.PHOTO: PHOTO}
 
     @property
     def url(self) -> str:
@@ -102,7 +105,8 @@ class TelegramServer:
     def open(self, outfit: Outfit, patience: Patience) -> TelegramChannel:
         """See `Network`."""
         webhook = self._door.url if self._door else ""
-        settings = TelegramSettings(token=Secret(env=TOKEN_VARIABLE), api=self.url, webhook=webhook)
+        token, local = Secret(env=TOKEN_VARIABLE), self.world.folder is not None
+        settings = TelegramSettings(token=token, api=self.url, webhook=webhook, local=local)
         channel = TelegramChannel(settings, outfit, Waits(patience.answer, patience.silence, patience.pause))
         if self._door:
             self._door.channel = channel

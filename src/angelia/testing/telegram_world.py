@@ -1,5 +1,6 @@
 """Chats, people, messages and files of the fake Telegram, and how what people do becomes updates."""
 
+from pathlib import Path
 from typing import Any
 
 from angelia.channels.abilities import Heard, Kind
@@ -31,9 +32,12 @@ _BEGAN = 1_790_000_000
 
 
 class World:
-    """Everything that lasts. `updates` are those that have not been acknowledged, in the order in which they go out."""
+    """Everything that lasts. `updates` are those that have not been acknowledged, in the order in which they go out.
+    `folder` is where a server of one's own puts files, None for a server that is not.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
         self.arrived: list[Arrived] = []
         self.updates: list[dict[str, Any]] = []
         self.brought: list[dict[str, Any]] = []

@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -174,7 +175,7 @@ def _result(method: str, status: int, body: bytes, kind: type[T]) -> T:
     try:
         answer = msgspec.json.decode(body, type=_Answer)
     except msgspec.MsgspecError as error:
-        raise _no_answer(status) from error
+        raise _no_answer(method, status) from error
     if not answer.ok:
         more = answer.parameters or Parameters()
         code = answer.error_code or status
@@ -187,8 +188,10 @@ def _result(method: str, status: int, body: bytes, kind: type[T]) -> T:
         raise Unsure(f"Telegram's answer to {method} cannot be read: {error}.") from error
 
 
-def _no_answer(status: int) -> ChannelError:
+def _no_answer(method: str, status: int) -> ChannelError:
     """What came is not the Bot API's: a gateway stands in between, and behind it something may have been done."""
+    if 400 <= status < 500:
+        return told(Refusal(method, status, HTTPStatus(status).phrase if status in set(HTTPStatus) else ""))
     if status == 503:
         return NotSent("Telegram's gateway is too busy (503).")
     return Unsure(f"Telegram's gateway answered in its place ({status}).")

@@ -13,6 +13,9 @@ from angelia.channels.telegram.reading import Reader
 from angelia.channels.telegram.shapes import Chat, Numbered, Press, Update
 from angelia.core.errors import AngeliaError
 
+RECENT = 1000
+"""How many updates are remembered as handed in: more than Telegram brings at once (100)."""
+
 
 class Surroundings(Protocol):
     """What the way in needs of its room."""
@@ -74,6 +77,7 @@ class Intake:
         self._lanes = Lanes(hear, around.trouble, pause)
         self._safe: dict[int, asyncio.Future[None]] = {}
         self._raw: dict[int, bytes] = {}
+        self._recent: dict[int, asyncio.Future[None]] = {}
         self._last: dict[int, Batch] = {}
         self._kept: dict[int, bytes] = {}
         self._keeping = asyncio.Lock()
@@ -84,14 +88,15 @@ class Intake:
         return [number for number, safe in self._safe.items() if not safe.done()]
 
     def take(self, raw: bytes) -> asyncio.Future[None]:
-        """Begin to hand in one update; done when it is stored, turned away or given up. A repeat joins the first.
+        """Begin to hand in one update; done when it is stored, turned away or given up. A repeat joins the first:
+        whoever asks is brought again all that came after the oldest one that is not safe.
 
         Raises:
             msgspec.MsgspecError: it is no update at all.
         """
         number = msgspec.json.decode(raw, type=Numbered).update_id
-        if number in self._safe:
-            return self._safe[number]
+        if known := self._safe.get(number) or self._recent.get(number):
+            return known
         safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
             update = msgspec.json.decode(raw, type=Update)
@@ -145,6 +150,9 @@ class Intake:
             safe = self._safe.pop(update.update_id)
             if not safe.done():
                 safe.set_result(None)
+            self._recent[update.update_id] = safe
+        while len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
         if press := batch.updates[0].callback_query:
             self._lanes.begin(self._around.answer(press, word))
         if batch.album or batch.tries >= TRIES:

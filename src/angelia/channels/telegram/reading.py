@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from angelia.channels.abilities import Heard, Kind
 from angelia.channels.incoming import Envelope, Noticed, Offer, Pressed, Said, Sender
 from angelia.channels.telegram.shapes import Chat, Mark, Media, Message, Press, Reacted, Sticker, Update, User
@@ -198,9 +196,9 @@ def _words(message: Message) -> str:
         return f"{message.dice.emoji} {message.dice.value}"
     if message.sticker:
         return message.sticker.emoji and f"(sticker {message.sticker.emoji})"
-    if message.rich_message:
-        return "\n".join(_texts(msgspec.json.decode(message.rich_message)))
-    return next((words for name, words in _UNREADABLE.items() if getattr(message, name)), "")
+    if message.rich_message is not None:
+        return "\n".join(_texts(message.rich_message))
+    return next((words for name, words in _UNREADABLE.items() if getattr(message, name) is not None), "")
 
 
 def _place(message: Message) -> str:

@@ -1,6 +1,8 @@
 """The Bot API's objects, as far as they are read here (core.telegram.org/bots/api, "Available types")."""
 
-from msgspec import Raw, Struct, field
+from typing import Any
+
+from msgspec import Struct, field
 
 
 class User(Struct, frozen=True):
@@ -145,11 +147,11 @@ class Message(Struct, frozen=True, kw_only=True):
     poll: Poll | None = None
     checklist: Checklist | None = None
     dice: Dice | None = None
-    story: Raw | None = None
-    paid_media: Raw | None = None
-    game: Raw | None = None
-    invoice: Raw | None = None
-    rich_message: Raw | None = None
+    story: dict[str, Any] | None = None
+    paid_media: dict[str, Any] | None = None
+    game: dict[str, Any] | None = None
+    invoice: dict[str, Any] | None = None
+    rich_message: dict[str, Any] | None = None
 
 
 class Reaction(Struct, frozen=True):
