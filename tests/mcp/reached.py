@@ -10,7 +10,8 @@ from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.verdict import Trust
 from angelia.sandboxes.lives import Life
 from angelia.tools.fetching import Fetcher, resolve_name
-from angelia.tools.mcp.connection import Connection, Roads
+from angelia.tools.mcp.connection import Connection
+from angelia.tools.mcp.roads import Roads
 from angelia.tools.mcp.server import Program, Server, Site, given
 from angelia.tools.mcp.servers import Servers
 from tests.promise.lives import ROOT

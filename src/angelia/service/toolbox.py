@@ -15,7 +15,8 @@ from angelia.sandboxes.lives import Life
 from angelia.service.servers import configured
 from angelia.store.lease import Lease
 from angelia.tools.fetching import Fetcher
-from angelia.tools.mcp.connection import Connecting, Connection, Gone, Roads, Waiting
+from angelia.tools.mcp.connection import Connecting, Connection, Gone, Waiting
+from angelia.tools.mcp.roads import Roads
 from angelia.tools.mcp.server import Server
 from angelia.tools.mcp.servers import Servers, trouble
 from angelia.tools.mcp.settings import ServerSettings

@@ -2,25 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AsyncExitStack
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from angelia.core.errors import MissingPart
 from angelia.core.text import clean, one_line
-from angelia.models.client import http_client
-from angelia.policy.egress import ranges_named
-from angelia.policy.verdict import Trust
-from angelia.sandboxes.companion import Companion
-from angelia.sandboxes.lives import Life
-from angelia.tools.fetching import Fetcher
 from angelia.tools.mcp.failures import Lost, Refused, Unavailable, in_words
-from angelia.tools.mcp.server import Program, Server, Site
+from angelia.tools.mcp.roads import Noticed, Roads, part, way_to
+from angelia.tools.mcp.server import Server
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -35,20 +27,6 @@ STEADY_S = 60.0
 """A connection that held this long was well: what breaks it is a first failure again."""
 
 _LOGIN = (401, 403)
-
-
-class Roads(Struct, frozen=True):
-    """What it takes to reach servers. `life` records programs, `folder` is where they work by default.
-
-    `environ` is the person's environment; `fetcher` judges addresses, with further ranges that were opened by name.
-    `redact` takes known secrets out of what a server complains about.
-    """
-
-    life: Callable[[], Life]
-    folder: str
-    environ: Mapping[str, str]
-    fetcher: Callable[[tuple[str, ...]], Fetcher]
-    redact: Callable[[str], str]
 
 
 class Waiting(Struct, frozen=True):
@@ -90,7 +68,7 @@ class Connection:
         self._moved = asyncio.Event()
         self._wanted, self._stale = asyncio.Event(), asyncio.Event()
         self._living: asyncio.Task[None] | None = None
-        self._status, self._complaint = 0, ""
+        self._noticed = Noticed()
 
     # -- what others do -----------------------------------------------------------------------------------------
 
@@ -105,8 +83,15 @@ class Connection:
         self._move(Gone(why))
 
     def seek(self) -> None:
-        """Somebody wants it: if it broke, try at once."""
+        """If it broke, try again at once; one that was never there is tried on the side, and nobody waits for it."""
         self._wanted.set()
+        if self.tools:
+            self._revive()
+
+    def _revive(self) -> None:
+        self._wanted.set()
+        if isinstance(self.state, Gone) and self._living:
+            self._move(Connecting())
 
     async def settled(self) -> None:
         """Wait until it is neither to be asked about nor being reached."""
@@ -126,7 +111,7 @@ class Connection:
             return await self._called(ready, tool, arguments, show)
         except Refused as refused:
             # Rejected by its front door: the official servers answer 404 or 400 to a session that they do not know.
-            if not (refused.gone or (self._status in (400, 404) and "session" in refused.said.lower())):
+            if not (refused.gone or (self._noticed.status in (400, 404) and "session" in refused.said.lower())):
                 raise
         await self._end_of(ready)  # it was started anew since: it has forgotten us, and did nothing
         return await self._called(await self._usable(), tool, arguments, show)
@@ -142,9 +127,7 @@ class Connection:
     # -- one call -----------------------------------------------------------------------------------------------
 
     async def _usable(self) -> Ready:
-        self.seek()
-        if isinstance(self.state, Gone) and self._living:
-            self._move(Connecting())
+        self._revive()
         try:
             async with asyncio.timeout(HELLO_S):
                 await self.settled()
@@ -194,7 +177,7 @@ class Connection:
         while True:
             began = time.monotonic()
             self._move(Connecting())
-            self._status, self._complaint = 0, ""
+            self._noticed = Noticed()
             try:
                 await self._converse()
                 why = "it has ended"
@@ -202,8 +185,8 @@ class Connection:
                 why = self._why(error)
             failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
             self._wanted.clear()
-            whole = f"{why}; it last said: {self._complaint}" if self._complaint else why
-            self._move(Gone(self._roads.redact(whole)))
+            last = self._noticed.complaint
+            self._move(Gone(self._roads.redact(f"{why}; it last said: {last}" if last else why)))
             await self._pause(failures)
 
     async def _pause(self, failures: int) -> None:
@@ -216,10 +199,10 @@ class Connection:
 
     async def _converse(self) -> None:
         """Say hello, list the tools, and stay until the other side has gone."""
-        module = await _imported("client")
+        module = await part("client")
         over = asyncio.Event()
         hooks = module.Hooks(stale=self._stale.set, over=over.set, roots=(Path(self._roads.folder).as_uri(),))
-        way = await self._way(module)
+        way = await way_to(self.server, self._roads, self._noticed)
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(HELLO_S):
                 client = await stack.enter_async_context(module.talking(way, hooks))
@@ -232,38 +215,12 @@ class Connection:
                     self.tools = await module.tools_of(client)
                 self._changed()
 
-    async def _way(self, module: ModuleType) -> Callable[[], Any]:
-        """What opens a transport; secrets are read now."""
-        roads = self._roads
-        match self.server.way:
-            case Program(argv=argv, env=env, cwd=cwd):
-                variables = {**ordinary(roads.environ), **await env()}
-
-                async def start() -> Companion:
-                    return await Companion.start(argv, variables, cwd or roads.folder, roads.life())
-
-                return lambda: module.program(start, self._complained)
-            case Site(url=url, headers=headers) as to:
-                web, values = await _imported("web"), await headers()
-
-                async def client() -> Any:
-                    if self.server.trust is Trust.PASSED:
-                        return await web.judged_client(url, roads.fetcher(ranges_named(url)))
-                    return await http_client(url, roads.environ)
-
-                return lambda: web.site(to, client, values, self._answered)
-
-    def _answered(self, status: int) -> None:
-        self._status = status
-
-    def _complained(self, last: str) -> None:
-        self._complaint = last
-
     def _why(self, error: Exception) -> str:
-        if self._status in _LOGIN:
-            return f"it wants a login (HTTP {self._status}); put it into the server's headers"
-        if self._status >= 400:
-            return f"it answered with HTTP {self._status}"
+        status = self._noticed.status
+        if status in _LOGIN:
+            return f"it wants a login (HTTP {status}); put it into the server's headers"
+        if status >= 400:
+            return f"it answered with HTTP {status}"
         return in_words(error)
 
     def _move(self, state: State) -> None:
@@ -271,18 +228,6 @@ class Connection:
         self._moved.set()
         self._moved = asyncio.Event()
         self._changed()
-
-
-async def _imported(name: str) -> ModuleType:
-    """A part of this room that needs the library: half a second of work, in a thread.
-
-    Raises:
-        MissingPart: it is not installed.
-    """
-    try:
-        return await asyncio.to_thread(import_module, f"angelia.tools.mcp.{name}")
-    except ModuleNotFoundError as error:
-        raise MissingPart("An MCP server", "mcp") from error
 
 
 async def _either(over: asyncio.Event, other: asyncio.Event) -> bool:
@@ -294,11 +239,3 @@ async def _either(over: asyncio.Event, other: asyncio.Event) -> bool:
         for wait in waits:
             wait.cancel()
     return over.is_set()
-
-
-_ORDINARY = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
-
-
-def ordinary(environ: Mapping[str, str]) -> dict[str, str]:
-    """What every program may know of the person's environment: nothing that could be a secret."""
-    return {name: environ[name] for name in _ORDINARY if name in environ}

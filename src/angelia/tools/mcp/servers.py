@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable
 
 from angelia.core.errors import BadInput
 from angelia.core.text import clean, one_line
-from angelia.tools.mcp.connection import Connecting, Connection, Gone, Ready, Roads, Waiting
+from angelia.tools.mcp.connection import Connecting, Connection, Gone, Ready, Waiting
 from angelia.tools.mcp.naming import tool_name
+from angelia.tools.mcp.roads import Roads
 from angelia.tools.mcp.server import Server
 from angelia.tools.mcp.tool import ServerTool
 from angelia.tools.port import Tool
