@@ -76,11 +76,17 @@ class Stage:
         await asyncio.wait([self._running])
         await self.channel.close()
 
-    async def restart_calmly(self) -> None:
-        """End it and begin again, with time for slow answers; its network knows of no difference."""
+    async def calmly(self, deed: Callable[[], Awaitable[object]]) -> None:
+        """Do something with time for slow answers: between two restarts, of which its network knows nothing."""
+        hurried = self._patience
+        await self._restart(CALM)
+        await deed()
+        await self._restart(hurried)
+
+    async def _restart(self, patience: Patience) -> None:
         abilities = self.channel.abilities
         await self.stop()
-        self._patience = CALM
+        self._patience = patience
         await self.start()
         self.channel.abilities = abilities
         await self.connected()

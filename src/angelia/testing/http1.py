@@ -11,12 +11,13 @@ from msgspec import Struct
 
 
 class HttpRequest(Struct, frozen=True):
-    """A request, read whole. Header names are in lower case; `path` is without the query."""
+    """A request, read whole. Header names are in lower case; `path` is without the `query`."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: bytes
+    query: str = ""
 
 
 async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
@@ -31,7 +32,8 @@ async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
         method, target, _ = first.split(" ")
         pairs = (line.partition(":") for line in lines)
         headers = {name.lower(): value.strip() for name, _, value in pairs}
-        return HttpRequest(method, target.partition("?")[0], headers, await _body(reader, headers))
+        path, _, query = target.partition("?")
+        return HttpRequest(method, path, headers, await _body(reader, headers), query)
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
 
