@@ -31,9 +31,9 @@ class Draft:
         self._progress = progress or self._progress
 
     def take_up(self, progress: Progress) -> None:
-        """What an earlier life had shown; of a preview whose id nobody knows no second one is begun."""
-        if progress.preview is not None:
-            self.message, self.given_up = progress.preview, not progress.preview
+        """What an earlier life had shown; where nobody knows its id, and where the answer is there, none is begun."""
+        self.message = progress.preview or ""
+        self.given_up = progress.preview == "" or bool(progress.arrived)
 
     def words(self, limit: int) -> str:
         """What the chat would see now, at most `limit` long and always with a sign that more comes; empty for nothing.

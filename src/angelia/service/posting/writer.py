@@ -134,6 +134,10 @@ class ChatWriter:
 
     async def _show(self, draft: Draft, text: OutText) -> None:
         channel, append = self._line.channel, self._books.transcript.append
+        if not draft.message:
+            draft.take_up(await self._books.outbox.progress(draft.conversation, draft.delivery))
+        if draft.given_up:
+            return
         if draft.message:
             await channel.edit(draft.address, draft.message, text)
         else:

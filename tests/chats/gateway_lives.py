@@ -1,0 +1,148 @@
+"""A gateway in a process of its own, on a fake Telegram and a scripted model; it is killed, and lives again."""
+
+import asyncio
+import re
+import signal
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from angelia.channels.abilities import Heard, Kind
+from angelia.core import entry as e
+from angelia.core.ending import Answered
+from angelia.service.posting.messages import AGAIN
+from angelia.store.db import Database
+from angelia.store.doors import Doors
+from angelia.store.transcript import Transcript
+from angelia.testing import crash
+from angelia.testing.channel_network import Arrived, Sample, Thing
+from angelia.testing.heard import Request
+from angelia.testing.model_server import ModelServer
+from angelia.testing.pictures import one_colour
+from angelia.testing.steps import Step, call, say
+from angelia.testing.telegram_server import TOKEN, TOKEN_VARIABLE, TelegramServer
+from tests.promise.lives import environment
+
+COLOUR = "orange"
+PHOTO = Sample(Kind.PHOTO, "receipt.png", "image/png", one_colour(COLOUR))
+PDF = "%PDF-1.4 the colour is orange\n"
+MAKE = f"printf '%s\\n' '{PDF.strip()}' > colour.pdf"
+ANSWER = f"It is {COLOUR}. Here is the PDF."
+PATIENCE_S = 120.0
+_TAG = re.compile(r"<[^>]*>")
+
+
+def tell(request: Request) -> Step:
+    """Names the colour, makes a PDF, sends it, says so; makes it again if it cannot be sent."""
+    results = [result.text for message in request.heard.messages for result in message.results]
+    names = [one.name for message in request.heard.messages for one in message.calls]
+    if not names:
+        return say(f"I see {request.images[-1].colour}.") + call("shell", {"command": MAKE})
+    if names[-1] == "shell":
+        return call("send_file", {"path": "colour.pdf"})
+    if results[-1].startswith("Queued"):
+        return say(f"It is {request.images[-1].colour}. Here is the PDF.")
+    return call("shell", {"command": MAKE})
+
+
+class Seen(Struct, frozen=True):
+    """What a person sees in the chat at the end."""
+
+    texts: tuple[str, ...]
+    files: tuple[Arrived, ...]
+
+
+def seen(arrived: Sequence[Arrived]) -> Seen:
+    """Fold what arrived: edits change, deletions remove."""
+    shown: dict[str, Arrived] = {}
+    for one in arrived:
+        if one.method.startswith("send") or one.method.startswith("edit"):
+            shown[one.message] = one
+        elif one.method.startswith("delete"):
+            shown.pop(one.message, None)
+    texts = tuple(_TAG.sub("", one.text) for one in shown.values() if not one.data)
+    return Seen(texts, tuple(one for one in shown.values() if one.data))
+
+
+class Story:
+    """One chat, its home, and the networks around it."""
+
+    def __init__(self, folder: Path, model: ModelServer, network: TelegramServer, sandbox: str = "") -> None:
+        self.folder, self.model, self.network = folder, model, network
+        self.home = folder / "home"
+        self.home.mkdir(parents=True)
+        (folder / "person").mkdir()
+        self.env = {**environment(folder, model), TOKEN_VARIABLE: TOKEN}
+        (self.home / "config.toml").write_text(
+            f'model = "openai-chat:m"\n[sandbox]\nconfine = "off"\n{sandbox}\n'
+            f'[channels.telegram]\napi = "{network.url}"\nowners = ["{network.here.chat}"]\nstale_minutes = 0\n'
+            f'token = {{ env = "{TOKEN_VARIABLE}" }}\n'
+        )
+
+    async def begin(self) -> None:
+        """A person sends a photo."""
+        await self.network.bring(Thing(Heard.PHOTO, self.network.here, "What colour? As a PDF.", (PHOTO,)))
+
+    @property
+    def over(self) -> bool:
+        """Whether the person has the file and the answer."""
+        now = seen(self.network.arrived)
+        return bool(now.files) and any(text.endswith(ANSWER) for text in now.texts)
+
+    async def live(self, at: str = "") -> crash.Run:
+        """One life of the gateway: until it is killed at a crash point, or until the story is over and it is ended."""
+        with tempfile.TemporaryDirectory(prefix="angelia-gateway-") as place:
+            log = Path(place, "passed")
+            log.touch()
+            words = crash.command(log, ["gateway"], at=at)
+            pipe = asyncio.subprocess.PIPE
+            process = await asyncio.create_subprocess_exec(
+                *words, env=self.env, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe
+            )
+            talk = asyncio.create_task(process.communicate())
+            done = asyncio.create_task(self.network.when(lambda: self.over))
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    await asyncio.wait([talk, done], return_when=asyncio.FIRST_COMPLETED)
+                    if process.returncode is None and not talk.done():
+                        process.send_signal(signal.SIGTERM)
+                    out, err = await talk
+            finally:
+                done.cancel()
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+            assert process.returncode is not None
+            passed = tuple(log.read_text().splitlines())
+            return crash.Run(process.returncode, out.decode(), err.decode(), passed)
+
+    async def broken(self) -> list[str]:
+        """Every way in which the promise does not hold."""
+        now, wrong = seen(self.network.arrived), []
+        if {one.data for one in now.files} != {PDF.encode()}:
+            wrong.append(f"the person has {[(one.name, one.data) for one in now.files]}")
+        if len(now.files) > 1 + sum(AGAIN in one.text for one in now.files):
+            wrong.append(f"the file is there {len(now.files)} times")
+        answers = [text for text in now.texts if ANSWER in text]
+        if not answers or len(answers) > 1 + sum(AGAIN in text for text in answers):
+            wrong.append(f"the answer is there {len(answers)} times: {now.texts}")
+        drafts = [text for text in now.texts if text.endswith("…")]
+        if len(drafts) > sum(AGAIN in text for text in now.texts):
+            wrong.append(f"a preview was left: {now.texts}")
+        blind = [one.number for one in self.model.requests if [m.data for m in one.heard.media] != [PHOTO.data]]
+        wrong += [f"request {number} does not carry the photo as it was sent" for number in blind]
+        return wrong + await self._in_the_log()
+
+    async def _in_the_log(self) -> list[str]:
+        db = Database.open(self.home)
+        try:
+            conversation = await Doors(db).conversation(e.Address("telegram", self.network.here.chat))
+            facts = [one.fact for one in await Transcript(db).entries(conversation)] if conversation else []
+        finally:
+            db.close()
+        said = [fact for fact in facts if isinstance(fact, e.UserSaid)]
+        closed = [fact.ending for fact in facts if isinstance(fact, e.TurnClosed)]
+        wrong = [] if len(said) == 1 else [f"the message was stored {len(said)} times"]
+        return wrong if closed == [Answered()] else [*wrong, f"the turn was closed with {closed}"]
