@@ -31,7 +31,7 @@ WORTH_SAYING_S = 0.5
 
 
 class Toolbox:
-    """A conversation's own view of the tools. The servers of the settings are begun at once, in the background."""
+    """A conversation's own view of the tools; nothing is begun with it."""
 
     def __init__(self, house: "House", session: "Session", settings: Mapping[str, ServerSettings]) -> None:
         self._house, self._session, self._settings = house, session, settings
@@ -43,9 +43,15 @@ class Toolbox:
         self.servers = Servers(self._roads())
         for name, server in settings.items():
             try:
-                self.servers.add(configured(name, server, house.handles)).begin()
+                self.servers.add(configured(name, server, house.handles))
             except ConfigError as error:
                 self._faults[name] = f"The MCP server {name} cannot be used: {error}"
+
+    def begin(self) -> None:
+        """Reach the servers of the settings, in the background; a door calls this when it has time, a turn at last."""
+        for name in self._settings:
+            if connection := self.servers.get(name):
+                connection.begin()
 
     def _roads(self) -> Roads:
         house, session = self._house, self._session
@@ -88,6 +94,7 @@ class Toolbox:
 
     async def ready(self) -> None:
         """Wait until each server can be called or is gone; not longer than the settings say, or the person likes."""
+        self.begin()
         for connection in self.servers.all:
             if isinstance(connection.state, Gone):
                 connection.seek()

@@ -48,7 +48,8 @@ class Introductions:
         self._strangers = await self._house.toolbox(self._session).pass_on(servers)
 
     def begin(self) -> None:
-        """Judge and begin each of them, in the background: nobody waits for another one."""
+        """Judge and begin each of them, in the background: nobody waits for another one. Those of the settings too."""
+        self._house.toolbox(self._session).begin()
         for connection in self._strangers:
             task = asyncio.create_task(self._introduce(connection))
             self._tasks.add(task)

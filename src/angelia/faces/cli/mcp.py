@@ -71,6 +71,7 @@ async def look_at_server(house: House, name: str) -> tuple[list[str], bool]:
     """Connect to a server of the settings: what came of it, then a line for each tool; whether it is well."""
     session = house.begin(door="terminal", workspace=Path.cwd())
     box = Toolbox(house, session, {name: house.loaded.config.mcp.servers[name]})
+    box.begin()
     began = time.monotonic()
     try:
         await box.servers.settled()

@@ -144,6 +144,7 @@ class Talk:
             self._guard.cancel()
         self._guard = asyncio.create_task(self.session.wait(lambda: False))
         self._guard.add_done_callback(self._ended)
+        self.house.toolbox(self.session).begin()
         self.input.refresh()
 
     async def switch(self, session: "Session") -> None:
