@@ -93,3 +93,16 @@ def test_without_anybody_to_ask_only_what_the_settings_allow_is_used(tmp_path: P
     assert TOKEN not in ended.out + ended.err
     assert "told the model: The MCP server gone cannot be used" in ended.err
     assert not list((place.home / "running").glob("*.lock"))
+
+
+def test_in_a_conversation_a_server_of_the_settings_is_asked_about_once(tmp_path: Path) -> None:
+    steps = [call("bare__note", {"words": "one"}), call("bare__note", {"words": "two"}), say("Both are noted.")]
+    with serving(tmp_path, steps) as place:
+        settle(place)
+        with place.chat(NOTES_TOKEN=TOKEN) as terminal:
+            terminal.types("note both")
+            terminal.sees("Use the tool `note` of the MCP server bare?")
+            terminal.types("2")
+            terminal.sees("Both are noted.")
+        assert (place.work / "seen").read_text().splitlines()[-2:] == ["one", "two"]
+        assert place.kinds().count("ApprovalAsked") == 1
