@@ -30,14 +30,19 @@ class Asking:
         self._text: list[str] = []
 
     async def ask(
-        self, effect: AskModel, setup: e.SetupChanged, request: Callable[[], ModelRequest], lease: Lease
+        self,
+        effect: AskModel,
+        setup: e.SetupChanged,
+        in_force: e.SetupChanged | None,
+        request: Callable[[], ModelRequest],
+        lease: Lease,
     ) -> None:
         """Append `ModelAsked`, send, and append what came: `ModelSaid` or `ModelFailed`. A stop by a person counts.
 
         What a final reply names is committed with it.
         """
         asked = e.ModelAsked(setup.model, effect.attempt, effect.heard, self._credential.label)
-        changed = [setup] if _setup_in_force(self._log.entries) != setup else []
+        changed = [setup] if setup != in_force else []
         entries = await self._log.append(*changed, asked, lease=lease)
         crash_point("model.asked")
         try:
@@ -116,7 +121,3 @@ def _cleaned(parts: Sequence[ReplyPart]) -> tuple[ReplyPart, ...]:
             case _:
                 cleaned.append(part)
     return tuple(cleaned)
-
-
-def _setup_in_force(log: Sequence[e.Entry]) -> e.SetupChanged | None:
-    return next((entry.fact for entry in reversed(log) if isinstance(entry.fact, e.SetupChanged)), None)

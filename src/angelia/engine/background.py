@@ -42,11 +42,23 @@ class Background:
         crash_point("process.told")
 
 
-def running(log: Sequence[e.Entry]) -> list[e.ProcessStarted]:
-    """What was begun and has not ended, as far as the log knows."""
-    over = {entry.fact.call for entry in log if isinstance(entry.fact, e.ProcessEnded)}
-    started = [entry.fact for entry in log if isinstance(entry.fact, e.ProcessStarted)]
-    return [fact for fact in started if fact.call not in over]
+class Behind:
+    """What goes on behind the results of one conversation, as far as its log tells; only what is new is looked at."""
+
+    def __init__(self) -> None:
+        self._begun: dict[CallId, e.ProcessStarted] = {}
+        self._over: set[CallId] = set()
+        self._seen = 0
+
+    def now(self, log: Sequence[e.Entry]) -> list[e.ProcessStarted]:
+        """What was begun and has not ended; a quick end may stand before its beginning."""
+        for entry in log[self._seen :]:
+            if isinstance(entry.fact, e.ProcessStarted):
+                self._begun[entry.fact.call] = entry.fact
+            elif isinstance(entry.fact, e.ProcessEnded):
+                self._over.add(entry.fact.call)
+        self._seen = len(log)
+        return [fact for call, fact in self._begun.items() if call not in self._over]
 
 
 async def lose(log: Log, lost: Sequence[e.ProcessStarted], lease: Lease) -> None:
@@ -72,4 +84,3 @@ def notice(log: Log, ended: e.ProcessEnded, address: e.Address) -> e.DeliveryQue
 def cleaned(part: Content, redact: Callable[[str], str]) -> Content:
     """A part as it may be stored: text that can be encoded, without known secrets."""
     return structs.replace(part, text=redact(clean(part.text))) if isinstance(part, Text) else part
-

@@ -137,7 +137,7 @@ class Driver:
             case m.AskModel():
                 seat = self._seat
                 asking = Asking(self._log, self._live, seat.session, self._credential(seat), seat.cost)
-                await self._interruptibly(asking.ask(effect, seat.setup, self._request, lease))
+                await self._interruptibly(asking.ask(effect, seat.setup, self._turn.setup, self._request, lease))
             case m.RunTools(calls=calls):
                 await self._interruptibly(self._broker.run(find_calls(self._log, calls), lease))
             case m.Settle(calls=calls, status=status, why=why):

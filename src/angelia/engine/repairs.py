@@ -117,12 +117,12 @@ async def described(log: Sequence[e.Entry], describe: Callable[[Media], Awaitabl
 
 def closing_move(log: Sequence[e.Entry], ending: end.Ending, opened: int) -> e.ViewMoved | None:
     """What the view leaves out once a turn has ended this way, so that the next message can be answered."""
-    moved = compaction.last_move(log)
     match ending:
         case end.Refused():
+            moved = compaction.last_move(log)
             return replace(_free(moved), reason="the refused turn is left out", left_out=(*moved.left_out, opened))
         case end.ModelRefusedMedia(model=model):
-            return _without_media(log, moved, model)
+            return _without_media(log, compaction.last_move(log), model)
         case _:
             return None
 

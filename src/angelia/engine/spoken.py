@@ -20,7 +20,7 @@ def said_text(log: Sequence[e.Entry], replies: Sequence[int], unsent: Collection
     """
     whole: list[str] = []
     joins = False
-    for entry in log:
+    for entry in log[min(replies) - 1 :] if replies else ():
         match entry.fact:
             case e.ModelSaid(stop=stop) if entry.seq in replies:
                 words = words_of(entry.fact)

@@ -34,7 +34,8 @@ class Turn(Struct, frozen=True):
     `files` are those that the answer names.
     `progress` is the last text that came with calls, `since` the tools called in that reply and later.
     `stale` counts finished calls in a row that brought nothing new this turn. Times are Unix milliseconds.
-    `recordings` are the messages whose recordings nobody has written down yet, with how often that was begun.
+    `setup` is the one in force. `recordings` are the messages whose recordings nobody has written down yet, with how
+    often that was begun.
     `unplaced` are the messages with files that do not lie in the sandbox yet.
     """
 
@@ -73,6 +74,7 @@ class Turn(Struct, frozen=True):
     joins: bool = False
     room_asked: bool = False
     recordings: Mapping[int, int] = {}
+    setup: e.SetupChanged | None = None
     unplaced: frozenset[int] = frozenset()
 
 
@@ -99,7 +101,7 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
         case e.FilesPlaced(seq=seq):
             return replace(turn, unplaced=turn.unplaced - {seq})
         case e.SetupChanged():
-            return replace(turn, model=fact.model)
+            return replace(turn, model=fact.model, setup=fact)
         case e.ModelAsked():
             return _model_asked(turn, entry, fact)
         case e.ModelSaid():
@@ -264,6 +266,7 @@ def _turn_closed(turn: Turn, entry: e.Entry) -> Turn:
         model=turn.model,
         room_asked=turn.room_asked,
         recordings=turn.recordings,
+        setup=turn.setup,
         unplaced=turn.unplaced,
     )
 

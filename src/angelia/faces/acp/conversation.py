@@ -155,7 +155,8 @@ class Conversation:
         if self._guard is None:
             await self.drive()
         profile = self.house.seating.profile(self.choosing.spec)
-        refused = refused_by(profile.name, last_move(self.session.log.entries))
+        media = any(not isinstance(block, i.TextBlock) for block in blocks)
+        refused = refused_by(profile.name, last_move(self.session.log.entries)) if media else frozenset()
         transcriber = self.house.loaded.config.transcriber
         message = await taken(blocks, self.house.intake.to_media, profile, refused, transcriber)
         self.say_aloud(message.notes)

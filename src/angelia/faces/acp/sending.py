@@ -149,8 +149,7 @@ class Sending:
             status = e.DeliveryStatus.SENT
         except Gone:
             status = e.DeliveryStatus.KEPT
-        if queued in unsettled(self._session):
-            await self._session.log.append(e.DeliverySettled(queued.id, status))
+        await self._session.log.append(e.DeliverySettled(queued.id, status))  # a second receipt is absorbed
 
 
 def unsettled(session: "Session") -> list[e.DeliveryQueued]:
