@@ -14,8 +14,11 @@ class Draft:
     looked at. `shown` is what the chat has seen, `message` the network's id of it, empty before the first showing.
     """
 
-    def __init__(self, conversation: ConversationId, delivery: DeliveryId, address: Address) -> None:
-        self.conversation, self.delivery, self.address = conversation, delivery, address
+    def __init__(
+        self, conversation: ConversationId, delivery: DeliveryId, address: Address, reply_to: str = ""
+    ) -> None:
+        self.conversation, self.delivery = conversation, delivery
+        self.address, self.reply_to = address, reply_to
         self.shown, self.message = "", ""
         self.given_up = False
         self._pieces: list[str] = []

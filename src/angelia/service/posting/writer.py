@@ -125,7 +125,7 @@ class ChatWriter:
             return
         self._next_preview = now + int(channel.abilities.edit_pace * 1000)
         try:
-            await self._show(draft, OutText(words))
+            await self._show(draft, OutText(words, reply_to=draft.reply_to))
         except Later as later:
             self._next_preview = now + int(later.seconds * 1000)
         except ChannelError as error:  # the answer itself still comes; only watching it grow is given up

@@ -58,7 +58,9 @@ class ChatWatch:
             return
         delivery = delivery_id(self._session.conversation, f"t{opened}")
         if self._draft is None or self._draft.delivery != delivery:
-            self._draft = Draft(self._session.conversation, delivery, address)
+            said = self._session.log.entries[opened - 1].fact
+            reply_to = said.reply_to if isinstance(said, e.UserSaid) else ""
+            self._draft = Draft(self._session.conversation, delivery, address, reply_to)
             writer.draft(self._draft)
         writer.working(None if self._session.questions() else address)
 
