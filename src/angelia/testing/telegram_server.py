@@ -249,3 +249,9 @@ async def _refuse(refused: Refused, out: Answering) -> None:
     more = {"parameters": refused.parameters} if refused.parameters else {}
     answer = {"ok": False, "error_code": refused.code, "description": refused.description, **more}
     await out.whole(refused.code, msgspec.json.encode(answer))
+
+
+if __name__ == "__main__":
+    from angelia.testing.channel_command import main
+
+    main(TelegramServer())
