@@ -86,7 +86,8 @@ class _Story:
         """The files of these messages are put into the sandbox, where that works."""
         for seq in messages:
             media = _media(self.entries[seq - 1].fact)
-            files = [e.Placed(at, f'file "{at}"', *(("", "no") if self.choose(4) == 1 else ("inbox/x",))) for at in media]
+            ways = [("", "no") if self.choose(4) == 1 else ("inbox/x",) for _ in media]
+            files = [e.Placed(at, f'file "{at}"', *way) for at, way in zip(media, ways, strict=True)]
             self.add(e.FilesPlaced(seq, tuple(files)))
 
     def outcome(self, asked: int, *, last: bool) -> bool:
