@@ -1,0 +1,89 @@
+"""A channel is opened by its section of the settings, or an error says which key to mend."""
+
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from angelia.channels import rooms
+from angelia.channels.failures import LoginFailed
+from angelia.channels.port import Channel, Outfit
+from angelia.channels.rooms import find_room, open_channel, read_settings
+from angelia.channels.settings import Secret
+from angelia.channels.telegram.room import ROOM, TelegramChannel
+from angelia.channels.telegram.settings import TelegramSettings
+from angelia.core.errors import ConfigError, MissingPart
+from angelia.core.ids import wall_clock
+from angelia.models.client import http_client
+
+
+def outfit(folder: Path) -> Outfit:
+    async def secret(where: Secret) -> str:
+        raise LoginFailed(f"nobody asked for {where}")
+
+    async def recall(name: str) -> str:
+        return ""
+
+    async def remember(name: str, value: str) -> None:
+        return None
+
+    return Outfit("phone", folder, wall_clock, secret, recall, remember, lambda health: None, {}, http_client)
+
+
+def test_a_section_opens_the_room_of_its_name_or_of_its_kind(tmp_path: Path) -> None:
+    opened: list[Channel] = [
+        open_channel("telegram", {}, outfit(tmp_path)),
+        open_channel("phone", {"kind": "telegram", "owners": ["7"]}, outfit(tmp_path)),
+    ]
+    assert [type(one) for one in opened] == [TelegramChannel, TelegramChannel]
+
+
+def test_settings_are_of_the_rooms_own_type() -> None:
+    section = {"token": {"file": "~/token"}, "local": True, "chats": {"-5": {"model": "small"}}}
+    settings = read_settings("telegram", section, ROOM)
+    assert isinstance(settings, TelegramSettings)
+    assert (settings.token.file, settings.local, settings.chats["-5"].model) == ("~/token", True, "small")
+
+
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [
+        ({"owners": "7"}, "channels.telegram.owners"),
+        ({"owners": [7]}, r"channels\.telegram\.owners\[0\]"),
+        ({"token": {"environment": "X"}}, "channels.telegram.token"),
+        ({"groups": "some"}, "channels.telegram.groups"),
+        ({"tokn": {}}, "channels.telegram cannot be used: Object contains unknown field `tokn`"),
+    ],
+)
+def test_a_wrong_setting_is_named(section: dict[str, object], key: str) -> None:
+    with pytest.raises(ConfigError, match=key):
+        read_settings("telegram", section, ROOM)
+
+
+def test_a_room_that_nobody_knows_is_told_with_those_that_are() -> None:
+    with pytest.raises(ConfigError, match=r"Known are .*telegram") as told:
+        find_room("pigeon", {})
+    assert "channels.pigeon.kind" in told.value.then
+
+
+def test_a_strangers_room_comes_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = metadata.EntryPoint("pigeon", "angelia.channels.telegram.room:ROOM", rooms.GROUP)
+
+    def entry_points(*, group: str, name: str) -> list[metadata.EntryPoint]:
+        return [point] if (group, name) == (rooms.GROUP, "pigeon") else []
+
+    monkeypatch.setattr(metadata, "entry_points", entry_points)
+    assert find_room("pigeon", {}) is ROOM
+
+
+def test_a_room_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rooms.OURS, "pigeon", "library_of_pigeons")
+    monkeypatch.setitem(rooms._EXTRAS, "library_of_pigeons", "pigeon")
+    with pytest.raises(MissingPart, match=r"angelia\[pigeon\]"):
+        find_room("pigeon", {})
+
+
+def test_a_missing_module_that_is_no_extra_is_no_missing_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rooms.OURS, "pigeon", "library_of_pigeons")
+    with pytest.raises(ModuleNotFoundError, match="library_of_pigeons"):
+        find_room("pigeon", {})
