@@ -188,13 +188,16 @@ class WhatsAppMarks(PlainText):
     """
 
     name = "whatsapp"
-    _PAIR = re.compile(r"(?<![^\W_])([*_~`])(?=\S[^\n]*\1)")
+    _PAIR = re.compile(r"(?<![^\W_])([*_~])(?=\S[^\n]*\1)")
+    _TICKS = re.compile(r"`[^`\n]*`[^\n]*")
     _ALIKE = str.maketrans({"*": "∗", "_": "ˍ", "~": "∼", "`": "ˋ"})
     _START = re.compile(r"^(?=[ \t]*([-*>]|\d+\.)[ \t])", re.MULTILINE)
 
     def text(self, words: str) -> str:
         """As the port says."""
-        return self._START.sub(_BLANK, self._PAIR.sub(lambda found: found.group().translate(self._ALIKE), words))
+        words = self._PAIR.sub(lambda found: found.group().translate(self._ALIKE), words)
+        words = self._TICKS.sub(lambda found: found.group().replace("`", "ˋ"), words)
+        return self._START.sub(_BLANK, words)
 
     def strong(self, inner: str) -> str:
         """As the port says."""

@@ -16,6 +16,7 @@ GROUP = "angelia.channels"
 OURS = {
     "discord": "angelia.channels.discord.room",
     "telegram": "angelia.channels.telegram.room",
+    "whatsapp": "angelia.channels.whatsapp.room",
 }
 """Modules by name, each with a `ROOM`; imported when a channel of theirs is opened."""
 

@@ -18,6 +18,7 @@ def connection_checks() -> list[Check]:
 
 async def a_network_that_is_not_there_is_told_as_nothing_sent(make: Make) -> None:
     async with staged(make) as stage:
+        await stage.spoken_to()
         await stage.network.down()
         await stage.fails(stage.channel.send(stage.network.here, OutText("x"), sortable_id()), NotSent)
         if stage.channel.abilities.can(Kind.TYPING):

@@ -23,8 +23,10 @@ WORDS = (
     "@everyone @here <@1> <!channel> <#1> #channel /command :smile:",
 )
 
-_UNSEEN = dict.fromkeys(map(ord, "\u200b\u2060\ufeff"))
-"""Zero-width characters, with which a dialect without escapes may hold markup apart."""
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\u2060\ufeff")) | str.maketrans("∗ˍ∼ˋ", "*_~`")
+"""Zero-width characters, with which a dialect without escapes may hold markup apart, and look-alikes that may stand in
+the place of its signs.
+"""
 
 _GRAIN = {Units.UTF16: 2, Units.CHARACTERS: 1, Units.BYTES: 4}
 
@@ -156,6 +158,7 @@ async def _gone(stage: Stage) -> str:
 
 async def _typing(make: Make) -> None:
     async with staged(make) as stage:
+        await stage.spoken_to()
         await stage.channel.typing(stage.network.here)
         shown = [(one.kind, one.chat) for one in stage.network.arrived]
         expect(shown == [(Kind.TYPING, stage.network.here.chat)], f"typing arrived as {shown}")

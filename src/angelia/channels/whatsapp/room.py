@@ -1,0 +1,217 @@
+"""The room of one business number: what goes out, what is fetched, and whether the Graph API is there."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from msgspec import Struct
+
+from angelia.channels.abilities import Abilities
+from angelia.channels.dialect_marks import WhatsAppMarks
+from angelia.channels.dialects import Dialect
+from angelia.channels.failures import ChannelError, Later, LoginFailed, MessageGone, Rejected, Unsure, WindowClosed
+from angelia.channels.health import Health, State
+from angelia.channels.incoming import Confirmed, Envelope, Hear, Offer, Reached
+from angelia.channels.multipart import Upload
+from angelia.channels.outgoing import OutFile, Outgoing, OutText
+from angelia.channels.port import Outfit
+from angelia.channels.settings import ChannelSettings
+from angelia.channels.web import WebRequest, WebResponse
+from angelia.channels.whatsapp import refusals, sending
+from angelia.channels.whatsapp.graph import Graph
+from angelia.channels.whatsapp.memory import Memory
+from angelia.channels.whatsapp.reading import Reader
+from angelia.channels.whatsapp.settings import Waits, WhatsAppSettings
+from angelia.channels.whatsapp.table import abilities, group_abilities
+from angelia.channels.whatsapp.webhook import Keys, Webhook
+from angelia.core.entry import Address
+
+LONGEST = 30.0
+"""Seconds between two tries to connect, at most."""
+
+DAY = 24 * 3600 * 1000
+"""Milliseconds after which somebody may be asked to write once more."""
+
+KEPT = 20 * DAY
+"""Milliseconds for which an upload is used again ("Media": it expires after 30 days)."""
+
+
+class _Named(Struct, frozen=True):
+    id: str
+
+
+class _Sent(Struct, frozen=True):
+    messages: tuple[_Named, ...]
+
+
+class WhatsAppChannel:
+    """One business number. See `Channel`, `HasWebhook` and `HasLimitsByChat`.
+
+    Meta brings what is said to our webhook, and brings it again for days while we are away. The connection that is kept
+    and told is the other one: every `look` seconds the Graph API is asked whether it still knows us.
+    """
+
+    def __init__(self, settings: WhatsAppSettings, outfit: Outfit, waits: Waits) -> None:
+        self.door = outfit.door
+        self.abilities: Abilities = abilities()
+        self.dialect: Dialect = WhatsAppMarks()
+        self._settings, self._outfit, self._waits = settings, outfit, waits
+        self._memory = Memory()
+        self._graph = Graph(settings, lambda: outfit.secret(settings.token), outfit.http, waits.answer)
+        keys = Keys(lambda: outfit.secret(settings.app_secret), lambda: outfit.secret(settings.verify))
+        self._webhook = Webhook(keys, settings.phone, Reader(self.door, self._memory), self._memory)
+        self._uploads: dict[tuple[str, str], tuple[str, int]] = {}
+        self._state, self._alive, self._failures = State.CONNECTING, 0, 0
+
+    # -- in -----------------------------------------------------------------------------------------------------
+
+    async def run(self, hear: Hear) -> NoReturn:
+        """See `Channel.run`."""
+
+        async def hearing(envelope: Envelope) -> str:
+            word = await hear(envelope)
+            if isinstance(envelope.what, Confirmed) and envelope.what.reached is Reached.TOO_LATE:
+                await self._ask_to_write(envelope.address)
+            return word
+
+        self._tell(State.CONNECTING)
+        self._webhook.begin(hearing, self._trouble, self._waits)
+        try:
+            while True:
+                try:
+                    await self._graph.look(self._waits.silence)
+                    self._connected()
+                    await asyncio.sleep(self._waits.look)
+                except LoginFailed as error:
+                    self._tell(State.STOPPED, str(error))
+                    raise
+                except ChannelError as error:
+                    self._tell(State.WAITING, str(error))
+                    await asyncio.sleep(self._pause(error))
+        finally:
+            await self._webhook.end()
+
+    async def web(self, request: WebRequest) -> WebResponse:
+        """See `HasWebhook.web`."""
+        return await self._webhook.web(request)
+
+    def fetch(self, offer: Offer) -> AsyncIterator[bytes]:
+        """See `Channel.fetch`."""
+        return self._graph.download(offer.handle)
+
+    # -- out ----------------------------------------------------------------------------------------------------
+
+    def abilities_in(self, to: Address) -> Abilities:
+        """See `HasLimitsByChat`."""
+        return group_abilities(self.abilities) if sending.is_group(to.chat) else self.abilities
+
+    async def send(self, to: Address, outgoing: Outgoing, key: str) -> str:
+        """See `Channel.send`."""
+        one = sending.checked(outgoing, self.abilities_in(to))
+        head = sending.envelope(to, one.reply_to)
+        if isinstance(one, OutText):
+            body = sending.text_body(one, self.dialect, self.abilities.text_limit)
+            said = one.plain
+        else:
+            body = sending.file_body(one, await self._uploaded(one), self.dialect)
+            said = one.caption.plain if one.caption else one.name
+        try:
+            message = await self._post({**head, **body}, to)
+        except WindowClosed as closed:
+            raise refusals.window_closed(await self._ask_to_write(to)) from closed
+        except Rejected:
+            if isinstance(one, OutFile):
+                self._uploads.pop((str(one.path), one.mime), None)
+            raise
+        self._memory.said(message, said)
+        return message
+
+    async def edit(self, to: Address, message: str, text: OutText) -> None:
+        """See `Channel.edit`: never."""
+        raise MessageGone("WhatsApp lets a business change nothing that it has sent.")
+
+    async def delete(self, to: Address, message: str) -> None:
+        """See `Channel.delete`: never."""
+        raise MessageGone("WhatsApp lets a business take nothing back that it has sent.")
+
+    async def typing(self, to: Address) -> None:
+        """See `Channel.typing`. It marks the last message of the chat as read; without one there is nothing to mark."""
+        if last := self._memory.last(to.chat):
+            mark = {"messaging_product": "whatsapp", "status": "read", "message_id": last}
+            await self._graph.post("messages", {**mark, "typing_indicator": {"type": "text"}}, dict[str, Any], to.chat)
+
+    async def react(self, to: Address, message: str, emoji: str) -> None:
+        """See `Channel.react`."""
+        mark = {"message_id": message, "emoji": emoji}
+        await self._post({**sending.envelope(to), "type": "reaction", "reaction": mark}, to)
+
+    async def close(self) -> None:
+        """See `Channel.close`."""
+        await self._graph.close()
+
+    async def _post(self, body: dict[str, Any], to: Address) -> str:
+        sent = await self._graph.post("messages", body, _Sent, to.chat)
+        if not sent.messages:
+            raise Unsure("WhatsApp took the message and did not say under which id.")
+        return sent.messages[0].id
+
+    async def _uploaded(self, file: OutFile) -> str:
+        """The upload's id; a file that is sent again goes up once, since its path names its bytes."""
+        key, now = (str(file.path), file.mime), self._outfit.clock()
+        known, at = self._uploads.get(key, ("", 0))
+        if known and now - at < KEPT:
+            return known
+        upload = Upload("file", file.path, file.size, "file", sending.mime_of(file))
+        media = await self._graph.upload(upload)
+        self._uploads[key] = (media, now)
+        if len(self._uploads) > 100:
+            del self._uploads[next(iter(self._uploads))]
+        return media
+
+    async def _ask_to_write(self, to: Address) -> str:
+        """Send the template that asks somebody to write, once a day; its name, or nothing if none went out."""
+        template, remembered = self._settings.template, f"asked {to.chat}"
+        now = self._outfit.clock()
+        if not template or now - int(await self._outfit.recall(remembered) or 0) < DAY:
+            return ""
+        body = sending.template_body(template, self._settings.template_language)
+        with suppress(ChannelError):
+            await self._outfit.remember(remembered, str(now))
+            await self._post({**sending.envelope(to), **body}, to)
+            return template
+        return ""
+
+    # -- how it goes --------------------------------------------------------------------------------------------
+
+    def _connected(self) -> None:
+        now = self._outfit.clock()
+        if self._state is not State.CONNECTED:
+            self._tell(State.CONNECTED, gap=max(now - self._alive, 1) if self._alive else 0)
+        self._alive, self._failures = now, 0
+
+    def _tell(self, state: State, why: str = "", gap: int = 0) -> None:
+        self._state = state
+        self._outfit.report(Health(state, why, gap))
+
+    def _trouble(self, why: str) -> None:
+        self._outfit.report(Health(self._state, why))
+
+    def _pause(self, error: ChannelError) -> float:
+        """Seconds until the next try: as long as is asked for, else longer each time, and never in step."""
+        if isinstance(error, Later):
+            return error.seconds
+        self._failures += 1
+        longest: float = min(self._waits.pause * 2**self._failures, LONGEST)
+        return longest * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+class _Room:
+    settings: type[ChannelSettings] = WhatsAppSettings
+
+    def __call__(self, settings: Any, outfit: Outfit) -> WhatsAppChannel:
+        return WhatsAppChannel(settings, outfit, Waits())
+
+
+ROOM = _Room()

@@ -1,0 +1,37 @@
+"""What can be set of a WhatsApp channel, and how long it waits."""
+
+from msgspec import Struct
+
+from angelia.channels.settings import ChannelSettings, Secret
+
+
+class WhatsAppSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
+    """`phone` is the id of the business phone number (not the number), `token` an access token for it. Meta signs what
+    it brings with `app_secret`, and shows the word `verify` when it looks at the webhook for the first time.
+
+    Free text may be sent only within 24 hours of somebody's last message. After that `template`, the name of an
+    approved template without variables in `template_language`, asks them to write; empty for none. `api` and `version`
+    are the Graph API's.
+    """
+
+    phone: str = ""
+    token: Secret = Secret(env="WHATSAPP_TOKEN")
+    app_secret: Secret = Secret(env="WHATSAPP_APP_SECRET")
+    verify: Secret = Secret(env="WHATSAPP_VERIFY_TOKEN")
+    template: str = ""
+    template_language: str = "en_US"
+    api: str = "https://graph.facebook.com"
+    version: str = "v25.0"
+
+
+class Waits(Struct, frozen=True):
+    """Seconds: for the next byte of an `answer`; between two looks (`look`) at whether the Graph API is there, which
+    may be in `silence` for so long (together under 90); as a `pause` before something is tried again; and for which a
+    `visit` of Meta's may take, after which it brings the same again, for up to seven days.
+    """
+
+    answer: float = 60.0
+    look: float = 30.0
+    silence: float = 45.0
+    pause: float = 1.0
+    visit: float = 15.0

@@ -1,0 +1,198 @@
+"""What a webhook of the Cloud API holds, as far as it is read here; fields that are missing are empty."""
+
+from msgspec import Raw, Struct, field
+
+from angelia.channels.whatsapp.refusals import GraphError
+
+
+class Words(Struct, frozen=True):
+    """`text`."""
+
+    body: str = ""
+
+
+class File(Struct, frozen=True):
+    """`image`, `audio`, `video`, `document`, `sticker`."""
+
+    id: str = ""
+    mime_type: str = ""
+    caption: str = ""
+    filename: str = ""
+    voice: bool = False
+
+
+class Place(Struct, frozen=True):
+    """`location`."""
+
+    latitude: float
+    longitude: float
+    name: str = ""
+    address: str = ""
+
+
+class Name(Struct, frozen=True):
+    """A contact's name."""
+
+    formatted_name: str = ""
+
+
+class Phone(Struct, frozen=True):
+    """A contact's number."""
+
+    phone: str = ""
+    wa_id: str = ""
+
+
+class Card(Struct, frozen=True):
+    """One of `contacts`."""
+
+    name: Name = Name()
+    phones: tuple[Phone, ...] = ()
+
+
+class Reply(Struct, frozen=True):
+    """What of ours was pressed."""
+
+    id: str = ""
+    title: str = ""
+
+
+class Interactive(Struct, frozen=True):
+    """`interactive`."""
+
+    button_reply: Reply | None = None
+    list_reply: Reply | None = None
+
+
+class TemplateButton(Struct, frozen=True):
+    """`button`: of a template."""
+
+    text: str = ""
+
+
+class Reaction(Struct, frozen=True):
+    """`reaction`; without an emoji it was taken back."""
+
+    message_id: str = ""
+    emoji: str = ""
+
+
+class Context(Struct, frozen=True):
+    """What a message answers. `from_` is who wrote that."""
+
+    id: str = ""
+    from_: str = field(default="", name="from")
+
+
+class Revoked(Struct, frozen=True):
+    """`revoke`."""
+
+    original_message_id: str = ""
+
+
+class Edited(Struct, frozen=True):
+    """`edit`: the message as it is now."""
+
+    original_message_id: str
+    message: "Content"
+
+
+class Content(Struct, frozen=True, kw_only=True):
+    """What a message is made of."""
+
+    type: str = ""
+    text: Words | None = None
+    image: File | None = None
+    audio: File | None = None
+    video: File | None = None
+    document: File | None = None
+    sticker: File | None = None
+    location: Place | None = None
+    contacts: tuple[Card, ...] = ()
+    interactive: Interactive | None = None
+    button: TemplateButton | None = None
+
+
+class Message(Content, frozen=True, kw_only=True):
+    """Something that somebody did. `from_` is their number, empty for those who hide it behind a name; then
+    `from_user_id` knows them.
+    """
+
+    id: str
+    timestamp: int | str = 0
+    from_: str = field(default="", name="from")
+    from_user_id: str = ""
+    group_id: str = ""
+    context: Context = Context()
+    reaction: Reaction | None = None
+    edit: Edited | None = None
+    revoke: Revoked | None = None
+
+
+class Profile(Struct, frozen=True):
+    """How somebody calls themselves."""
+
+    name: str = ""
+
+
+class Contact(Struct, frozen=True):
+    """Who writes."""
+
+    wa_id: str = ""
+    user_id: str = ""
+    profile: Profile = Profile()
+
+
+class Status(Struct, frozen=True):
+    """What became of a message of ours."""
+
+    id: str
+    status: str
+    timestamp: int | str = 0
+    recipient_id: str = ""
+    errors: tuple[GraphError, ...] = ()
+
+
+class Metadata(Struct, frozen=True):
+    """Which number of ours it is about."""
+
+    phone_number_id: str = ""
+    display_phone_number: str = ""
+
+
+class Value(Struct, frozen=True):
+    """A change. Messages and statuses are read one by one, so that one of a new kind spoils no other."""
+
+    metadata: Metadata = Metadata()
+    contacts: tuple[Contact, ...] = ()
+    messages: tuple[Raw, ...] = ()
+    statuses: tuple[Raw, ...] = ()
+
+
+class Change(Struct, frozen=True):
+    """`field` says what it is about."""
+
+    field: str
+    value: Raw
+
+
+class Entry(Struct, frozen=True):
+    """What happened at one business account."""
+
+    changes: tuple[Change, ...] = ()
+
+
+class Notification(Struct, frozen=True):
+    """The body of one webhook request."""
+
+    entry: tuple[Entry, ...] = ()
+
+
+class Bare(Struct, frozen=True):
+    """What is left of a message that cannot be read: who sent it."""
+
+    id: str
+    from_: str = field(default="", name="from")
+    from_user_id: str = ""
+    group_id: str = ""
+    timestamp: int | str = 0

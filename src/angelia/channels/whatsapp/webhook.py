@@ -1,0 +1,121 @@
+"""What Meta brings to our webhook: looked at only if Meta has signed it, and acknowledged only when it is stored."""
+
+import asyncio
+import hashlib
+import hmac
+import logging
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from angelia.channels.incoming import Confirmed, Envelope, Hear, Noticed, Pressed, Said
+from angelia.channels.lanes import Lanes
+from angelia.channels.web import WebRequest, WebResponse
+from angelia.channels.whatsapp.memory import Memory
+from angelia.channels.whatsapp.reading import Reader
+from angelia.channels.whatsapp.settings import Waits
+from angelia.channels.whatsapp.shapes import Notification, Value
+
+log = logging.getLogger(__name__)
+
+SIGNATURE = "x-hub-signature-256"
+"""HMAC-SHA256 of the body under the app's secret ("Webhooks", Validate payloads)."""
+
+
+class Keys:
+    """What proves that it is Meta: `secret` signs, `verify` is shown once."""
+
+    def __init__(self, secret: Callable[[], Awaitable[str]], verify: Callable[[], Awaitable[str]]) -> None:
+        self._secret, self._verify = secret, verify
+
+    async def signed(self, request: WebRequest) -> bool:
+        """Whether the app's secret has signed this body; without a secret nothing is."""
+        secret = (await self._secret()).strip()
+        wanted = hmac.new(secret.encode(), request.body, hashlib.sha256).hexdigest()
+        return bool(secret) and hmac.compare_digest(f"sha256={wanted}", request.headers.get(SIGNATURE, ""))
+
+    async def verified(self, request: WebRequest) -> bool:
+        """Whether it is Meta that looks at the webhook for the first time."""
+        word = (await self._verify()).strip()
+        shown = request.query.get("hub.verify_token", "")
+        right = request.query.get("hub.mode") == "subscribe" and hmac.compare_digest(word.encode(), shown.encode())
+        return bool(word) and right
+
+
+class Webhook:
+    """The hearing half of the room. A request that is played again brings the same keys, and changes nothing."""
+
+    def __init__(self, keys: Keys, phone: str, reader: Reader, memory: Memory) -> None:
+        self._keys, self._phone, self._reader, self._memory = keys, phone, reader, memory
+        self._lanes: Lanes | None = None
+        self._visit = 0.0
+        self._waiting: dict[str, asyncio.Future[str]] = {}
+
+    def begin(self, hear: Hear, trouble: Callable[[str], None], waits: Waits) -> None:
+        """Take in what comes from now on."""
+        self._lanes, self._visit = Lanes(hear, trouble, waits.pause), waits.visit
+
+    async def end(self) -> None:
+        """Take in nothing more; what is being taken in has to be brought again."""
+        lanes, self._lanes = self._lanes, None
+        if lanes:
+            await lanes.close()
+        for waiting in tuple(self._waiting.values()):
+            waiting.cancel()
+
+    async def web(self, request: WebRequest) -> WebResponse:
+        """See `HasWebhook.web`."""
+        if request.method == "GET":
+            if not await self._keys.verified(request):
+                return WebResponse(403)
+            return WebResponse(200, request.query.get("hub.challenge", "").encode())
+        if request.method != "POST":
+            return WebResponse(405)
+        if not await self._keys.signed(request):
+            return WebResponse(403)
+        if self._lanes is None:
+            return WebResponse(503)
+        try:
+            waiting = [self._take(envelope, self._lanes) for envelope in self._envelopes(request.body)]
+        except msgspec.MsgspecError as error:
+            log.warning("what WhatsApp brought cannot be read: %s", error)
+            return WebResponse(400)
+        if waiting:
+            await asyncio.wait(waiting, timeout=self._visit)
+        taken = all(one.done() and not one.cancelled() for one in waiting)
+        return WebResponse(200 if taken else 503)
+
+    def _envelopes(self, body: bytes) -> list[Envelope]:
+        found: list[Envelope] = []
+        for entry in msgspec.json.decode(body, type=Notification).entry:
+            for change in entry.changes:
+                if change.field != "messages":
+                    continue
+                value = msgspec.json.decode(change.value, type=Value)
+                if value.metadata.phone_number_id == self._phone:
+                    found.extend(self._reader.envelopes(value))
+        return found
+
+    def _take(self, envelope: Envelope, lanes: Lanes) -> asyncio.Future[str]:
+        """Begin to hand in one thing, unless that is going on already."""
+        known = self._waiting.get(envelope.key)
+        if known and not known.done():
+            return known
+
+        async def read() -> Envelope:
+            return envelope
+
+        self._remember(envelope)
+        taken = lanes.put(envelope.address.chat, envelope.key, read)
+        self._waiting[envelope.key] = taken
+        taken.add_done_callback(lambda _: self._waiting.pop(envelope.key, None))
+        return taken
+
+    def _remember(self, envelope: Envelope) -> None:
+        match envelope.what:
+            case Said(text=text):
+                self._memory.heard(envelope.message, envelope.address.chat, text)
+            case Pressed():
+                self._memory.heard(envelope.message, envelope.address.chat, "")
+            case Noticed() | Confirmed():
+                return

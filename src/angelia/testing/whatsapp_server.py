@@ -1,0 +1,262 @@
+"""A fake WhatsApp on loopback: the Graph API over HTTP, strict, with people behind it, who come by webhook."""
+
+import asyncio
+import hashlib
+import socket
+from collections import deque
+from collections.abc import Callable, Mapping
+from math import ceil
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from angelia.channels.abilities import Kind
+from angelia.channels.port import Outfit
+from angelia.channels.settings import Secret
+from angelia.channels.whatsapp.room import WhatsAppChannel
+from angelia.channels.whatsapp.settings import Waits, WhatsAppSettings
+from angelia.channels.whatsapp.table import FILE, FILM, PHOTO, SOUND
+from angelia.core.entry import Address
+from angelia.testing.changes import Changes
+from angelia.testing.channel_network import Arrived, Flood, Patience, Reset, ServerError, Thing, TimeOut, Trouble
+from angelia.testing.http1 import Answering, HttpRequest, read_request
+from angelia.testing.webhook_door import WebhookDoor
+from angelia.testing.whatsapp_forms import read_upload
+from angelia.testing.whatsapp_graph import Outgoing, Refused, read_message
+from angelia.testing.whatsapp_webhooks import APP_SECRET, Courier
+from angelia.testing.whatsapp_world import GROUP, HERE, NOWHERE, PHONE, World
+
+TOKEN = "EAAfaketokenthatnobodyeverissued0123456789"  # noqa: S105 - no app has it
+VERIFY = "a word for the first look"
+
+_SECRETS = {"WHATSAPP_TEST_TOKEN": TOKEN, "WHATSAPP_TEST_SECRET": APP_SECRET, "WHATSAPP_TEST_VERIFY": VERIFY}
+_VERSION = "v25.0"
+_LOOK, _VISIT = 0.05, 0.5
+"""Seconds between two looks of a room under test at whether the API is there, and for which a visit may take."""
+
+
+class WhatsAppServer:
+    """The fake for the length of an `async with`; a `channel_network.Network`.
+
+    What is asked for against the published rules is refused in the API's own way. `files_at` is where it says that
+    files lie, empty for here.
+    """
+
+    broken = ""
+    keeps, takes_empty = True, False
+    here, group, topic, nowhere = HERE, GROUP, Address("", ""), NOWHERE
+    secrets: Mapping[str, str] = _SECRETS
+
+    def __init__(self, template: str = "") -> None:
+        self.world = World()
+        self.door = WebhookDoor()
+        self.courier = Courier(self.door)
+        self.files_at = ""
+        self._template = template
+        self._port, self._token = 0, TOKEN
+        self._changes = Changes()
+        self._troubles: deque[Trouble] = deque()
+        self._told = 0
+        self._speaking = asyncio.Event()
+        self._speaking.set()
+        self._server: asyncio.Server | None = None
+        self._open: dict[asyncio.Task[None], Answering] = {}
+        files = {Kind.PHOTO: PHOTO, Kind.VIDEO: FILM, Kind.AUDIO: SOUND, Kind.VOICE: SOUND, Kind.DOCUMENT: FILE}
+        self.world.limits = dict(files)
+
+    @property
+    def url(self) -> str:
+        """What a channel's setting `api` has to say."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def arrived(self) -> list[Arrived]:
+        """See `Network`."""
+        return self.world.arrived
+
+    async def __aenter__(self) -> Self:
+        self._place = self._bound()
+        self._port = self._place.getsockname()[1]
+        await self.door.__aenter__()
+        await self.up()
+        self._bringing = asyncio.create_task(self.courier.run())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bringing.cancel()
+        await asyncio.wait([self._bringing])
+        await self.door.__aexit__(kind, error, trace)
+        await self.down()
+        self._place.close()
+
+    def open(self, outfit: Outfit, patience: Patience) -> WhatsAppChannel:
+        """See `Network`."""
+        token, secret, verify = (Secret(env=name) for name in _SECRETS)
+        settings = WhatsAppSettings(
+            token=token, app_secret=secret, verify=verify, phone=PHONE, api=self.url, template=self._template
+        )
+        waits = Waits(patience.answer, _LOOK, patience.silence, patience.pause, _VISIT)
+        self.door.channel = channel = WhatsAppChannel(settings, outfit, waits)
+        return channel
+
+    def called(self, name: str) -> str:
+        """See `Network`: a name is a field of JSON, and stays what it is."""
+        return name
+
+    def lower(self, limits: Mapping[Kind, int]) -> None:
+        """See `Network`."""
+        self.world.limits = {**self.world.limits, **limits}
+
+    def misbehave(self, *troubles: Trouble) -> None:
+        """See `Network`."""
+        self._troubles = deque(troubles)
+
+    async def bring(self, *things: Thing) -> tuple[str, ...]:
+        """See `Network`."""
+        messages = tuple(self.world.happen(thing) for thing in things)
+        self.tell()
+        return messages
+
+    def tell(self) -> None:
+        """Bring what the world has told since."""
+        self.courier.put(self.world.brought[self._told :])
+        self._told = len(self.world.brought)
+
+    async def repeat(self) -> None:
+        """See `Network`."""
+        self.courier.put(reversed(self.world.brought))
+
+    async def down(self) -> None:
+        """See `Network`; the port stays ours, so that nobody else listens there."""
+        self.courier.visiting = False
+        if self._server:
+            self._server.close()
+            self._server = None
+            self._place = self._bound()
+        await self._hang_up()
+
+    async def up(self) -> None:
+        """See `Network`."""
+        if not self._speaking.is_set():
+            await self._hang_up()
+        self._speaking.set()
+        if self._server is None:
+            self._server = await asyncio.start_server(self._connected, sock=self._place, backlog=1024)
+        self.courier.visiting = True
+        self.courier.look()
+
+    async def swallow(self) -> None:
+        """See `Network`."""
+        self.courier.visiting = False
+        self._speaking.clear()
+
+    def revoke(self) -> None:
+        """See `Network`."""
+        self._token = "revoked"  # noqa: S105 - none
+
+    async def when(self, holds: Callable[[], bool]) -> None:
+        """See `Network`."""
+        await self._changes.when(holds)
+
+    # -- the API ------------------------------------------------------------------------------------------------
+
+    def _bound(self) -> socket.socket:
+        """Our port, on which nobody listens yet."""
+        place = socket.socket()
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind(("127.0.0.1", self._port))
+        return place
+
+    async def _hang_up(self) -> None:
+        tasks = list(self._open)
+        for task in tasks:
+            self._open[task].reset()
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open[task] = out = Answering(reader, writer)
+        try:
+            while (request := await read_request(reader)) is not None:
+                await self._speaking.wait()
+                await self._answer(request, out)
+        except ConnectionError:
+            return
+        except asyncio.CancelledError:
+            writer.transport.abort()
+        finally:
+            del self._open[task]
+            writer.close()
+
+    async def _answer(self, request: HttpRequest, out: Answering) -> None:
+        trouble = self._troubles.popleft() if self._troubles and _is_seen(request) else None
+        try:
+            if request.headers.get("authorization") != f"Bearer {self._token}":
+                raise Refused(401, 190, "Error validating access token")
+            _raise(trouble)
+            answer = b"" if _lost(trouble) else self._result(request)
+        except Refused as refused:
+            usage = {PHONE: [{"type": "messaging", "estimated_time_to_regain_access": refused.minutes}]}
+            more = {"x_business_use_case_usage": msgspec.json.encode(usage).decode()} if refused.minutes else {}
+            await out.whole(refused.status, refused.body, **more)
+            return
+        match trouble:
+            case TimeOut():
+                await out.silence()
+            case Reset():
+                out.reset()
+            case _:
+                await out.whole(200, answer)
+
+    def _result(self, request: HttpRequest) -> bytes:
+        match request.method, request.path.strip("/").split("/"):
+            case "GET", ["files", number] if number in self.world.files:
+                return self.world.files[number].data
+            case "GET", [version, number] if version == _VERSION and number == PHONE:
+                return msgspec.json.encode({"id": PHONE})
+            case "GET", [version, number] if version == _VERSION and number in self.world.files:
+                return msgspec.json.encode(self._place_of(number))
+            case "POST", [version, number, "media"] if (version, number) == (_VERSION, PHONE):
+                return msgspec.json.encode({"id": self.world.store(*read_upload(request))})
+            case "POST", [version, number, "messages"] if (version, number) == (_VERSION, PHONE):
+                return self._message(request)
+            case _:
+                raise Refused(400, 100, "Unsupported request. Object with this ID does not exist")
+
+    def _place_of(self, number: str) -> dict[str, Any]:
+        stored = self.world.files[number]
+        sha256 = hashlib.sha256(stored.data).hexdigest()
+        about = {"mime_type": stored.mime, "sha256": sha256, "file_size": len(stored.data), "id": number}
+        return {"messaging_product": "whatsapp", "url": f"{self.files_at or self.url}/files/{number}", **about}
+
+    def _message(self, request: HttpRequest) -> bytes:
+        message = read_message(request.body)
+        number = self.world.take(message)
+        self._changes.tell()
+        if not isinstance(message, Outgoing):
+            return msgspec.json.encode({"success": True})
+        chat = message.to or message.recipient
+        contacts = [{"input": chat, "wa_id": chat}]
+        told = {"messaging_product": "whatsapp", "contacts": contacts, "messages": [{"id": number}]}
+        return msgspec.json.encode(told)
+
+
+def _is_seen(request: HttpRequest) -> bool:
+    """Whether a request makes something visible, or brings bytes of a file."""
+    return request.path.startswith("/files/") or request.path.endswith("/messages")
+
+
+def _raise(trouble: Trouble | None) -> None:
+    if isinstance(trouble, Flood):
+        raise Refused(429, 130429, "Cloud API message throughput has been reached.", ceil(trouble.seconds / 60))
+    if isinstance(trouble, ServerError):
+        raise Refused(500, 131000, "Message failed to send due to an unknown error.")
+
+
+def _lost(trouble: Trouble | None) -> bool:
+    return isinstance(trouble, TimeOut | Reset) and not trouble.accepted

@@ -1,0 +1,32 @@
+"""A room that is opened without a stage."""
+
+from pathlib import Path
+
+from angelia.channels.health import Health
+from angelia.channels.port import Outfit
+from angelia.channels.settings import Secret
+from angelia.channels.whatsapp.room import WhatsAppChannel
+from angelia.core.ids import wall_clock
+from angelia.models.client import http_client
+from angelia.testing.channel_network import Patience
+from angelia.testing.whatsapp_server import WhatsAppServer
+
+
+def opened(network: WhatsAppServer) -> WhatsAppChannel:
+    """A room that does not run yet."""
+    kept: dict[str, str] = {}
+
+    async def secret(where: Secret) -> str:
+        return network.secrets[where.env]
+
+    async def recall(name: str) -> str:
+        return kept.get(name, "")
+
+    async def remember(name: str, value: str) -> None:
+        kept[name] = value
+
+    def report(health: Health) -> None:
+        return None
+
+    outfit = Outfit("door", Path(), wall_clock, secret, recall, remember, report, {}, http_client)
+    return network.open(outfit, Patience())
