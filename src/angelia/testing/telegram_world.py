@@ -1,5 +1,6 @@
 """Chats, people, messages and files of the fake Telegram, and how what people do becomes updates."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,6 @@ CHATS: dict[str, dict[str, Any]] = {
 }
 
 _WHO = {Who.FRIEND: ANN, Who.BOT: BEEP, Who.OURSELVES: BOT}
-_BEGAN = 1_790_000_000
-"""Unix seconds at which its clock begins; each message is a second later."""
 
 
 class World:
@@ -68,7 +67,7 @@ class World:
         self._message += 1
         message = {
             "message_id": self._message,
-            "date": _BEGAN + self._message,
+            "date": int(time.time()),
             "chat": CHATS[where.chat],
             "from": author,
             **more,
@@ -136,7 +135,7 @@ class World:
     def _react(self, thing: Thing) -> str:
         marks = [{"type": "emoji", "emoji": thing.text}] if thing.text else []
         about = {"chat": CHATS[thing.where.chat], "message_id": int(thing.about), "user": _WHO[thing.who]}
-        reacted = {**about, "date": _BEGAN, "old_reaction": [], "new_reaction": marks}
+        reacted = {**about, "date": int(time.time()), "old_reaction": [], "new_reaction": marks}
         self._tell(message_reaction=reacted)
         return thing.about
 
