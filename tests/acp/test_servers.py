@@ -173,22 +173,29 @@ async def test_a_server_that_never_says_hello_holds_up_neither_the_session_nor_t
     assert "The MCP server silent is still connecting" in server.requests[0].raw.decode()
 
 
-async def test_tools_that_come_later_are_there_with_the_next_turn(tmp_path: Path) -> None:
-    steps = [*using("more"), call("bare__extra", {}), say("Done.")]
+async def test_tools_that_come_later_are_there_with_the_next_turn_and_not_before(tmp_path: Path) -> None:
+    steps = [call("bare__more", {}), call("bare__say", {"words": "x"}), say("Done."), say("Done.")]
+    once = choose("once")({})
     async with ModelServer(by_replies(steps)) as server:
         place = first(server, tmp_path, sets=PATIENT)
-        async with Editor(place, {PERMISSION: choose("conversation")}) as editor:
+        async with Editor(place) as editor:
             session = await opened(editor, named(tmp_path / "s"))
-            await editor.prompt(session, "Bring it.")
+            editor.reply(editor.asked[0], once)
+            turn = editor.begin(session, "Bring it.")
+            await editor.until(lambda editor: len(editor.asked) == 2)
+            editor.reply(editor.asked[1], once)
+            await editor.until(lambda editor: len(editor.asked) == 3)
             box = editor._house.toolbox(editor._agent._open[session].session)
             async with asyncio.timeout(60):
                 while "bare__extra" not in box.registry.names:  # noqa: ASYNC110 - another process tells in its time
                     await asyncio.sleep(0.01)
-            await editor.prompt(session, "Use it.")
+            editor.reply(editor.asked[2], once)
+            assert (await turn)["stopReason"] == "end_turn"
+            await editor.prompt(session, "Go on.")
         setups = [fact for fact in await place.facts() if isinstance(fact, e.SetupChanged)]
     tools = [request.heard.tools for request in server.requests]
-    assert tools[0] == tools[1]
-    assert tools[2] == tools[3] == (*tools[0], "bare__extra")
+    assert tools[0] == tools[1] == tools[2]
+    assert tools[3] == (*tools[0], "bare__extra")
     assert len(setups) == 2
 
 
