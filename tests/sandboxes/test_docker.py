@@ -222,6 +222,21 @@ async def test_a_container_that_the_daemon_cannot_make_is_said_with_its_reason(c
     assert "[sandbox.docker]" in str(error)
 
 
+async def test_limits_that_the_daemon_would_ignore_are_refused(own: Path, tmp_path: Path) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        said = b'{"Rootless":true,"CgroupVersion":"1"}'
+        writer.write(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%s" % (len(said), said))
+        writer.close()
+
+    server = await asyncio.start_unix_server(answer, tmp_path / "s")
+    sandbox = DockerSandbox(IMAGE, Place("c", str(tmp_path), own, own), socket=str(tmp_path / "s"))
+    error = await refused(sandbox.describe(), SandboxMissing)
+    assert "memory_mb" in error.then
+    await sandbox.close()
+    server.close()
+
+
 async def test_without_a_daemon_it_is_missing_and_says_how_to_mend_it(own: Path, tmp_path: Path) -> None:
     with pytest.raises(SandboxMissing, match=r"/no/docker\.sock is not there.*DOCKER_HOST"):
         DockerSandbox(IMAGE, Place("c", str(tmp_path), own, own), socket="/no/docker.sock")

@@ -123,7 +123,9 @@ async def _body(engine: Engine, plan: Plan) -> dict[str, Any]:
     """The request (API reference, "Create a container"); its own hash is a label, so that a change is noticed."""
     info = await engine.call("GET", "/info", deed="tell about itself")
     # without root, the person is root inside, and everybody else a stranger outside
-    rootless = any("rootless" in option for option in info.get("SecurityOptions") or ())
+    rootless = info.get("Rootless") or any("rootless" in option for option in info.get("SecurityOptions") or ())
+    if rootless and info.get("CgroupVersion") == "1":
+        _refuse_limits(plan.settings)
     uid, gid = (0, 0) if rootless else (plan.uid, plan.gid)
     # Podman (podman-run(1), `--tmpfs`) gives a tmpfs to the user by a word of its own; it tells of Buildah, Docker not
     owner = "U" if "BuildahVersion" in info else f"uid={uid},gid={gid}"
@@ -151,6 +153,16 @@ async def _body(engine: Engine, plan: Plan) -> dict[str, Any]:
     }
     digest = hashlib.sha256(msgspec.json.encode(body)).hexdigest()[:16]
     return body | {"Labels": {LABEL: plan.conversation, HOME_LABEL: plan.owner, f"{LABEL}.plan": digest}}
+
+
+def _refuse_limits(settings: DockerSettings) -> None:
+    """Such a daemon ignores them in silence (docs.docker.com/engine/security/rootless, "Limiting resources")."""
+    if settings.memory_mb or settings.cpus or settings.processes:
+        raise SandboxMissing(
+            "This container daemon cannot limit memory, cpus and processes: it runs without root, with cgroups v1.",
+            "A container without the limits that are set is not made in silence.",
+            "Set memory_mb, cpus and processes to 0 under [sandbox.docker], or start the machine with cgroups v2.",
+        )
 
 
 def _mounts(plan: Plan) -> list[dict[str, Any]]:
