@@ -197,6 +197,15 @@ async def test_what_a_slow_reader_has_not_read_is_never_more_than_two_windows(re
     await running.kill()
 
 
+@pytest.mark.parametrize(("more", "cipher"), [("", "aes256-gcm@openssh.com"), ("Ciphers aes128-ctr", "aes128-ctr")])
+async def test_aes_is_tried_first_unless_the_person_says_otherwise(
+    more: str, cipher: str, reached: Reached, sshd: Server, person: Path
+) -> None:
+    sshd.introduce(person, more)
+    await reached().describe()
+    assert link_to("box")._open[0].get_extra_info("recv_cipher") == cipher
+
+
 async def test_a_workspace_that_is_not_there_is_said(reached: Reached) -> None:
     error = await refused(reached(workspace="/no/such/folder").describe(), NoSuchFile)
     assert "/no/such/folder" in str(error)

@@ -3,9 +3,8 @@
 import posixpath
 
 from angelia.core.errors import BadInput
-from angelia.sandboxes.port import AccessRefused, Command, FileKind, NoSuchFile, Reach, Sandbox, SandboxError
+from angelia.sandboxes.port import AccessRefused, FileKind, FileStat, NoSuchFile, Sandbox
 from angelia.tools.port import Calling
-from angelia.tools.reach import reach_here
 
 MOST_LINKS = 40
 """How many links one path may lead through, as Linux has it (path_resolution(7))."""
@@ -32,16 +31,16 @@ async def resolve(sandbox: Sandbox, path: str) -> str:
         if step == ".." or f"{workspace}/".startswith(f"{here}/"):
             known = here  # a folder above, or on the way to the workspace: resolved already
             continue
-        kind = await _kind(sandbox, here)
-        if kind is None:
+        there = await _look(sandbox, here)
+        if there is None:
             return _by_letters(here, todo, path)
-        if kind is not FileKind.LINK:
+        if there.kind is not FileKind.LINK:
             known = here
             continue
         links += 1
         if links > MOST_LINKS:
             raise BadInput(f"{path} leads through more than {MOST_LINKS} links.", why="It probably runs in a circle.")
-        known, more = _start(known, await _target(sandbox, here))
+        known, more = _start(known, there.target)
         todo = more + todo
     return known
 
@@ -58,10 +57,10 @@ def _start(folder: str, path: str) -> tuple[str, list[str]]:
     return "/" if path.startswith("/") else folder, [step for step in path.split("/") if step not in {"", "."}]
 
 
-async def _kind(sandbox: Sandbox, path: str) -> FileKind | None:
+async def _look(sandbox: Sandbox, path: str) -> FileStat | None:
     """What stands there; None where nothing does or we may not look."""
     try:
-        return (await sandbox.stat(path)).kind
+        return await sandbox.stat(path)
     except (NoSuchFile, AccessRefused):
         return None
 
@@ -72,14 +71,3 @@ def _by_letters(here: str, rest: list[str], path: str) -> str:
             f"{path} cannot be followed beyond {here}.", why="There is no such folder, or it may not be looked into."
         )
     return posixpath.join(here, *rest)
-
-
-async def _target(sandbox: Sandbox, link: str) -> str:
-    """Where a link points, by the sandbox's own `readlink`: the port has no word for it, and links are rare."""
-    reach = await reach_here(sandbox, Reach.CONFINED)
-    running = await sandbox.start(Command(argv=("readlink", "--", link), seconds=10.0, reach=reach))
-    said = b"".join([chunk async for chunk in running.output()])
-    ended = await running.wait()
-    if ended.status != 0 or not said:
-        raise SandboxError(f"The link {link} cannot be read (exit status {ended.status}).")
-    return said.removesuffix(b"\n").decode("utf-8", "surrogateescape")

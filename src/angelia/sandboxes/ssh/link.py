@@ -100,7 +100,8 @@ def link_to(host: str) -> Link:
 async def _connected(host: Host) -> asyncssh.SSHClientConnection:
     user, name, port = host.parts()
     try:
-        wanted = await asyncssh.SSHClientConnectionOptions.construct(host=name, port=port or (), username=user or ())
+        asked = asyncssh.SSHClientConnectionOptions.construct
+        wanted = await asked(config=(), host=name, port=port or (), username=user or ())
         return await asyncssh.connect(
             name,
             port or (),
