@@ -44,11 +44,12 @@ async def _doctor(offline: bool, given: dict[str, Any]) -> int:
 async def _findings(house: House, offline: bool) -> AsyncIterator[Finding]:
     from angelia.faces.cli.checkup.home import look_at_home
     from angelia.faces.cli.checkup.model import look_at_model
+    from angelia.faces.cli.checkup.presets import look_at_presets
     from angelia.faces.cli.checkup.sandbox import look_at_sandbox
     from angelia.faces.cli.checkup.servers import look_at_packages, look_at_servers
 
     away = () if offline else (look_at_servers, look_at_model)
-    for part in (look_at_home, look_at_sandbox, look_at_packages, *away):
+    for part in (look_at_home, look_at_sandbox, look_at_presets, look_at_packages, *away):
         async for finding in part(house):
             yield finding
     if offline:

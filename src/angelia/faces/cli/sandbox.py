@@ -159,7 +159,7 @@ def put(where: str, source: Path, path: str | None, yes: bool, **given: Any) -> 
 async def _put(where: str, source: Path, path: str, yes: bool, given: dict[str, Any]) -> int:
     house = await open_house(given)
     async with places.visited(house, where, Path.cwd(), _note) as (there, _):
-        path = await places.target_in(there, path, source.name)
+        path = await places.target_in(there, path, source.absolute().name)
         if not yes and await places.stands(there, path) and not _sure(f"Replace {path} there?", "--yes"):
             return _left("Nothing was copied.")
         with moving(source.name) as told:

@@ -57,7 +57,7 @@ def raw_terminal() -> Iterator[RawTerminal]:
     """Take the terminal over, and leave it as it was found."""
     handle, loop, terminal = sys.stdin.fileno(), asyncio.get_running_loop(), RawTerminal()
     before = termios.tcgetattr(handle)
-    tty.setraw(handle)
+    tty.setraw(handle, termios.TCSADRAIN)  # what was typed ahead stays
     loop.add_reader(handle, terminal.pressed)
     loop.add_signal_handler(signal.SIGWINCH, terminal.resized)
     try:

@@ -37,6 +37,21 @@ async def pull(engine: Engine, image: str, progress: Callable[[str], None]) -> N
     progress(f"the image {image} is here")
 
 
+async def is_here(engine: Engine, image: str) -> bool:
+    """Whether it need not be fetched.
+
+    Raises:
+        Unreachable: the daemon does not answer.
+    """
+    try:
+        await engine.call("GET", f"/images/{image}/json", deed="look at an image")
+    except Refused as error:
+        if error.status == 404:
+            return False
+        raise
+    return True
+
+
 def _note(line: dict[str, Any], layers: dict[str, tuple[int, int]]) -> None:
     """Bytes of one layer (API reference, "Create an image": `id`, `progressDetail`)."""
     detail = line.get("progressDetail") or {}

@@ -1,7 +1,6 @@
 """A person's shell in a container: a terminal of the container's own, joined to theirs by one connection."""
 
 import asyncio
-from contextlib import suppress
 
 from angelia.core.ids import sortable_id
 from angelia.sandboxes.docker.engine import Engine, Refused
@@ -11,6 +10,9 @@ from angelia.sandboxes.port import SandboxGone
 from angelia.sandboxes.terminal import SHELL, Terminal
 
 _CHUNK = 64 * 1024
+_TRIES = 100
+_PAUSE = 0.02
+"""Seconds between two questions to the daemon, which knows of a beginning and of an end a moment later."""
 
 
 async def run_shell(engine: Engine, container: str, workspace: str, env: dict[str, str], terminal: Terminal) -> int:
@@ -42,13 +44,16 @@ async def run_shell(engine: Engine, container: str, workspace: str, env: dict[st
     except Refused as error:
         await watch.close()
         raise SandboxGone(f"The container is not there any more: {error.said}.") from error
-    resizing: set[asyncio.Task[None]] = set()
+    resizing: set[asyncio.Task[bool]] = set()
 
-    async def fit() -> None:
+    async def fit() -> bool:
         rows, columns = terminal.size
-        with suppress(Refused):  # it has just ended
-            size = {"h": str(rows), "w": str(columns)}
+        size = {"h": str(rows), "w": str(columns)}
+        try:
             await engine.call("POST", f"/exec/{made['Id']}/resize", query=size, deed="fit the terminal")
+        except Refused:  # it does not run yet, or has just ended
+            return False
+        return True
 
     def resize() -> None:
         task = asyncio.get_running_loop().create_task(fit())
@@ -59,8 +64,11 @@ async def run_shell(engine: Engine, container: str, workspace: str, env: dict[st
         while data := await terminal.read():
             await stream.write(data)
 
+    for _ in range(_TRIES):  # before anything is typed, its terminal has the right size
+        if await fit():
+            break
+        await asyncio.sleep(_PAUSE)
     terminal.on_resize(resize)
-    resize()
     typing = asyncio.create_task(typed())
     try:
         while data := await stream.read(_CHUNK):
@@ -79,11 +87,11 @@ async def run_shell(engine: Engine, container: str, workspace: str, env: dict[st
 async def _status(engine: Engine, shell: str) -> int:
     """Its status; a container that was removed beneath it has none to tell."""
     try:
-        for _ in range(100):
+        for _ in range(_TRIES):
             told = await engine.call("GET", f"/exec/{shell}/json", deed="tell how the shell ended")
             if not told["Running"]:
                 return int(told["ExitCode"] or 0)
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(_PAUSE)
     except Refused as error:
         raise SandboxGone("The container ended beneath the shell.") from error
     return 0

@@ -1,0 +1,303 @@
+"""What people do with sandboxes from the command line: see, enter, move files, end, and nothing is left behind."""
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pexpect
+import pytest
+
+from angelia.sandboxes.lasting import owner
+from angelia.testing.steps import call, say
+from tests.faces.angelia import CTRL_D, SECONDS, Place, serving
+
+from .daemon import IMAGE, Daemon
+from .sshd import Server
+
+BYTES = bytes(range(256)) * 5000
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """A home and a folder, and no model server."""
+    (tmp_path / "work").mkdir()
+    return Place(tmp_path / "home", tmp_path / "work")
+
+
+def found(place: Place, host: str = "") -> list[dict[str, Any]]:
+    """What `list` tells."""
+    ended = place.run("sandbox", "list", "--json", DOCKER_HOST=host or "unix:///no/docker.sock")
+    assert ended.code == 0, ended.err
+    return [json.loads(line) for line in ended.out.splitlines()]
+
+
+@contextmanager
+def shell(place: Place, *words: str, **environ: str) -> Iterator["pexpect.spawn[str]"]:
+    """`angelia sandbox shell` in a terminal of its own."""
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "angelia", "sandbox", "shell", *words],
+        cwd=str(place.work),
+        env=place.environment(environ),
+        dimensions=(33, 99),
+        encoding="utf-8",
+        timeout=2 * SECONDS,
+    )
+    try:
+        yield child
+    finally:
+        child.close(force=True)
+
+
+def says(child: "pexpect.spawn[str]", line: str, answer: str) -> None:
+    """Type a line whose output holds `answer`, and which itself does not."""
+    child.send(f"{line}\r")
+    child.expect_exact(answer)
+
+
+INTERRUPTED = "sh -c \"trap 'echo cau''ght; exit' INT; echo be''gun; while :; do sleep 0.1; done\""
+"""A command that is in the foreground once it has said `begun`."""
+
+
+def leaves(child: "pexpect.spawn[str]") -> int:
+    """Its exit code, after `exit 7`."""
+    child.send("exit 7\r")
+    child.expect(pexpect.EOF)
+    child.wait()
+    return int(child.exitstatus or 0)
+
+
+@pytest.mark.real("docker")
+def test_a_container_is_seen_with_its_conversation_used_by_people_and_ended(tmp_path: Path, docker: Daemon) -> None:
+    host = f"unix://{docker.socket}"
+    again = call("shell", {"command": "wc -c <in/x.bin"})
+    steps = [say("Here."), again, again, say("Again.")]
+    with serving(tmp_path, steps) as place, place.chat("--sandbox", f"docker:{IMAGE}", DOCKER_HOST=host) as terminal:
+        terminal.types("hello there")
+        terminal.sees("Here.")
+        (seen,) = found(place, host)
+        assert (seen["spec"], seen["standing"], seen["title"]) == (f"docker:{IMAGE}", "open", "hello there")
+        assert [seen["where"]] == docker.containers()
+        listed = place.run("sandbox", "list", DOCKER_HOST=host).out
+        assert f"in use by process {seen['by'][0]['process']}" in listed
+        assert "hello there" in listed
+        name = seen["conversation"]
+        (place.work / "x.bin").write_bytes(BYTES)
+        ended = place.run("sandbox", "put", name, "x.bin", "in/", DOCKER_HOST=host)
+        assert hashlib.sha256(BYTES).hexdigest() in ended.err
+        asked = place.run("sandbox", "stop", name[-8:], DOCKER_HOST=host)
+        assert (asked.code, docker.containers()) == (2, [seen["where"]])
+        assert "Scripts say --yes" in asked.err
+        assert place.run("sandbox", "stop", name[-8:], "--yes", DOCKER_HOST=host).code == 0
+        assert docker.containers() == []
+        terminal.types("go on")
+        terminal.sees("Again.")
+        shown = place.run("show", "--json").out
+        assert "The container is not there any more" in shown, "said once, and the next command has a new one"
+        assert str(len(BYTES)) in shown
+        got = place.run("sandbox", "get", name, "in/x.bin", "got.bin", DOCKER_HOST=host)
+        assert (place.work / "got.bin").read_bytes() == BYTES, got.err
+        assert len(docker.containers()) == 1, "a visit leaves what somebody else uses"
+        terminal.press(CTRL_D)
+        assert terminal.ends() == 0
+    assert place.run("sandbox", "list", DOCKER_HOST=host).out == ""
+
+
+@pytest.mark.real("docker")
+def test_what_a_killed_life_left_is_idle_and_goes_with_its_conversation(tmp_path: Path, docker: Daemon) -> None:
+    host = f"unix://{docker.socket}"
+    with serving(tmp_path, [say("Here.")]) as place:
+        for words in (("delete", "--yes-really"), ("sandbox", "prune", "--yes")):
+            with place.chat("--sandbox", f"docker:{IMAGE}", at="model.asked:1", DOCKER_HOST=host) as terminal:
+                terminal.types("hello")
+                assert terminal.ends() == -9
+            (seen,) = found(place, host)
+            assert (seen["standing"], seen["known"], seen["by"]) == ("idle", True, [])
+            kept = place.home / "running/docker" / seen["conversation"]
+            assert (kept / "home").is_dir()
+            named = [seen["conversation"]] if words[0] == "delete" else []
+            ended = place.run(words[0], *named, *words[1:], DOCKER_HOST=host)
+            assert (ended.code, docker.containers()) == (0, []), ended.err
+            assert kept.exists() is (words[0] == "sandbox"), "a conversation that goes on keeps its home"
+
+
+@pytest.mark.real("docker")
+def test_what_nobody_will_ask_for_again_is_tidied_and_nobody_elses_is_touched(tmp_path: Path, docker: Daemon) -> None:
+    host = f"unix://{docker.socket}"
+    with serving(tmp_path, [say("Here.")]) as place:
+        state = place.home / "running"
+        (state / "docker/01gone/home").mkdir(parents=True)
+        label = f"angelia.home={owner(state)}"
+        docker.docker("create", "--name", "forgotten", "--label", "angelia=01gone", "--label", label, IMAGE)
+        docker.docker("create", "--name", "a-strangers", "--label", "angelia=01gone", IMAGE)
+        assert place.ask("hello", DOCKER_HOST=host).code == 0
+        assert docker.containers() == ["a-strangers"]
+        assert not (state / "docker/01gone").exists()
+        docker.docker("rm", "a-strangers")
+
+
+@pytest.mark.real("docker")
+def test_a_shell_in_a_container_is_a_terminal_and_the_container_goes_with_it(place: Place, docker: Daemon) -> None:
+    host = f"unix://{docker.socket}"
+    with shell(place, f"docker:{IMAGE}", DOCKER_HOST=host) as child:
+        child.expect_exact("exit leaves it")
+        says(child, "echo $((40+2)) $PWD; stty size", f"42 {place.work}\r\n33 99")
+        child.setwinsize(20, 77)
+        says(child, "until [ \"$(stty size)\" = '20 77' ]; do sleep 0.1; done; echo fit''ted", "fitted")
+        says(child, INTERRUPTED, "begun")
+        child.sendintr()
+        child.expect_exact("caught")
+        assert leaves(child) == 7
+    assert docker.containers() == []
+    assert not list((place.home / "running/docker").iterdir())
+
+
+@pytest.mark.real("docker")
+def test_a_shell_ends_in_the_container_when_its_person_is_gone(place: Place, docker: Daemon) -> None:
+    host = f"unix://{docker.socket}"
+    with shell(place, f"docker:{IMAGE}", DOCKER_HOST=host) as child:
+        says(child, "echo on''ward; sleep 1000", "onward")
+        child.kill(9)
+        child.wait()
+    for _ in range(60):  # until the one inside who waits for our end has noticed it
+        (seen,) = found(place, host)
+        if seen["standing"] == "idle":
+            break
+    assert (seen["standing"], seen["known"]) == ("idle", False)
+    ended = place.run("sandbox", "prune", "--yes", DOCKER_HOST=host)
+    assert (ended.code, docker.containers()) == (0, []), ended.err
+    assert not list((place.home / "running/docker").iterdir())
+
+
+@pytest.mark.real("bwrap")
+def test_a_shell_on_this_machine_sees_what_commands_see(place: Place) -> None:
+    (place.home.parent / "diary").write_text("canary")
+    with shell(place, "local") as child:
+        says(child, "echo $((40+2)) $PWD $TERM; stty size", f"42 {place.work} xterm-256color\r\n33 99")
+        says(child, f"cat {place.home.parent}/diary; echo $?", "1")
+        says(child, INTERRUPTED, "begun")
+        child.sendintr()
+        child.expect_exact("caught")
+        assert leaves(child) == 7
+    assert found(place) == []
+
+
+@pytest.mark.real("ssh")
+def test_a_shell_on_another_machine_is_that_machines_own(place: Place, sshd: Server) -> None:
+    sshd.introduce(place.home.parent)
+    with TemporaryDirectory() as there, shell(place, f"ssh:box:{there}") as child:
+        says(child, "echo $((40+2)) $PWD; stty size", f"42 {there}\r\n33 99")
+        child.setwinsize(20, 77)
+        says(child, "until [ \"$(stty size)\" = '20 77' ]; do sleep 0.1; done; echo fit''ted", "fitted")
+        assert leaves(child) == 7
+
+
+@pytest.mark.real("ssh")
+def test_files_go_to_another_machine_and_come_back_checked(place: Place, sshd: Server) -> None:
+    sshd.introduce(place.home.parent)
+    (place.work / "a b.bin").write_bytes(BYTES)
+    with TemporaryDirectory() as there:
+        spec = f"ssh:box:{there}"
+        ended = place.run("sandbox", "put", spec, "a b.bin", "deep/folder/")
+        assert (Path(there) / "deep/folder/a b.bin").read_bytes() == BYTES, ended.err
+        assert place.run("sandbox", "put", spec, "a b.bin", "deep/folder").code == 2, "it would be replaced"
+        ended = place.run("sandbox", "get", spec, "deep/folder/a b.bin", "back")
+        assert (ended.code, (place.work / "back").read_bytes()) == (0, BYTES)
+        assert hashlib.sha256(BYTES).hexdigest() in ended.err
+
+
+def test_a_copy_out_replaces_nothing_unasked_and_leaves_nothing_half(place: Place) -> None:
+    (place.work / "a.txt").write_text("new")
+    (place.work / "out").mkdir()
+    (place.work / "out/a.txt").write_text("old")
+    ended = place.run("sandbox", "get", "local", "a.txt", "out")
+    assert (ended.code, (place.work / "out/a.txt").read_text()) == (2, "old")
+    assert "Replace" in ended.err
+    assert place.run("sandbox", "get", "local", "a.txt", "out", "--yes").code == 0
+    assert (place.work / "out/a.txt").read_text() == "new"
+    for path, says in (("missing", "No such file"), ("out", "is a folder"), ("/etc/hostname", "outside")):
+        ended = place.run("sandbox", "get", "local", path, "x")
+        assert (ended.code, ended.out) == (1, ""), path
+        assert says in ended.err
+    assert {path.name for path in place.work.iterdir()} == {"a.txt", "out"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("get", "nowhere", "x"), 2, "'nowhere' is neither a conversation nor a sandbox. Presets: none."),
+        (("put", "local", "missing"), 2, "cannot be read: No such file or directory"),
+        (("put", "local", "."), 2, "is no file. Pack a folder first"),
+        (("shell", "local"), 2, "A shell needs a terminal"),
+        (("stop", "nowhere"), 2, "No sandbox is called 'nowhere'"),
+        (("list",), 0, "No sandbox is open, and none is left over."),
+        (("prune",), 0, "There is nothing to remove."),
+        (("get", "docker:no/such", "x"), 1, "There is no container daemon"),
+    ],
+)
+def test_what_cannot_be_done_is_said(place: Place, words: tuple[str, ...], code: int, says: str) -> None:
+    ended = place.run("sandbox", *words, DOCKER_HOST="unix:///no/docker.sock")
+    assert (ended.code, ended.out) == (code, "")
+    assert says in ended.err
+
+
+def test_a_conversation_at_work_on_this_machine_is_listed_and_its_turn_can_be_stopped(tmp_path: Path) -> None:
+    steps = [call("shell", {"command": "echo begun; read -r word <wait", "reach": "outside"}), say("Never.")]
+    with serving(tmp_path, steps) as place:
+        os.mkfifo(place.work / "wait")
+        with place.chat("--set", "sandbox.confine=off", "--set", "policy.mode=autonomous") as terminal:
+            terminal.types("hello")
+            terminal.sees("begun")
+            (seen,) = found(place)
+            assert (seen["spec"], seen["where"], seen["standing"]) == ("local", str(place.work), "open")
+            ended = place.run("sandbox", "stop", seen["conversation"], "--yes")
+            assert "The running turn is told to stop" in ended.err
+            terminal.sees("Stopped by owner")
+        assert found(place) == []
+
+
+PRESETS = """
+[sandbox.presets.ready]
+spec = "docker:{image}"
+[sandbox.presets.later]
+spec = "docker:no/such:9"
+[sandbox.presets.small]
+spec = "docker:{image}"
+docker = {{memory_mb = 1}}
+[sandbox.presets.ghost]
+spec = "docker:{image}"
+docker = {{socket = "/no/docker.sock"}}
+[sandbox.presets.box]
+spec = "ssh:box:{there}"
+[sandbox.presets.nobody]
+spec = "ssh:nobody@127.0.0.1:1"
+[sandbox.presets.desk]
+spec = "local"
+"""
+
+
+@pytest.mark.real("docker")
+@pytest.mark.real("ssh")
+def test_doctor_tries_every_preset_and_says_how_to_mend_it(place: Place, docker: Daemon, sshd: Server) -> None:
+    sshd.introduce(place.home.parent)
+    place.home.mkdir()
+    with TemporaryDirectory() as there:
+        (place.home / "config.toml").write_text(PRESETS.format(image=IMAGE, there=there))
+        ended = place.run("doctor", "--offline", DOCKER_HOST=f"unix://{docker.socket}")
+    assert ended.code == 1
+    rows = ended.out.splitlines()
+    seen = {row[2:].split()[0]: (row[0], row, rows[at + 1]) for at, row in enumerate(rows[:-1]) if row[0] in "✔✘–"}
+    marks = {name: seen[name][0] for name in ("ready", "later", "small", "ghost", "box", "nobody")}
+    assert marks == {"ready": "✔", "later": "–", "small": "✘", "ghost": "✘", "box": "✔", "nobody": "✘"}, ended.out
+    assert "the first use fetches it" in seen["later"][1]
+    assert "[sandbox.docker]" in seen["small"][2]
+    assert "name its socket in DOCKER_HOST" in seen["ghost"][2]
+    assert "See that `ssh nobody@127.0.0.1:1` works" in seen["nobody"][2]
+    assert "desk" not in seen, "this machine is looked at anyway"
+    assert docker.containers() == []
