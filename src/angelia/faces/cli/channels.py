@@ -58,7 +58,9 @@ def add(kind: str, name: str, owner: str, token: str, **given: Any) -> int:
     if door in loaded_from(given).config.channels:
         raise BadInput(f"There is a channel {door} already.", then=f"Change it in {home / 'config.toml'}.")
     secret = token or click.prompt(f"The token of {kind}", hide_input=True, default="", show_default=False)
-    who = owner or click.prompt("Your own id there (empty: you let yourself in with a code)", default="")
+    who = owner or click.prompt(
+        "Your own id there (empty: you let yourself in with a code)", default="", show_default=False
+    )
     path = _keep(home / "channels" / f"{door}.token", secret) if secret else None
     lines = [f"\n[channels.{door}]"]
     lines += [f"kind = {json.dumps(kind)}"] if name else []
