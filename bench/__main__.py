@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from angelia.testing.server_process import model_server_process
-from bench import editors, idle, rounds, sandboxes, starting, store, tokens, views, yardsticks
+from bench import chats, editors, idle, rounds, sandboxes, starting, store, tokens, views, yardsticks
 from bench.rows import Row, cells
 from bench.runs import ROOT, Bench
 
@@ -44,6 +44,7 @@ def measure(bench: Bench, peers: dict[str, str], only: str) -> Iterator[tuple[st
             "starting": lambda: starting.rows(bench, bare, url, peers),
             "rounds": lambda: rounds.rows(bench, bare),
             "editors": lambda: editors.rows(bench, bare, url),
+            "chats": lambda: chats.rows(bench, url),
             "idle": lambda: idle.rows(bench, url),
             "views": lambda: views.rows(bench),
             "tokens": tokens.rows,

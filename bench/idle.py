@@ -42,13 +42,14 @@ async def _growth(folder: Path, url: str, count: int) -> int:
 
     for _ in range(_WARM):
         await converse()
-    before = _resident()
+    before = resident()
     for _ in range(count):
         await converse()
-    return _resident() - before
+    return resident() - before
 
 
-def _resident() -> int:
+def resident() -> int:
+    """Bytes that this process holds in memory, after collecting what nobody needs."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
