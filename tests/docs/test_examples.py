@@ -16,7 +16,12 @@ from tests.faces.angelia import MODEL, serving
 EXAMPLES = {block.text.partition("\n")[0].removeprefix("# "): block for block in blocks("python")}
 """Every Python block by the file name on its first line."""
 
-TESTS = {"test_my_sandbox.py": ["-k", "odd or links or whole"], "test_a_turn.py": [], "test_decisions.py": []}
+TESTS = {
+    "test_my_sandbox.py": ["-k", "odd or links or whole"],
+    "test_my_channel.py": ["-k", "words or photo"],
+    "test_a_turn.py": [],
+    "test_decisions.py": [],
+}
 """Examples that are tests, and what of them is run here."""
 
 CONFTEST = 'import pytest\n@pytest.fixture\ndef anyio_backend() -> str:\n    return "asyncio"\n'
