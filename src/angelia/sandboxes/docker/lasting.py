@@ -1,4 +1,4 @@
-"""The containers of this home: found by their labels, never anybody else's. See `sandboxes.lasting.Keeper`."""
+"""The containers of this home: found by their labels, never anybody else's; see `sandboxes.lasting.Keeper`."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,9 +1,10 @@
 """A person's shell in a container: a terminal of the container's own, joined to theirs by one connection."""
 
 import asyncio
+from collections.abc import Coroutine, Mapping
 
 from angelia.core.ids import sortable_id
-from angelia.sandboxes.docker.engine import Engine, Refused
+from angelia.sandboxes.docker.engine import Engine, Refused, Stream
 from angelia.sandboxes.docker.execwire import exec_wire
 from angelia.sandboxes.launcher import quoted
 from angelia.sandboxes.port import SandboxGone
@@ -15,7 +16,7 @@ _PAUSE = 0.02
 """Seconds between two questions to the daemon, which knows of a beginning and of an end a moment later."""
 
 
-async def run_shell(engine: Engine, container: str, workspace: str, env: dict[str, str], terminal: Terminal) -> int:
+async def run_shell(engine: Engine, container: str, workspace: str, env: Mapping[str, str], terminal: Terminal) -> int:
     """Run one until it ends; its status.
 
     The daemon would let it run on when we die, so somebody inside waits for that and ends it.
@@ -25,73 +26,94 @@ async def run_shell(engine: Engine, container: str, workspace: str, env: dict[st
         Unreachable: the daemon does not answer.
     """
     note = f"/tmp/.shell-{sortable_id()}"  # noqa: S108 - the container's own
-    rows, columns = terminal.size
-    wanted = {
-        "AttachStdin": True,
-        "AttachStdout": True,
-        "AttachStderr": True,
-        "Tty": True,
-        "Cmd": ["/bin/sh", "-c", f"echo $$ >{note}; cd -- {quoted(workspace)}; {SHELL}"],
-        "Env": [f"{name}={value}" for name, value in (env | {"TERM": terminal.kind}).items()],
-        "ConsoleSize": [rows, columns],
-    }
-    guard = f"read -r word; p=$(cat {note}) && rm {note} && kill -HUP $p && sleep 2 && kill -KILL $p"
-    watch = await exec_wire(engine, container, ("/bin/sh", "-c", f"{{ {guard}; }} 2>/dev/null"))
+    end = f"p=$(cat {note}) && rm {note} && kill -HUP $p && sleep 2 && kill -KILL $p"
+    watch = await exec_wire(engine, container, ("/bin/sh", "-c", f"{{ read -r word; {end}; }} 2>/dev/null"))
     try:
-        made = await engine.call("POST", f"/containers/{container}/exec", wanted, deed="open a shell")
-        start = {"Detach": False, "Tty": True, "ConsoleSize": [rows, columns]}
-        stream = await engine.take_over(f"/exec/{made['Id']}/start", start, deed="open a shell")
+        line = f"echo $$ >{note}; cd -- {quoted(workspace)}; {SHELL}"
+        shell = await _Shell.open(engine, container, line, env, terminal)
+        try:
+            await shell.join()
+        finally:
+            await shell.close()
+        return await shell.status()
     except Refused as error:
-        await watch.close()
         raise SandboxGone(f"The container is not there any more: {error.said}.") from error
-    resizing: set[asyncio.Task[bool]] = set()
+    finally:
+        await watch.close()
 
-    async def fit() -> bool:
-        rows, columns = terminal.size
+
+class _Shell:
+    """A command of the container with a terminal, and the connection that it has become."""
+
+    def __init__(self, engine: Engine, name: str, stream: Stream, terminal: Terminal) -> None:
+        self._engine, self._name, self._stream, self._terminal = engine, name, stream, terminal
+        self._tasks: set[asyncio.Task[object]] = set()
+
+    @classmethod
+    async def open(
+        cls, engine: Engine, container: str, line: str, env: Mapping[str, str], terminal: Terminal
+    ) -> "_Shell":
+        """Start it, in a terminal of the right size."""
+        wanted = {
+            **dict.fromkeys(("AttachStdin", "AttachStdout", "AttachStderr", "Tty"), True),
+            "Cmd": ["/bin/sh", "-c", line],
+            "Env": [f"{name}={value}" for name, value in {**env, "TERM": terminal.kind}.items()],
+        }
+        made = await engine.call("POST", f"/containers/{container}/exec", wanted, deed="open a shell")
+        path = f"/exec/{made['Id']}/start"
+        stream = await engine.take_over(path, {"Detach": False, "Tty": True}, deed="open a shell")
+        shell = cls(engine, str(made["Id"]), stream, terminal)
+        for _ in range(_TRIES):  # before anything is typed
+            if await shell._fit():
+                break
+            await asyncio.sleep(_PAUSE)
+        return shell
+
+    async def join(self) -> None:
+        """Hand keys and words over until it ends.
+
+        Raises:
+            SandboxGone: the connection was cut.
+        """
+        self._terminal.on_resize(lambda: self._do(self._fit()))
+        self._do(self._type())
+        try:
+            while data := await self._stream.read(_CHUNK):
+                self._terminal.write(data)
+        except Exception as error:  # the transport's own errors have no public name; each is a cut
+            raise SandboxGone("The connection to the container daemon was cut; the shell ends there.") from error
+
+    async def status(self) -> int:
+        """Its status, once the daemon knows it."""
+        for _ in range(_TRIES):
+            told = await self._engine.call("GET", f"/exec/{self._name}/json", deed="tell how the shell ended")
+            if not told["Running"]:
+                return int(told["ExitCode"] or 0)
+            await asyncio.sleep(_PAUSE)
+        raise SandboxGone("The container daemon does not tell how the shell ended.")
+
+    async def close(self) -> None:
+        """Let go."""
+        self._terminal.on_resize(lambda: None)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._stream.aclose()
+
+    async def _type(self) -> None:
+        while data := await self._terminal.read():
+            await self._stream.write(data)
+
+    async def _fit(self) -> bool:
+        rows, columns = self._terminal.size
         size = {"h": str(rows), "w": str(columns)}
         try:
-            await engine.call("POST", f"/exec/{made['Id']}/resize", query=size, deed="fit the terminal")
+            await self._engine.call("POST", f"/exec/{self._name}/resize", query=size, deed="fit the terminal")
         except Refused:  # it does not run yet, or has just ended
             return False
         return True
 
-    def resize() -> None:
-        task = asyncio.get_running_loop().create_task(fit())
-        resizing.add(task)
-        task.add_done_callback(resizing.discard)
-
-    async def typed() -> None:
-        while data := await terminal.read():
-            await stream.write(data)
-
-    for _ in range(_TRIES):  # before anything is typed, its terminal has the right size
-        if await fit():
-            break
-        await asyncio.sleep(_PAUSE)
-    terminal.on_resize(resize)
-    typing = asyncio.create_task(typed())
-    try:
-        while data := await stream.read(_CHUNK):
-            terminal.write(data)
-    except Exception as error:  # the transport's own errors have no public name; each is a cut
-        raise SandboxGone("The connection to the container daemon was cut; the shell ends there.") from error
-    finally:
-        terminal.on_resize(lambda: None)
-        typing.cancel()
-        await asyncio.gather(typing, *resizing, return_exceptions=True)
-        await stream.aclose()
-        await watch.close()
-    return await _status(engine, str(made["Id"]))
-
-
-async def _status(engine: Engine, shell: str) -> int:
-    """Its status; a container that was removed beneath it has none to tell."""
-    try:
-        for _ in range(_TRIES):
-            told = await engine.call("GET", f"/exec/{shell}/json", deed="tell how the shell ended")
-            if not told["Running"]:
-                return int(told["ExitCode"] or 0)
-            await asyncio.sleep(_PAUSE)
-    except Refused as error:
-        raise SandboxGone("The container ended beneath the shell.") from error
-    return 0
+    def _do(self, deed: Coroutine[object, object, object]) -> None:
+        task = asyncio.get_running_loop().create_task(deed)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
