@@ -89,6 +89,38 @@ async def test_what_a_dead_life_left_running_is_ended_at_the_next_start(tmp_path
     assert await reap_leftovers(tmp_path / "own/run") == []
 
 
+PUT = """
+import asyncio, hashlib, os, pathlib, signal, sys
+from angelia.core.crash import on_crash_point
+from angelia.sandboxes.local import LocalSandbox
+
+async def content():
+    yield b"new"
+
+async def main(folder, path):
+    on_crash_point(lambda name: name == "put.before_rename" and os.kill(os.getpid(), signal.SIGKILL))
+    sandbox = LocalSandbox(folder / "work", home=folder / "own", state=folder / "own/run", confine="off")
+    await sandbox.put(path, content(), size=3, sha256=hashlib.sha256(b"new").hexdigest())
+
+asyncio.run(main(pathlib.Path(sys.argv[1]), sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("path", ["file", "folder/file", "link/file", "folder/../file"])
+async def test_what_a_dead_life_left_half_written_is_removed_at_the_next_start(path: str, tmp_path: Path) -> None:
+    (tmp_path / "work/folder").mkdir(parents=True)
+    (tmp_path / "work/link").symlink_to(tmp_path / "work/folder")
+    (tmp_path / "work/file").write_text("old")
+    before = sorted(tmp_path.joinpath("work").rglob("*"))
+    life = await asyncio.create_subprocess_exec(sys.executable, "-c", PUT, str(tmp_path), path)
+    assert await life.wait() == -signal.SIGKILL
+    assert sorted(tmp_path.joinpath("work").rglob("*")) != before
+    assert await reap_leftovers(tmp_path / "own/run") == []
+    assert sorted(tmp_path.joinpath("work").rglob("*")) == before
+    assert (tmp_path / "work/file").read_text() == "old"
+    assert not list((tmp_path / "own/run").iterdir())
+
+
 async def test_what_a_living_process_runs_is_left_alone(build: Build, own: Path) -> None:
     sandbox = build()
     running = await sandbox.start(Command(shell="echo on; sleep 1000", reach=Reach.OUTSIDE))

@@ -28,18 +28,24 @@ class Root(Struct, frozen=True):
 
 
 class Ground(Struct, frozen=True):
-    """All that may be reached: the first root is the workspace; `hidden` places are refused wherever they lie."""
+    """All that may be reached: the first root is the workspace; `hidden` places are refused wherever they lie. `state`
+    takes the records of files that are being written (`lives.unfinished`).
+    """
 
     roots: tuple[Root, ...]
+    state: Path
     hidden: tuple[Path, ...] = ()
 
 
 class Spot(Struct, frozen=True):
-    """Where a path led: an open folder and a name in it; `names` is the way from the root, links resolved."""
+    """Where a path led: an open folder and a name in it; `names` is the way from the root, links resolved, and `place`
+    the folder's own path at that moment.
+    """
 
     folder: int
     name: str
     names: tuple[str, ...]
+    place: Path
 
 
 @contextmanager
@@ -71,6 +77,7 @@ class _Walk:
         self._hidden = _identities(ground.hidden)
         self._folders: list[int] = []
         self._names: list[str] = []
+        self._root: Path
         self._todo: list[str] = []
         if "\0" in path:
             raise NoSuchFile(f"No file is called {shown(path)}: a name has no NUL in it.")
@@ -92,9 +99,9 @@ class _Walk:
                 continue
             if not self._todo:
                 self._refuse_hidden(self._entry(name))
-                return Spot(self._folders[-1], name, (*self._names, name))
+                return Spot(self._folders[-1], name, (*self._names, name), self._root.joinpath(*self._names))
             self._down(name)
-        return Spot(self._folders[-1], ".", tuple(self._names))
+        return Spot(self._folders[-1], ".", tuple(self._names), self._root.joinpath(*self._names))
 
     def leave(self) -> None:
         for folder in self._folders:
@@ -113,6 +120,7 @@ class _Walk:
             depth, root = max(fitting, key=lambda fit: fit[0])
         self.leave()
         self._names.clear()
+        self._root = root.outside
         self._folders.append(os.open(root.outside, _FOLDER))
         self._todo += reversed(words[depth:])
 

@@ -37,7 +37,8 @@ class Bound:
             raise AccessRefused(
                 f"{shown(place.workspace)} cannot be a workspace.", then="Name a folder of your project."
             )
-        self.state = place.state.absolute() / room / place.conversation
+        self._lives = place.state.absolute()
+        self.state = self._lives / room / place.conversation
         self.home, self.nothing = self.state / "home", self.state / "nothing"
         self._hidden = tuple(path.absolute() for path in (place.home, *secret_places(Path.home().resolve())))
 
@@ -60,4 +61,4 @@ class Bound:
         """Where files are looked for on this machine: workspace, home, and `more`, as far as they are there."""
         roots = (Root(HOME, self.home), *more)
         there = tuple(root for root in roots if root.outside.is_dir())
-        return Ground((Root(str(self.workspace), self.workspace), *there), self._hidden)
+        return Ground((Root(str(self.workspace), self.workspace), *there), self._lives, self._hidden)

@@ -1,15 +1,18 @@
-"""The record of what this process runs, so that the next start can end what a dead one left."""
+"""The record of what this process runs and writes, so that the next start can end and remove what a dead one left."""
 
 import fcntl
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from angelia.core.ids import sortable_id
 from angelia.core.text import one_line
 from angelia.sandboxes.port import AccessRefused
 from angelia.sandboxes.processes import PROC, bears, belonging, end, everybody, facts
+
+_DRAFTS = "drafts"
+_DRAFT = ".angelia-"
 
 
 class Life:
@@ -37,8 +40,8 @@ class Life:
             )
         except OSError as error:
             raise AccessRefused(
-                f"Commands cannot be recorded in {state}: {error.strerror}.",
-                "A command that is not recorded could outlive us unseen, so none is started.",
+                f"What runs and what is written cannot be recorded in {state}: {error.strerror}.",
+                "What is not recorded could outlive us unseen, so nothing is begun.",
                 "Give Angelia a home it can write.",
             ) from error
 
@@ -67,6 +70,11 @@ class Life:
         if known is not None:
             os.write(self._commands, f"{pid} {known.started} {_boot()}\n".encode())
 
+    def note_draft(self, path: Path) -> None:
+        """Remember a file that is not finished yet, before it is made."""
+        with (self.folder / _DRAFTS).open("ab", buffering=0) as record:
+            record.write(os.fsencode(path) + b"\0")  # what of a name a crash cut off has no end, and is dropped
+
     def close(self) -> None:
         """Forget everything; for when nothing runs any more."""
         os.close(self._commands)
@@ -75,8 +83,25 @@ class Life:
         os.close(self._lock)
 
 
+@contextmanager
+def unfinished(state: Path, folder: Path) -> Iterator[str]:
+    """A name for a file that is being written into `folder`; if we die meanwhile, the next start removes it.
+
+    Raises:
+        AccessRefused: `state` cannot be written.
+    """
+    name = f"{_DRAFT}{os.urandom(8).hex()}"
+    life = Life(state)
+    try:
+        life.note_draft(folder / name)
+        yield name
+    finally:
+        life.close()
+
+
 async def reap_leftovers(state: Path) -> list[str]:
-    """End what dead processes left running and remove their folders; one sentence for each process found.
+    """End what dead processes left running, remove what they left half written, and their folders; one sentence for
+    each process found.
 
     Lives whose process still runs (a gateway beside a terminal) keep their lock, and are left alone.
     """
@@ -100,6 +125,7 @@ async def _end_life(folder: Path) -> list[str]:
     find = _members(folder)
     names = {pid: _command_line(pid) for pid in sorted(find())}
     left = await end(find)
+    _remove_drafts(folder / _DRAFTS)
     remove_tree(folder)
     return [
         f"Process {pid} ({name}) was left running by an earlier start, and "
@@ -120,6 +146,16 @@ def _members(folder: Path) -> Callable[[], set[int]]:
         return found
 
     return find
+
+
+def _remove_drafts(record: Path) -> None:
+    """Remove what was being written. A folder that has become another since holds no file of that name."""
+    with suppress(FileNotFoundError):
+        for name in record.read_bytes().split(b"\0")[:-1]:
+            draft = Path(os.fsdecode(name))
+            if draft.name.startswith(_DRAFT):
+                with suppress(OSError):  # its folder is gone, or not ours any more
+                    draft.unlink()
 
 
 def _recorded(commands: Path) -> dict[int, int]:

@@ -166,7 +166,7 @@ class LocalSandbox:
         if isinstance(self.confinement(), Confined) and (self._life or path.startswith(_TMP)):
             private = self._alive().private("tmp")
             roots.append(Root(_TMP if sys.platform == "linux" else str(private), private))
-        return Ground(tuple(roots), self._hidden)
+        return Ground(tuple(roots), self._state, self._hidden)
 
     def _plain(self, command: Command, life: Life) -> Start:
         return Start(

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 from angelia.core.crash import crash_point
 from angelia.sandboxes.beneath import Ground, Spot, shown, spot
 from angelia.sandboxes.gitguard import refuse_git_internals
+from angelia.sandboxes.lives import unfinished
 from angelia.sandboxes.port import (
     AccessRefused,
     FileChanged,
@@ -80,19 +81,19 @@ async def write(ground: Ground, path: str, content: AsyncIterator[bytes], *, siz
     with _plain_words(path), spot(ground, path, follow=True, make=True) as target:
         refuse_git_internals(target.names, path)
         _refuse_to_replace(target, path)
-        draft = f".angelia-{os.urandom(8).hex()}"
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target.folder)
-        try:
-            await _fill(handle, content, path, size=size, sha256=sha256)
-            await _in_thread(_settle, handle, mode & 0o777)
-            crash_point("put.before_rename")
-            os.rename(draft, target.name, src_dir_fd=target.folder, dst_dir_fd=target.folder)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(draft, dir_fd=target.folder)
-            raise
-        finally:
-            os.close(handle)
+        with unfinished(ground.state, target.place) as draft:
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target.folder)
+            try:
+                await _fill(handle, content, path, size=size, sha256=sha256)
+                await _in_thread(_settle, handle, mode & 0o777)
+                crash_point("put.before_rename")
+                os.rename(draft, target.name, src_dir_fd=target.folder, dst_dir_fd=target.folder)
+            except BaseException:
+                with suppress(FileNotFoundError):
+                    os.unlink(draft, dir_fd=target.folder)
+                raise
+            finally:
+                os.close(handle)
         await _in_thread(_flush_folder, target.folder)
 
 
