@@ -155,7 +155,7 @@ class Editor:
 
     async def ask(self, method: str, **params: Any) -> Any:
         """A request, to its end."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             return await self.send(method, **params)
 
     async def hello(self, **capabilities: Any) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class Editor:
 
     async def prompt(self, session: str, *blocks: str | dict[str, Any]) -> str:
         """`session/prompt`, to its stop reason."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             return str((await self.begin(session, *blocks))["stopReason"])
 
     # -- what it hears ------------------------------------------------------------------------------------------
@@ -241,13 +241,13 @@ class Editor:
 
     async def until(self, holds: Callable[[Self], Any]) -> None:
         """Wait until something has been heard."""
-        async with asyncio.timeout(30), self._changed:
+        async with asyncio.timeout(90), self._changed:
             await self._changed.wait_for(lambda: bool(holds(self)))
 
     async def rest(self, session: str) -> None:
         """Wait until no turn is open in a session, and all is told about it."""
         conversation = self._agent._open[session]
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             await conversation.session.settled()
         await conversation.drained()
 

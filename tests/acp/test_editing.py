@@ -179,7 +179,7 @@ async def test_an_editor_that_refuses_a_write_is_quoted_and_one_that_cannot_read
 
 async def test_what_a_command_has_just_changed_is_waited_for(tmp_path: Path) -> None:
     late: list[str] = ["a = 1\n", "a = 1\n", "a = 9\n"]
-    steps = (call("shell", {"command": "echo 'a = 9' > a.py"}), READ)
+    steps = (call("shell", {"command": "echo 'a = 9' > a.py; touch -d 2099-01-01 a.py"}), READ)
     async with ModelServer(script(*steps)) as server:
         place = first(server, tmp_path, sets=("sandbox.confine=off",))
         written(place, "a.py", "a = 1\n")
