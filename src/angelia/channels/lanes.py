@@ -2,21 +2,18 @@
 
 import asyncio
 import logging
-import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 
 from msgspec import Struct
 
 from angelia.channels.incoming import Envelope, Hear
+from angelia.channels.pauses import growing_pause
 
 log = logging.getLogger(__name__)
 
 TRIES = 5
 """How often something is handed in before what came after it may go first."""
-
-LONGEST = 30.0
-"""Seconds between two tries, at most."""
 
 
 class Parcel(Struct, frozen=True):
@@ -82,7 +79,7 @@ class Lanes:
                 break
             if failures >= TRIES and self._taken == before and len(waiting) > 1 and not await self._hand_in(waiting[1]):
                 del waiting[1]
-            await asyncio.sleep(min(self._pause * 2**failures, LONGEST) * random.uniform(0.5, 1.0))  # noqa: S311
+            await asyncio.sleep(growing_pause(self._pause, failures))
         waiting.popleft()
 
     async def _hand_in(self, parcel: Parcel) -> Exception | None:

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import logging
-import random
 import re
 from functools import partial
 from typing import NoReturn
@@ -25,12 +24,10 @@ from angelia.channels.failures import ChannelError, Later, LoginFailed
 from angelia.channels.health import Health, State
 from angelia.channels.incoming import Hear
 from angelia.channels.lanes import Lanes
+from angelia.channels.pauses import growing_pause
 from angelia.channels.port import Outfit
 
 log = logging.getLogger(__name__)
-
-LONGEST = 30.0
-"""Seconds between two tries to connect, at most."""
 
 MOST_CHATS = 200
 """Chats that are remembered, to ask them what was missed: direct messages are not listed anywhere."""
@@ -243,8 +240,7 @@ class Connection:
         """Seconds until the next try: as long as Discord asks for, else longer each time, and never in step."""
         if isinstance(error, Later):
             return error.seconds
-        longest: float = min(self._waits.pause * 2**self._failures, LONGEST)
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311
+        return growing_pause(self._waits.pause, self._failures)
 
 
 def _memory(noted: str) -> Memory:

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import hmac
 import logging
-import random
 import re
 from typing import NoReturn
 
@@ -14,6 +13,7 @@ from msgspec import Raw
 from angelia.channels.failures import ChannelError, Later, LoginFailed, NotSent, Rejected
 from angelia.channels.health import Health, State
 from angelia.channels.incoming import Hear
+from angelia.channels.pauses import growing_pause
 from angelia.channels.port import Outfit
 from angelia.channels.telegram.api import Api
 from angelia.channels.telegram.intake import Intake
@@ -29,9 +29,6 @@ SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 - a header's nam
 
 LINGER = 15.0
 """Seconds that an answer may take longer than Telegram was asked to hold it back."""
-
-LONGEST = 30.0
-"""Seconds between two tries to connect, at most."""
 
 _KEPT = "kept updates"
 _COMMAND = re.compile(r"[a-z0-9_]{1,32}", re.ASCII)
@@ -125,7 +122,7 @@ class Connection:
             last = max(numbers, default=0)
             idle = 0 if set(numbers) - known else idle + 1
             if pending := [one for one in safe if not one.done()]:
-                await asyncio.wait(pending, timeout=min(self._waits.pause / 4 * 2**idle, 2.0))
+                await asyncio.wait(pending, timeout=growing_pause(self._waits.pause / 4, idle, 2.0))
             elif not hold:
                 await asyncio.sleep(self._waits.pause)
 
@@ -175,5 +172,4 @@ class Connection:
         if isinstance(error, Later):
             return error.seconds
         self._failures += 1
-        longest: float = min(self._waits.pause * 2**self._failures, LONGEST)
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311
+        return growing_pause(self._waits.pause, self._failures)

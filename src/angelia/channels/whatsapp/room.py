@@ -1,7 +1,6 @@
 """The room of one business number: what goes out, what is fetched, and whether the Graph API is there."""
 
 import asyncio
-import random
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -16,6 +15,7 @@ from angelia.channels.health import Health, State
 from angelia.channels.incoming import Confirmed, Envelope, Hear, Offer, Reached
 from angelia.channels.multipart import Upload
 from angelia.channels.outgoing import OutFile, Outgoing, OutText
+from angelia.channels.pauses import growing_pause
 from angelia.channels.port import Outfit
 from angelia.channels.settings import ChannelSettings
 from angelia.channels.web import WebRequest, WebResponse
@@ -27,9 +27,6 @@ from angelia.channels.whatsapp.settings import Waits, WhatsAppSettings
 from angelia.channels.whatsapp.table import abilities, group_abilities
 from angelia.channels.whatsapp.webhook import Keys, Webhook
 from angelia.core.entry import Address
-
-LONGEST = 30.0
-"""Seconds between two tries to connect, at most."""
 
 DAY = 24 * 3600 * 1000
 """Milliseconds after which somebody may be asked to write once more."""
@@ -203,8 +200,7 @@ class WhatsAppChannel:
         if isinstance(error, Later):
             return error.seconds
         self._failures += 1
-        longest: float = min(self._waits.pause * 2**self._failures, LONGEST)
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311
+        return growing_pause(self._waits.pause, self._failures)
 
 
 class _Room:
