@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from angelia.models.vendors import QUIRKS, Vendor, vendors
 from angelia.service import config
+from angelia.service.presets import Preset, SandboxSettings
 from angelia.tools.mcp.settings import ServerSettings
 from angelia.tools.rooms import own_tools
 from angelia.tools.schema import shown_schema
@@ -29,7 +30,7 @@ def settings() -> str:
         "## At the top of the file",
         words(config.Config),
         _settings(defaults, {*groups, "remedies", "vendors"}),
-        *(f"## [{name}]\n\n{words(type(group))}\n\n{_settings(group, _TABLES)}" for name, group in groups.items()),
+        *(section for name, group in groups.items() for section in _sections(name, group)),
         f"## [mcp.servers.NAME]\n\n{words(ServerSettings)}\n\n{_settings(ServerSettings())}",
         "## [remedies.FAILURE]\n\nHow often each remedy may be used, by the names in [The turn](turn.md).",
         code("[remedies.busy]\nwait = 5", "toml"),
@@ -56,8 +57,22 @@ _IN_WORDS = {
     "dict[str, str]": "texts by name",
 }
 
-_TABLES = ("servers",)
+_TABLES = ("servers", "presets")
 """Settings of a group that have a section of their own."""
+
+
+def _sections(name: str, group: Struct) -> list[str]:
+    """A group, the groups in it, and what a preset of sandboxes says."""
+    inner = {f.name: getattr(group, f.name) for f in fields(type(group))}
+    inner = {key: value for key, value in inner.items() if isinstance(value, Struct)}
+    sections = [f"## [{name}]\n\n{words(type(group))}\n\n{_settings(group, (*_TABLES, *inner))}"]
+    sections += [f"## [{name}.{key}]\n\n{words(type(one))}\n\n{_settings(one)}" for key, one in inner.items()]
+    if isinstance(group, SandboxSettings):
+        sections.append(f"## [{name}.presets.NAME]\n\n{words(Preset)}\n\n{code(_PRESET, 'toml')}")
+    return sections
+
+
+_PRESET = '[sandbox.presets.lab]\nspec = "docker:python:3.12"\ndocker = {network = "bridge"}'
 
 
 def _settings(group: Struct, without: Collection[str] = ()) -> str:

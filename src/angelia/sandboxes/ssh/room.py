@@ -166,9 +166,9 @@ class SshSandbox:
     async def _find_workspace(self, sftp: asyncssh.SFTPClient) -> None:
         asked = self._place.workspace if self._place.workspace not in ("", "~") else "."
         with plain_words(asked):
-            found = str(await sftp.realpath(asked))
-            if not await sftp.isdir(found):
+            if not await sftp.isdir(asked):
                 raise NoSuchFile(f"{self._link.host} has no folder {shown(asked)}.", then="Make it, or name another.")
+            found = str(await sftp.realpath(asked))
         if found == "/":
             raise AccessRefused("The whole machine cannot be a workspace.", then="Name a folder of your project.")
         self._workspace = found
