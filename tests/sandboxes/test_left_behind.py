@@ -1,0 +1,92 @@
+"""After fifty conversations in processes that were killed anywhere, a next start leaves no trace of what they ran."""
+
+import asyncio
+import os
+import random
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from angelia.sandboxes.docker.engine import Engine, Refused
+from angelia.service import places
+from angelia.service.assemble import House
+from angelia.service.config import load
+from angelia.testing.model_server import ModelServer
+from tests.promise.lives import environment
+
+from .daemon import Daemon
+from .left_behind import KINDS, MODEL, SLEEP, model, settings
+
+LIVES = 50 // len(KINDS)
+SEED = 20_261_122
+POINTS = 330
+"""Crash points that a whole life passes, about."""
+
+
+async def killed_somewhere(folder: Path, docker: Daemon, env: dict[str, str], life: int, at: int) -> None:
+    """One life of `left_behind`."""
+    words = (str(folder), docker.socket, str(life), str(at))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.sandboxes.left_behind", *words, env=env, stderr=asyncio.subprocess.PIPE
+    )
+    _, told = await process.communicate()
+    assert process.returncode == -signal.SIGKILL, told.decode()[-2000:]
+
+
+def running(folder: Path) -> list[str]:
+    """The processes of this machine that are these conversations' doing, containers' included."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                line, known = (entry / "cmdline").read_bytes(), (entry / "environ").read_bytes()
+            except OSError:  # it has ended
+                continue
+            if SLEEP.encode() in line or os.fsencode(folder) in line + known:
+                found.append(f"{entry.name}: {line.decode(errors='replace')}")
+    return found
+
+
+async def gone(docker: Daemon) -> None:
+    """Until every container is removed, which those that nobody needs do by themselves."""
+    engine = Engine(docker.socket)
+    for name in docker.containers():
+        try:
+            query = {"condition": "removed"}
+            await engine.call("POST", f"/containers/{name}/wait", query=query, deed="wait for its end")
+        except Refused as error:
+            if error.status != 404:
+                raise
+    await engine.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.real("docker")
+@pytest.mark.real("bwrap")
+async def test_fifty_conversations_that_were_killed_leave_nothing(tmp_path: Path, docker: Daemon) -> None:
+    chance = random.Random(SEED)
+    before = docker.containers()
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "person").mkdir()
+    async with ModelServer(model()) as server:
+        env = environment(tmp_path, server) | {"TMPDIR": str(tmp_path / "tmp")}
+        left = 0
+        for life in range(LIVES):
+            await killed_somewhere(tmp_path, docker, env, life, chance.randrange(1, POINTS))
+            left += len(running(tmp_path))
+        assert left, "nothing was left behind that could be missed"
+        house = await House.open(load(tmp_path / "home", env, settings(docker.socket), {"model": MODEL}), env)
+        await places.clear(house)
+        await asyncio.wait_for(gone(docker), 60)
+        assert docker.containers() == before
+        assert running(tmp_path) == []
+        assert list((tmp_path / "tmp").iterdir()) == []
+        assert {entry.name for entry in house.running.iterdir()} <= {"docker", "open", "owner"}
+        assert await places.places(house) == []
+        assert await places.forsaken_homes(house) == []
+        files = {path.name for path in (tmp_path / "work").rglob("*") if path.is_file()}
+        assert files <= {"made", "note.txt"}
+        assert len(list((tmp_path / "work").iterdir())) > LIVES
+        await house.close()
