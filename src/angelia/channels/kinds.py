@@ -22,13 +22,30 @@ WORDS = {
 
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/webp"})
 
-_NAMED = {
+NAMED = {
     ".gif": Kind.ANIMATION,
     **dict.fromkeys((".jpg", ".jpeg", ".png", ".webp"), Kind.PHOTO),
     **dict.fromkeys((".ogg", ".oga", ".opus", ".mp3", ".wav", ".m4a", ".flac", ".aac"), Kind.AUDIO),
     **dict.fromkeys((".mp4", ".mov", ".avi", ".mkv", ".3gp", ".webm"), Kind.VIDEO),
 }
 """Kinds by extension, for bytes that nobody recognised."""
+
+ENDINGS = {
+    "image/jpeg": ".jpg",
+    "image/png": ".png",
+    "image/webp": ".webp",
+    "image/gif": ".gif",
+    "audio/ogg": ".ogg",
+    "audio/opus": ".ogg",
+    "audio/mpeg": ".mp3",
+    "audio/mp4": ".m4a",
+    "audio/wav": ".wav",
+    "video/mp4": ".mp4",
+    "video/webm": ".webm",
+    "application/pdf": ".pdf",
+    "text/plain": ".txt",
+}
+"""How names of files end, by their type."""
 
 _SPOKEN = frozenset({"audio/ogg", "audio/opus"})
 _NOT_SPOKEN = "a voice message has to be Ogg with Opus"
@@ -54,7 +71,7 @@ class Misfit(Struct, frozen=True):
 def fit(media: Media, abilities: Abilities) -> Fit | Misfit:
     """The best kind for a medium: its own, else along the network's table, else the next plainer kind."""
     kind: Kind | None = wanted(media)
-    reasons = [_NOT_SPOKEN] if media.media is MediaKind.VOICE and kind is not Kind.VOICE else []
+    reasons: list[str] = []
     seen: set[Kind] = set()
     while kind and kind not in seen:
         seen.add(kind)
@@ -72,10 +89,10 @@ def wanted(media: Media) -> Kind:
     mime = media.blob.mime.partition(";")[0]
     if media.media is MediaKind.DOCUMENT:
         return Kind.DOCUMENT
-    if media.media is MediaKind.VOICE and mime in _SPOKEN:
+    if media.media is MediaKind.VOICE:
         return Kind.VOICE
     if mime in ("", UNKNOWN):
-        return _NAMED.get(PurePosixPath(media.name.lower()).suffix, Kind.DOCUMENT)
+        return NAMED.get(PurePosixPath(media.name.lower()).suffix, Kind.DOCUMENT)
     if mime == "image/gif":
         return Kind.ANIMATION
     if mime in _PICTURES:
@@ -88,6 +105,8 @@ def _misfit(media: Media, kind: Kind, way: Native) -> str:
     word, mime, size = WORDS[kind], media.blob.mime.partition(";")[0], media.blob.size
     if way.limit and size > way.limit:
         return f"too large for a {word} ({size_words(size)}, at most {size_words(way.limit)})"
+    if kind is Kind.VOICE and mime not in (way.mimes or _SPOKEN):
+        return _NOT_SPOKEN
     if way.mimes and mime not in way.mimes:
         return f"{mime or 'an unknown type'} is not taken as a {word}"
     if kind is not Kind.PHOTO:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from angelia.channels.abilities import Abilities, Kind, Native
 from angelia.channels.dialects import Dialect
-from angelia.channels.kinds import UNKNOWN, WORDS, Fit, Misfit, fit
+from angelia.channels.kinds import ENDINGS, UNKNOWN, WORDS, Fit, Misfit, fit
 from angelia.channels.markup import Link, Paragraph, Words
 from angelia.channels.render import Rendered, render, render_blocks, render_within
 from angelia.context.forms import size_words
@@ -49,22 +49,6 @@ class CannotPiece(Struct, frozen=True):
 
 
 Piece = TextPiece | FilePiece | AlbumPiece | CannotPiece
-
-_ENDINGS = {
-    "image/jpeg": ".jpg",
-    "image/png": ".png",
-    "image/webp": ".webp",
-    "image/gif": ".gif",
-    "audio/ogg": ".ogg",
-    "audio/mpeg": ".mp3",
-    "audio/mp4": ".m4a",
-    "audio/wav": ".wav",
-    "video/mp4": ".mp4",
-    "video/webm": ".webm",
-    "application/pdf": ".pdf",
-    "text/plain": ".txt",
-}
-"""How files without a name are called."""
 
 
 def plan(
@@ -137,7 +121,7 @@ class _Planning:
 
 
 def _name(media: Media, kind: Kind) -> str:
-    return media.name or WORDS[kind].replace(" ", "-") + _ENDINGS.get(media.blob.mime, "")
+    return media.name or WORDS[kind].replace(" ", "-") + ENDINGS.get(media.blob.mime, "")
 
 
 def _albums(pieces: list[Piece], abilities: Abilities) -> Iterator[Piece]:

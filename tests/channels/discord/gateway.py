@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
+from angelia.testing.changes import Changes
 from tests.channels.discord import world as w
 from tests.channels.discord.schemas import faults
 
@@ -53,8 +54,8 @@ class Session:
 class Gateway:
     """Listens on a port of its own, which it keeps when it is down. `interval` is that of the beats, in seconds."""
 
-    def __init__(self, world: w.World) -> None:
-        self._world = world
+    def __init__(self, world: w.World, changes: Changes) -> None:
+        self._world, self._changes = world, changes
         self.sessions: dict[str, Session] = {}
         self.valid, self.mute, self.allowed = True, False, True
         self.interval = 41.25
@@ -129,6 +130,7 @@ class Gateway:
                 frame = json.loads(raw)
                 if frame["op"] == 1:
                     self.beats.append(frame["d"])
+                    self._changes.tell()
                     await said.frame({"op": 11})
                 elif frame["op"] in (2, 6) and telling is None:
                     begun = await self._begin(frame, connection, said)
@@ -180,7 +182,7 @@ class Gateway:
         roles = [role | {"id": w.GUILD, "name": "@everyone"}]
         roles += [role | {"id": w.OUR_ROLE, "name": "angelia", "managed": True, "tags": {"bot_id": w.US}}]
         told = {"id": w.GUILD, "name": "the server", "owner_id": w.FRIEND, "premium_tier": self._world.tier}
-        members = [{"user": w.USERS[one], "roles": [], "joined_at": w.now()} for one in (w.US, w.FRIEND)]
+        members = [w.member() | {"user": w.USERS[one]} for one in (w.US, w.FRIEND)]
         return told | {
             "channels": [w.channel(w.GROUP) | {"last_message_id": last.get(w.GROUP)}],
             "threads": [w.channel(w.TOPIC) | {"last_message_id": last.get(w.TOPIC)}],

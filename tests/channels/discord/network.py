@@ -30,7 +30,7 @@ class Discord:
 
     def __init__(self) -> None:
         self.world, self.changes = w.World(), Changes()
-        self.gateway = Gateway(self.world)
+        self.gateway = Gateway(self.world, self.changes)
         self.rest = Rest(self.world, self.changes, self._tell)
         self.arrived: list[Arrived] = self.rest.arrived
         self._brought: list[tuple[str, dict[str, Any]]] = []
@@ -120,7 +120,7 @@ class Discord:
         """An interaction."""
         number, person = self.world.new_id(), w.USERS[w.FRIEND]
         told = {"id": number, "application_id": w.APPLICATION, "type": kind, "token": f"t{number}", "version": 1}
-        who = {"member": {"user": person, "nick": None, "roles": []}} if w.guild_of(channel) else {"user": person}
+        who = {"member": w.member() | {"user": person, "permissions": "0"}} if w.guild_of(channel) else {"user": person}
         there = {"channel_id": channel, "channel": w.channel(channel), "data": data, "context": 1}
         self._bring("INTERACTION_CREATE", told | who | there | more)
 
@@ -150,7 +150,7 @@ class Discord:
         sample, more = thing.files[index], {}
         if thing.heard is Heard.VOICE:
             more = {"duration_secs": 1.0, "waveform": base64.b64encode(bytes(8)).decode()}
-        return self.world.attach(sample.data, sample.mime, sample.name, f"{self.rest.base}/cdn", **more)
+        return self.world.attach(sample.data, sample.name, f"{self.rest.base}/cdn", **more)
 
     def _bring(self, name: str, data: dict[str, Any]) -> None:
         """Something that somebody did."""
@@ -162,7 +162,7 @@ class Discord:
         if guild := w.guild_of(str(data.get("channel_id", ""))):
             data = data | {"guild_id": guild}
             if "author" in data:
-                data |= {"member": {"nick": None, "roles": [], "joined_at": w.now(), "deaf": False, "mute": False}}
+                data |= {"member": w.member()}
         self.gateway.tell(name, data)
         self.changes.tell()
 

@@ -111,7 +111,8 @@ class Rest:
             case _:
                 reply = self._reply(request)
                 body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
-                await answering.whole(reply.status, body, **self.headers)
+                mime = "application/json" if body else "text/html"
+                await answering.whole(reply.status, body, mime=mime, **self.headers)
 
     def _trouble(self, request: HttpRequest) -> Trouble | None:
         seen = request.method in ("POST", "PATCH") and re.fullmatch(r".*/channels/\d+/messages(/\d+)?", request.path)
@@ -169,13 +170,14 @@ class Rest:
 
     def _commands(self, request: HttpRequest, application: str) -> Reply:
         self.menu = _checked("Commands", json.loads(request.body))
+        self._changes.tell()
         return Reply(200, [one | {"id": self.world.new_id()} for one in self.menu])
 
     def _history(self, request: HttpRequest, channel: str) -> Reply:
         self._there(channel)
         asked = {name: values[0] for name, values in parse_qs(request.query).items()}
         if set(asked) - {"after", "limit"} or not 1 <= int(asked.get("limit", "50")) <= 100:
-            raise Refuse(400, 50035, "Invalid Form Body", errors={"limit": asked})
+            raise Refuse(400, 50035, "Invalid Form Body", errors=_wrong("limit"))
         after = int(asked.get("after", "0"))
         found = [one for one in self.world.messages.values() if one["channel_id"] == channel and int(one["id"]) > after]
         page = sorted(found, key=lambda one: int(one["id"]))[: int(asked.get("limit", "50"))]
@@ -204,16 +206,16 @@ class Rest:
                 raise Refuse(413, 40005, "Request entity too large")
         attachments = said.get("attachments") or []
         if {f"files[{one['id']}]" for one in attachments} != set(files):
-            raise Refuse(400, 50035, "Invalid Form Body", errors={"attachments": "ATTACHMENT_NOT_FOUND"})
+            raise Refuse(400, 50035, "Invalid Form Body", errors=_wrong("attachments"))
         content, flags = (said.get("content") or "").strip(), said.get("flags") or 0
         if not content and not files:
             raise Refuse(400, 50006, "Cannot send an empty message")
         _check_flags(flags, content, attachments, files)
         kept = [self._attached(one, files[f"files[{one['id']}]"]) for one in attachments]
-        answered = (said.get("message_reference") or {}).get("message_id", "")
+        answered = str((said.get("message_reference") or {}).get("message_id", ""))
         there = answered in self.world.messages
         if answered and not there and said["message_reference"].get("fail_if_not_exists") is not False:
-            raise Refuse(400, 50035, "Invalid Form Body", errors={"message_reference": "REPLIES_UNKNOWN_MESSAGE"})
+            raise Refuse(400, 50035, "Invalid Form Body", errors=_wrong("message_reference"))
         more: dict[str, Any] = {"attachments": kept, "flags": flags, "components": said.get("components") or []}
         if there:
             more |= {"type": 19, "message_reference": {"message_id": answered, "channel_id": channel}}
@@ -224,7 +226,7 @@ class Rest:
     def _attached(self, asked: dict[str, Any], part: Part) -> dict[str, Any]:
         more = {name: asked[name] for name in ("title", "duration_secs", "waveform") if name in asked}
         name = asked.get("filename") or part.filename
-        return self.world.attach(part.data, part.mime, name, f"{self.base}/cdn", **more)
+        return self.world.attach(part.data, name, f"{self.base}/cdn", **more)
 
     def _edit(self, request: HttpRequest, channel: str, message: str) -> Reply:
         said = _checked("Edit Message", json.loads(request.body))
@@ -279,10 +281,11 @@ class Rest:
             self._arrive(said)
         for index, (about, one) in enumerate(zip(message["attachments"], asked, strict=True)):
             part = files[f"files[{one['id']}]"]
+            kind = _kind(about["content_type"], message["flags"])
             self._arrive(
                 Arrived(
                     "Create Message",
-                    _kind(part.mime, message["flags"]),
+                    kind,
                     chat,
                     number,
                     thread,
@@ -330,6 +333,10 @@ class Rest:
     )
 
 
+def _wrong(field: str) -> dict[str, object]:
+    return {field: {"_errors": [{"code": "INVALID", "message": "This is not valid."}]}}
+
+
 def _checked(name: str, said: Any) -> Any:
     if wrong := faults(name, said):
         raise Refuse(400, 50035, "Invalid Form Body", errors=wrong)
@@ -339,11 +346,11 @@ def _checked(name: str, said: Any) -> Any:
 def _check_flags(flags: int, content: str, attachments: list[dict[str, Any]], files: Mapping[str, Part]) -> None:
     """Only some flags may be set, and a voice message is nothing but its recording ("Message Flags")."""
     if flags & ~SETTABLE:
-        raise Refuse(400, 50035, "Invalid Form Body", errors={"flags": flags})
+        raise Refuse(400, 50035, "Invalid Form Body", errors=_wrong("flags"))
     if flags & VOICE:
         told = len(attachments) == 1 and {"waveform", "duration_secs"} <= set(attachments[0])
         if content or not told or next(iter(files.values())).mime not in ("audio/ogg", "audio/opus"):
-            raise Refuse(400, 50035, "Invalid Form Body", errors={"attachments": "ATTACHMENT_METADATA_INVALID"})
+            raise Refuse(400, 50035, "Invalid Form Body", errors=_wrong("attachments"))
 
 
 def _kind(mime: str, flags: int) -> Kind:

@@ -10,7 +10,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.protocols import Validator
 
-ID = {"type": "string", "pattern": r"^(0|[1-9]\d{0,20})$"}
+ID = {"anyOf": [{"type": "string", "pattern": r"^(0|[1-9]\d{0,20})$"}, {"type": "integer", "minimum": 0}]}
 FLAG = {"type": ["boolean", "null"]}
 
 
@@ -56,7 +56,7 @@ MENTIONS = closed(
 )
 ATTACHMENT = closed(
     {
-        "id": {"anyOf": [ID, {"type": "integer", "minimum": 0}]},
+        "id": ID,
         "filename": text(1024),
         "description": text(1024),
         "title": text(1024),
@@ -116,7 +116,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             "sticker_ids": {"type": ["array", "null"], "items": ID, "maxItems": 3},
         }
     ),
-    "Edit Message": closed(MESSAGE),
+    "Edit Message": closed(MESSAGE | {"tts": FLAG}),  # discord.py says it, and nobody minds
     "Commands": {"type": "array", "items": COMMAND, "maxItems": 100},
     "Interaction": closed(
         {
@@ -154,6 +154,12 @@ def _validator(name: str) -> Validator:
     return Draft202012Validator(SCHEMAS[name])
 
 
-def faults(name: str, said: object) -> list[str]:
-    """What a request breaks of its schema."""
-    return [f"{'/'.join(map(str, error.path))}: {error.message[:200]}" for error in _validator(name).iter_errors(said)]
+def faults(name: str, said: object) -> dict[str, Any]:
+    """What a request breaks of its schema, as Discord tells it ("Error Messages")."""
+    found: dict[str, Any] = {}
+    for error in _validator(name).iter_errors(said):
+        at = found
+        for step in error.path:
+            at = at.setdefault(str(step), {})
+        at.setdefault("_errors", []).append({"code": "INVALID", "message": error.message[:200]})
+    return found

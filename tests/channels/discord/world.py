@@ -19,6 +19,17 @@ MiB = 1024 * 1024
 LIMITS = {0: 10 * MiB, 1: 10 * MiB, 2: 50 * MiB, 3: 100 * MiB}
 """Bytes of a file by boost level."""
 
+MIMES = {
+    ".jpg": "image/jpeg",
+    ".png": "image/png",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".ogg": "audio/ogg",
+    ".mp3": "audio/mpeg",
+    ".mp4": "video/mp4",
+    ".pdf": "application/pdf",
+}
+
 USERS: dict[str, dict[str, Any]] = {
     US: {"id": US, "username": "angelia", "global_name": None, "bot": True},
     FRIEND: {"id": FRIEND, "username": "ann", "global_name": "Ann"},
@@ -77,9 +88,10 @@ class World:
         } | more
         return self.messages[number]
 
-    def attach(self, data: bytes, mime: str, name: str, base: str, **more: Any) -> dict[str, Any]:
-        """An attachment; its name is stored as Discord stores names."""
+    def attach(self, data: bytes, name: str, base: str, **more: Any) -> dict[str, Any]:
+        """An attachment; its name is stored as Discord stores names, and by its ending is known what it is."""
         number, stored = self.new_id(), secure(name)
+        mime = MIMES.get(stored[stored.rfind(".") :].lower(), "application/octet-stream")
         url = f"{base}/attachments/{number}/{stored}?ex=1"
         about = {
             "id": number,
@@ -91,6 +103,11 @@ class World:
         }
         self.files[number] = File(about | more, data)
         return self.files[number].about
+
+
+def member() -> dict[str, Any]:
+    """Somebody in the server, without who it is."""
+    return {"nick": None, "roles": [], "joined_at": now(), "deaf": False, "mute": False, "flags": 0}
 
 
 def guild_of(channel: str) -> str:

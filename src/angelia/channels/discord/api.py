@@ -7,13 +7,13 @@ rate limits, neither of which can be switched off, and here nothing may wait or 
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from angelia.channels.discord.refusals import Refusal, login_failed, no_file, told
 from angelia.channels.discord.shapes import read
@@ -48,7 +48,7 @@ class Call(Struct, frozen=True):
 class _Refused(Struct, frozen=True):
     code: int = 0
     message: str = ""
-    errors: Raw = Raw(b"")
+    errors: dict[str, Any] = {}
     retry_after: float = 0.0
     is_global: bool = msgspec.field(default=False, name="global")
 
@@ -162,8 +162,8 @@ class Api:
         seconds = refused.retry_after or _number(response, "retry-after")
         if status == 429 and refused.is_global:
             self._spent[""] = asyncio.get_running_loop().time() + seconds
-        message = f"{refused.message} {bytes(refused.errors).decode()[:300]}".strip()
-        raise told(Refusal(status, refused.code, message, seconds))
+        wrong = "; ".join(_wrong(refused.errors))
+        raise told(Refusal(status, refused.code, f"{refused.message}: {wrong}" if wrong else refused.message, seconds))
 
     def _respect(self, route: str) -> None:
         """Raise `Later` where Discord said that a limit is used up: what is sent all the same counts against us."""
@@ -186,6 +186,17 @@ class Api:
             if base not in self._clients:
                 self._clients[base] = await self._open(base)
             return self._clients[base]
+
+
+def _wrong(errors: Any, at: str = "") -> Iterator[str]:
+    """The faults of a form, each behind its field ("Error Messages")."""
+    if not isinstance(errors, dict):
+        return
+    for name, inner in errors.items():
+        if name == "_errors" and isinstance(inner, list):
+            yield from (f"{at} {one.get('message', '')}".strip() for one in inner if isinstance(one, dict))
+        else:
+            yield from _wrong(inner, f"{at}.{name}".lstrip("."))
 
 
 def _content(call: Call) -> tuple[Any, dict[str, str]]:

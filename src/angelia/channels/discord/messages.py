@@ -13,6 +13,7 @@ from angelia.channels.discord.api import Call
 from angelia.channels.discord.table import TEXT
 from angelia.channels.discord.voice import measured
 from angelia.channels.failures import Rejected
+from angelia.channels.kinds import ENDINGS, NAMED
 from angelia.channels.multipart import Upload
 from angelia.channels.outgoing import Button, OutAlbum, OutFile, Outgoing, OutText
 from angelia.context.forms import size_words
@@ -116,9 +117,17 @@ def _caption(file: OutFile) -> dict[str, object]:
 
 
 def _named(number: int, file: OutFile) -> dict[str, object]:
-    safe, title = safe_name(file.name)
+    safe, title = safe_name(_with_ending(file))
     more: dict[str, object] = {"title": title} if title else {}
     return {"id": str(number), "filename": safe} | more
+
+
+def _with_ending(file: OutFile) -> str:
+    """A name that ends as its kind does: by nothing else Discord knows a picture, a film or a sound."""
+    ending = file.name[file.name.rfind(".") :].lower() if "." in file.name else ""
+    kind = Kind.AUDIO if file.kind is Kind.VOICE else file.kind
+    fits = kind is Kind.DOCUMENT or NAMED.get(ending) is kind
+    return file.name if fits else file.name + ENDINGS.get(file.mime, "")
 
 
 async def _voice(file: OutFile) -> dict[str, object]:
@@ -134,4 +143,7 @@ def _uploads(files: Sequence[OutFile], abilities: Abilities) -> list[Upload]:
                 f"{file.name} is {size_words(file.size)}, and Discord takes at most {size_words(way.limit)} here.",
                 then="Ask for a smaller file, or for a link.",
             )
-    return [Upload(f"files[{n}]", one.path, one.size, safe_name(one.name)[0], one.mime) for n, one in enumerate(files)]
+    return [
+        Upload(f"files[{n}]", one.path, one.size, safe_name(_with_ending(one))[0], one.mime)
+        for n, one in enumerate(files)
+    ]

@@ -36,12 +36,6 @@ _FATAL = {
     4013: "it does not know an intent that was asked for",
 }
 
-_INTENTS = LoginFailed(
-    "Discord does not let the bot see what is said in its servers.",
-    "The channel's setting `groups` is `all`, and the Message Content Intent is not switched on.",
-    "Switch it on in the Developer Portal (Bot, Privileged Gateway Intents), or set `groups` to `addressed`.",
-)
-
 
 class Lost(NotSent):
     """The connection ended; `forgotten` says that the session ended with it."""
@@ -166,7 +160,11 @@ def _ended(closed: ConnectionClosed) -> ChannelError:
     if code == 4004:
         return login_failed("Authentication failed")
     if code == 4014:
-        return _INTENTS
+        return LoginFailed(
+            "Discord does not let the bot see what is said in its servers.",
+            "The channel's setting `groups` is `all`, and the Message Content Intent is not switched on.",
+            "Switch it on in the Developer Portal (Bot, Privileged Gateway Intents), or set `groups` to `addressed`.",
+        )
     if code in _FATAL:
         return LoginFailed("Discord's gateway will not have the bot.", f"It says that {_FATAL[code]} ({code}).")
     return Lost(f"it was closed ({code})" if code else "it broke off", forgotten=code in _FORGOTTEN)
