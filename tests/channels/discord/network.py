@@ -122,6 +122,8 @@ class Discord:
         told = {"id": number, "application_id": w.APPLICATION, "type": kind, "token": f"t{number}", "version": 1}
         who = {"member": w.member() | {"user": person, "permissions": "0"}} if w.guild_of(channel) else {"user": person}
         there = {"channel_id": channel, "channel": w.channel(channel), "data": data, "context": 1}
+        there |= {"attachment_size_limit": self.world.limit(channel), "entitlements": []}
+        there |= {"authorizing_integration_owners": {}, "locale": "en-US", "app_permissions": "0"}
         self._bring("INTERACTION_CREATE", told | who | there | more)
 
     def _say(self, thing: Thing, channel: str) -> str:
