@@ -10,6 +10,7 @@ from angelia.sandboxes.local import LocalSandbox
 from .apptainer import Images, images
 from .daemon import Daemon, KernelRefuses, daemon
 from .daemon import podman as podman_daemon
+from .modal_cloud import Cloud, cloud
 from .sshd import Server, server
 
 
@@ -82,3 +83,10 @@ def apptainer() -> Iterator[Images]:
     """Images for Apptainer."""
     with images() as both:
         yield both
+
+
+@pytest.fixture(scope="session")
+def modal() -> Iterator[Cloud]:
+    """Modal, or what stands for it."""
+    with cloud() as one:
+        yield one

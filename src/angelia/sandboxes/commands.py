@@ -13,10 +13,10 @@ OpenWire = Callable[[str], Awaitable[Wire]]
 
 
 class Commands:
-    """What runs, and what ran. The marks of one object are those of no other."""
+    """What runs, and what ran. The marks of one object are those of no other: they begin with `life` and a dot."""
 
     def __init__(self) -> None:
-        self._life, self._started = sortable_id(), 0
+        self.life, self._started = sortable_id(), 0
         self._running: list[WiredRunning] = []
 
     async def start(self, command: Command, *, cwd: str, env: Mapping[str, str], open_wire: OpenWire) -> WiredRunning:
@@ -26,7 +26,7 @@ class Commands:
             NoSuchFile, OutOfSpace, SandboxGone, Unreachable: see `wired.launched`.
         """
         self._started += 1
-        launch = Launch(command, cwd=cwd, mark=f"{self._life}.{self._started}.", env=env)
+        launch = Launch(command, cwd=cwd, mark=f"{self.life}.{self._started}.", env=env)
         wire = await open_wire(boot(len(launch.request())))
         running = await launched(f"p{self._started}", wire, launch)
         self._running = [*(other for other in self._running if not other.ended), running]

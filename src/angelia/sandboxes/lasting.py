@@ -15,6 +15,7 @@ from angelia.core.ids import sortable_id
 LASTING = {
     "docker": "angelia.sandboxes.docker.lasting",
     "apptainer": "angelia.sandboxes.apptainer.lasting",
+    "modal": "angelia.sandboxes.modal.lasting",
 }
 """Rooms whose places outlive us, and the modules that are their `Keeper`."""
 

@@ -16,12 +16,13 @@ OURS = {
     "local": "angelia.sandboxes.local",
     "docker": "angelia.sandboxes.docker.room",
     "apptainer": "angelia.sandboxes.apptainer.room",
+    "modal": "angelia.sandboxes.modal.room",
     "ssh": "angelia.sandboxes.ssh.room",
 }
 """Modules by name, each with an `open_room`; imported when a sandbox of theirs is opened."""
 
-ELSEWHERE = frozenset({"ssh"})
-"""Rooms of ours whose workspace is a folder of another machine; a spec ends with it, or leaves it to the login."""
+ELSEWHERE = {"ssh": "~", "modal": "/workspace"}
+"""Rooms of ours whose workspace is a folder of another machine; a spec ends with it, else it is this one."""
 
 _EXTRAS = {"asyncssh": "ssh"}
 
@@ -47,12 +48,12 @@ def open_sandbox(spec: str, place: Place, settings: Mapping[str, object]) -> San
 
 
 def workspace_in(spec: str, folder: Path) -> str:
-    """Where a conversation that is begun in `folder` works: there, or on the other machine (`~` for its login's)."""
+    """Where a conversation that is begun in `folder` works: there, or elsewhere (`~`: where a login begins)."""
     name, _, rest = spec.partition(":")
     if name not in ELSEWHERE:
         return str(folder.resolve())
     _, slash, path = rest.partition(":/")
-    return f"/{path}" if slash else "~"
+    return f"/{path}" if slash else ELSEWHERE[name]
 
 
 def _opener(name: str, spec: str) -> OpenRoom:
@@ -69,6 +70,6 @@ def _opener(name: str, spec: str) -> OpenRoom:
         return cast("OpenRoom", entry.load())
     raise ConfigError(
         f"There is no sandbox {spec!r}.",
-        "Known are local, docker:IMAGE, apptainer:IMAGE and ssh:HOST[:/folder].",
+        "Known are local, docker:IMAGE, apptainer:IMAGE, modal:IMAGE and ssh:HOST[:/folder].",
         f"Install the package that brings {name!r}, with an entry point of that name in {GROUP}, or name another.",
     )

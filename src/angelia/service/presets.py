@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from angelia.core.errors import ConfigError
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.docker.settings import DockerSettings
+from angelia.sandboxes.modal.settings import ModalSettings
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -19,6 +20,7 @@ class Preset(Struct, frozen=True, forbid_unknown_fields=True):
     spec: str
     docker: DockerSettings | None = None
     apptainer: ApptainerSettings | None = None
+    modal: ModalSettings | None = None
 
 
 class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,6 +34,7 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     network: Literal["off", "ask", "on"] = "ask"
     docker: DockerSettings = DockerSettings()
     apptainer: ApptainerSettings = ApptainerSettings()
+    modal: ModalSettings = ModalSettings()
     presets: dict[str, Preset] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

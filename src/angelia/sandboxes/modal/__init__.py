@@ -1,0 +1,1 @@
+"""Sandboxes in the cloud of Modal, through its SDK."""

@@ -1,0 +1,47 @@
+"""The sandboxes at Modal of this home, by what was noted of them (`sandboxes.lasting.Keeper`).
+
+Modal is not asked: a list of places should not need the network, and a saved one runs nowhere.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from angelia.sandboxes.lasting import Lasting, Use
+from angelia.sandboxes.modal.hold import is_held
+from angelia.sandboxes.modal.room import name_of
+from angelia.sandboxes.modal.saved import Note, Saved
+from angelia.sandboxes.modal.service import Service
+from angelia.sandboxes.modal.settings import ModalSettings
+from angelia.sandboxes.place import Place
+
+
+async def found(state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
+    """See the port. What is saved is idle: Modal forgets it after `snapshot_days`."""
+    room = state / "modal"
+    noted = [(folder, Note(folder).read()) for folder in (sorted(room.iterdir()) if room.is_dir() else ())]
+    return [_seen(state, folder, saved) for folder, saved in noted if saved]
+
+
+async def end(place: Lasting) -> None:
+    """See the port. Its snapshot is deleted as well."""
+    note = Note(Path(place.at))
+    if saved := note.read():
+        service = Service(ModalSettings(app=saved.app))
+        if sandbox := await service.find(place.name):
+            await service.end(sandbox)
+            await service.detach(sandbox)
+        if saved.snapshot:
+            await service.forget(saved.snapshot)
+        note.remove()
+
+
+def _seen(state: Path, folder: Path, saved: Saved) -> Lasting:
+    return Lasting(
+        room="modal",
+        at=str(folder),
+        name=name_of(Place(folder.name, "", state, state)),
+        conversation=folder.name,
+        what=saved.image,
+        use=Use.IN_USE if is_held(folder) else Use.IDLE,
+        since=saved.started or saved.taken,
+    )

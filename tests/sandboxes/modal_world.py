@@ -1,0 +1,132 @@
+"""What stands for Modal's cloud: images are folders, sandboxes real processes in a namespace, snapshots copies."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from itertools import count
+from pathlib import Path
+
+from .rootfs import make_root
+
+KNOWN = "busybox:tests"
+"""The one image that this cloud can build."""
+
+
+class Box:
+    """A sandbox: a first process that keeps its namespaces, and what is executed in them."""
+
+    def __init__(self, root: Path, name: str, app: str) -> None:
+        self.root, self.name, self.app = root, name, app
+        self._first: subprocess.Popen[bytes] | None = None
+        self._inner = 0
+        self.execs: dict[str, Exec] = {}
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has."""
+        return self._first is None or self._first.poll() is not None
+
+    def begin(self, argv: list[str], *, network: bool) -> None:
+        """Start its first process."""
+        ours, theirs = os.pipe()
+        words = ["bwrap", "--bind", str(self.root), "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid"]
+        words += ["--unshare-ipc", "--unshare-uts", "--die-with-parent", "--info-fd", str(theirs)]
+        words += [] if network else ["--unshare-net"]
+        self._first = subprocess.Popen([*words, "--", *argv], pass_fds=(theirs,), env={"PATH": "/bin:/usr/bin"})
+        os.close(theirs)
+        with os.fdopen(ours) as told:
+            self._inner = int(json.load(told)["child-pid"])
+
+    async def execute(self, name: str, argv: list[str]) -> None:
+        """Run a command in it."""
+        user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
+        enter = ["nsenter", "--target", str(self._inner), *user, "--mount", "--pid", "--ipc", "--uts", "--net"]
+        process = await asyncio.create_subprocess_exec(
+            *enter, f"--wd={self.root}", "--root", "--", *argv,
+            stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={"PATH": "/bin:/usr/bin", "HOME": "/root"},
+        )  # fmt: skip
+        self.execs[name] = Exec(process)
+
+    def end(self) -> None:
+        """Kill all that runs in it."""
+        if self._first is not None:
+            self._first.send_signal(signal.SIGKILL)
+            self._first.wait()
+
+
+class Exec:
+    """A command: what came in, and what went out."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.taken = self.given = 0
+
+    async def take(self, offset: int, data: bytes, *, eof: bool) -> bool:
+        """Input; False if it cannot be taken any more."""
+        assert self.process.stdin is not None
+        if offset != self.taken or self.process.returncode is not None:
+            return False
+        self.taken += len(data)
+        try:
+            self.process.stdin.write(data)
+            await self.process.stdin.drain()
+        except ConnectionError:
+            return False
+        if eof:
+            self.process.stdin.close()
+        return True
+
+
+class World:
+    """All there is, beneath `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.images: dict[str, Path] = {}
+        self.boxes: dict[str, Box] = {}
+        self.numbers = count(1)
+
+    def built(self, image: str) -> None:
+        """An image of the one kind that can be built."""
+        root = self._folder / image
+        make_root(root)
+        (root / "sys").rmdir()
+        self.images[image] = root
+
+    def copied(self, image: str, source: Path) -> None:
+        """An image that is a copy of what stands somewhere now."""
+        self.images[image] = self._folder / image
+        shutil.copytree(source, self.images[image], symlinks=True, copy_function=_copy, ignore=_ignored)
+
+    def made(self, box: str, image: str, name: str, app: str) -> Box:
+        """A sandbox of an image."""
+        root = self._folder / box
+        shutil.copytree(self.images[image], root, symlinks=True)
+        self.boxes[box] = Box(root, name, app)
+        return self.boxes[box]
+
+    def running(self, name: str) -> str:
+        """The id of the running sandbox of that name, empty for none."""
+        return next((box for box, one in self.boxes.items() if one.name == name and not one.ended), "")
+
+    def end(self) -> None:
+        """End everything."""
+        for box in self.boxes.values():
+            box.end()
+
+
+def _copy(source: str, target: str) -> None:
+    shutil.copy2(source, target)
+
+
+def _ignored(folder: str, names: list[str]) -> list[str]:
+    """What is no file (FIFOs, devices), and what is mounted inside."""
+    return [
+        name
+        for name in names
+        if not (path := Path(folder, name)).is_symlink() and not path.is_dir() and not path.is_file()
+    ]

@@ -1,0 +1,41 @@
+"""A sandbox at Modal meets every claim of the public conformance kit: the real SDK, a service of the tests' own.
+
+With an account at Modal, the same claims are put to the real service by one command:
+
+    ANGELIA_TEST_MODAL=python:3.12-slim .venv/bin/pytest tests/sandboxes/test_modal_conformance.py
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from angelia.sandboxes.modal import lasting
+from angelia.sandboxes.modal.room import ModalSandbox
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import Sandbox
+from angelia.testing.sandbox_checks import Check, Sizes, checks
+
+from .modal_cloud import Cloud
+
+# the SDK takes in up to 64 MiB of a stream before anybody reads it (modal 1.6, `grpc_utils.create_channel_config`)
+CHECKS = checks(Sizes(sparse=20_000_000, real=9_000_000, output=12_000_000, files=200))
+
+
+@pytest.mark.anyio
+@pytest.mark.real("bwrap")
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+async def test_at_modal(check: Check, modal: Cloud, tmp_path: Path) -> None:
+    @asynccontextmanager
+    async def make() -> AsyncIterator[Sandbox]:
+        place = Place("kit", "/workspace", tmp_path / "own", tmp_path / "own/run")
+        sandbox = ModalSandbox(modal.image, place)
+        try:
+            yield sandbox
+        finally:
+            await sandbox.close()
+            for known in await lasting.found(place.state, []):
+                await lasting.end(known)
+
+    await check.run(make)
