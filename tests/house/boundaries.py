@@ -69,6 +69,7 @@ HEAVY = {
     "rich",
     "tree_sitter",
     "tree_sitter_bash",
+    "websockets",
     "xllamacpp",
 }
 """What costs start-up time."""
@@ -150,6 +151,7 @@ RULES = [
             "hypothesis in testing/strategies.py": "the one module of the kit that is about hypothesis",
             "pydantic_ai in models/pydantic_parts.py": "the bridge loads it with its first request",
             "jsonschema in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
+            "websockets in channels/discord/socket.py": "the room is loaded when a channel of its kind is opened",
             "mcp in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
             "mcp_types in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
             "pydantic in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",

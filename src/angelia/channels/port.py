@@ -95,6 +95,11 @@ class HasLimitsByChat(Protocol):
         ...
 
 
+def abilities_for(channel: Channel, to: Address) -> Abilities:
+    """What holds in one chat of any channel."""
+    return channel.abilities_in(to) if isinstance(channel, HasLimitsByChat) else channel.abilities
+
+
 class Outfit(Struct, frozen=True):
     """What a room is handed. `folder` is its own and private, for what its library keeps (sessions, keys).
 

@@ -10,7 +10,7 @@ from angelia.channels.abilities import Kind, Native
 from angelia.channels.dialects import Dialect
 from angelia.channels.outgoing import Button, OutAlbum, OutFile, Outgoing, OutText
 from angelia.channels.plan import AlbumPiece, CannotPiece, FilePiece, Piece, TextPiece, plan
-from angelia.channels.port import Channel
+from angelia.channels.port import Channel, abilities_for
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
 from angelia.core.text import one_line
@@ -30,7 +30,7 @@ class Cannot(Struct, frozen=True):
 
 def messages(receipt: Receipt, channel: Channel, path_of: PathOf) -> tuple[Outgoing | Cannot, ...]:
     """What goes out for a delivery, in order: the same each time, so that a later life finds its place."""
-    abilities, dialect = channel.abilities, channel.dialect
+    abilities, dialect = abilities_for(channel, receipt.address), channel.dialect
     parts = receipt.parts if _has_buttons_for(receipt, channel) else (*receipt.parts, _numbers(receipt.choices))
     planned = plan(parts, abilities, dialect)
     made = [message for piece in planned for message in _messages(piece, channel, path_of)]
