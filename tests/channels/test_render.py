@@ -294,9 +294,7 @@ def test_an_address_is_whole_unless_it_alone_is_too_long(address: str) -> None:
     assert (f'href="{address}"' in "".join(one.marked for one in found)) == (len(address) < 100)
 
 
-@pytest.mark.parametrize(
-    "markdown", [">" * 3000 + "x", "[" * 3000, "*a " * 3000, "- " * 500 + "x", "`" * 3001, "&#0;" * 500]
-)
-def test_what_is_nested_beyond_reason_is_shown_all_the_same(markdown: str) -> None:
-    found = "".join(one.plain for one in pieces(markdown, 4000))
+@pytest.mark.parametrize("deep", [">" * 3000 + "x", "[" * 3000, "*a " * 3000, "- " * 500 + "x", "`" * 3001])
+def test_what_is_nested_beyond_reason_is_shown_all_the_same(deep: str) -> None:
+    found = "".join(one.plain for one in pieces(deep, 4000))
     assert "x" in found or len(found) >= 500

@@ -58,6 +58,7 @@ async def test_every_verb_is_answered_while_a_tool_runs(tmp_path: Path, verb: st
         if verb != "stop":
             await write(place / "go", "gone\n")
         await far.when(lambda far: any("Done." in text or "stopped" in text.lower() for text in far.texts("7")))
+        assert len(far.texts("7")) > 1
 
 
 async def test_stop_ends_the_turn_and_says_so(tmp_path: Path) -> None:
@@ -118,6 +119,7 @@ async def test_without_buttons_the_number_answers(tmp_path: Path) -> None:
         number = next(line.partition(".")[0] for line in asked.splitlines() if line.endswith("No"))
         await life.says(number)
         await far.when(lambda far: "Left alone." in far.texts("7"))
+        assert [fact.by for fact in await life.facts() if isinstance(fact, e.ApprovalRefused)] == ["owner"]
 
 
 async def test_a_queued_message_is_read_after_the_turn_and_steering_within_it(tmp_path: Path) -> None:

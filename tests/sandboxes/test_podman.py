@@ -1,4 +1,4 @@
-"""Podman in Docker's place: what it does otherwise makes no difference. (The whole kit takes it minutes.)"""
+"""Podman in Docker's place: what it does otherwise makes no difference (the whole kit would take minutes)."""
 
 import asyncio
 import os

@@ -158,7 +158,7 @@ class Gateway:
             except Exception as error:
                 logger.exception("channel %s faulted", door, exc_info=error)
             faults += 1
-            seconds = min(_AFTER_A_FAULT_S * 2.0 ** (faults - 1), _LONGEST_PAUSE_S)
+            seconds = min(_AFTER_A_FAULT_S * 2.0 ** min(faults - 1, 10), _LONGEST_PAUSE_S)
             self._report(door, Health(State.WAITING, f"It stopped, and is begun again in {seconds:g} s."))
             await wait(None, seconds)
 

@@ -1,4 +1,4 @@
-"""The instances of this home: found by their names, never anybody else's. See `sandboxes.lasting.Keeper`."""
+"""The instances of this home, found by their names, and never anybody else's (`sandboxes.lasting.Keeper`)."""
 
 from collections.abc import Sequence
 from pathlib import Path
