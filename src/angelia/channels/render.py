@@ -78,8 +78,8 @@ class _Writing:
         self._dialect, self._limit, self._units = dialect, limit, units
 
     def messages(self, blocks: Blocks) -> tuple[Rendered, ...]:
-        """Blocks, written and split."""
-        return tuple(map(self._message, self._pieces(blocks)))
+        """Blocks, written and split; the blank lines of a fence are no message of their own."""
+        return tuple(one for one in map(self._message, self._pieces(blocks)) if one.plain.strip())
 
     def _message(self, written: "list[_Written]") -> Rendered:
         blocks = [one.block for one in written]
