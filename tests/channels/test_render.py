@@ -16,6 +16,7 @@ from angelia.channels.dialects import Dialect
 from angelia.channels.passages import passages
 from angelia.channels.reading import read_passage
 from angelia.channels.render import Rendered, measure, render_within
+from tests.channels.markdown_bits import texts
 
 DIALECTS: tuple[Dialect, ...] = (
     TelegramHtml(),
@@ -26,62 +27,6 @@ DIALECTS: tuple[Dialect, ...] = (
     WhatsAppMarks(),
 )
 
-BITS = (
-    *(
-        "word ",
-        "\n\nnext ",
-        "\n\n**strong**",
-        "Zwei ",
-        "人物 ",
-        "👩‍👩‍👧",
-        "🇩🇪🇫🇷",
-        "e\u0301",
-        "x",
-        " ",
-        "  ",
-        "\n",
-        "\n\n",
-        "\n- ",
-        "\n  1. ",
-        "\n> ",
-        "\n# ",
-        "\n\n    ",
-    ),
-    *(
-        "**",
-        "*",
-        "_",
-        "~~",
-        "`",
-        "``",
-        "\n```py\n",
-        "\n```\n",
-        "[",
-        "](https://a.de/b_c)",
-        "![",
-        "<b>",
-        "</a>",
-        "&",
-        "&lt;",
-        "&nbsp;",
-    ),
-    *(
-        "\n|a|b|\n|-|-|\n|1|",
-        "|",
-        "https://x.de/a_b ",
-        "<https://y.de>",
-        "@everyone",
-        "<@1>",
-        "\\",
-        "\t",
-        "\r\n",
-        "---\n",
-        "1. ",
-        "\x00",
-    ),
-)
-texts = st.one_of(st.lists(st.sampled_from(BITS), max_size=60).map("".join), st.text(max_size=200))
-
 
 def said(text: str) -> str:
     """A text without its white space."""
@@ -89,7 +34,7 @@ def said(text: str) -> str:
 
 
 @given(texts, st.sampled_from(DIALECTS), st.integers(60, 300), st.sampled_from(Units))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @example("a" * 1000, TelegramHtml(), 60, Units.UTF16)
 @example("* " * 40 + "x", StandardMarkdown(), 60, Units.CHARACTERS)
 def test_the_messages_say_what_the_whole_says_each_within_the_limit(
@@ -151,7 +96,7 @@ def without_addresses(text: str) -> str:
 
 
 @given(texts, st.integers(60, 300))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 def test_html_is_balanced_and_says_the_same_words(text: str, limit: int) -> None:
     text = text.replace("(", "").replace("[", "")
     for one in render_within(text, TelegramHtml(), limit, Units.UTF16):
@@ -161,7 +106,7 @@ def test_html_is_balanced_and_says_the_same_words(text: str, limit: int) -> None
 
 
 @given(texts)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500, deadline=None, derandomize=True)
 @example("```\n\na\n\nb\n```")
 @example("- ```\n\na\n\n```\nb\n\nc")
 @example("- a\n\n  b\n\n**c**\n\n    d\n\ne")
@@ -173,11 +118,13 @@ def test_a_text_read_in_passages_is_the_text_read_whole(text: str) -> None:
 
 
 @given(texts, st.integers(60, 300))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)
 def test_standard_markdown_reads_back_as_the_same_words(text: str, limit: int) -> None:
+    text = re.sub(r"[*_~]+", r"\g<0> ", text)  # marks that touch each other can be read in several ways
     for one in render_within(text, StandardMarkdown(), limit, Units.UTF16):
         back = render_within(one.marked, PlainText(), 10**9, Units.UTF16)
-        assert said("".join(each.plain for each in back)) == said(one.plain)
+        # what continues a quote is one again, and so has its mark
+        assert said("".join(each.plain for each in back)).replace(">", "") == said(one.plain).replace(">", "")
 
 
 READ_BACK = MarkdownIt("commonmark").enable("strikethrough").enable("table")
@@ -188,7 +135,7 @@ plain_words = st.text(
 
 
 @given(plain_words)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @example("1. one")
 @example("# no heading\n=====\n- no item\n+ none\n> none")
 @example("<!channel> & <b>bold</b> **not** ~~struck~~ `code` [a](b) | c")

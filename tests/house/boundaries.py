@@ -59,6 +59,7 @@ HEAVY = {
     "hypothesis",
     "jsonschema",
     "markdown_it",
+    "modal",
     "mcp",
     "mcp_types",
     "openai",

@@ -96,7 +96,6 @@ RULES = [
         ("src/angelia/core/long.py", '"""Long."""\n' * 301),
         {
             "src/angelia/core/entry.py": "the log's one closed vocabulary is read best in one place",
-            "tests/channels/discord/rest.py": "a fake's routes are read best beside each other",
         },
     ),
     Rule(

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from msgspec import Struct
 
@@ -19,7 +20,7 @@ class Cloud(Struct, frozen=True):
     """`image` can be had there; `environ` leads the SDK there."""
 
     image: str
-    environ: Mapping[str, str]
+    environ: Mapping[str, Any]
 
 
 @contextmanager

@@ -5,6 +5,7 @@ With an account at Modal, the same claims are put to the real service by one com
     ANGELIA_TEST_MODAL=python:3.12-slim .venv/bin/pytest tests/sandboxes/test_modal_conformance.py
 """
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,10 +18,14 @@ from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
 from angelia.testing.sandbox_checks import Check, Sizes, checks
 
-from .modal_cloud import Cloud
+from .modal_cloud import REAL, Cloud
 
-# the SDK takes in up to 64 MiB of a stream before anybody reads it (modal 1.6, `grpc_utils.create_channel_config`)
-CHECKS = checks(Sizes(sparse=20_000_000, real=9_000_000, output=12_000_000, files=200))
+CHECKS = [
+    check
+    for check in checks(Sizes(sparse=20_000_000, real=9_000_000, output=32_000_000, files=200))
+    # 900 reads take a minute; `test_byexec` has them, by the same scripts
+    if "swapped" not in check.name or REAL in os.environ
+]
 
 
 @pytest.mark.anyio

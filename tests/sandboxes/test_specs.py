@@ -18,6 +18,7 @@ from tests.faces.angelia import Place, serving
 from .apptainer import Images
 from .byexec_room import RoomThatOnlyStarts
 from .daemon import IMAGE, Daemon
+from .modal_cloud import Cloud
 from .sshd import Server
 
 MADE = "seq 1 90000 | gzip >'a b.bin'; sha256sum <'a b.bin'; cat /etc/os-release; echo $SSH_CONNECTION"
@@ -72,6 +73,29 @@ def test_a_file_made_in_an_instance_arrives_as_it_was_made(tmp_path: Path, appta
         assert place.run("sandbox", "list").out == ""
 
 
+@pytest.mark.real("bwrap")
+def test_a_file_made_at_modal_arrives_as_it_was_made_and_is_there_the_next_time(tmp_path: Path, modal: Cloud) -> None:
+    look = [call("shell", {"command": "sha256sum <'a b.bin'"}), say("Still there.")]
+    with serving(tmp_path, (*STEPS, *look)) as place:
+        ended = place.ask("make it", "--sandbox", f"modal:{modal.image}", **modal.environ)
+        assert (ended.code, ended.out) == (0, "Here it is.\n"), ended.err
+        assert "Busybox of the tests" in shown(place)
+        assert arrived_is_what_was_made(place)
+        assert not list(place.work.iterdir())
+        again = place.ask("is it there?", "--continue", **modal.environ)
+        assert (again.code, again.out) == (0, "Still there.\n"), again.err
+        (arrived,) = (place.home / "outbox").iterdir()
+        assert shown(place).count(hashlib.sha256(arrived.read_bytes()).hexdigest()) > 1
+
+
+@pytest.mark.real("bwrap")
+def test_without_a_token_modal_is_an_error_that_says_how_to_get_one(tmp_path: Path, modal: Cloud) -> None:
+    with serving(tmp_path, [say("Done.")]) as place:
+        ended = place.ask("do it", "--sandbox", f"modal:{modal.image}", **dict(modal.environ, MODAL_TOKEN_SECRET="no"))
+        assert ended.code != 0
+        assert "modal setup" in ended.err
+
+
 @pytest.mark.real("ssh")
 def test_a_file_made_on_another_machine_arrives_as_it_was_made(tmp_path: Path, sshd: Server) -> None:
     with serving(tmp_path, STEPS) as place, TemporaryDirectory() as there:
@@ -116,6 +140,8 @@ def test_a_spec_says_where_the_workspace_is(tmp_path: Path) -> None:
     assert workspace_in("local", tmp_path) == str(tmp_path)
     assert workspace_in("docker:python:3.12", tmp_path) == str(tmp_path)
     assert workspace_in("ssh:me@box", tmp_path) == "~"
+    assert workspace_in("modal:python:3.12", tmp_path) == "/workspace"
+    assert workspace_in("modal:python:3.12:/srv/it", tmp_path) == "/srv/it"
     assert workspace_in("ssh:me@box:22:/srv/a b", tmp_path) == "/srv/a b"
 
 

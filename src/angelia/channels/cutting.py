@@ -1,6 +1,6 @@
 """A tree of blocks cut in two at a place of its plain text: what is open is closed, and opened again."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -12,17 +12,22 @@ Line = tuple[Inline, ...]
 
 
 def gap(before: Block, after: Block) -> str:
-    """What stands between two blocks, marked or not."""
+    """What stands between two blocks."""
     if isinstance(before, Heading) or (isinstance(before, Item) and isinstance(after, Item)):
         return "\n"
     return "\n\n"
 
 
-def joined(blocks: Sequence[Block], written: Sequence[str]) -> str:
+def marked_gap(before: Block, after: Block) -> str:
+    """The same with markup: behind what only continues an item, a list begins anew."""
+    return "\n\n" if isinstance(before, Item) and not before.mark else gap(before, after)
+
+
+def joined(blocks: Sequence[Block], written: Sequence[str], between: Callable[[Block, Block], str] = gap) -> str:
     """Blocks as they were written, with what stands between them."""
     parts = list(written[:1])
     for index in range(1, len(blocks)):
-        parts += (gap(blocks[index - 1], blocks[index]), written[index])
+        parts += (between(blocks[index - 1], blocks[index]), written[index])
     return "".join(parts)
 
 
@@ -49,6 +54,15 @@ def _before(block: Quote | Item) -> str:
     return f"{'  ' * depth}{block.mark} "
 
 
+def beginning(block: Block) -> int:
+    """Characters of the plain text that stand for marks, and cannot be parted from what follows them."""
+    match block:
+        case Quote(inner=blocks) | Item(inner=blocks):
+            return len(_before(block)) + (beginning(blocks[0]) if blocks else 0)
+        case _:
+            return 0
+
+
 def cut(block: Block, at: int) -> tuple[Blocks, Blocks]:
     """A block cut at this place of its plain text, or earlier where that is within a link. White space at the cut goes,
     but for the indentation of code.
@@ -56,7 +70,7 @@ def cut(block: Block, at: int) -> tuple[Blocks, Blocks]:
     match block:
         case Fence(text=text, language=language):
             left, right = text[:at].rstrip("\n"), text[at:].removeprefix("\n")
-            return _kept(Fence(left, language), left), _kept(Fence(right, language), right)
+            return _kept(Fence(left, language), left.strip()), _kept(Fence(right, language), right.strip())
         case Paragraph(inner=inner) | Heading(inner=inner):
             before, after = _cut_line(inner, at)
             before, after = trimmed(before, -1), trimmed(after, 0)

@@ -13,21 +13,21 @@ _SENTENCE = re.compile(r"[.!?…:;][)\]\"'»”’]*(?=\s)|[。！？；…]")
 _PAUSE = re.compile(r"[，、,]")
 
 
-def best_place(text: str, most: int) -> int:
-    """The best place for a cut in `text`, at least 1 and at most `most` characters from its start.
+def best_place(text: str, most: int, least: int = 0) -> int:
+    """The best place for a cut in `text`, more than `least` and at most `most` characters from its start.
 
     Larger units go first, as long as half of the room is used; a word is cut only if it fills the room alone.
     """
     if most >= len(text):
         return len(text)
-    half = most // 2
+    half = max(most // 2, least)
     for mark in ("\n\n", "\n"):
         if (found := text.rfind(mark, half, most + len(mark))) > half:
             return found
     ends = [match.end() for match in _SENTENCE.finditer(text, half, most + 1) if match.end() <= most]
     if ends:
         return ends[-1]
-    spaces = max(text.rfind(space, 1, most + 1) for space in " \n\t")
+    spaces = max(text.rfind(space, least + 1, most + 1) for space in " \n\t")
     if spaces > 0:
         return spaces
     pauses = [match.end() for match in _PAUSE.finditer(text, half, most)]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from angelia.channels.abilities import Abilities, Units
-from angelia.channels.cutting import Blocks, cut, gap, joined, plain_block, without_links
+from angelia.channels.cutting import Blocks, beginning, cut, joined, marked_gap, plain_block, without_links
 from angelia.channels.dialects import Dialect
 from angelia.channels.markup import (
     Block,
@@ -84,7 +84,9 @@ class _Writing:
     def _message(self, written: "list[_Written]") -> Rendered:
         blocks = [one.block for one in written]
         marked = (
-            self._marked(blocks) if isinstance(blocks[0], Item) else joined(blocks, [one.marked for one in written])
+            self._marked(blocks)
+            if isinstance(blocks[0], Item)
+            else joined(blocks, [one.marked for one in written], marked_gap)
         )
         return Rendered(marked, joined(blocks, [one.plain for one in written]).strip("\n").rstrip())
 
@@ -95,7 +97,7 @@ class _Writing:
         for block in blocks:
             margin = margin if isinstance(block, Item) else 0
             written.append(self._block(block, margin))
-        return joined(blocks, written)
+        return joined(blocks, written, marked_gap)
 
     def _pieces(self, blocks: Blocks) -> "list[list[_Written]]":
         """Blocks, in as many runs as they need."""
@@ -105,7 +107,7 @@ class _Writing:
         used = 0
         while rest:
             block = rest.pop()
-            between = len(gap(run[-1].block, block)) if run else 0
+            between = len(marked_gap(run[-1].block, block)) if run else 0
             one = self._written(block)
             if used + between + one.size <= self._limit:
                 run.append(one)
@@ -138,8 +140,9 @@ class _Writing:
     def _cut_to(self, block: Block, room: int) -> tuple[Blocks, Blocks]:
         text = plain_block(block)
         most = self._most(lambda place: self._fits(cut(block, place)[0], room), min(len(text) - 1, 2 * max(room, 0)))
-        while most > 0:
-            first, left = cut(block, best_place(text, most))
+        least = beginning(block)
+        while most > least:
+            first, left = cut(block, best_place(text, most, least))
             if first and self._fits(first, room):
                 return first, left
             most = most * 3 // 4

@@ -80,17 +80,6 @@ async def test_a_visit_is_acknowledged_only_when_it_is_stored() -> None:
         assert {envelope.what for envelope in stage.heard} == {Said("hello")}
 
 
-async def test_visits_that_fail_are_told_and_so_is_their_end() -> None:
-    server = TelegramServer(visits=True)
-    async with staged(lambda: server, Patience(answer=0.1, silence=0.1)) as stage:
-        stage.refuse = lambda envelope: True
-        await server.bring(text())
-        await stage.until(lambda: any("Telegram cannot visit" in one.why for one in stage.health))
-        stage.refuse = lambda envelope: False
-        await stage.until(lambda: any(one.state is State.CONNECTED and one.gap_ms > 0 for one in stage.health))
-        assert stage.heard
-
-
 async def test_a_webhook_that_another_program_has_set_is_told_and_set_again() -> None:
     server = TelegramServer(visits=True)
     async with staged(lambda: server, Patience(silence=0.1)) as stage:

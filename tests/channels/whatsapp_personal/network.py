@@ -6,7 +6,6 @@ import contextlib
 import shutil
 import socket
 import tempfile
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, Self
 
 import msgspec
 
-from angelia.channels.abilities import Heard, Kind
+from angelia.channels.abilities import Kind
 from angelia.channels.port import Outfit
 from angelia.channels.whatsapp.bridge.room import PersonalChannel
 from angelia.channels.whatsapp.bridge.settings import PersonalSettings, Waits
@@ -23,36 +22,20 @@ from angelia.channels.whatsapp.table import FILE, SOUND
 from angelia.core.entry import Address
 from angelia.testing.changes import Changes
 from angelia.testing.channel_network import (
-    CONTACT,
-    PLACE,
     Arrived,
     Flood,
     Patience,
     Reset,
-    Sample,
     ServerError,
     Thing,
     TimeOut,
     Trouble,
-    Who,
 )
 from angelia.testing.whatsapp_markup import shown
-
-OURS = "4915550783881"
-ANN = "4366012345678@s.whatsapp.net"
-HERE = Address("", ANN)
-GROUP = Address("", "120363043211234567@g.us")
-NOWHERE = Address("", "19999999999@s.whatsapp.net")
+from tests.channels.whatsapp_personal.people import ANN, GROUP, HERE, NOWHERE, OURS, People
 
 _LIMIT = 1 << 28
 _KINDS = {"image": Kind.PHOTO, "video": Kind.VIDEO, "audio": Kind.AUDIO, "document": Kind.DOCUMENT}
-_FIELDS = {
-    Heard.PHOTO: "imageMessage",
-    Heard.VIDEO: "videoMessage",
-    Heard.AUDIO: "audioMessage",
-    Heard.VOICE: "audioMessage",
-    Heard.STICKER: "stickerMessage",
-}
 
 
 class PersonalNetwork:
@@ -71,10 +54,9 @@ class PersonalNetwork:
         self.arrived: list[Arrived] = []
         self.linked, self.known, self.forgets = True, True, False
         self.bridges: list[int] = []
-        self._files: dict[str, bytes] = {}
+        self._people = People()
         self._brought: list[dict[str, Any]] = []
         self._unread: list[dict[str, Any]] = []
-        self._quoted: dict[str, dict[str, Any]] = {}
         self._limits = dict.fromkeys(Kind, SOUND) | {Kind.DOCUMENT: FILE}
         self._troubles: deque[Trouble] = deque()
         self._changes = Changes()
@@ -83,7 +65,7 @@ class PersonalNetwork:
         self._server: asyncio.Server | None = None
         self._lines: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._bridges: set[asyncio.StreamWriter] = set()
-        self._port = self._number = 0
+        self._port = 0
 
     async def __aenter__(self) -> Self:
         self.modules = Path(tempfile.mkdtemp())
@@ -118,7 +100,7 @@ class PersonalNetwork:
 
     async def bring(self, *things: Thing) -> tuple[str, ...]:
         """See `Network`."""
-        messages = [self._message(thing) for thing in things]
+        messages = [self._people.message(thing) for thing in things]
         self._brought += messages
         await self._tell(messages)
         return tuple(message["key"]["id"] for message in messages)
@@ -236,7 +218,7 @@ class PersonalNetwork:
         if self._troubles:
             self._troubles.popleft()
             return {"status": 500}
-        data = self._files.get(path)
+        data = self._people.files.get(path)
         return {"status": 404} if data is None else {"status": 200, "data": base64.b64encode(data).decode()}
 
     async def _take(self, asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
@@ -282,7 +264,7 @@ class PersonalNetwork:
             return Arrived("delete", Kind.DELETE, chat, content["delete"]["id"])
         if "edit" in content:
             return Arrived("edit", Kind.EDIT, chat, content["edit"]["id"], text=shown(content["text"]))
-        self._quoted[number] = {"conversation": content.get("text", content.get("caption", ""))}
+        self._people.quoted[number] = {"conversation": content.get("text", content.get("caption", ""))}
         if "text" in content:
             return Arrived("text", Kind.TEXT, chat, number, text=shown(content["text"]), reply_to=asked["quoted"])
         kind = next(kind for name, kind in _KINDS.items() if name in content)
@@ -298,62 +280,6 @@ class PersonalNetwork:
             data=_bytes(content),
             reply_to=asked["quoted"],
         )
-
-    # -- what people do -----------------------------------------------------------------------------------------
-
-    def _message(self, thing: Thing) -> dict[str, Any]:
-        self._number += 1
-        key: dict[str, Any] = {"remoteJid": thing.where.chat, "id": f"3A{self._number:018}", "fromMe": False}
-        if thing.who is Who.OURSELVES:
-            key["fromMe"] = True
-        if thing.who is Who.BOT:
-            key["remoteJid"] = "867051314767696@bot"
-        elif thing.where == GROUP:
-            key |= {"participant": "55443322@lid", "participantPn": ANN}
-        at = {"low": int(time.time()), "high": 0}
-        content = self._content(thing)
-        self._quoted[key["id"]] = content
-        return {"key": key, "pushName": "Ann Example", "messageTimestamp": at["low"], "message": content}
-
-    def _content(self, thing: Thing) -> dict[str, Any]:
-        file = next(iter(thing.files), None)
-        key = {"remoteJid": thing.where.chat, "id": thing.about}
-        match thing.heard:
-            case Heard.LOCATION:
-                return {"locationMessage": {"degreesLatitude": PLACE[0], "degreesLongitude": PLACE[1]}}
-            case Heard.CONTACT:
-                card = f"BEGIN:VCARD\nVERSION:3.0\nFN:{CONTACT[0]}\nTEL;type=CELL;waid=1:{CONTACT[1]}\nEND:VCARD"
-                return {"contactMessage": {"displayName": CONTACT[0], "vcard": card}}
-            case Heard.REACTION:
-                return {"reactionMessage": {"key": key, "text": thing.text}}
-            case Heard.DELETION:
-                return {"protocolMessage": {"key": key, "type": 0}}
-            case Heard.EDIT:
-                return {"protocolMessage": {"key": key, "type": 14, "editedMessage": {"conversation": thing.text}}}
-            case _ if file:
-                return self._file(thing, file)
-            case _:
-                return self._words(thing)
-
-    def _words(self, thing: Thing) -> dict[str, Any]:
-        context: dict[str, Any] = {}
-        if thing.answers:
-            us = f"{OURS}@s.whatsapp.net"
-            context |= {"stanzaId": thing.answers, "participant": us, "quotedMessage": self._quoted[thing.answers]}
-        if thing.to_us and thing.where == GROUP:
-            context |= {"mentionedJid": ["99887766@lid"]}
-        if not context:
-            return {"conversation": thing.text}
-        return {"extendedTextMessage": {"text": thing.text, "contextInfo": context}}
-
-    def _file(self, thing: Thing, file: Sample) -> dict[str, Any]:
-        path = f"/v/{len(self._files)}"
-        self._files[path] = file.data
-        about: dict[str, Any] = {"directPath": path, "mimetype": file.mime, "fileLength": str(len(file.data))}
-        about |= {"ptt": True, "seconds": 1} if thing.heard is Heard.VOICE else {}
-        about |= {"caption": thing.text} if thing.text else {}
-        field = _FIELDS.get(thing.heard, "documentMessage")
-        return {field: about | ({"fileName": file.name} if field == "documentMessage" else {})}
 
 
 def _put(modules: Path, name: str, source: str) -> None:

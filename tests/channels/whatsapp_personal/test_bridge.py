@@ -20,7 +20,8 @@ from angelia.core.ids import wall_clock
 from angelia.models.client import http_client
 from angelia.testing.channel_network import Patience, Thing
 from angelia.testing.channel_stage import Stage, staged
-from tests.channels.whatsapp_personal.network import HERE, OURS, PersonalNetwork
+from tests.channels.whatsapp_personal.network import PersonalNetwork
+from tests.channels.whatsapp_personal.people import HERE, OURS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("npm")]
 

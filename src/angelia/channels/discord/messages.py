@@ -26,6 +26,9 @@ IS_VOICE_MESSAGE = 1 << 13
 ROW = 5
 """Buttons beside each other ("Action Row")."""
 
+LONGEST_NAME = 100
+"""Characters of a stored name, so that no limit is met; the title has the whole."""
+
 LABEL = 80
 """Characters of a button's label ("Button")."""
 
@@ -106,8 +109,10 @@ def safe_name(name: str) -> tuple[str, str]:
     """
     split = _ENDING.fullmatch(name)
     title, ending = (split[1], f".{split[2]}") if split else (name, "")
-    safe = (_UNSAFE.sub("_", title).strip("._-") or "file")[:100] + ending
-    return safe, "" if safe == name else title
+    if not _UNSAFE.search(name) and name.strip("._-") == name and len(name) <= LONGEST_NAME:
+        return name, ""
+    safe = _UNSAFE.sub("_", title).replace(".", "_").strip("._-")[:LONGEST_NAME].rstrip("_-")
+    return (safe or "file") + ending, title
 
 
 def _caption(file: OutFile) -> dict[str, object]:

@@ -148,6 +148,9 @@ class ModalSandbox(FilesByExec):
         await self._commands.end()
         async with self._making:
             await self._put_away()
+            if (others := self._sandbox) is not None:  # who hold it still
+                await self._leave(others)
+                await self._service.detach(others)
             self._hold.release()
 
     async def _ready(self) -> "Sandbox":

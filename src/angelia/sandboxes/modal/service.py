@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from angelia.sandboxes.modal.settings import ModalSettings
+from angelia.sandboxes.modal.windows import narrow_streams
 from angelia.sandboxes.modal.words import plain_words
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Service:
 
 async def _loaded() -> None:
     await asyncio.to_thread(import_module, "modal.experimental")
+    narrow_streams()
 
 
 def _image(image: str, snapshot: str) -> "Image":
