@@ -16,6 +16,7 @@ from angelia.core.crash import on_crash_point
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.service.line import Line
 from angelia.service.posting.delivering import Books
+from angelia.service.posting.drafts import Draft
 from angelia.service.posting.office import Office
 from angelia.store.blobs import BlobStore
 from angelia.store.db import Database
@@ -86,7 +87,7 @@ class Storm:
         self.settings = ChannelSettings()
 
     async def begin(self, chats: int, answers: int, prefix: str) -> list[Sent]:
-        """Conversations, one a chat, each with answers that are queued."""
+        """Conversations, one a chat, each with answers that are queued; some of them had been growing before."""
         chance, sent = self.weather.chance, []
         db = Database.open(self.home, clock=self.clock)
         transcript = Transcript(db)
@@ -137,6 +138,7 @@ class Storm:
         on_crash_point(hook)
         running = asyncio.create_task(office.run())
         try:
+            await self._grow_drafts(office, outbox)
             while not died.is_set():
                 if not await outbox.pending("chat"):
                     return True
@@ -149,3 +151,12 @@ class Storm:
             with suppress(Killed):
                 await office.close()
             db.close()
+
+    async def _grow_drafts(self, office: Office, outbox: Outbox) -> None:
+        """What is still to come has been seen growing, in some chats."""
+        for receipt in await outbox.pending("chat"):
+            progress = await outbox.progress(receipt.conversation, receipt.id)
+            if progress.preview is None and not progress.arrived and self.weather.chance.random() < 0.2:
+                draft = Draft(receipt.conversation, receipt.id, receipt.address)
+                draft.write(f"growing {receipt.id}")
+                office.writer(receipt.address).draft(draft)

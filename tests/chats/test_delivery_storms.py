@@ -36,6 +36,11 @@ def found(storm: Storm, sent: list[Sent], unknown: frozenset[str]) -> list[str]:
         told = any("Nobody knows whether" in text for text in texts) or f"{one.id}.told" in unknown
         if one.id in unknown and not told:
             wrong.append(f"{one.id}: nobody was told that nobody knows")
+    for chat, texts in seen.items():
+        drafts = [text for text in texts if text.endswith("…") and text.split()[1] not in unknown]
+        repeats = [text for text in texts if text.startswith(AGAIN)]
+        if len(drafts) > len(repeats):
+            wrong.append(f"{chat}: a preview was left: {drafts}")
     return wrong
 
 
