@@ -169,7 +169,7 @@ async def test_after_a_crash_the_container_is_found_again_and_its_commands_have_
     witness = await asyncio.create_subprocess_exec("cat", str(tmp_path / "work/beat"))
     line = "exec 9>beat; setsid sleep 1000 & echo kept >/tmp/kept; echo ready; sleep 1000"
     await live_and_be_killed(tmp_path, docker, line)
-    await asyncio.wait_for(witness.wait(), 30)
+    await asyncio.wait_for(witness.wait(), 60)
     assert await shell(contain(), "cat /tmp/kept") == "kept"
     assert len(docker.containers()) == 1
 

@@ -14,7 +14,7 @@ from angelia.sandboxes.ssh import files
 from angelia.sandboxes.ssh.execwire import CHUNK, WINDOW, SessionWire
 from angelia.sandboxes.ssh.link import Host, link_to
 from angelia.sandboxes.ssh.room import SshSandbox
-from angelia.testing.sandbox_acts import arrives, pieces, place, refused, said, script, sha256, shell
+from angelia.testing.sandbox_acts import arrives, pieces, place, refused, script, sha256, shell
 
 from .sshd import Server
 
@@ -63,8 +63,10 @@ async def test_one_connection_serves_commands_and_files_of_all_who_work_there(re
 
 async def test_another_connection_is_made_only_when_the_first_is_full(reached: Reached) -> None:
     sandbox = reached()
-    await asyncio.gather(*(said(sandbox, script("cat; sleep 0.3")) for _ in range(14)))  # a connection takes ten
+    wait = script("sleep 1000")
+    running = await asyncio.gather(*(sandbox.start(wait) for _ in range(14)))  # a connection takes ten
     assert len(link_to("box")._open) == 2
+    await asyncio.gather(*(one.kill() for one in running))
 
 
 async def test_without_a_path_the_workspace_is_where_a_login_begins(reached: Reached) -> None:
@@ -150,7 +152,7 @@ async def test_a_cut_is_told_the_tree_is_ended_and_the_next_command_connects_ane
         connection.abort()
     await refused(anext(output), Unreachable)
     await refused(running.wait(), Unreachable)
-    await asyncio.wait_for(witness.wait(), 30)
+    await asyncio.wait_for(witness.wait(), 60)
     assert await shell(sandbox, "echo again") == "again"
     assert [entry.path async for entry in sandbox.list(".")] == ["./beat"]
 
@@ -177,9 +179,10 @@ async def test_a_fifo_that_was_opened_holds_up_nobody_for_long(
     """As when it is swapped in between look and open: here it is opened without the look."""
     sandbox = reached()
     await shell(sandbox, "mkfifo pipe; echo x >file")
-    monkeypatch.setattr(files, "SECONDS_TO_OPEN", 0.2)
-    monkeypatch.setattr(files, "_refuse_to_read", lambda *_: None)
-    await refused(arrives(sandbox, "pipe"), NotAFile)
+    with monkeypatch.context() as hasty:
+        hasty.setattr(files, "SECONDS_TO_OPEN", 0.2)
+        hasty.setattr(files, "_refuse_to_read", lambda *_: None)
+        await refused(arrives(sandbox, "pipe"), NotAFile)
     assert await arrives(sandbox, "file") == b"x\n"
 
 

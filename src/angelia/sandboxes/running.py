@@ -45,8 +45,8 @@ class LocalRunning:
     """See `sandboxes.port.Running`. Starts on the thread that calls it, which is the event loop's.
 
     Nobody buffers: output that is not read stays in the pipe, and when that is full the command waits. Its end is
-    its first process's end; what it leaves in the background is ended 0.2 s later (at once where it is confined),
-    so that nothing is left behind, and everything written until then is read.
+    its first process's end; what it leaves in the background is ended unless it finishes within 0.2 s (at once where it
+    is confined), so that nothing is left behind, and everything written until then is read.
     """
 
     def __init__(self, name: str, start: Start, *, seconds: float) -> None:
@@ -143,10 +143,16 @@ class LocalRunning:
     def _living(self) -> set[int]:
         return living_tree(self.pid, self._mark)
 
+    async def _let_finish(self) -> None:
+        deadline, pause = self._loop.time() + LINGER, 0.002
+        while self._living() and self._loop.time() < deadline:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.05)
+
     async def _watch(self) -> None:
         await until_dead(self._process)
-        if not self._confined and self._living():
-            await asyncio.sleep(LINGER)
+        if not self._confined:
+            await self._let_finish()
             await end(self._living, grace=0)
         status = self._process.wait()  # only now may its number, which names its group and session, be used again
         if self._timer is not None:

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 
-from angelia.sandboxes.port import Command, Exit, NoSuchFile, Running, Sandbox
+from angelia.sandboxes.port import Command, NoSuchFile, Running, Sandbox
 from angelia.testing.claims import expect
 from angelia.testing.sandbox_acts import MB, Make, Sizes, refused, said, script, shell
 from angelia.testing.sandbox_large import LARGE_OUTPUT
@@ -104,14 +104,20 @@ async def variables_are_given_and_nothing_else(make: Make, sizes: Sizes) -> None
 
 async def a_time_out_ends_the_whole_tree(make: Make, sizes: Sizes) -> None:
     async with make() as sandbox:
-        end = await _ended_with_everything(sandbox, f"{_TREE} sleep 1000", seconds=0.5)
+        victim, witness = await _with_a_witness(sandbox, f"{_TREE} sleep 1000", seconds=0.5)
+        end = await victim.wait()
+        await _nobody_is_left(sandbox, witness)
         expect(end.timed_out, f"a command that ran out of time is told as {end}")
 
 
 async def a_command_that_ignores_term_is_killed(make: Make, sizes: Sizes) -> None:
     async with make() as sandbox:
-        end = await _ended_with_everything(sandbox, f"trap '' TERM; {_TREE} sleep 1000", seconds=0.5)
-        expect(end.timed_out and end.signal == signal.SIGKILL, f"a command that ignores TERM ended with {end}")
+        victim, witness = await _with_a_witness(sandbox, f"trap '' TERM; {_TREE} echo on; sleep 1000")
+        await anext(victim.output())  # it ignores TERM now
+        await victim.kill()
+        end = await victim.wait()
+        expect(end.signal == signal.SIGKILL, f"a command that ignores TERM ended with {end}")
+        await _nobody_is_left(sandbox, witness)
 
 
 async def kill_ends_the_whole_tree_and_may_be_repeated(make: Make, sizes: Sizes) -> None:
@@ -191,14 +197,6 @@ async def closing_ends_what_runs_and_may_be_repeated(make: Make, sizes: Sizes) -
         await sandbox.close()
         end = await running.wait()
         expect(end.signal in (signal.SIGTERM, signal.SIGKILL), f"it ended with {end}")
-
-
-async def _ended_with_everything(sandbox: Sandbox, line: str, *, seconds: float) -> Exit:
-    """Run into a time-out, and see that nobody is left."""
-    victim, witness = await _with_a_witness(sandbox, line, seconds=seconds)
-    end = await victim.wait()
-    await _nobody_is_left(sandbox, witness)
-    return end
 
 
 async def _with_a_witness(sandbox: Sandbox, line: str, *, seconds: float = 0.0) -> tuple[Running, Running]:
