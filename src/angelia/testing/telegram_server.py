@@ -65,7 +65,7 @@ class TelegramServer:
         self.news = News(self.world)
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self._bot = Bot(self.world)
-        self._door = WebhookDoor() if visits else None
+        self.door = WebhookDoor() if visits else None
         self._port, self._token = port, TOKEN
         self._changes = Changes()
         self._troubles: deque[Trouble] = deque()
@@ -89,27 +89,27 @@ class TelegramServer:
         self._place = self._bound()
         self._port = self._place.getsockname()[1]
         await self.up()
-        if self._door:
-            await self._door.__aenter__()
+        if self.door:
+            await self.door.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.news.close()
-        if self._door:
-            await self._door.__aexit__(kind, error, trace)
+        if self.door:
+            await self.door.__aexit__(kind, error, trace)
         await self.down()
         self._place.close()
 
     def open(self, outfit: Outfit, patience: Patience) -> TelegramChannel:
         """See `Network`."""
-        webhook = self._door.url if self._door else ""
+        webhook = self.door.url if self.door else ""
         token, local = Secret(env=TOKEN_VARIABLE), self.world.folder is not None
         settings = TelegramSettings(token=token, api=self.url, webhook=webhook, local=local)
         channel = TelegramChannel(settings, outfit, Waits(patience.answer, patience.silence, patience.pause))
-        if self._door:
-            self._door.channel = channel
+        if self.door:
+            self.door.channel = channel
         return channel
 
     def called(self, name: str) -> str:

@@ -80,6 +80,18 @@ async def test_a_visit_is_acknowledged_only_when_it_is_stored() -> None:
         assert {envelope.what for envelope in stage.heard} == {Said("hello")}
 
 
+async def test_visits_that_fail_are_told_and_so_is_their_end() -> None:
+    server = TelegramServer(visits=True)
+    async with staged(lambda: server, Patience(silence=0.1)) as stage:
+        assert server.door is not None
+        ours, server.door.channel = server.door.channel, None
+        await server.bring(text())
+        await stage.until(lambda: any("Telegram cannot visit" in one.why for one in stage.health))
+        server.door.channel = ours
+        await stage.until(lambda: any(one.state is State.CONNECTED and one.gap_ms > 0 for one in stage.health))
+        assert [one.what for one in stage.heard] == [Said("hello")]
+
+
 async def test_a_webhook_that_another_program_has_set_is_told_and_set_again() -> None:
     server = TelegramServer(visits=True)
     async with staged(lambda: server, Patience(silence=0.1)) as stage:
