@@ -88,11 +88,15 @@ ENDINGS: dict[FailureKind, tuple[Step, type[end.Outcome], int]] = {
 NO_WAITING = ("remedies.busy.wait=0", "remedies.unreachable.wait=0")
 
 
+ANSWERED = {FailureKind.FILE_REFUSED}
+"""What does not take the answer away: it is told beside it."""
+
+
 def test_every_failure_has_its_ending_here() -> None:
-    assert set(ENDINGS) == set(FailureKind)
+    assert set(ENDINGS) | ANSWERED == set(FailureKind)
 
 
-@pytest.mark.parametrize(("at", "kind"), list(enumerate(FailureKind)), ids=str)
+@pytest.mark.parametrize(("at", "kind"), list(enumerate(ENDINGS)), ids=str)
 async def test_a_failure_that_does_not_go_away_is_said_on_stderr(tmp_path: Path, at: int, kind: FailureKind) -> None:
     step, ending, code = ENDINGS[kind]
     wire = WIRES[at % len(WIRES)]
@@ -104,6 +108,15 @@ async def test_a_failure_that_does_not_go_away_is_said_on_stderr(tmp_path: Path,
     assert [type(one) for one in closed] == [ending]
     assert (life.status, life.stdout) == (code, "")
     assert _words(sentence(closed[0])) in _words(life.stderr)
+
+
+async def test_a_named_file_that_is_never_there_is_said_beside_the_answer(tmp_path: Path) -> None:
+    async with ModelServer(lambda _: say("Here it is.\nMEDIA:nonesuch.pdf")) as server:
+        place = Place(tmp_path, server)
+        life = await place.ask("Send it.")
+        assert len(server.requests) == 2
+    assert (life.status, life.stdout.count("nonesuch.pdf was not sent: ")) == (0, 1)
+    assert "nonesuch.pdf was not sent: " in life.stderr
 
 
 def _words(text: str) -> str:

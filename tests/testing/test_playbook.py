@@ -82,6 +82,8 @@ def test_random_logs_keep_the_rules(log: list[e.Entry]) -> None:
                 heard.extend(carried)
             case e.ModelSaid(parts=parts):
                 called |= {part.id for part in parts if isinstance(part, ToolCall)}
+            case e.FilesNamed(files=files):
+                called |= {file.call.id for file in files}
             case e.ToolStarted(call=name):
                 assert name in called
             case e.ToolFinished(call=name):
@@ -91,7 +93,7 @@ def test_random_logs_keep_the_rules(log: list[e.Entry]) -> None:
                 pass
     assert len(set(finished)) == len(finished)
     assert len(set(heard)) == len(heard)
-    assert isinstance(log[-1].fact, e.TurnClosed | e.DeliveryQueued | e.DeliverySettled)
+    assert isinstance(log[-1].fact, e.DeliveryQueued | e.DeliveryPutOff | e.DeliverySettled | e.DeliveryReached)
 
 
 def test_random_logs_reach_every_kind_of_fact() -> None:

@@ -110,5 +110,5 @@ def told_to_model(files: Files) -> str:
 
 
 def note(files: Files) -> str:
-    """What the person reads of files that were not sent; empty when there are none."""
-    return "\n".join(f"{file.path} was not sent: {file.why}" for file in files.unsent if file.why)
+    """What the person reads of files that were not sent, each once; empty when there are none."""
+    return "\n".join(dict.fromkeys(f"{file.path} was not sent: {file.why}" for file in files.unsent if file.why))

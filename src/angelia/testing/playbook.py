@@ -61,6 +61,11 @@ def document(name: str = "paper.pdf", *, size: int = 300_000, pages: int = 3) ->
     return Media(blob(name, size=size, mime="application/pdf"), MediaKind.DOCUMENT, name, pages=pages)
 
 
+def voice(name: str = "voice.ogg", *, size: int = 20_000, seconds: float = 4.0) -> Media:
+    """A spoken message."""
+    return Media(blob(name, size=size, mime="audio/ogg"), MediaKind.VOICE, name, seconds=seconds)
+
+
 def said(*parts: str | Content) -> e.UserSaid:
     """A person said something; read at the next step."""
     return e.UserSaid(_content(parts))

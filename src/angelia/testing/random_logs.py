@@ -5,21 +5,16 @@ plain `random.randbytes` as good a tape as one that hypothesis draws and shrinks
 leaves behind.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
-import msgspec
+from collections.abc import Sequence
 
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.content import CallStatus, Content, Form, Media, Native, ReplyPart, Text, Thinking, ToolCall
+from angelia.core.content import CallStatus, Form, ReplyPart, Text, ToolCall
 from angelia.core.failure import Failure, FailureKind
-from angelia.core.ids import CallId, ConversationId, call_id, delivery_id, named_call_id
-from angelia.testing.playbook import MODEL, document, opened, photo, setup
-
-T = TypeVar("T")
-
-WORDS = ("yes", "", " two words", "naïve 🐎\n", 'a "quote" and \\ more', "語" * 40, "x" * 3000)
+from angelia.core.ids import CallId, ConversationId, DeliveryId, call_id, delivery_id, named_call_id
+from angelia.testing.playbook import MODEL, opened, setup
+from angelia.testing.random_beside import come_in, go_out, preview, write_down
+from angelia.testing.random_draft import Draft, media_of
 
 
 def log_from(tape: bytes) -> list[e.Entry]:
@@ -30,29 +25,22 @@ def log_from(tape: bytes) -> list[e.Entry]:
     return story.entries
 
 
-class _Story:
+class _Story(Draft):
     """A log being written; `unread` are the people's messages that no request has carried."""
 
     def __init__(self, tape: bytes) -> None:
-        self.entries: list[e.Entry] = []
-        self._tape, self._at = tape, 0
+        super().__init__(tape)
         self.unread: list[tuple[int, e.UserSaid]] = []
+        self.going_on: list[CallId] = []
         self.cancelled = False
         self.add(opened(), setup())
 
-    def choose(self, options: int) -> int:
-        """A number below `options`; 0, the plainest, when the tape has run out."""
-        self._at += 1
-        return self._tape[self._at - 1] % options if self._at <= len(self._tape) else 0
-
     def add(self, *facts: e.AnyFact) -> int:
-        """Append; returns the last number."""
-        for fact in facts:
-            seq = len(self.entries) + 1
-            self.entries.append(e.Entry(seq, 1_000 + 500 * seq, fact))
-            if isinstance(fact, e.UserSaid):
-                self.unread.append((seq, fact))
-        return len(self.entries)
+        """As a draft does, and remembers what is unread."""
+        first = len(self.entries) + 1
+        last = super().add(*facts)
+        self.unread += [(first + at, fact) for at, fact in enumerate(facts) if isinstance(fact, e.UserSaid)]
+        return last
 
     # -- a turn -------------------------------------------------------------------------------------------------
 
@@ -65,6 +53,7 @@ class _Story:
         for step in range(8):
             self.meanwhile()
             asked = self.ask(opening)
+            preview(self, _answer(opening))
             if self.cancelled or not (self.outcome(asked, last=step > 5) or self._steered()):
                 break
         self.close(opening)
@@ -76,7 +65,9 @@ class _Story:
         """A request, perhaps one that dies with its process and is sent again; returns the number of the last."""
         for attempt in range(1, 2 + (self.choose(8) == 1)):
             heard = [at for at, said in self.unread if said.arrival is e.Arrival.STEER or at == opening]
-            self.place([at for at in heard if _media(self.entries[at - 1].fact)])
+            for at in heard:
+                write_down(self, at)
+            self.place([at for at in heard if media_of(self.entries[at - 1].fact)])
             asked = self.add(e.ModelAsked(MODEL, attempt, tuple(heard), credential="first"))
             self.unread = [one for one in self.unread if one[0] not in heard]
             self.meanwhile()
@@ -85,9 +76,9 @@ class _Story:
     def place(self, messages: Sequence[int]) -> None:
         """The files of these messages are put into the sandbox, where that works."""
         for seq in messages:
-            media = _media(self.entries[seq - 1].fact)
+            media = media_of(self.entries[seq - 1].fact)
             ways = [("", "no") if self.choose(4) == 1 else ("inbox/x",) for _ in media]
-            files = [e.Placed(at, f'file "{at}"', *way) for at, way in zip(media, ways, strict=True)]
+            files = [e.Placed(at, f'file "{at}"', *way) for (at, _), way in zip(media, ways, strict=True)]
             self.add(e.FilesPlaced(seq, tuple(files)))
 
     def outcome(self, asked: int, *, last: bool) -> bool:
@@ -122,11 +113,9 @@ class _Story:
         """The ending and its delivery in one commit."""
         endings = (end.Answered(), end.StepLimit(6), end.ModelUnavailable(MODEL, 3, "busy"))
         ending = end.Cancelled("owner") if self.cancelled else endings[self.choose(3)]
-        name = delivery_id(ConversationId("c"), f"t{opening}")
+        name = _answer(opening)
         self.add(e.TurnClosed(ending), e.DeliveryQueued(name, e.Address("terminal"), (Text("…"),), "answer"))
-        if self.choose(2):
-            status = list(e.DeliveryStatus)[self.choose(4)]
-            self.add(e.DeliveryStarted(name, 1), e.DeliverySettled(name, status, detail="as it went"))
+        go_out(self, name)
 
     def named(self, asked: int) -> None:
         """Files that a final reply names, and what became of each."""
@@ -179,7 +168,15 @@ class _Story:
     def finish(self, call: CallId) -> None:
         """A running call's result, or the honest word about one whose process died."""
         status = (CallStatus.OK, CallStatus.ERROR, CallStatus.UNKNOWN)[self.choose(3)]
-        self.add(e.ToolFinished(call, status, self.content(), digest=f"d{self.choose(4)}"))
+        finished = e.ToolFinished(call, status, self.content(), digest=f"d{self.choose(4)}")
+        match self.choose(6):
+            case 1:
+                self.add(finished, e.ProcessStarted(call, "serve", "life"))
+                self.going_on.append(call)
+            case 2 if self.going_on:
+                self.add(finished, e.ProcessEnded(self.going_on.pop(0), CallStatus.OK, told_by=call))
+            case _:
+                self.add(finished)
 
     # -- what others do -----------------------------------------------------------------------------------------
 
@@ -203,6 +200,10 @@ class _Story:
                 self.add(e.Unpinned("Keep this."))
             case 10:
                 self.add(e.RoomAsked())
+            case 11:
+                come_in(self)
+            case 12 if self.going_on:
+                self.add(e.ProcessEnded(self.going_on.pop(0), CallStatus.UNKNOWN, (Text("It is gone."),)))
             case _:
                 pass
 
@@ -225,7 +226,7 @@ class _Story:
         """A view move: a cut before some message of a person, and some media and results aged."""
         spoken = [x.seq for x in self.entries if isinstance(x.fact, e.UserSaid)]
         results = [x.fact for x in self.entries if isinstance(x.fact, e.ToolFinished)]
-        media = [(x.seq, at) for x in self.entries for at in _media(x.fact)]
+        media = [(x.seq, at) for x in self.entries for at, _ in media_of(x.fact)]
         keep = ([0, *spoken])[self.choose(len(spoken) + 1)]
         latest = len(self.entries)
         self.add(
@@ -242,31 +243,6 @@ class _Story:
             )
         )
 
-    def some(self, of: Sequence[T]) -> list[T]:
-        """Some of these."""
-        return [one for one in of if self.choose(2)]
 
-    # -- content ------------------------------------------------------------------------------------------------
-
-    def words(self) -> tuple[Text, ...]:
-        """A text, or none beside calls."""
-        text = WORDS[self.choose(len(WORDS))]
-        return (Text(text),) if text else (Text("ok"),)
-
-    def thinking(self) -> Thinking:
-        """Signed thinking."""
-        raw = b'{"type":"thinking", "thinking":"hm", "signature":"s%d"}' % len(self.entries)
-        return Thinking("hm", Native("scripted", msgspec.Raw(raw)))
-
-    def content(self) -> tuple[Content, ...]:
-        """What a person or a tool says: words, sometimes with media."""
-        makers: list[Callable[[], Content]] = [photo, document]
-        extra = tuple(make() for make in makers if self.choose(5) == 1)
-        return (*self.words(), *extra)
-
-
-def _media(fact: e.AnyFact) -> list[int]:
-    """The places of media among a fact's parts."""
-    if not isinstance(fact, e.UserSaid | e.ToolFinished):
-        return []
-    return [at for at, part in enumerate(fact.parts) if isinstance(part, Media)]
+def _answer(opening: int) -> DeliveryId:
+    return delivery_id(ConversationId("c"), f"t{opening}")
