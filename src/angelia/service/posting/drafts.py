@@ -34,9 +34,11 @@ class Draft:
         self._progress = progress or self._progress
 
     def take_up(self, progress: Progress) -> None:
-        """What an earlier life had shown; where nobody knows its id, and where the answer is there, none is begun."""
+        """What an earlier life had shown; where nobody knows its id, and where the answer is or may be there, none is
+        begun: the answer would stand there twice, once as the preview that became it.
+        """
         self.message = progress.preview or ""
-        self.given_up = progress.preview == "" or bool(progress.arrived)
+        self.given_up = progress.preview == "" or bool(progress.arrived) or any(progress.doubts.values())
 
     def words(self, limit: int) -> str:
         """What the chat would see now, at most `limit` long and always with a sign that more comes; empty for nothing.

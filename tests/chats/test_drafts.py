@@ -1,0 +1,27 @@
+"""When an answer that is being written may be seen growing."""
+
+import pytest
+
+from angelia.core.entry import Address
+from angelia.core.ids import ConversationId, DeliveryId
+from angelia.service.posting.drafts import Draft
+from angelia.store.outbox import Progress
+
+
+@pytest.mark.parametrize(
+    ("progress", "message", "given_up"),
+    [
+        (Progress({}, {}, None), "", False),
+        (Progress({}, {}, "m1"), "m1", False),
+        (Progress({}, {}, ""), "", True),
+        (Progress({0: "m1"}, {}, None), "", True),
+        (Progress({}, {0: 1}, None), "", True),
+    ],
+    ids=["nothing was sent", "it was seen growing", "nobody knows its id", "the answer is there", "it may be there"],
+)
+def test_no_preview_is_begun_where_the_answer_may_stand_already(
+    progress: Progress, message: str, given_up: bool
+) -> None:
+    draft = Draft(ConversationId("c"), DeliveryId("c.t1"), Address("chat", "7"))
+    draft.take_up(progress)
+    assert (draft.message, draft.given_up) == (message, given_up)
