@@ -106,8 +106,10 @@ class FilesByExec(ABC):
             begun = True
             settings = [f"draft={draft}", f"offset={offset}", f"count={count}", f"last={int(last)}"]
             settings += [f"sha256={sha256}", f"mode={mode & 0o777:o}"]
-            await self._append(path, bytes(pending[:count]), settings)
-            del pending[:count]
+            with memoryview(pending)[:count] as view:
+                piece = bytes(view)
+            del pending[:count]  # before it is sent: one copy of a piece is enough
+            await self._append(path, piece, settings)
             offset += count
 
         try:

@@ -85,10 +85,11 @@ class WiredRunning:
                 await self._changed.wait_for(lambda: self._chunks or self._following.done())
                 if not self._chunks:
                     break
-                chunk = self._chunks.popleft()
-                self._held -= len(chunk)
+                output = b"".join(self._chunks)  # all there is: whoever writes it has few turns to take
+                self._chunks.clear()
+                self._held = 0
                 self._changed.notify_all()
-            yield chunk
+            yield output
         self._following.result()
 
     async def wait(self) -> Exit:

@@ -11,6 +11,8 @@ BLOCK = 255 * 1024
 """Bytes of one block at most: what OpenSSH takes (`limits@openssh.com`)."""
 AHEAD = 16
 """Blocks on their way at once: 4 MB, twice the window of the channel."""
+_TOGETHER = 4
+"""Blocks handed on at once if they are there: 1 MB, so that whoever writes them has few turns to take."""
 
 
 async def read_blocks(file: "asyncssh.SFTPClientFile", size: int, block: int) -> AsyncIterator[bytes]:
@@ -22,10 +24,13 @@ async def read_blocks(file: "asyncssh.SFTPClientFile", size: int, block: int) ->
             while at < size and len(asked) < AHEAD:
                 asked.append(asyncio.ensure_future(_whole(file, at, min(block, size - at))))
                 at += block
-            if not (data := await asked[0]):
-                break
+            data = [await asked[0]]
             asked.popleft()
-            yield data
+            while asked and asked[0].done() and len(data) < _TOGETHER:
+                data.append(asked.popleft().result())
+            if not data[0]:
+                break
+            yield b"".join(data)
     finally:
         await _leave(asked)
 
