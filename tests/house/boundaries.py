@@ -172,6 +172,7 @@ RULES = [
             "sandboxes/": "running commands is what sandboxes do",
             "models/credentials.py": "a key may come from a command that the owner configured",
             "models/speech_command.py": "a recording may be written down by a command that the owner configured",
+            "channels/whatsapp/bridge/": "the bridge is a process of Node, and npm installs what it needs",
             "testing/": "the kit runs servers and whole programs",
         },
     ),

@@ -100,6 +100,19 @@ def abilities_for(channel: Channel, to: Address) -> Abilities:
     return channel.abilities_in(to) if isinstance(channel, HasLimitsByChat) else channel.abilities
 
 
+@runtime_checkable
+class HasLinking(Protocol):
+    """A room that somebody has to link to an account before it can run: by a code that their phone scans, say."""
+
+    async def link(self, show: Callable[[str], None]) -> str:
+        """Link it; `show` is handed what the person has to see, lines that a terminal can draw. Returns the account.
+
+        Raises:
+            AngeliaError: it was not linked; says how to go on.
+        """
+        ...
+
+
 class Outfit(Struct, frozen=True):
     """What a room is handed. `folder` is its own and private, for what its library keeps (sessions, keys).
 

@@ -17,6 +17,7 @@ OURS = {
     "discord": "angelia.channels.discord.room",
     "telegram": "angelia.channels.telegram.room",
     "whatsapp": "angelia.channels.whatsapp.room",
+    "whatsapp-personal": "angelia.channels.whatsapp.bridge.room",
 }
 """Modules by name, each with a `ROOM`; imported when a channel of theirs is opened."""
 

@@ -29,7 +29,8 @@ _META = (".fbsbx.com", ".fbcdn.net", ".whatsapp.net", ".facebook.com")
 _USAGE = "x-business-use-case-usage"
 """How long to wait, in minutes ("Rate limits", `estimated_time_to_regain_access`)."""
 
-_LONGEST_GUESS = 1024.0
+_MOST_GUESSES = 5
+"""Waits that are not told grow up to 4^5 seconds, 17 minutes."""
 
 
 class _Use(Struct, frozen=True):
@@ -149,7 +150,7 @@ class Graph:
         """Count how often in a row patience was asked for, since a wait is rarely told ("131056": 4^X seconds)."""
         asked = _asked(response.headers)
         tries = self._floods.get(to, 0)
-        seconds = asked or min(4.0**tries, _LONGEST_GUESS)
+        seconds = asked or 4.0 ** min(tries, _MOST_GUESSES)
         try:
             _checked(response.status_code, answer, seconds)
         except Later:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from angelia.channels.abilities import Abilities
+from angelia.channels.incoming import Envelope
 from angelia.channels.matrix import bounds, hearing, sending, table_of
 from angelia.channels.rooms import OURS, find_room, read_settings
 from angelia.core.entry import Address
@@ -97,6 +98,30 @@ def matrix(kinds: tuple[str, ...]) -> int:
     return 0
 
 
+@channels.command(epilog="Example: angelia channels link whatsapp-personal")
+@click.argument("name")
+@settings_options
+def link(name: str, **given: Any) -> int:
+    """Link a channel to an account, where a token alone is not enough: shows what the phone has to scan."""
+    return asyncio.run(_link(name, given))
+
+
+async def _link(name: str, given: dict[str, Any]) -> int:
+    from angelia.channels.port import HasLinking
+    from angelia.service.gateway import Gateway
+
+    house = await open_house(given)
+    try:
+        channel = Gateway(house).line(name).channel
+        if not isinstance(channel, HasLinking):
+            raise BadInput(f"{name} is not linked: its token is all that it needs.")
+        account = await channel.link(click.echo)
+    finally:
+        await house.close()
+    click.echo(f"Linked to {account}. Now: angelia gateway")
+    return 0
+
+
 @channels.command(epilog="Example: angelia channels test telegram --to 4711")
 @click.argument("name")
 @click.option("--to", required=True, metavar="CHAT", help="The chat, such as your own id.")
@@ -108,17 +133,29 @@ def test(name: str, to: str, **given: Any) -> int:
 
 async def _test(name: str, to: str, given: dict[str, Any]) -> int:
     from angelia.channels.outgoing import OutText
+    from angelia.channels.port import HasLinking
     from angelia.service.gateway import Gateway
 
     house = await open_house(given)
     gateway = Gateway(house)
     channel = gateway.line(name).channel
     words = OutText("This is Angelia. If you can read this, messages arrive.")
+    # what is linked has one connection for both ways; what comes in meanwhile waits for the gateway
+    running = asyncio.create_task(channel.run(_waiting)) if isinstance(channel, HasLinking) else None
     try:
         with working(f"sending through {name}"):
             number = await channel.send(Address(name, to), words, f"test.{house.clock()}")
     finally:
+        if running:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
         await channel.close()
         await house.close()
     click.echo(f"Accepted by the network as message {number}.")
     return 0
+
+
+async def _waiting(_: Envelope) -> str:
+    """Takes nothing in."""
+    await asyncio.Event().wait()
+    return ""

@@ -1,0 +1,1 @@
+"""WhatsApp of a personal number: a linked device, held by a bridge process in Node that is supervised here."""

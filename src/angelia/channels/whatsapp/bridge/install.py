@@ -1,0 +1,47 @@
+"""The bridge's packages, installed by npm when somebody links a number, into the channel's own folder."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from angelia.core.errors import AngeliaError
+
+PACKAGES = {"@whiskeysockets/baileys": "7.0.0-rc14", "qrcode-terminal": "0.12.0"}
+"""Pinned: the bridge was written against these types; earlier ones need Git, too."""
+
+
+class CannotInstall(AngeliaError):
+    """npm is not there, or could not get the packages."""
+
+
+def is_installed(modules: Path) -> bool:
+    """Whether the packages lie in a folder."""
+    return all((modules / "node_modules" / name / "package.json").exists() for name in PACKAGES)
+
+
+async def install(modules: Path, npm: str = "npm") -> None:
+    """Have npm put the packages into a folder.
+
+    Raises:
+        CannotInstall: it could not; says how to mend it.
+    """
+    modules.mkdir(parents=True, exist_ok=True, mode=0o700)
+    manifest = {"private": True, "name": "angelia-whatsapp-bridge", "dependencies": PACKAGES}
+    (modules / "package.json").write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
+    words = ("install", "--no-audit", "--no-fund", "--omit=dev", "--omit=optional")
+    pipe = asyncio.subprocess.PIPE
+    try:
+        process = await asyncio.create_subprocess_exec(
+            npm, *words, cwd=modules, stdout=pipe, stderr=asyncio.subprocess.STDOUT
+        )
+    except OSError as error:
+        raise CannotInstall(f"npm cannot be started: {error}.", then="Install Node 20 or newer, with npm.") from error
+    said, _ = await process.communicate()
+    if process.returncode or not is_installed(modules):
+        last = said.decode(errors="replace").strip()[-400:]
+        raise CannotInstall(
+            f"npm could not install the WhatsApp bridge (exit status {process.returncode}).",
+            f"It says: {last}",
+            f"To do it by hand: npm install in {modules}.",
+        )

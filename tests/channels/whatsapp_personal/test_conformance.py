@@ -1,0 +1,22 @@
+"""The room for personal numbers meets the claims of the public conformance kit, with a real bridge in a real Node."""
+
+import pytest
+
+from angelia.channels.abilities import FILES, Kind
+from angelia.channels.whatsapp.bridge.table import abilities
+from angelia.testing.channel_checks import Check, checks
+from tests.channels.whatsapp_personal.network import PersonalNetwork
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("npm")]
+
+_LIKE_DOCUMENTS = tuple(f"{kind} files and " for kind in FILES if kind is not Kind.DOCUMENT)
+"""What becomes of a file in trouble does not depend on its kind here, and each trouble starts Node anew."""
+
+
+@pytest.mark.parametrize(
+    "check",
+    [check for check in checks(abilities()) if not check.name.startswith(_LIKE_DOCUMENTS)],
+    ids=lambda check: check.name,
+)
+async def test_a_personal_number(check: Check) -> None:
+    await check.run(PersonalNetwork)
