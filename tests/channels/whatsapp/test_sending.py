@@ -10,7 +10,7 @@ from angelia.channels.failures import CannotFetch, Later, LoginFailed, Rejected,
 from angelia.channels.incoming import Confirmed
 from angelia.channels.outgoing import Button, OutText
 from angelia.channels.whatsapp import refusals
-from angelia.channels.whatsapp.graph import Graph
+from angelia.channels.whatsapp.graph import Graph, guessed_wait
 from angelia.channels.whatsapp.refusals import GraphError
 from angelia.channels.whatsapp.room import WhatsAppChannel
 from angelia.channels.whatsapp.settings import WhatsAppSettings
@@ -139,6 +139,11 @@ async def test_a_wait_that_is_not_told_grows_with_each_refusal_and_for_each_chat
         again = await stage.fails(stage.channel.send(HERE, OutText("x"), sortable_id()), Later)
         assert isinstance(again, Later)
         assert again.seconds == 1.0
+
+
+@pytest.mark.parametrize(("tries", "seconds"), [(0, 1.0), (4, 256.0), (5, 1024.0), (6, 1024.0), (100_000, 1024.0)])
+def test_a_wait_that_is_not_told_has_a_bound_however_long_it_goes_on(tries: int, seconds: float) -> None:
+    assert guessed_wait(tries) == seconds
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ class Graph:
         """Count how often in a row patience was asked for, since a wait is rarely told ("131056": 4^X seconds)."""
         asked = _asked(response.headers)
         tries = self._floods.get(to, 0)
-        seconds = asked or 4.0 ** min(tries, _MOST_GUESSES)
+        seconds = asked or guessed_wait(tries)
         try:
             _checked(response.status_code, answer, seconds)
         except Later:
@@ -218,6 +218,15 @@ def _decoded(answer: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(answer, type=kind)
     except msgspec.MsgspecError as error:
         raise Unsure(f"WhatsApp's answer cannot be read: {error}.") from error
+
+
+def guessed_wait(tries: int) -> float:
+    """Seconds to wait where WhatsApp does not say, after so many floods in a row, of any number ("131056": 4^X).
+
+    >>> guessed_wait(2), guessed_wait(100_000)
+    (16.0, 1024.0)
+    """
+    return 4.0 ** min(tries, _MOST_GUESSES)
 
 
 def _asked(headers: Mapping[str, str]) -> float:
