@@ -17,12 +17,14 @@ from angelia.testing.heard import Request
 from angelia.testing.model_server import ModelServer
 from angelia.testing.recording_channel import WITHOUT_EDIT, FarEnd
 from angelia.testing.steps import Step, say, slowly
-from tests.chats.storm import Killed
+from tests.chats.storm import Killed, hurry
 from tests.chats.town import OPEN, Town, envelope, town
 
 pytestmark = pytest.mark.anyio
 
 CHATS, MESSAGES = 100, 100
+LONG_S = 10.0
+"""How long a model thinks: so long that a chat says a dozen things meanwhile."""
 DEADLY = 0.0003
 """The chance that a life ends at a crash point: some twenty lives in all."""
 
@@ -30,8 +32,8 @@ KEYED = (e.UserSaid, e.CommandGiven, e.TurnedAway, e.SetAside)
 
 
 def answer(request: Request) -> Step:
-    """Says what it was told last, after a while in which more is said."""
-    return slowly(say(f"heard {request.heard.last_words.split()[-1]}"), first=1.0)
+    """Says what it was told last, after a while in which much more is said."""
+    return slowly(say(f"heard {request.heard.last_words.split()[-1]}"), first=LONG_S)
 
 
 def traffic(chance: random.Random) -> dict[str, list[Envelope]]:
@@ -94,6 +96,7 @@ async def live(folder: Path, server: ModelServer, far: FarEnd, storm: Storm) -> 
     storm.died.clear()
     with suppress(Killed):
         async with town(folder, server, far, abilities=WITHOUT_EDIT) as life:
+            hurry(life.house.db)
             on_crash_point(storm.strike)
             try:
                 await storm.bring(life)
