@@ -1,12 +1,14 @@
 // What the real Baileys makes of the things that the bridge relies on. No network is needed.
+import { rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const [modules, bridge] = process.argv.slice(2)
 const module = await import(pathToFileURL(createRequire(join(modules, 'x.js')).resolve('@whiskeysockets/baileys')))
 const baileys = { ...module, ...module.default }
-const { told } = await import(pathToFileURL(join(bridge, 'told.mjs')))
+const { told, FILES } = await import(pathToFileURL(join(bridge, 'told.mjs')))
 
 // a message as it comes over the wire
 const arrived = (message, key = {}) => {
@@ -30,7 +32,33 @@ const kept = (mediaKey) => {
 const group = { remoteJid: '12@g.us', participant: '55@lid', participantAlt: '4366012345678@s.whatsapp.net' }
 const media = { mimetype: 'audio/ogg; codecs=opus', fileLength: 12345, seconds: 3, ptt: true }
 
-const names = ['makeWASocket', 'useMultiFileAuthState', 'downloadMediaMessage', 'normalizeMessageContent']
+const quiet = { level: 'silent', trace () {}, debug () {}, info () {}, warn () {}, error () {}, child: () => quiet }
+const us = '4915:7@s.whatsapp.net'
+const ann = '4366012345678@s.whatsapp.net'
+const brought = []
+// what is handed over, as the bridge has it made
+const made = async (content, quoted) => {
+  const upload = async (path) => brought.push(path) && { mediaUrl: 'https://example.com/v/9', directPath: '/v/9' }
+  const about = { logger: quiet, userJid: us, upload, messageId: '3EB0CAFE', quoted }
+  const { key, message, messageTimestamp } = await baileys.generateWAMessage(ann, content, about)
+  return { id: key.id, at: Number(messageTimestamp), message: baileys.proto.Message.create(message).toJSON() }
+}
+const path = join(tmpdir(), `${process.pid}.bin`)
+writeFileSync(path, 'bytes')
+const file = (kind, more) => made(FILES[kind]({ url: path }, { mime: 'audio/ogg; codecs=opus', seconds: 1, caption: '', ...more }))
+const key = { remoteJid: ann, id: '3EB0', fromMe: true }
+
+// a connection that is not there
+const sock = baileys.makeWASocket({
+  auth: { creds: baileys.initAuthCreds(), keys: { get: async () => ({}), set: async () => {} } },
+  logger: quiet,
+  waWebSocketUrl: 'ws://127.0.0.1:1/'
+})
+const deeds = ['query', 'relayMessage', 'waUploadToServer', 'sendPresenceUpdate', 'updateMediaMessage']
+const ping = { tag: 'iq', attrs: { to: 's.whatsapp.net', type: 'get', xmlns: 'w:p' }, content: [{ tag: 'ping', attrs: {} }] }
+const refused = await sock.query(ping, 60000).catch((error) => error.output.statusCode)
+
+const names = ['makeWASocket', 'useMultiFileAuthState', 'downloadMediaMessage', 'normalizeMessageContent', 'generateWAMessage']
 console.log(JSON.stringify({
   functions: names.filter((name) => typeof baileys[name] === 'function'),
   words: arrived({ conversation: 'hello' }),
@@ -42,6 +70,19 @@ console.log(JSON.stringify({
   deletion: arrived({ protocolMessage: { key: { id: '3A00' }, type: 'REVOKE' } }),
   edit: arrived({ protocolMessage: { key: { id: '3A00' }, type: 'MESSAGE_EDIT', editedMessage: { conversation: 'better' } } }),
   kept: kept('thirty-two bytes of a media key!'),
+  deeds: deeds.filter((name) => typeof sock[name] === 'function'),
+  refused,
+  made: {
+    words: await made({ text: 'hello https://example.com' }),
+    reply: await made({ text: 'hello' }, { key, message: { conversation: 'what was said' } }),
+    edit: await made({ text: 'better', edit: key }),
+    deletion: await made({ delete: key }),
+    reaction: await made({ react: { text: '👍', key } }),
+    voice: await file('voice'),
+    paper: await file('document', { name: 'a.pdf', mime: 'application/pdf', caption: 'the paper' })
+  },
+  brought: brought.length,
   silent: arrived({ protocolMessage: { type: 'EPHEMERAL_SETTING' } })
 }))
+rmSync(path)
 process.exit()

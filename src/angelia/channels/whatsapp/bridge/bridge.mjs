@@ -93,7 +93,7 @@ function remember (message) {
 }
 
 async function heard (message) {
-  remember(message)
+  if (message.message) remember(message) // one that could not be read cannot be quoted
   const what = told(message, baileys.normalizeMessageContent(message.message), sock.user)
   if (!what) return
   if (what.file) {

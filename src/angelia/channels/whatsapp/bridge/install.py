@@ -37,11 +37,21 @@ async def install(modules: Path, npm: str = "npm") -> None:
         )
     except OSError as error:
         raise CannotInstall(f"npm cannot be started: {error}.", then="Install Node 20 or newer, with npm.") from error
-    said, _ = await process.communicate()
+    try:
+        said, _ = await process.communicate()
+    finally:
+        if process.returncode is None:  # whoever waits for it has gone
+            process.kill()
+            await process.wait()
     if process.returncode or not is_installed(modules):
-        last = said.decode(errors="replace").strip()[-400:]
         raise CannotInstall(
             f"npm could not install the WhatsApp bridge (exit status {process.returncode}).",
-            f"It says: {last}",
-            f"To do it by hand: npm install in {modules}.",
+            f"It says: {_reason(said.decode(errors='replace'))}",
+            f"Try again; by hand: npm install in {modules}.",
         )
+
+
+def _reason(said: str) -> str:
+    """The line that tells why, of many; that of a network that cannot be reached names the `reason`."""
+    lines = [line.removeprefix("npm error ") for line in said.splitlines() if line.strip()]
+    return next((line for line in lines if "reason:" in line), lines[-1] if lines else "nothing")[:400]
