@@ -15,6 +15,7 @@ GROUP = "angelia.channels"
 
 OURS = {
     "discord": "angelia.channels.discord.room",
+    "irc": "angelia.channels.irc.room",
     "telegram": "angelia.channels.telegram.room",
     "whatsapp": "angelia.channels.whatsapp.room",
     "whatsapp-personal": "angelia.channels.whatsapp.bridge.room",

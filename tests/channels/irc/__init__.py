@@ -1,0 +1,1 @@
+"""IRC, against a strict server of our own that can misbehave, and against ngIRCd."""
