@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -151,6 +152,25 @@ async def test_records_of_another_boot_and_of_another_process_end_nobody(own: Pa
     assert bystander.returncode is None
     bystander.kill()
     await bystander.wait()
+
+
+async def test_a_start_is_not_disturbed_by_lives_that_begin_and_end_beside_it(own: Path) -> None:
+    (own / "run").mkdir()
+    over = threading.Event()
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            Life(own / "run").close()
+
+    loop = asyncio.get_running_loop()
+    others = [loop.run_in_executor(None, come_and_go) for _ in range(2)]
+    try:
+        for _ in range(500):
+            assert await reap_leftovers(own / "run") == []
+    finally:
+        over.set()
+        await asyncio.gather(*others)
+    assert not list((own / "run").iterdir())
 
 
 async def test_what_a_command_leaves_in_the_background_ends_with_it(build: Build, tmp_path: Path) -> None:

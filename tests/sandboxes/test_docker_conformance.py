@@ -23,7 +23,7 @@ FILES = {claim.__name__.replace("_", " ") for claim in FILE_CLAIMS}
 IN_MEMORY = [
     check
     for check in checks(FULL)
-    if check.name in FILES and "swapped" not in check.name  # 900 reads; `test_byexec` has them, by the same scripts
+    if check.name in FILES and "swapped" not in check.name  # many reads; `test_byexec` has them, by the same scripts
 ]
 
 

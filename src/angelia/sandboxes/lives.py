@@ -107,7 +107,10 @@ async def reap_leftovers(state: Path) -> list[str]:
     """
     told: list[str] = []
     for lock in sorted(state.glob("*.lock")):
-        handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # closed since we looked, or another start has reaped it
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

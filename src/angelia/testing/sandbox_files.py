@@ -29,6 +29,9 @@ from angelia.testing.sandbox_acts import (
 )
 from angelia.testing.sandbox_large import LARGE_FILES
 
+RACES = 200
+"""Rounds of reading what is swapped meanwhile."""
+
 ODD_NAMES = (
     "Makefile",
     "a b",
@@ -154,7 +157,7 @@ async def what_is_swapped_in_while_we_read_leads_nowhere(make: Make, sizes: Size
         swap += "rm -f p; cp f p; rm -f p; mkfifo p"
         swapper = await sandbox.start(script(f"while :; do {swap}; done 2>/dev/null"))
         seen = 0
-        for _ in range(300):
+        for _ in range(RACES):
             for path in ("x", "d/passwd", "p"):
                 try:
                     got = await arrives(sandbox, path)
@@ -163,7 +166,7 @@ async def what_is_swapped_in_while_we_read_leads_nowhere(make: Make, sizes: Size
                 seen += 1
                 expect(got in (b"inside\n", b""), f"{path!r} gave what lies outside: {got[:60]!r}")
         await swapper.kill()
-        expect(seen > 0, "not one of 900 reads went well")
+        expect(seen > 0, f"not one of {3 * RACES} reads went well")
 
 
 async def a_file_is_written_whole_or_not_at_all(make: Make, sizes: Sizes) -> None:
