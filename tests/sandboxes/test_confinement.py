@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
 
 async def test_no_secret_is_in_sight(build: Build, person: Path, own: Path) -> None:
     sandbox = build()
-    line = f"cat {person}/diary {own}/keys ~/diary; env; cat /proc/*/environ; ls -laR ~ {own}; grep -r canary- {own.parent}"
+    line = f"cat {person}/diary {own}/keys ~/diary; env; cat /proc/*/environ; ls -laR ~ {own}; "
+    line += f"grep -r canary- {own.parent}"
     output, _ = await said(sandbox, Command(shell=line))
     assert b"canary" not in output
     outside, _ = await said(sandbox, Command(shell=line, reach=Reach.OUTSIDE))
