@@ -38,10 +38,10 @@ class Server:
     def __init__(self) -> None:
         self.changes, self.arrived = Changes(), list[Arrived]()
         self.troubles: list[Trouble] = []
-        self.mute = self.revoked = False
+        self.mute = self.revoked = self.drops = False
         self.taken_nicks: set[str] = set()
         self.holders = dict(PEOPLE)
-        self.offered = CAPABILITIES
+        self.offered: tuple[str, ...] = CAPABILITIES
         self.faults: list[str] = []
         self.notices: list[str] = []
         self.playback: list[str] = []
@@ -215,6 +215,8 @@ class Server:
                 client.writer.transport.abort()
             case TimeOut(accepted=False):
                 client.silent = trouble
+            case _ if self.drops:
+                return
             case _ if not text:
                 _write(client, f":irc 412 {me} :No text to send")
             case _ if target not in self.holders and target not in client.channels:
