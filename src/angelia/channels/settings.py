@@ -1,6 +1,6 @@
 """What people can set of a channel, whatever its network."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -29,8 +29,11 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     what is addressed to us, or everything. `per_person` gives each person in a group a conversation of their own.
     A message that waited longer than `stale_minutes` is asked about, 0 for never. `unsure` says what happens to a
     message of which nobody knows whether it arrived: `repeat` it with a mark, or `keep` it and say so.
+
+    `linked` is no setting: it says of a room that it is a `HasLinking`.
     """
 
+    linked: ClassVar[bool] = False
     kind: str = ""
     allow: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ class Standing(Struct, frozen=True):
     heard: int = 0
 
 
-def alone_in(home: Path) -> IO[str]:
+def alone_in(home: Path, why: str = "Two would answer twice.") -> IO[str]:
     """The right to be the one gateway of a home, held until the file is closed or the process ends.
 
     Raises:
@@ -54,9 +54,7 @@ def alone_in(home: Path) -> IO[str]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         file.close()
-        raise BadInput(
-            "A gateway of this home runs already.", "Two would answer twice.", "End it first; nothing was changed."
-        ) from error
+        raise BadInput("A gateway of this home runs already.", why, "End it first; nothing was changed.") from error
     return file
 
 

@@ -6,8 +6,12 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const [modules, bridge] = process.argv.slice(2)
-const module = await import(pathToFileURL(createRequire(join(modules, 'x.js')).resolve('@whiskeysockets/baileys')))
-const baileys = { ...module, ...module.default }
+const load = async (name) => {
+  const module = await import(pathToFileURL(createRequire(join(modules, 'x.js')).resolve(name)))
+  return { ...module, ...module.default }
+}
+const baileys = await load('@whiskeysockets/baileys')
+const { drawn } = await import(pathToFileURL(join(bridge, 'drawn.mjs')))
 const { told, FILES } = await import(pathToFileURL(join(bridge, 'told.mjs')))
 
 // a message as it comes over the wire
@@ -82,6 +86,7 @@ console.log(JSON.stringify({
     paper: await file('document', { name: 'a.pdf', mime: 'application/pdf', caption: 'the paper' })
   },
   brought: brought.length,
+  code: await drawn(await load('qrcode-terminal'), Array(4).fill('2@secret,of,the,pairing'.repeat(2)).join()),
   silent: arrived({ protocolMessage: { type: 'EPHEMERAL_SETTING' } })
 }))
 rmSync(path)

@@ -11,6 +11,7 @@ import pytest
 from angelia.channels.abilities import Kind
 from angelia.channels.failures import NotSent, Unsure
 from angelia.channels.outgoing import OutText
+from angelia.channels.whatsapp.bridge.process import Bridge, BridgeFailed
 from angelia.testing.channel_network import Patience, Sample, TimeOut
 from angelia.testing.channel_stage import Stage, staged
 from tests.channels.whatsapp_personal.network import PersonalNetwork
@@ -77,3 +78,16 @@ async def test_a_bridge_ends_when_whoever_started_it_is_killed(tmp_path: Path) -
         await process.wait()
         await network.when(lambda: network.quiet)
         assert len(network.bridges) == 1
+
+
+async def test_a_bridge_that_cannot_start_says_why_in_one_line(tmp_path: Path) -> None:
+    async with asyncio.timeout(120):
+        bridge = await Bridge.start("node", tmp_path, tmp_path, {"answer": 1.0, "silence": 1.0})
+        told = [event async for event in bridge.events()]
+        await bridge.end()
+        (ended,) = told
+        assert ended["event"] == "ended"
+        assert ended["why"].startswith("Error: Cannot find module '@whiskeysockets/baileys'")
+        with pytest.raises(BridgeFailed) as failed:
+            await bridge.ask("ping", 60)
+        assert failed.value.kind == "nothing"

@@ -56,6 +56,10 @@ async def test_the_real_baileys_has_what_the_bridge_relies_on(packages: Path) ->
     reads_what_comes_in(told)
     makes_what_goes_out(told["made"])
     assert told["brought"] == 2
+    code = told["code"].splitlines()
+    assert len({len(line) for line in code}) == 1
+    assert len(code[0]) > 40
+    assert set("".join(code)) == set("▄█▀ ")
 
 
 def reads_what_comes_in(told: dict[str, Any]) -> None:

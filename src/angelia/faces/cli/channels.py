@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,15 @@ import click
 from angelia.channels.abilities import Abilities
 from angelia.channels.incoming import Envelope
 from angelia.channels.matrix import bounds, hearing, sending, table_of
+from angelia.channels.port import Channel, HasLinking
 from angelia.channels.rooms import OURS, find_room, read_settings
 from angelia.core.entry import Address
 from angelia.core.errors import BadInput, MissingPart
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.widths import table
+
+_ONE_CONNECTION = "What is linked has one connection."
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -53,12 +58,12 @@ def _list(given: dict[str, Any]) -> int:
 def add(kind: str, name: str, owner: str, token: str, **given: Any) -> int:
     """Set up a channel: its token goes into a file that only you can read, the rest into config.toml."""
     home, door = loaded_from(given).home, name or kind
-    find_room(door, {"kind": kind})
+    settings = find_room(door, {"kind": kind}).settings
     if not _NAME.fullmatch(door):
         raise BadInput(f"{door!r} cannot name a channel.", then="Use small letters, digits, - and _.")
     if door in loaded_from(given).config.channels:
         raise BadInput(f"There is a channel {door} already.", then=f"Change it in {home / 'config.toml'}.")
-    secret = token or click.prompt(f"The token of {kind}", hide_input=True, default="", show_default=False)
+    secret = _token(kind, token) if "token" in settings.__struct_fields__ else ""
     who = owner or click.prompt(
         "Your own id there (empty: you let yourself in with a code)", default="", show_default=False
     )
@@ -69,8 +74,13 @@ def add(kind: str, name: str, owner: str, token: str, **given: Any) -> int:
     lines += [f"owners = [{json.dumps(who)}]"] if who else []
     with (home / "config.toml").open("a", encoding="utf-8") as config:
         config.write("\n".join(lines) + "\n")
-    click.echo(f"Written to {home / 'config.toml'}. Now: angelia gateway")
+    then = f"angelia channels link {door}" if settings.linked else "angelia gateway"
+    click.echo(f"Written to {home / 'config.toml'}. Now: {then}")
     return 0
+
+
+def _token(kind: str, given: str) -> str:
+    return given or click.prompt(f"The token of {kind}", hide_input=True, default="", show_default=False)
 
 
 def _keep(path: Path, secret: str) -> Path:
@@ -107,15 +117,15 @@ def link(name: str, **given: Any) -> int:
 
 
 async def _link(name: str, given: dict[str, Any]) -> int:
-    from angelia.channels.port import HasLinking
-    from angelia.service.gateway import Gateway
+    from angelia.service.gateway import Gateway, alone_in
 
     house = await open_house(given)
     try:
         channel = Gateway(house).line(name).channel
         if not isinstance(channel, HasLinking):
-            raise BadInput(f"{name} is not linked: its token is all that it needs.")
-        account = await channel.link(click.echo)
+            raise BadInput(f"{name} needs no linking.")
+        with alone_in(house.loaded.home, _ONE_CONNECTION):
+            account = await channel.link(click.echo)
     finally:
         await house.close()
     click.echo(f"Linked to {account}. Now: angelia gateway")
@@ -133,26 +143,39 @@ def test(name: str, to: str, **given: Any) -> int:
 
 async def _test(name: str, to: str, given: dict[str, Any]) -> int:
     from angelia.channels.outgoing import OutText
-    from angelia.channels.port import HasLinking
     from angelia.service.gateway import Gateway
 
     house = await open_house(given)
-    gateway = Gateway(house)
-    channel = gateway.line(name).channel
     words = OutText("This is Angelia. If you can read this, messages arrive.")
-    # what is linked has one connection for both ways; what comes in meanwhile waits for the gateway
-    running = asyncio.create_task(channel.run(_waiting)) if isinstance(channel, HasLinking) else None
     try:
-        with working(f"sending through {name}"):
-            number = await channel.send(Address(name, to), words, f"test.{house.clock()}")
+        channel = Gateway(house).line(name).channel
+        async with _connected(channel, house.loaded.home):
+            with working(f"sending through {name}"):
+                number = await channel.send(Address(name, to), words, f"test.{house.clock()}")
     finally:
-        if running:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-        await channel.close()
         await house.close()
     click.echo(f"Accepted by the network as message {number}.")
     return 0
+
+
+@asynccontextmanager
+async def _connected(channel: Channel, home: Path) -> AsyncIterator[None]:
+    """What is linked has one connection, for both ways; what comes in meanwhile waits for the gateway."""
+    from angelia.service.gateway import alone_in
+
+    try:
+        if isinstance(channel, HasLinking):
+            with alone_in(home, _ONE_CONNECTION):
+                running = asyncio.create_task(channel.run(_waiting))
+                try:
+                    yield
+                finally:
+                    running.cancel()
+                    await asyncio.gather(running, return_exceptions=True)
+        else:
+            yield
+    finally:
+        await channel.close()
 
 
 async def _waiting(_: Envelope) -> str:

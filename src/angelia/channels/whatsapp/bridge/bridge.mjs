@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { pathToFileURL } from 'node:url'
+import { drawn } from './drawn.mjs'
 import { FILES, told } from './told.mjs'
 
 const [folder, modules, given] = process.argv.slice(2)
@@ -126,7 +127,7 @@ async function connect () {
 }
 
 async function connection ({ connection, lastDisconnect, qr }) {
-  if (qr) say({ event: 'qr', text: await drawn(qr) })
+  if (qr) say({ event: 'qr', text: await drawn(await load('qrcode-terminal'), qr) })
   if (connection === 'open') say({ event: 'open', me: sock.user?.id ?? '' })
   if (connection !== 'close') return
   const error = lastDisconnect?.error
@@ -134,11 +135,6 @@ async function connection ({ connection, lastDisconnect, qr }) {
   lost(new Error('the connection ended'))
   await last
   say({ event: 'closed', code: error?.output?.statusCode ?? 0, why: error?.message ?? '' })
-}
-
-async function drawn (qr) {
-  const { generate } = await load('qrcode-terminal')
-  return new Promise((resolve) => generate(qr, { small: true }, resolve))
 }
 
 // delivered is 3, read is 4, played is 5 (WAProto, WebMessageInfo.Status)

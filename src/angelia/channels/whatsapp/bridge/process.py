@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import logging
+import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ _LINE = 1 << 24
 
 _GRACE = 5.0
 """Seconds that the bridge has to end by itself; it takes 2 for what it still has to answer (`bridge.mjs`)."""
+
+
+_FAULT = re.compile(r"\w*Error\b.*:")
 
 
 class BridgeFailed(Exception):
@@ -77,7 +81,7 @@ class Bridge:
                 elif asked := self._asked.get(told["id"]):
                     self._heed(asked, told)
             certain = True  # everything that it said was heard
-            yield {"event": "ended", "why": (await words).decode(errors="replace").strip()[-500:]}
+            yield {"event": "ended", "why": _why((await words).decode(errors="replace"))}
         finally:
             words.cancel()
             await asyncio.wait([words])
@@ -152,3 +156,9 @@ class Bridge:
             asked.answer.set_exception(BridgeFailed(told["error"], told.get("why", "")))
         else:
             asked.answer.set_result(told["ok"])
+
+
+def _why(said: str) -> str:
+    """The line that tells why it ended, of what Node wrote about it."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return next((line for line in lines if _FAULT.match(line)), lines[-1] if lines else "")[:300]

@@ -34,7 +34,7 @@ from angelia.channels.whatsapp.bridge.install import install, is_installed
 from angelia.channels.whatsapp.bridge.linking import LOGGED_OUT, linked
 from angelia.channels.whatsapp.bridge.process import Bridge, BridgeFailed
 from angelia.channels.whatsapp.bridge.reading import Told, envelope
-from angelia.channels.whatsapp.bridge.sending import content_of, not_linked, number_of, told
+from angelia.channels.whatsapp.bridge.sending import content_of, jid, not_linked, number_of, told
 from angelia.channels.whatsapp.bridge.settings import PersonalSettings, Waits
 from angelia.channels.whatsapp.bridge.table import abilities
 from angelia.core.entry import Address
@@ -216,7 +216,7 @@ class PersonalChannel:
         if self._bridge is None:
             raise self._refused or NotSent("The connection to WhatsApp is not there.", then="It is tried again.")
         try:
-            return await self._bridge.ask(do, _STUCK, jid=to.chat, **more)
+            return await self._bridge.ask(do, _STUCK, jid=jid(to.chat), **more)
         except BridgeFailed as failed:
             raise told(failed, self.door) from failed
 

@@ -54,6 +54,15 @@ def number_of(key: str) -> str:
     return f"3EB0{hashlib.sha256(key.encode()).hexdigest()[:18].upper()}"
 
 
+def jid(chat: str) -> str:
+    """A chat as WhatsApp names it: people may be named by their number alone.
+
+    >>> jid("4366012345678"), jid("120363043211234567@g.us")
+    ('4366012345678@s.whatsapp.net', '120363043211234567@g.us')
+    """
+    return chat if "@" in chat else f"{chat}@s.whatsapp.net"
+
+
 def told(failed: BridgeFailed, door: str) -> ChannelError:
     """What to do about a refusal."""
     match failed.kind:

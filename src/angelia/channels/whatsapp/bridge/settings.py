@@ -1,5 +1,7 @@
 """What can be set of a personal WhatsApp number, and how long it waits."""
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from angelia.channels.settings import ChannelSettings
@@ -10,6 +12,7 @@ class PersonalSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True)
     where `angelia channels link` puts them.
     """
 
+    linked: ClassVar[bool] = True
     node: str = "node"
     modules: str = ""
 
