@@ -78,7 +78,7 @@ def test_a_strangers_room_comes_by_its_entry_point(monkeypatch: pytest.MonkeyPat
 
 def test_a_room_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(rooms.OURS, "pigeon", "library_of_pigeons")
-    monkeypatch.setitem(rooms._EXTRAS, "library_of_pigeons", "pigeon")
+    monkeypatch.setitem(rooms._LIBRARIES, "pigeon", "library_of_pigeons")
     with pytest.raises(MissingPart, match=r"angelia\[pigeon\]"):
         find_room("pigeon", {})
 

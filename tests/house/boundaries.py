@@ -153,6 +153,7 @@ RULES = [
             "pydantic_ai in models/pydantic_parts.py": "the bridge loads it with its first request",
             "jsonschema in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
             "websockets in channels/discord/socket.py": "the room is loaded when a channel of its kind is opened",
+            "websockets in channels/slack/socket.py": "the room is loaded when a channel of its kind is opened",
             "mcp in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
             "mcp_types in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
             "pydantic in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",

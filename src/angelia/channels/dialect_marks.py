@@ -151,6 +151,22 @@ def _escaped_start(found: re.Match[str]) -> str:
     return f"{space}{sign}\\" if sign.isdecimal() else f"{space}\\{sign}"
 
 
+class SlackMarkdown(StandardMarkdown):
+    """The same for Slack, where names between colons are emoji. A line is broken by two spaces at its end, which are
+    not seen, however it is read.
+    """
+
+    name = "slack"
+    _SIGNS = re.compile(r"[\\`*_~\[\]|]|:(?=[-+\w]+:)")
+
+    def _escaped(self, words: str) -> str:
+        return super()._escaped(words).replace("\\\n", "  \n")
+
+    def heading(self, inner: str, level: int) -> str:
+        """As the port says."""
+        return f"{'#' * level} {one_line(inner.replace('  ' + chr(10), chr(10)))}"
+
+
 class DiscordMarkdown(StandardMarkdown):
     """Discord's own Markdown (support.discord.com, "Markdown Text 101"): line feeds show, headings have three levels,
     only three backticks fence code. An address in `< >` shows no preview. A backslash before `<` or `@` keeps a

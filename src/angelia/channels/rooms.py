@@ -16,16 +16,15 @@ GROUP = "angelia.channels"
 OURS = {
     "discord": "angelia.channels.discord.room",
     "irc": "angelia.channels.irc.room",
+    "slack": "angelia.channels.slack.room",
     "telegram": "angelia.channels.telegram.room",
     "whatsapp": "angelia.channels.whatsapp.room",
     "whatsapp-personal": "angelia.channels.whatsapp.bridge.room",
 }
 """Modules by name, each with a `ROOM`; imported when a channel of theirs is opened."""
 
-_EXTRAS = {"websockets": "discord"}
-"""The extra that brings a library, by the module that is missing without it; rooms of ours without a library of their
-own need none.
-"""
+_LIBRARIES = {"discord": "websockets", "slack": "websockets"}
+"""The module that a room of ours cannot do without, which the extra of its name brings; others need none."""
 
 
 def open_channel(door: str, section: Mapping[str, object], outfit: Outfit) -> Channel:
@@ -65,9 +64,9 @@ def find_room(door: str, section: Mapping[str, object]) -> OpenChannel:
         try:
             return cast("OpenChannel", import_module(OURS[name]).ROOM)
         except ModuleNotFoundError as error:
-            if (extra := _EXTRAS.get(error.name or "")) is None:
+            if error.name != _LIBRARIES.get(name, ""):
                 raise
-            raise MissingPart(f"The channel {door}", extra) from error
+            raise MissingPart(f"The channel {door}", name) from error
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP, name=name):

@@ -1,0 +1,238 @@
+"""Calls of Slack's Web API (docs.slack.dev, "Web API").
+
+Our own calls instead of slack-sdk: the calls are few, and its clients bring retries and an own idea of when something
+that came in is acknowledged, while here nothing may repeat out of sight, and nothing is acknowledged before it is
+stored.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from angelia.channels.failures import CannotFetch, ChannelError, NotSent, Unsure
+from angelia.channels.lenient import read
+from angelia.channels.multipart import CHUNK
+from angelia.channels.outgoing import OutFile
+from angelia.channels.port import Outfit
+from angelia.channels.settings import Secret
+from angelia.channels.slack.refusals import Refusal, login_failed, no_file, told
+from angelia.channels.slack.settings import SlackSettings, Waits
+
+if TYPE_CHECKING:
+    import httpx2
+
+T = TypeVar("T")
+
+CONNECT = 10.0
+"""Seconds for a connection."""
+
+_TOKEN = re.compile(r"(xox[a-z]|xapp)[\w.-]{8,400}", re.ASCII)
+
+
+class Asked(Struct, frozen=True):
+    """How one call is made: by which token, and how many seconds it may go without a byte (0: a step's)."""
+
+    token: Secret | None = None
+    wait: float = 0.0
+
+
+class _Answer(Struct, frozen=True):
+    ok: bool
+    error: str = ""
+    needed: str = ""
+
+
+class Api:
+    """One app's calls, each tried once."""
+
+    def __init__(self, settings: SlackSettings, outfit: Outfit, waits: Waits) -> None:
+        self._settings, self._outfit, self._waits = settings, outfit, waits
+        self._base = settings.api.rstrip("/")
+        self._opening = asyncio.Lock()
+        self._clients: dict[str, httpx2.AsyncClient] = {}
+        self._tokens: dict[Secret, str] = {}
+        # at DEBUG it writes down the headers that leave, and the token is among them
+        logging.getLogger("hpack").setLevel(logging.INFO)
+
+    async def call(self, method: str, arguments: Mapping[str, object], kind: type[T], asked: Asked | None = None) -> T:
+        """Call a method; its result as `kind`. What is neither words nor a number goes as JSON.
+
+        Raises:
+            ChannelError: as `Channel.send` says.
+        """
+        asked = asked or Asked()
+        content = urlencode({name: _form(value) for name, value in arguments.items()}).encode()
+        headers = await self._authorized(asked.token or self._settings.token)
+        headers["content-type"] = "application/x-www-form-urlencoded"
+        request = _Request("POST", f"{self._base}/{method}", content, headers, asked.wait)
+        async with self._exchange(request) as response:
+            body = await response.aread()
+        answer = _decoded(method, body, _Answer)
+        if not answer.ok:
+            raise told(Refusal(error=answer.error, needed=answer.needed, seconds=_seconds(response)))
+        return _decoded(method, body, kind)
+
+    async def upload(self, url: str, file: OutFile) -> None:
+        """Bring a file's bytes to where Slack wants them; nobody sees them yet.
+
+        Raises:
+            ChannelError: as `Channel.send` says, but never `Unsure`.
+        """
+        self._trusted(url)
+        headers = {"content-type": "application/octet-stream", "content-length": str(file.size)}
+        try:
+            async with self._exchange(_Request("POST", url, _pieces(file), headers, hidden=True)) as response:
+                await response.aread()
+        except Unsure as error:
+            raise NotSent(error.what) from error
+
+    async def respond(self, url: str, body: object) -> None:
+        """Answer at the address that came with a command or a button.
+
+        Raises:
+            ChannelError: as `Channel.send` says.
+        """
+        self._trusted(url)
+        content, headers = msgspec.json.encode(body), {"content-type": "application/json"}
+        async with self._exchange(_Request("POST", url, content, headers, hidden=True)) as response:
+            await response.aread()
+
+    async def download(self, url: str) -> AsyncIterator[bytes]:
+        """The bytes of a file. Who may not have it is led to a page to log in.
+
+        Raises:
+            CannotFetch, NotSent: as `Channel.fetch` says.
+        """
+        self._trusted(url)
+        headers = await self._authorized(self._settings.token)
+        try:
+            async with self._exchange(_Request("GET", url, None, headers)) as response:
+                if response.status_code != 200:
+                    raise no_file(f"It leads elsewhere ({response.status_code}).")
+                async for piece in response.aiter_bytes(CHUNK):
+                    yield piece
+        except (CannotFetch, NotSent):
+            raise
+        except ChannelError as error:
+            raise NotSent(error.what) from error
+
+    async def close(self) -> None:
+        """Let go of the connections. May be repeated."""
+        async with self._opening:
+            clients, self._clients = self._clients, {}
+            for client in clients.values():
+                await client.aclose()
+
+    async def _authorized(self, where: Secret) -> dict[str, str]:
+        if where not in self._tokens:
+            token = (await self._outfit.secret(where)).strip()
+            if not _TOKEN.fullmatch(token):
+                raise login_failed("what is configured as a token is none")
+            self._tokens[where] = token
+        return {"authorization": f"Bearer {self._tokens[where]}"}
+
+    def _trusted(self, url: str) -> None:
+        """Our token and people's files go only to Slack, or to where the settings lead."""
+        place, home = urlsplit(url), urlsplit(self._base)
+        slacks = place.scheme == "https" and f".{place.hostname}".endswith(".slack.com")
+        if not slacks and (place.scheme, place.netloc) != (home.scheme, home.netloc):
+            raise no_file(f"It is said to lie at {place.hostname or 'no place'}, which is not Slack's.")
+
+    @asynccontextmanager
+    async def _exchange(self, asked: "_Request") -> AsyncIterator["httpx2.Response"]:
+        """A request and its response, if it is no refusal; a connection that could not be had sent nothing, any other
+        end is unsure.
+        """
+        import httpx2
+
+        client = await self._client(asked.url)
+        request = client.build_request(
+            asked.verb,
+            asked.shown,
+            content=asked.content,
+            headers={"accept-encoding": "identity", **asked.headers},
+            timeout=httpx2.Timeout(asked.wait or self._waits.step, connect=CONNECT, pool=None),
+            extensions={"target": asked.target} if asked.hidden else {},
+        )
+        try:
+            response = await client.send(request, stream=True)
+            try:
+                if response.status_code >= 400:
+                    _refuse(response, download=asked.verb == "GET")
+                yield response
+            finally:
+                await response.aclose()
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+            raise NotSent(f"Slack cannot be reached: {_words(error)}.", then="It is tried again.") from error
+        except httpx2.RequestError as error:
+            raise Unsure(f"Slack did not answer: {_words(error)}.") from error
+
+    async def _client(self, url: str) -> "httpx2.AsyncClient":
+        parts = urlsplit(url)
+        base = f"{parts.scheme}://{parts.netloc}"
+        async with self._opening:
+            if base not in self._clients:
+                self._clients[base] = await self._outfit.http(base)
+            return self._clients[base]
+
+
+class _Request(Struct, frozen=True):
+    """A request; who knows the address of a `hidden` one may do what it is for, so it is shown nowhere."""
+
+    verb: str
+    url: str
+    content: Any
+    headers: Mapping[str, str]
+    wait: float = 0.0
+    hidden: bool = False
+
+    @property
+    def shown(self) -> str:
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}/-" if self.hidden else self.url
+
+    @property
+    def target(self) -> bytes:
+        parts = urlsplit(self.url)
+        return f"{parts.path}?{parts.query}".removesuffix("?").encode()
+
+
+async def _pieces(file: OutFile) -> AsyncIterator[bytes]:
+    with await asyncio.to_thread(file.path.open, "rb") as source:
+        while piece := await asyncio.to_thread(source.read, CHUNK):
+            yield piece
+
+
+def _refuse(response: "httpx2.Response", *, download: bool) -> None:
+    if download and response.status_code in (401, 403, 404, 410):
+        raise no_file(f"It says {response.status_code}.")
+    raise told(Refusal(response.status_code, seconds=_seconds(response)))
+
+
+def _form(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()
+
+
+def _decoded(method: str, body: bytes, kind: type[T]) -> T:
+    try:
+        return read(body, kind)
+    except msgspec.MsgspecError as error:
+        raise Unsure(f"Slack's answer to {method} cannot be read: {error}.") from error
+
+
+def _seconds(response: "httpx2.Response") -> float:
+    after = response.headers.get("retry-after", "")
+    return float(after) if after.isdigit() else 0.0
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__} {error}".strip()

@@ -1,0 +1,257 @@
+"""How the app hears: Slack is stayed connected to, or looked after; and what was missed is read from the chats."""
+
+import asyncio
+import logging
+import random
+from typing import NoReturn
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.channels.failures import ChannelError, Later, LoginFailed, Rejected
+from angelia.channels.health import Health, State
+from angelia.channels.incoming import Hear
+from angelia.channels.lanes import Lanes
+from angelia.channels.lenient import read
+from angelia.channels.pauses import growing_pause
+from angelia.channels.port import Outfit
+from angelia.channels.slack.api import Api, Asked
+from angelia.channels.slack.history import since
+from angelia.channels.slack.intake import Intake, Once, action, command, event
+from angelia.channels.slack.ledger import Ledger
+from angelia.channels.slack.people import People
+from angelia.channels.slack.reading import Head, Reader
+from angelia.channels.slack.refusals import login_failed
+from angelia.channels.slack.settings import SlackSettings, Waits
+from angelia.channels.slack.shapes import Callback, Frame, News, Opened, Us
+from angelia.channels.slack.socket import Socket, opened
+from angelia.channels.slack.webhook import Webhook
+
+log = logging.getLogger(__name__)
+
+MOST_CHATS = 50
+"""Chats and threads that are remembered, to ask them what was missed: as many as Slack answers in a minute ("Rate
+limits", tier 3).
+"""
+
+NOTED = 10_000
+"""Milliseconds after which the memory is written again: what a killed process had not noted comes twice."""
+
+DRAIN = 60.0
+"""Seconds for which a connection that Slack is about to end is still listened to, beside the new one."""
+
+_MEMORY = "connection"
+
+
+class Memory(Struct, frozen=True):
+    """What outlives a restart: the moment before which everything was taken in (microseconds), and the chats that spoke
+    to us, each followed by a slash and its thread, the latest last.
+    """
+
+    mark: int = 0
+    chats: tuple[str, ...] = ()
+
+
+class Connection:
+    """The hearing half of the room.
+
+    Slack brings what was not acknowledged again, up to three times within six minutes. What it gave up is read from the
+    chats after each gap. What comes twice has the same key.
+    """
+
+    def __init__(self, settings: SlackSettings, outfit: Outfit, api: Api, waits: Waits) -> None:
+        self._settings, self._outfit, self._api, self._waits = settings, outfit, api, waits
+        self.webhook = Webhook(lambda: outfit.secret(settings.signing_secret), outfit.clock, waits.visit)
+        self._people = People(api)
+        self._memory, self._remembered = Memory(), 0
+        self._ledger = Ledger(0)
+        self._intake: Intake | None = None
+        self._state, self._failures, self._since = State.CONNECTING, 0, 0
+
+    async def run(self, hear: Hear) -> NoReturn:
+        """See `Channel.run`."""
+        self._tell(State.CONNECTING)
+        self._memory = _memory(await self._outfit.recall(_MEMORY))
+        self._ledger = Ledger(self._memory.mark or self._outfit.clock() * 1000)
+        lanes = Lanes(Once(hear).hear, self._trouble, self._waits.pause)
+        try:
+            while True:
+                try:
+                    await self._stay(lanes)
+                except LoginFailed as error:
+                    self._tell(State.STOPPED, str(error))
+                    raise
+                except ChannelError as error:
+                    self._lost(error)
+                    await asyncio.sleep(self._pause(error))
+        finally:
+            self.webhook.end()
+            await lanes.close()
+            self._intake = None
+            await self._remember()
+
+    async def _stay(self, lanes: Lanes) -> NoReturn:
+        us = await self._api.call("auth.test", {}, Us, Asked(wait=self._waits.silence))
+        if self._intake is None:
+            verbs = self._outfit.commands
+            reader = Reader(self._outfit.door, us.user_id, self._people, self._settings.command, verbs)
+            self._intake = Intake(reader, lanes, self._ledger, self._note, self._trouble, self._api)
+        if self._settings.transport == "http":
+            await self._look_after(self._intake)
+        await self._listen(self._intake, lanes)
+
+    # -- webhooks ---------------------------------------------------------------------------------------------------
+
+    async def _look_after(self, intake: Intake) -> NoReturn:
+        """Slack comes to us; what can be seen is whether it is there at all."""
+        await self._connected(intake)
+        self.webhook.begin(intake)
+        while True:
+            await asyncio.sleep(self._waits.look)
+            await self._api.call("auth.test", {}, Us, Asked(wait=self._waits.silence))
+            await self._remember()
+
+    # -- Socket Mode ------------------------------------------------------------------------------------------------
+
+    async def _listen(self, intake: Intake, lanes: Lanes) -> NoReturn:
+        """Stay connected. Slack says when it is about to end a connection: then the next is there before it goes."""
+        socket = await self._open()
+        try:
+            await self._connected(intake)
+            while True:
+                async for frame in socket.frames():
+                    if frame.type == "disconnect":
+                        _look_at(frame.reason)
+                        break
+                    await self._take(frame, socket, intake, lanes)
+                await asyncio.sleep(self._waits.pause * random.random())  # noqa: S311 - never in step with others
+                fresh = await self._open()
+                lanes.begin(self._drain(socket, intake, lanes))
+                socket = fresh
+        finally:
+            await socket.close()
+
+    async def _open(self) -> Socket:
+        asked = Asked(self._settings.app_token, self._waits.silence)
+        try:
+            url = (await self._api.call("apps.connections.open", {}, Opened, asked)).url
+        except Rejected as refused:
+            raise login_failed(refused.what) from refused
+        return await opened(url, self._waits.silence)
+
+    async def _drain(self, socket: Socket, intake: Intake, lanes: Lanes) -> None:
+        try:
+            async with asyncio.timeout(DRAIN):
+                async for frame in socket.frames():
+                    await self._take(frame, socket, intake, lanes)
+        except (ChannelError, TimeoutError):
+            return
+        finally:
+            await socket.close()
+
+    async def _take(self, frame: Frame, socket: Socket, intake: Intake, lanes: Lanes) -> None:
+        """Begin to hand in what a frame brings; it is acknowledged when that is done."""
+        if not frame.envelope_id:
+            return
+        try:
+            news = _news(frame)
+        except msgspec.MsgspecError as error:
+            log.warning("a frame %s cannot be read: %s", frame.type, error)
+            self._trouble(f"Slack told something in a form that is not known ({frame.type}): {error}.")
+            news = None
+        taken = intake.take(news) if news else None
+        lanes.begin(_acknowledge(socket, frame.envelope_id, taken))
+        if self._outfit.clock() - self._remembered > NOTED:
+            await self._remember()
+
+    # -- what was missed --------------------------------------------------------------------------------------------
+
+    async def _connected(self, intake: Intake) -> None:
+        """Everything said from now on is heard, and what was said before is read where somebody spoke to us."""
+        now, gap = self._outfit.clock(), 0
+        if self._since:
+            gap, self._since = max(now - self._since, 1), 0
+        self._tell(State.CONNECTED, gap=gap)
+        self._failures = 0
+        mark = self._ledger.mark
+        for place in reversed(self._memory.chats):
+            chat, _, thread = place.partition("/")
+            try:
+                found = await since(self._api, chat, thread, mark, self._waits.pause)
+            except ChannelError as error:
+                self._trouble(f"What was missed in a chat cannot be read: {error}")
+                continue
+            for raw in found:
+                intake.take(News("event", raw))
+        await self._remember()
+
+    def _note(self, head: Head) -> None:
+        place = f"{head.chat}/{head.thread}".removesuffix("/")
+        others = [one for one in self._memory.chats if one != place]
+        known = len(others) < len(self._memory.chats)
+        self._memory = replace(self._memory, chats=(*others[-MOST_CHATS + 1 :], place))
+        if not known:
+            self._remembered = 0  # a chat that is not written down would not be asked
+
+    async def _remember(self) -> None:
+        self._remembered = self._outfit.clock()
+        kept = replace(self._memory, mark=self._ledger.mark)
+        await self._outfit.remember(_MEMORY, msgspec.json.encode(kept).decode())
+
+    # -- how it goes ------------------------------------------------------------------------------------------------
+
+    def _lost(self, error: ChannelError) -> None:
+        self._failures += 1
+        self._since = self._since or self._outfit.clock()
+        self._tell(State.WAITING, str(error))
+
+    def _trouble(self, why: str) -> None:
+        self._outfit.report(Health(self._state, why))
+
+    def _tell(self, state: State, why: str = "", gap: int = 0) -> None:
+        self._state = state
+        self._outfit.report(Health(state, why, gap))
+
+    def _pause(self, error: ChannelError) -> float:
+        """Seconds until the next try: as long as Slack asks for, else longer each time, and never in step."""
+        if isinstance(error, Later):
+            return error.seconds
+        return growing_pause(self._waits.pause, self._failures)
+
+
+async def _acknowledge(socket: Socket, envelope: str, taken: asyncio.Future[str] | None) -> None:
+    if taken is not None:
+        await asyncio.shield(taken)
+    await socket.acknowledge(envelope)
+
+
+def _news(frame: Frame) -> News | None:
+    body = bytes(frame.payload)
+    match frame.type:
+        case "events_api":
+            return event(read(body, Callback))
+        case "slash_commands":
+            return command(body)
+        case "interactive":
+            return action(body)
+        case _:
+            return None
+
+
+def _look_at(reason: str) -> None:
+    """Raise if Slack will not have us again; otherwise it only wants a fresh connection."""
+    if reason == "link_disabled":
+        raise LoginFailed(
+            "Slack has ended the connection for good.",
+            "Socket Mode is switched off for the app.",
+            "Switch it on at api.slack.com/apps (Socket Mode), or set the channel's `transport` to `http`.",
+        )
+
+
+def _memory(noted: str) -> Memory:
+    """What an earlier life noted; nothing if it was another version that did."""
+    try:
+        return msgspec.json.decode(noted or "{}", type=Memory)
+    except msgspec.MsgspecError:
+        return Memory()

@@ -1,0 +1,118 @@
+"""The way in, whichever way Slack brings it: each thing once, each chat's in its order."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+
+from angelia.channels.failures import ChannelError
+from angelia.channels.incoming import Envelope, Hear
+from angelia.channels.lanes import Lanes
+from angelia.channels.slack.api import Api
+from angelia.channels.slack.ledger import Ledger
+from angelia.channels.slack.reading import Head, Reader
+from angelia.channels.slack.shapes import Callback, Command, Interaction, News
+
+log = logging.getLogger(__name__)
+
+REMEMBERED = 2000
+"""Keys of what was taken in, so that a mention, which Slack tells as a message, too, is handed in once."""
+
+
+class Once:
+    """Hears each key once, as long as this process lives and remembers; the household knows what was before."""
+
+    def __init__(self, hear: Hear) -> None:
+        self._hear = hear
+        self._taken: OrderedDict[str, None] = OrderedDict()
+
+    async def hear(self, envelope: Envelope) -> str:
+        """See `Hear`."""
+        if envelope.key in self._taken:
+            return ""
+        word = await self._hear(envelope)
+        self._taken[envelope.key] = None
+        if len(self._taken) > REMEMBERED:
+            self._taken.popitem(last=False)
+        return word
+
+
+class Intake:
+    """Takes news in. `noted` is told where they come from, `trouble` what cannot be read."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        lanes: Lanes,
+        ledger: Ledger,
+        noted: Callable[[Head], None],
+        trouble: Callable[[str], None],
+        api: Api,
+    ) -> None:
+        self._reader, self._lanes, self._ledger = reader, lanes, ledger
+        self._noted, self._trouble, self._api = noted, trouble, api
+        self._waiting: dict[str, asyncio.Future[str]] = {}
+
+    def take(self, news: News) -> asyncio.Future[str] | None:
+        """Begin to hand one thing in, unless that is going on already; None for what is nothing to us."""
+        try:
+            head = self._reader.head(news)
+        except msgspec.MsgspecError as error:
+            log.warning("an %s cannot be read: %s", news.kind, error)
+            self._trouble(f"Slack told something in a form that is not known ({news.kind}): {error}.")
+            return None
+        if head is None:
+            return None
+        if known := self._waiting.get(head.name):
+            return known
+        taken = self._lanes.put(head.chat, head.name, partial(self._reader.envelope, news))
+        self._waiting[head.name] = taken
+        taken.add_done_callback(lambda _: self._waiting.pop(head.name, None))
+        if head.moment:
+            self._ledger.note(head.moment, taken)
+        self._noted(head)
+        if news.kind != "event":
+            self._lanes.begin(self._say(news, taken))
+        return taken
+
+    async def _say(self, news: News, taken: asyncio.Future[str]) -> None:
+        """Tell who gave a command or pressed a button what became of it; nobody else sees it. It is a courtesy."""
+        word = await asyncio.shield(taken)
+        url = msgspec.json.decode(news.body, type=_Answerable).response_url
+        if not word or not url:
+            return
+        try:
+            body = {"response_type": "ephemeral", "replace_original": False, "text": word, "mrkdwn": False}
+            await self._api.respond(url, body)
+        except ChannelError as error:
+            log.info("a command or button could not be answered: %s", error)
+
+
+class _Answerable(msgspec.Struct, frozen=True):
+    response_url: str = ""
+
+
+def event(callback: Callback) -> News:
+    """An event, out of its wrapping."""
+    return News("event", msgspec.json.encode(callback.event), callback.event_id)
+
+
+def command(body: bytes) -> News:
+    """A slash command.
+
+    Raises:
+        MsgspecError: it is none.
+    """
+    return News("command", body, msgspec.json.decode(body, type=Command).trigger_id)
+
+
+def action(body: bytes) -> News:
+    """A pressed button.
+
+    Raises:
+        MsgspecError: it is none.
+    """
+    return News("action", body, msgspec.json.decode(body, type=Interaction).trigger_id)
