@@ -15,7 +15,7 @@ function makeWASocket (config) {
   if (!config.auth?.creds || config.logger.child() === undefined) throw new Error('Baileys needs a login and a logger')
   const ev = new EventEmitter()
   const ws = new EventEmitter()
-  const line = connect(port, '127.0.0.1', () => write({ op: 'hello', pid: process.pid }))
+  const line = connect(port, '127.0.0.1', () => write({ op: 'hello', pid: process.pid, registered: config.auth.creds.registered }))
   const sock = { ev, ws, user: undefined }
   let heard = Date.now()
   let over = false
@@ -116,7 +116,8 @@ module.exports = {
   generateWAMessage,
   downloadMediaMessage,
   normalizeMessageContent: (content) => content,
-  useMultiFileAuthState: async (folder) => ({ state: { creds: {}, keys: { folder } }, saveCreds: async () => {} }),
+  initAuthCreds: () => ({ registered: false }),
+  BufferJSON: { replacer: (key, value) => value, reviver: (key, value) => value },
   proto: {
     WebMessageInfo: {
       fromObject: (message) => message,

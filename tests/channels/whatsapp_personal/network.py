@@ -41,7 +41,8 @@ class PersonalNetwork:
     """The fake for the length of an `async with`; a `channel_network.Network`.
 
     `linked` may be set to False: then a code is shown. `forgets` says that the next login is one that the phone took
-    back, `stuck` that no file that is brought is taken. `bridges` are the processes that have come so far.
+    back, `stuck` that no file that is brought is taken. `bridges` are the processes that have come so far; the login of
+    the last one was `registered`.
     """
 
     secrets: Mapping[str, str] = {}
@@ -53,6 +54,7 @@ class PersonalNetwork:
         self.arrived: list[Arrived] = []
         self.linked, self.known, self.forgets, self.stuck = True, True, False, False
         self.bridges: list[int] = []
+        self.registered = False
         self._people = People()
         self._brought: list[dict[str, Any]] = []
         self._unread: dict[str, dict[str, Any]] = {}
@@ -214,6 +216,7 @@ class PersonalNetwork:
         match asked["op"]:
             case "hello":
                 self.bridges.append(asked["pid"])
+                self.registered = asked.get("registered", False)
                 await self._greet(writer)
             case "ping":
                 await _write(writer, {"answer": asked.get("number", 0)})

@@ -1,5 +1,5 @@
 // What the real Baileys makes of the things that the bridge relies on. No network is needed.
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ const load = async (name) => {
   return { ...module, ...module.default }
 }
 const baileys = await load('@whiskeysockets/baileys')
+const { login } = await import(pathToFileURL(join(bridge, 'kept.mjs')))
 const { drawn } = await import(pathToFileURL(join(bridge, 'drawn.mjs')))
 const { told, FILES } = await import(pathToFileURL(join(bridge, 'told.mjs')))
 
@@ -52,6 +53,30 @@ writeFileSync(path, 'bytes')
 const file = (kind, more) => made(FILES[kind]({ url: path }, { mime: 'audio/ogg; codecs=opus', seconds: 1, caption: '', ...more }))
 const key = { remoteJid: ann, id: '3EB0', fromMe: true }
 
+// a login, written, and read again by another life; what an end in the middle of writing leaves is nothing
+const folder = mkdtempSync(join(tmpdir(), 'login'))
+const first = await login(baileys, folder)
+first.auth.creds.me = { id: us, name: 'Änne' }
+await first.save()
+const bytes = Buffer.from([0, 255, 7])
+await first.auth.keys.set({ session: { '55:1/2': bytes, gone: bytes }, 'app-state-sync-key': { AA: { keyData: bytes, timestamp: 7 } } })
+await first.auth.keys.set({ session: { gone: null } })
+writeFileSync(join(folder, 'creds.json.new'), '{"me": {"i')
+const second = await login(baileys, folder)
+const found = await second.auth.keys.get('session', ['55:1/2', 'gone'])
+const appState = await second.auth.keys.get('app-state-sync-key', ['AA'])
+writeFileSync(join(folder, 'creds.json'), '{"me": {"i')
+const relogin = {
+  me: second.auth.creds.me,
+  same: second.auth.creds.noiseKey.private.equals(first.auth.creds.noiseKey.private),
+  session: [...found['55:1/2']],
+  gone: found.gone,
+  appState: [...appState.AA.keyData],
+  torn: await login(baileys, folder).then(() => 'taken for none', (error) => error.message.replace(folder, 'FOLDER').replace(/ \(.*\)/, '')),
+  files: readdirSync(folder).sort()
+}
+rmSync(folder, { recursive: true })
+
 // a connection that is not there
 const sock = baileys.makeWASocket({
   auth: { creds: baileys.initAuthCreds(), keys: { get: async () => ({}), set: async () => {} } },
@@ -62,7 +87,7 @@ const deeds = ['query', 'relayMessage', 'waUploadToServer', 'sendPresenceUpdate'
 const ping = { tag: 'iq', attrs: { to: 's.whatsapp.net', type: 'get', xmlns: 'w:p' }, content: [{ tag: 'ping', attrs: {} }] }
 const refused = await sock.query(ping, 60000).catch((error) => error.output.statusCode)
 
-const names = ['makeWASocket', 'useMultiFileAuthState', 'downloadMediaMessage', 'normalizeMessageContent', 'generateWAMessage']
+const names = ['makeWASocket', 'initAuthCreds', 'downloadMediaMessage', 'normalizeMessageContent', 'generateWAMessage']
 console.log(JSON.stringify({
   functions: names.filter((name) => typeof baileys[name] === 'function'),
   words: arrived({ conversation: 'hello' }),
@@ -76,6 +101,7 @@ console.log(JSON.stringify({
   kept: kept('thirty-two bytes of a media key!'),
   deeds: deeds.filter((name) => typeof sock[name] === 'function'),
   refused,
+  relogin,
   made: {
     words: await made({ text: 'hello https://example.com' }),
     reply: await made({ text: 'hello' }, { key, message: { conversation: 'what was said' } }),

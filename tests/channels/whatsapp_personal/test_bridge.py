@@ -115,6 +115,7 @@ async def test_what_was_taken_in_is_not_brought_again_after_a_restart() -> None:
         await stage.stop()
         await stage.start()
         await stage.connected()
+        assert fake(stage).registered  # the login was kept, too
         await stage.network.bring(Thing(Heard.TEXT, HERE, "twice"))
         await stage.until(lambda: any(envelope.what == Said("twice") for envelope in stage.heard))
         assert [envelope.what for envelope in stage.heard] == [Said("once"), Said("twice")]

@@ -48,11 +48,20 @@ async def told_by_baileys(packages: Path) -> dict[str, Any]:
 
 async def test_the_real_baileys_has_what_the_bridge_relies_on(packages: Path) -> None:
     told = await told_by_baileys(packages)
-    functions = "makeWASocket useMultiFileAuthState downloadMediaMessage normalizeMessageContent generateWAMessage"
+    functions = "makeWASocket initAuthCreds downloadMediaMessage normalizeMessageContent generateWAMessage"
     assert " ".join(told["functions"]) == functions
     assert told["deeds"] == ["query", "relayMessage", "waUploadToServer", "sendPresenceUpdate", "updateMediaMessage"]
     assert told["refused"] == CONNECTION_CLOSED
     assert told["kept"] == "thirty-two bytes of a media key!"
+    assert told["relogin"] == {
+        "me": {"id": "4915:7@s.whatsapp.net", "name": "Änne"},
+        "same": True,
+        "session": [0, 255, 7],
+        "gone": None,
+        "appState": [0, 255, 7],
+        "torn": "the login in FOLDER cannot be read; without that folder the number can be linked anew",
+        "files": ["app-state-sync-key-AA.json", "creds.json", "creds.json.new", "session-55-1__2.json"],
+    }
     reads_what_comes_in(told)
     makes_what_goes_out(told["made"])
     assert told["brought"] == 2

@@ -67,6 +67,7 @@ def add(kind: str, name: str, owner: str, token: str, **given: Any) -> int:
     who = owner or click.prompt(
         "Your own id there (empty: you let yourself in with a code)", default="", show_default=False
     )
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = _keep(home / "channels" / f"{door}.token", secret) if secret else None
     lines = [f"\n[channels.{door}]"]
     lines += [f"kind = {json.dumps(kind)}"] if name else []

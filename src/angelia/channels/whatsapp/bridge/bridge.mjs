@@ -10,13 +10,14 @@
 // anything is handed over that people will see, it is said so: {"id", "left": true}. What has not left is not sent.
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, open, readFile, readdir, rename, stat, unlink } from 'node:fs/promises'
+import { mkdir, readFile, readdir, stat, unlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { pathToFileURL } from 'node:url'
 import { drawn } from './drawn.mjs'
+import { login, write } from './kept.mjs'
 import { FILES, told } from './told.mjs'
 
 const [folder, modules, given] = process.argv.slice(2)
@@ -45,14 +46,6 @@ async function load (name) {
 }
 
 // -- what is kept on the disk ----------------------------------------------------------------------------------
-
-async function write (path, data) {
-  const file = await open(`${path}.new`, 'w', 0o600)
-  await file.writeFile(data)
-  await file.sync()
-  await file.close()
-  await rename(`${path}.new`, path)
-}
 
 async function prune () {
   for (const name of await readdir(media)) {
@@ -86,6 +79,7 @@ const unlessEnded = (doing) => Promise.race([doing, ended])
 const acknowledged = new Map()
 let over = false
 let baileys, sock
+let kept = async () => {}
 let last = Promise.resolve()
 
 function remember (message) {
@@ -105,9 +99,10 @@ async function heard (message) {
 }
 
 async function connect () {
-  const { state, saveCreds } = await baileys.useMultiFileAuthState(join(folder, 'auth'))
+  const { auth, save, saved } = await login(baileys, join(folder, 'auth'))
+  kept = saved
   sock = baileys.makeWASocket({
-    auth: state,
+    auth,
     logger: quiet,
     markOnlineOnConnect: false,
     syncFullHistory: false,
@@ -117,7 +112,7 @@ async function connect () {
     emitOwnEvents: false,
     getMessage: async (key) => known.get(key.id)?.message
   })
-  sock.ev.on('creds.update', saveCreds)
+  sock.ev.on('creds.update', save) // a login that cannot be kept ends us, which is told
   sock.ev.on('connection.update', connection)
   sock.ev.on('messages.upsert', ({ messages }) => {
     for (const message of messages) last = last.then(() => heard(message)).catch((error) => fault(error))
@@ -282,7 +277,8 @@ createInterface({ input: process.stdin })
     asking.add(done)
   })
   .on('close', async () => {
-    await Promise.race([Promise.all(asking), new Promise((resolve) => setTimeout(resolve, GRACE))])
+    const done = Promise.all(asking).then(() => kept())
+    await Promise.race([done, new Promise((resolve) => setTimeout(resolve, GRACE))])
     process.stdout.write('', () => process.exit())
   })
 await tellWhatWasKept()
