@@ -49,17 +49,21 @@ async def test_nothing_but_the_protocol_is_on_stdout(tmp_path: Path) -> None:
         assert "a stray print" in (tmp_path / "stderr").read_text()
 
 
-async def test_without_pipes_it_says_who_starts_it(tmp_path: Path) -> None:
-    (tmp_path / "in").write_text("{}\n")
+@pytest.mark.parametrize("stdin", ["a file", "/dev/null"])
+async def test_without_pipes_it_says_who_starts_it(tmp_path: Path, stdin: str) -> None:
+    path = tmp_path / stdin  # an absolute one stands for itself
+    if not path.exists():
+        path.write_text("{}\n")
     async with ModelServer(instant) as server:
         env = first(server, tmp_path).env
         words = [sys.executable, "-m", "angelia", "acp", "--model", "openai-chat:m"]
-        with (tmp_path / "in").open("rb") as given:
+        with path.open("rb") as given:
             pipe = asyncio.subprocess.PIPE
             process = await asyncio.create_subprocess_exec(*words, env=env, stdin=given, stdout=pipe, stderr=pipe)
             out, err = await process.communicate()
     assert (process.returncode, out) == (2, b"")
     assert b"started by an editor" in err
+    assert b"Traceback" not in err
 
 
 async def test_a_client_that_leaves_ends_the_process_and_the_answer_is_kept(tmp_path: Path) -> None:

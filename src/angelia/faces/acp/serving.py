@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import stat
 import sys
 from typing import Any
 
@@ -30,18 +31,23 @@ async def _pipes() -> tuple[asyncio.StreamReader, LineWriter]:
     """Both ways to the client.
 
     Raises:
-        BadInput: stdin or stdout is an ordinary file, which nobody waits at.
+        BadInput: stdin or stdout is a file or a device such as /dev/null, at which nobody can wait.
     """
-    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
-    try:
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-        _, writer = await loop.connect_write_pipe(LineWriter, _private_stdout())
-    except ValueError:
+    if not all(map(_can_be_waited_at, (0, 1))):
         raise BadInput(
             "Stdin and stdout have to be pipes: this command is started by an editor.",
             then="`angelia acp --setup zed` says how to tell Zed.",
-        ) from None
+        )
+    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    _, writer = await loop.connect_write_pipe(LineWriter, _private_stdout())
     return reader, writer
+
+
+def _can_be_waited_at(fd: int) -> bool:
+    """What asyncio registers without a word and then fails at, later and unseen, is told apart here."""
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
 
 
 def _private_stdout() -> Any:
