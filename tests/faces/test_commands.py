@@ -34,6 +34,10 @@ def test_what_networks_can_do_is_shown_without_a_home(place: Place) -> None:
 def test_the_shell_completes_commands(place: Place) -> None:
     ended = place.run(_ANGELIA_COMPLETE="bash_complete", COMP_WORDS="angelia s", COMP_CWORD="1")
     assert "plain,sessions" in ended.out
+    place.home.mkdir()
+    (place.home / "config.toml").write_text('[sandbox.presets.desk]\nspec = "docker:alpine"\n')
+    ended = place.run(_ANGELIA_COMPLETE="bash_complete", COMP_WORDS="angelia chat --sandbox d", COMP_CWORD="3")
+    assert ended.out.split() == ["plain,desk", "plain,docker"]
     assert "complete" in place.run(_ANGELIA_COMPLETE="bash_source").out
 
 

@@ -270,7 +270,8 @@ _NO_CGROUPS = "while applying cgroups config: cannot use cgroups - cannot use sy
 SAID = (
     (f"FATAL:   container creation failed: {_NO_CGROUPS}, systemd not running as init on this host", "memory_mb"),
     ("FATAL:   While checking container encryption: could not open image /a.sif: image format not recognized", "name"),
-    ("ERROR  : Failed to create user namespace: user namespace disabled", "--containall"),
+    ("ERROR  : Failed to create user namespace: user namespace disabled", "apptainer-suid"),
+    ("FATAL:   while starting master process: something else", "--containall"),
 )
 """By Apptainer 1.4.5, and what has to be in the way to mend it."""
 

@@ -1,6 +1,7 @@
 """Sandboxes at Modal: saved and restored, found again after a crash, and what was lost is said."""
 
 import asyncio
+import itertools
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -18,6 +19,7 @@ from angelia.sandboxes.modal.settings import ModalSettings
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxError, SandboxGone, SandboxMissing
 from angelia.testing.sandbox_acts import arrives, place, refused, shell
+from tests.faces.angelia import Place as Person
 
 from .modal_cloud import Cloud
 
@@ -214,3 +216,16 @@ async def test_what_is_not_named_or_not_installed_is_said(tmp_path: Path, monkey
     monkeypatch.setattr(room, "find_spec", lambda _: None)
     with pytest.raises(MissingPart, match=r"angelia\[modal\]"):
         open_room("python:3.12", where(tmp_path), None)
+
+
+def test_doctor_asks_modal_and_says_how_to_get_in(modal: Cloud, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    person = Person(tmp_path / "home", tmp_path / "work")
+    strangers = dict.fromkeys(modal.environ, "") | {"MODAL_CONFIG_PATH": str(tmp_path / "none")}
+    rows = []
+    for environ in (modal.environ, strangers):
+        lines = person.run("doctor", "--set", f"sandbox.spec=modal:{modal.image}", **environ).out.splitlines()
+        rows += [(line[0], line + after) for line, after in itertools.pairwise(lines) if " modal:" in line]
+    assert [mark for mark, _ in rows] == ["✔", "✘"], rows
+    assert "nothing was started there" in rows[0][1]
+    assert "modal setup" in rows[1][1]

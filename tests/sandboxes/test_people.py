@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from angelia.sandboxes.lasting import owner
+from angelia.sandboxes.modal.saved import Note, Saved
 from angelia.testing.steps import call, say
 from tests.faces.angelia import CTRL_D, Place, serving
 
@@ -102,6 +103,19 @@ def test_what_nobody_will_ask_for_again_is_tidied_and_nobody_elses_is_touched(tm
         docker.docker("rm", "a-strangers")
 
 
+def test_prune_leaves_what_is_the_only_copy_of_a_conversations_files(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Here.")]) as place:
+        assert place.ask("hello").code == 0
+        (session,) = json.loads(f"[{place.run('sessions', '--json').out}]")
+        for name in (session["id"], "01gone"):
+            Note(place.home / "running/modal" / name).write(Saved("angelia", "alpine", "im-1", 1.0))
+        seen = {row["conversation"]: row["standing"] for row in found(place)}
+        assert seen == {session["id"]: "idle", "01gone": "idle"}
+        asked = place.run("sandbox", "prune")
+        assert "01gone" in asked.out
+        assert session["id"][-8:] not in asked.out
+
+
 @pytest.mark.real("ssh")
 def test_files_go_to_another_machine_and_come_back_checked(place: Place, sshd: Server) -> None:
     sshd.introduce(place.home.parent)
@@ -183,6 +197,14 @@ spec = "ssh:box:{there}"
 spec = "ssh:nobody@127.0.0.1:1"
 [sandbox.presets.desk]
 spec = "local"
+[sandbox.presets.cave]
+spec = "apptainer:docker://alpine"
+apptainer = {{program = "/bin/true"}}
+[sandbox.presets.pit]
+spec = "apptainer:docker://alpine"
+apptainer = {{program = "/no/apptainer"}}
+[sandbox.presets.cloud]
+spec = "modal:python:3.12-slim"
 """
 
 
@@ -197,11 +219,15 @@ def test_doctor_tries_every_preset_and_says_how_to_mend_it(place: Place, docker:
     assert ended.code == 1
     rows = ended.out.splitlines()
     seen = {row[2:].split()[0]: (row[0], row, rows[at + 1]) for at, row in enumerate(rows[:-1]) if row[0] in "✔✘–"}
-    marks = {name: seen[name][0] for name in ("ready", "later", "small", "ghost", "box", "nobody")}
-    assert marks == {"ready": "✔", "later": "–", "small": "✘", "ghost": "✘", "box": "✔", "nobody": "✘"}, ended.out
+    marks = {"ready": "✔", "later": "–", "small": "✘", "ghost": "✘", "box": "✔", "nobody": "✘"}
+    marks |= {"cave": "–", "pit": "✘", "cloud": "–"}
+    assert {name: seen[name][0] for name in marks} == marks, ended.out
     assert "the first use fetches it" in seen["later"][1]
     assert "[sandbox.docker]" in seen["small"][2]
     assert "name its socket in DOCKER_HOST" in seen["ghost"][2]
     assert "See that `ssh nobody@127.0.0.1:1` works" in seen["nobody"][2]
+    assert "angelia sandbox shell cave" in seen["cave"][2]
+    assert "Install Apptainer" in seen["pit"][2]
+    assert "--offline" in seen["cloud"][1]
     assert "desk" not in seen, "this machine is looked at anyway"
     assert docker.containers() == []

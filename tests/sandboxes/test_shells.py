@@ -11,7 +11,9 @@ import pytest
 
 from tests.faces.angelia import SECONDS, Place
 
+from .apptainer import Images
 from .daemon import IMAGE, Daemon
+from .modal_cloud import Cloud
 from .sshd import Server
 from .test_people import found
 
@@ -103,6 +105,27 @@ def test_a_shell_on_this_machine_sees_what_commands_see(place: Place) -> None:
         child.expect_exact("caught")
         assert leaves(child) == 7
     assert found(place) == []
+
+
+@pytest.mark.real("apptainer")
+def test_a_shell_in_an_instance_is_a_terminal_and_the_instance_goes_with_it(place: Place, apptainer: Images) -> None:
+    with shell(place, f"apptainer:{apptainer.folder}") as child:
+        child.expect_exact("exit leaves it")
+        says(child, "echo $((40+2)) $PWD $TERM; stty size", f"42 {place.work} xterm-256color\r\n33 99")
+        child.setwinsize(20, 77)
+        says(child, "until [ \"$(stty size)\" = '20 77' ]; do sleep 0.1; done; echo fit''ted", "fitted")
+        says(child, INTERRUPTED, "begun")
+        child.sendintr()
+        child.expect_exact("caught")
+        assert leaves(child) == 7
+    assert not list((place.home / "running/apptainer").iterdir())
+
+
+def test_a_room_without_shells_says_what_can_be_done_instead(place: Place, modal: Cloud) -> None:
+    with shell(place, f"modal:{modal.image}", **modal.environ) as child:
+        child.expect_exact("gives no shell to people")
+        child.expect(pexpect.EOF)
+        assert "`angelia sandbox get` and `put` move files" in str(child.before)
 
 
 @pytest.mark.real("ssh")

@@ -35,7 +35,7 @@ class Use(StrEnum):
 
 class Lasting(Struct, frozen=True):
     """One place of ours. `name` is how its room calls it, `at` whom that room has to ask about it (a daemon's socket);
-    `since` is when it was made, Unix seconds.
+    `since` is when it was made, Unix seconds. `only_copy`: the conversation's files lie there alone, and go with it.
     """
 
     room: str
@@ -45,6 +45,7 @@ class Lasting(Struct, frozen=True):
     what: str
     use: Use
     since: float
+    only_copy: bool = False
 
 
 class Keeper(Protocol):

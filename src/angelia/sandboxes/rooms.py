@@ -24,6 +24,9 @@ OURS = {
 ELSEWHERE = {"ssh": "~", "modal": "/workspace"}
 """Rooms of ours whose workspace is a folder of another machine; a spec ends with it, else it is this one."""
 
+SPECS = "local, docker:IMAGE, apptainer:IMAGE, modal:IMAGE, ssh:HOST[:/folder]"
+"""How ours are named, for people."""
+
 _EXTRAS = {"asyncssh": "ssh"}
 
 
@@ -70,6 +73,6 @@ def _opener(name: str, spec: str) -> OpenRoom:
         return cast("OpenRoom", entry.load())
     raise ConfigError(
         f"There is no sandbox {spec!r}.",
-        "Known are local, docker:IMAGE, apptainer:IMAGE, modal:IMAGE and ssh:HOST[:/folder].",
+        f"Known are {SPECS}.",
         f"Install the package that brings {name!r}, with an entry point of that name in {GROUP}, or name another.",
     )

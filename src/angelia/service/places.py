@@ -16,7 +16,7 @@ from angelia.sandboxes.lasting import LASTING, Keeper, Lasting, Use, keeper_of
 from angelia.sandboxes.lives import remove_tree
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import FileKind, NoSuchFile, Sandbox, SandboxError
-from angelia.sandboxes.rooms import OURS, open_sandbox, workspace_in
+from angelia.sandboxes.rooms import OURS, SPECS, open_sandbox, workspace_in
 from angelia.service.presets import Chosen, chosen, kept
 from angelia.service.tenancy import Tenancy, move_in, tenancies
 from angelia.store.transcript import Summary
@@ -64,8 +64,13 @@ class Found(Struct, frozen=True):
 
     @property
     def unused(self) -> bool:
-        """Nobody holds it."""
-        return self.standing is not Standing.OPEN
+        """Nobody holds it, and no conversation's files go with it."""
+        return self.standing is not Standing.OPEN and not (self.known and self.only_copy)
+
+    @property
+    def only_copy(self) -> bool:
+        """Whether its conversation's files lie there alone."""
+        return self.lasting is not None and self.lasting.only_copy
 
 
 async def places(house: "House") -> list[Found]:
@@ -237,7 +242,7 @@ async def _of_conversation(house: "House", part: str) -> tuple[Chosen, Conversat
         raise BadInput(
             f"{part!r} is neither a conversation nor a sandbox.",
             f"Presets: {names}.",
-            "`angelia sessions` lists conversations; a sandbox is local, docker:IMAGE, ssh:HOST or a preset.",
+            f"`angelia sessions` lists conversations; sandboxes are your presets, and {SPECS}.",
         ) from error
     summary = await house.transcript.summary(found)
     first = (await house.transcript.entries(found))[0].fact

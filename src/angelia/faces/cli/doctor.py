@@ -17,7 +17,7 @@ _MARKS = {State.WELL: ("✔", "32"), State.BROKEN: ("✘", "31"), State.ABSENT: 
 
 
 @click.command(epilog="Examples:  angelia doctor  ·  angelia doctor --offline  ·  angelia doctor --model ollama:qwen3")
-@click.option("--offline", is_flag=True, help="Leave the model and MCP servers alone: no request, nothing paid.")
+@click.option("--offline", is_flag=True, help="Leave the model, MCP servers and Modal alone: no request, nothing paid.")
 @click.option("--model", metavar="VENDOR:NAME", help="The model to look at.")
 @settings_options
 def doctor(offline: bool, **given: Any) -> int:
@@ -43,12 +43,13 @@ async def _doctor(offline: bool, given: dict[str, Any]) -> int:
 
 async def _findings(house: House, offline: bool) -> AsyncIterator[Finding]:
     from angelia.faces.cli.checkup.home import look_at_home
+    from angelia.faces.cli.checkup.modal import leave_modal, look_at_modal
     from angelia.faces.cli.checkup.model import look_at_model
     from angelia.faces.cli.checkup.presets import look_at_presets
     from angelia.faces.cli.checkup.sandbox import look_at_sandbox
     from angelia.faces.cli.checkup.servers import look_at_packages, look_at_servers
 
-    away = () if offline else (look_at_servers, look_at_model)
+    away = (leave_modal,) if offline else (look_at_modal, look_at_servers, look_at_model)
     for part in (look_at_home, look_at_sandbox, look_at_presets, look_at_packages, *away):
         async for finding in part(house):
             yield finding

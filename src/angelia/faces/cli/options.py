@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from angelia.core.errors import AngeliaError
 from angelia.service.config import Loaded, home_folder, load
 
 if TYPE_CHECKING:
@@ -20,7 +22,9 @@ _TURN = (
     click.option(
         "--sandbox",
         metavar="NAME",
-        help="Where to work: local, docker:IMAGE, ssh:HOST[:/folder] or a preset (default: local).",
+        shell_complete=lambda _, __, begun: [name for name in _sandboxes() if name.startswith(begun)],
+        help="Where to work (default: local): docker:python:3.12, apptainer:tools.sif, ssh:box:/srv/data, "
+        "modal:python:3.12-slim, or a preset.",
     ),
     click.option("--max-steps", type=click.IntRange(min=0), help="Model calls in one turn, at most (default 90)."),
     click.option("--max-cost", type=click.FloatRange(min=0), help="US dollars for one turn, at most."),
@@ -33,6 +37,15 @@ _TURN = (
     ),
     *_SETTINGS,
 )
+
+
+def _sandboxes() -> list[str]:
+    """What may stand behind `--sandbox`: the presets, as far as the settings can be read, and the rooms of ours."""
+    from angelia.sandboxes.rooms import OURS
+
+    with suppress(AngeliaError):
+        return [*load(home_folder(), os.environ).config.sandbox.presets, *OURS]
+    return [*OURS]
 
 
 def settings_options(command: F) -> F:

@@ -21,7 +21,7 @@ from angelia.service import places
 from angelia.service.places import Found, Standing
 from angelia.service.transfers import Moved, bring, fetch
 
-WHERE = "WHERE is a conversation's id, a preset, or a sandbox such as docker:python:3.12."
+WHERE = "WHERE is a conversation's id, a preset, or a sandbox such as docker:python:3.12 or ssh:box:/srv/data."
 
 
 @click.group(
@@ -111,7 +111,8 @@ async def _shell(where: str, workspace: Path, given: dict[str, Any]) -> int:
     house = await open_house(given)
     async with places.visited(house, where, workspace, _note) as (there, spec):
         if not isinstance(there, HasShell):
-            raise BadInput(f"{spec} gives no shell to people.", then="Ask the model to run commands there.")
+            then = "The model can run commands there; `angelia sandbox get` and `put` move files."
+            raise BadInput(f"{spec} gives no shell to people.", then=then)
         described = await there.describe()
         _note(f"{spec}, in {described.workspace}; exit leaves it")
         with raw_terminal() as terminal:
@@ -173,7 +174,7 @@ async def _put(where: str, source: Path, path: str, yes: bool, given: dict[str, 
 @click.option("--yes", is_flag=True, help="Ask nothing.")
 @settings_options
 def stop(where: str, yes: bool, **given: Any) -> int:
-    """End a conversation's sandbox, by the id or name that `list` shows. Its workspace stays."""
+    """End a conversation's sandbox, by the id or name that `list` shows. A workspace of this machine stays."""
     return asyncio.run(_stop(where, yes, given))
 
 
@@ -186,6 +187,7 @@ async def _stop(where: str, yes: bool, given: dict[str, Any]) -> int:
         raise BadInput(f"{where!r} fits {len(found)} sandboxes.", then="Give more of the id.")
     for place in found:
         what = f"End {place.spec} of {short(place.conversation)} ({_state(place)})? What runs there is cut."
+        what += " Its files lie there alone, and are lost." if place.only_copy else ""
         if not yes and not _sure(what, "--yes"):
             return _left("Nothing was ended.")
         _note(await places.stop(house, place))

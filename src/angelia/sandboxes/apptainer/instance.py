@@ -33,6 +33,12 @@ _PAUSES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
 _STOPPED_WRITING = 128 + 13
 """It had started, and nobody was there any more to hear it say so (SIGPIPE)."""
 
+_ALLOW_NAMESPACES = (
+    "Let users make namespaces (as root, what your kernel knows of: sysctl kernel.unprivileged_userns_clone=1, "
+    "user.max_user_namespaces=15000, kernel.apparmor_restrict_unprivileged_userns=0), or install apptainer-suid."
+)
+"""apptainer.org/docs/admin, "User Namespaces & Fakeroot"; the third one is Ubuntu's."""
+
 
 class Plan(Struct, frozen=True):
     """What an instance is to be: `stem` names its conversation (`stem_of`), `options` are those of `instance start`."""
@@ -142,6 +148,8 @@ def _not_started(program: Program, plan: Plan, why: str) -> SandboxMissing:
     folded = why.lower()
     if "cgroup" in folded:
         mend = "Take memory_mb, cpus and processes away under [sandbox.apptainer]: limits need cgroups v2 and systemd."
+    elif "namespace" in folded:
+        mend = _ALLOW_NAMESPACES
     elif "image" in folded or plan.image in why:
         mend = f"Check its name, and that `{program.path} exec {plan.image} true` works."
     else:

@@ -44,4 +44,5 @@ def _seen(state: Path, folder: Path, saved: Saved) -> Lasting:
         what=saved.image,
         use=Use.IN_USE if is_held(folder) else Use.IDLE,
         since=saved.started or saved.taken,
+        only_copy=True,
     )

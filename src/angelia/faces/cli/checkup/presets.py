@@ -8,6 +8,7 @@ from pathlib import Path
 
 from angelia.core.errors import AngeliaError
 from angelia.faces.cli.checkup.finding import Finding, absent, broken, well
+from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.port import Command, Reach
 from angelia.service.assemble import House
@@ -19,8 +20,9 @@ SECONDS = 60.0
 
 _LOOK = "Look at its spec: `angelia config` lists it, and where it was set."
 
-_TRIED = ("docker", "ssh")
-"""Rooms that are tried: elsewhere a trial may cost money, or fetch more than one wants."""
+_TRIED = ("docker", "apptainer", "ssh")
+"""Rooms that are tried: what a stranger's room costs nobody knows."""
+_LOOKED_AT_ELSEWHERE = ("local", "modal")
 
 
 async def look_at_presets(house: House) -> AsyncIterator[Finding]:
@@ -31,7 +33,7 @@ async def look_at_presets(house: House) -> AsyncIterator[Finding]:
         room = at.spec.partition(":")[0]
         if room in _TRIED:
             yield await _tried(house, name, at)
-        elif room != "local":
+        elif room not in _LOOKED_AT_ELSEWHERE:
             yield absent(name, f"{at.spec} was not tried")
 
 
@@ -39,19 +41,47 @@ async def _tried(house: House, name: str, at: Chosen) -> Finding:
     began = time.monotonic()
     try:
         async with asyncio.timeout(SECONDS):
-            if at.spec.startswith("docker:") and not await _image_is_here(at):
-                return absent(name, f"the image of {at.spec} is not here yet; the first use fetches it")
+            if found := await _to_be_fetched(name, at):
+                return found
             said = await _said(house, name)
     except AngeliaError as error:
         return broken(name, " ".join(part for part in (error.what, error.why) if part), error.then or _LOOK)
     except TimeoutError:
-        return broken(name, f"{at.spec} did not run a command within {SECONDS:.0f} s", "Try it: angelia sandbox shell")
+        return broken(
+            name, f"{at.spec} did not run a command within {SECONDS:.0f} s", f"Try it: angelia sandbox shell {name}"
+        )
     if said.strip() != "it runs":
         return broken(name, f"a command in {at.spec} said {said[:200]!r}", f"Look at it: angelia sandbox shell {name}")
     return well(name, f"{at.spec} runs commands, the first after {time.monotonic() - began:.1f} s")
 
 
-async def _image_is_here(at: Chosen) -> bool:
+async def _to_be_fetched(name: str, at: Chosen) -> Finding | None:
+    """The finding about an image that a trial would have to fetch."""
+    match at.spec.partition(":"):
+        case "docker", _, image if not await _is_in_docker(image, at):
+            return absent(name, f"the image of {at.spec} is not here yet; the first use fetches it")
+        case "apptainer", _, image if program := _fetching_program(image, at):
+            told = f"the image of {at.spec} comes from elsewhere, by {program}; the first use fetches it"
+            return absent(name, told, f"Fetch and try it: angelia sandbox shell {name}")
+        case _:
+            return None
+
+
+def _fetching_program(image: str, at: Chosen) -> str:
+    """What fetches this image for Apptainer; empty for a file or folder of this machine.
+
+    Raises:
+        SandboxMissing: there is no such program.
+    """
+    from angelia.sandboxes.apptainer.layout import is_elsewhere
+    from angelia.sandboxes.apptainer.program import find
+
+    settings = at.rooms["apptainer"]
+    assert isinstance(settings, ApptainerSettings)
+    return find(settings.program).path if is_elsewhere(image) else ""
+
+
+async def _is_in_docker(image: str, at: Chosen) -> bool:
     from angelia.sandboxes.docker.engine import Engine
     from angelia.sandboxes.docker.pull import is_here
 
@@ -59,7 +89,7 @@ async def _image_is_here(at: Chosen) -> bool:
     assert isinstance(settings, DockerSettings)
     engine = Engine(socket_of(settings))
     try:
-        return await is_here(engine, at.spec.removeprefix("docker:"))
+        return await is_here(engine, image)
     finally:
         await engine.close()
 

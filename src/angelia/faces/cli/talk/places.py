@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from angelia.core.errors import BadInput
 from angelia.faces.cli.opening import short
 from angelia.faces.cli.widths import table
-from angelia.sandboxes.rooms import ELSEWHERE
+from angelia.sandboxes.rooms import ELSEWHERE, SPECS
 
 if TYPE_CHECKING:
     from angelia.faces.cli.talk.talk import Talk
@@ -21,7 +21,7 @@ async def sandbox(talk: "Talk", name: str) -> None:
     if not name:
         presets = talk.house.loaded.config.sandbox.presets
         rows = [("here", in_words(talk.session)), *((known, preset.spec) for known, preset in presets.items())]
-        usage = "/sandbox NAME begins a new conversation there; NAME is one of these, local, docker:IMAGE or ssh:HOST"
+        usage = f"/sandbox NAME begins a new conversation there; NAME is one of these, or one of {SPECS}"
         talk.screen.table([*table(rows), usage])
         return
     await talk.ready.wait()
