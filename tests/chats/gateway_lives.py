@@ -5,7 +5,9 @@ import re
 import signal
 import tempfile
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -16,35 +18,43 @@ from angelia.service.posting.messages import AGAIN
 from angelia.store.db import Database
 from angelia.store.doors import Doors
 from angelia.store.transcript import Transcript
-from angelia.testing import crash
 from angelia.testing.channel_network import Arrived, Sample, Thing
+from angelia.testing.crash import Run
 from angelia.testing.heard import Request
 from angelia.testing.model_server import ModelServer
 from angelia.testing.pictures import one_colour
 from angelia.testing.steps import Step, call, say
 from angelia.testing.telegram_server import TOKEN, TOKEN_VARIABLE, TelegramServer
+from tests.chats.nursery import Nursery
 from tests.promise.lives import environment
 
 COLOUR = "orange"
 PHOTO = Sample(Kind.PHOTO, "receipt.png", "image/png", one_colour(COLOUR))
-PDF = "%PDF-1.4 the colour is orange\n"
-MAKE = f"printf '%s\\n' '{PDF.strip()}' > colour.pdf"
+PDF = f"%PDF-1.4 the colour is {COLOUR}"
+MAKE = f"{{ printf '%s\\n' '{PDF}'; head -c 16 /dev/urandom; }} > colour.pdf; sha256sum < colour.pdf"
+"""Nobody but where it is made knows what is in it; the sum is told."""
 ANSWER = f"It is {COLOUR}. Here is the PDF."
 PATIENCE_S = 120.0
+SHA256 = re.compile(r"[0-9a-f]{64}")
 _TAG = re.compile(r"<[^>]*>")
 
 
 def tell(request: Request) -> Step:
-    """Names the colour, makes a PDF, sends it, says so; makes it again if it cannot be sent."""
-    results = [result.text for message in request.heard.messages for result in message.results]
+    """Names the colour, makes a PDF, sends it, says so; makes it again if that was interrupted or it cannot be sent."""
+    results = results_in(request)
     names = [one.name for message in request.heard.messages for one in message.calls]
     if not names:
         return say(f"I see {request.images[-1].colour}.") + call("shell", {"command": MAKE})
-    if names[-1] == "shell":
+    if names[-1] == "shell" and SHA256.search(results[-1]):
         return call("send_file", {"path": "colour.pdf"})
     if results[-1].startswith("Queued"):
         return say(f"It is {request.images[-1].colour}. Here is the PDF.")
     return call("shell", {"command": MAKE})
+
+
+def results_in(request: Request) -> list[str]:
+    """What the tools said, oldest first."""
+    return [result.text for message in request.heard.messages for result in message.results]
 
 
 class Seen(Struct, frozen=True):
@@ -91,38 +101,28 @@ class Story:
         now = seen(self.network.arrived)
         return bool(now.files) and any(text.endswith(ANSWER) for text in now.texts)
 
-    async def live(self, at: str = "") -> crash.Run:
+    async def live(self, nursery: Nursery, at: str = "") -> Run:
         """One life of the gateway: until it is killed at a crash point, or until the story is over and it is ended."""
         with tempfile.TemporaryDirectory(prefix="angelia-gateway-") as place:
-            log = Path(place, "passed")
-            log.touch()
-            words = crash.command(log, ["gateway"], at=at)
-            pipe = asyncio.subprocess.PIPE
-            process = await asyncio.create_subprocess_exec(
-                *words, env=self.env, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe
-            )
-            talk = asyncio.create_task(process.communicate())
+            child = await nursery.bear(["gateway"], self.env, Path(place), at=at)
             done = asyncio.create_task(self.network.when(lambda: self.over))
             try:
                 async with asyncio.timeout(PATIENCE_S):
-                    await asyncio.wait([talk, done], return_when=asyncio.FIRST_COMPLETED)
-                    if process.returncode is None and not talk.done():
-                        process.send_signal(signal.SIGTERM)
-                    out, err = await talk
+                    either: list[asyncio.Future[Any]] = [child.status, done]
+                    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                    child.kill(signal.SIGTERM)
+                    return await child.ended()
             finally:
                 done.cancel()
-                if process.returncode is None:
-                    process.kill()
-                    await process.wait()
-            assert process.returncode is not None
-            passed = tuple(log.read_text().splitlines())
-            return crash.Run(process.returncode, out.decode(), err.decode(), passed)
+                child.kill(signal.SIGKILL)
 
     async def broken(self) -> list[str]:
         """Every way in which the promise does not hold."""
         now, wrong = seen(self.network.arrived), []
-        if {one.data for one in now.files} != {PDF.encode()}:
-            wrong.append(f"the person has {[(one.name, one.data) for one in now.files]}")
+        sums = {sha256(one.data).hexdigest() for one in now.files}
+        told = set(SHA256.findall("".join(result for one in self.model.requests for result in results_in(one))))
+        if len(sums) != 1 or not sums <= told or not all(one.data.startswith(PDF.encode()) for one in now.files):
+            wrong.append(f"the person has {[(one.name, one.data) for one in now.files]}, and {told} was told of it")
         if len(now.files) > 1 + sum(AGAIN in one.text for one in now.files):
             wrong.append(f"the file is there {len(now.files)} times")
         answers = [text for text in now.texts if ANSWER in text]

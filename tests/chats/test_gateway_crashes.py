@@ -3,6 +3,7 @@
 import asyncio
 import re
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from angelia.testing.model_server import ModelServer
 from angelia.testing.telegram_server import TelegramServer
 from tests.chats.gateway_lives import Story, tell
+from tests.chats.nursery import Nursery
 
 pytestmark = pytest.mark.anyio
 
@@ -18,50 +20,56 @@ TRIES = 4
 NEVER = "not reached"
 
 
-async def lived(folder: Path, point: str) -> list[str]:
+async def lived(folder: Path, nursery: Nursery, point: str) -> list[str]:
     """What is broken after a kill at a point and a life that goes on."""
     async with ModelServer(tell) as model, TelegramServer() as network:
         story = Story(folder, model, network)
         await story.begin()
-        first = await story.live(point)
+        first = await story.live(nursery, point)
         if first.status != -signal.SIGKILL:
             return [NEVER]
         told_at_once = -signal.SIGTERM if story.over else 0  # it may be told to end before it listens
-        second = await story.live()
+        second = await story.live(nursery)
         well = second.status in (0, told_at_once)
         wrong = [] if well else [f"the second life ended with {second.status}: {second.stderr}"]
         return wrong + await story.broken()
 
 
 async def test_the_story_whole(tmp_path: Path) -> None:
-    async with ModelServer(tell) as model, TelegramServer() as network:
+    async with ModelServer(tell) as model, TelegramServer() as network, Nursery() as nursery:
         story = Story(tmp_path, model, network)
         await story.begin()
-        life = await story.live()
+        life = await story.live(nursery)
         assert life.status == 0, life.stderr
         assert await story.broken() == []
         assert "everything is stored" in life.stdout.lower()
 
 
 async def test_killed_anywhere_the_story_comes_to_its_end(tmp_path: Path) -> None:
-    async with ModelServer(tell) as model, TelegramServer() as network:
-        story = Story(tmp_path / "whole", model, network)
-        await story.begin()
-        points = (await story.live()).passed
-    assert len(points) > 60
-    gate = asyncio.Semaphore(SIDE_BY_SIDE)
-
-    async def one(point: str) -> tuple[str, list[str]]:
-        async with gate:
-            for life in range(TRIES):
-                found = await lived(tmp_path / re.sub(r"\W", "-", point) / str(life), point)
-                if found != [NEVER]:
-                    return point, found
-        return point, [NEVER]
-
-    found = dict(await asyncio.gather(*map(one, points)))
+    async with Nursery() as nursery:
+        async with ModelServer(tell) as model, TelegramServer() as network:
+            story = Story(tmp_path / "whole", model, network)
+            await story.begin()
+            points = (await story.live(nursery)).passed
+        assert len(points) > 60
+        found = await killed_at_each(points, tmp_path, nursery)
     broken = {point: said for point, said in found.items() if said and said != [NEVER]}
     assert not broken, "\n".join(f"{point}: {said}" for point, said in broken.items())
     reached = [point for point, said in found.items() if said != [NEVER]]
     assert len(reached) > len(points) * 0.7
     assert {point.partition(":")[0] for point in points} == {point.partition(":")[0] for point in reached}
+
+
+async def killed_at_each(points: Sequence[str], folder: Path, nursery: Nursery) -> dict[str, list[str]]:
+    """What is broken after a kill at each point, a few side by side; which points are passed differs a little."""
+    gate = asyncio.Semaphore(SIDE_BY_SIDE)
+
+    async def one(point: str) -> tuple[str, list[str]]:
+        async with gate:
+            for life in range(TRIES):
+                found = await lived(folder / re.sub(r"\W", "-", point) / str(life), nursery, point)
+                if found != [NEVER]:
+                    return point, found
+        return point, [NEVER]
+
+    return dict(await asyncio.gather(*map(one, points)))
