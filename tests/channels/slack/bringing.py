@@ -48,6 +48,7 @@ class SocketMode:
         self.connections: list[ServerConnection] = []
         self.opened = 0
         self.acknowledged: list[str] = []
+        self.told = 0
         self._waiting: deque[News] = deque()
         self._sent: dict[str, News] = {}
         self._server: Server | None = None
@@ -76,6 +77,11 @@ class SocketMode:
                 linger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.transport.abort()
         await self._server.wait_closed()
+
+    @property
+    def unacknowledged(self) -> list[str]:
+        """The types of the events that were told and not acknowledged."""
+        return [one.payload["event"]["type"] for one in self._sent.values()]
 
     def swallow(self) -> None:
         """Read and answer nothing any more, pings neither."""
@@ -113,6 +119,7 @@ class SocketMode:
         self._web.tickets.remove(ticket)
         self.connections.append(connection)
         self.opened += 1
+        self._changes.tell()
         mine: dict[str, News] = {}
         telling = asyncio.create_task(self._tell(connection, mine))
         try:
@@ -136,12 +143,13 @@ class SocketMode:
             self.acknowledged.append(frame["envelope_id"])
         self._changes.tell()
 
+    def _may_tell(self, connection: ServerConnection) -> bool:
+        return bool(self._waiting) and not self.mute and self.connections[-1:] == [connection]
+
     async def _tell(self, connection: ServerConnection, mine: dict[str, News]) -> None:
         while True:
-            newest = self.connections[-1:] == [connection]
-            await self._changes.when(lambda: bool(self._waiting) and not self.mute)
-            if not newest and self.connections[-1:] != [connection]:
-                await self._changes.when(lambda: self.connections[-1:] == [connection])
+            # by the newest connection only
+            await self._changes.when(lambda: self._may_tell(connection))
             news = self._waiting.popleft()
             envelope = f"envelope-{self._web.world.number()}"
             self._sent[envelope] = mine[envelope] = news
@@ -151,7 +159,9 @@ class SocketMode:
             else:
                 frame |= {"accepts_response_payload": news.type == "slash_commands"}
             news.tries += 1
+            self.told += 1
             await connection.send(json.dumps(frame))
+            self._changes.tell()
 
 
 class Courier:

@@ -45,6 +45,7 @@ class Methods:
         self.base = ""
         self.uploads: dict[str, tuple[str, int]] = {}
         self.asked: list[str] = []
+        self.given: dict[str, dict[str, str]] = {}
         self.wrong: dict[str, str] = {}
         self.hidden = 1
         """How often `files.info` is asked before it says where a file stands."""
@@ -52,6 +53,7 @@ class Methods:
     def call(self, method: str, given: dict[str, str]) -> dict[str, Any]:
         """The answer to a call."""
         self.asked.append(method)
+        self.given[method] = given
         must, may = ARGUMENTS.get(method, (None, set()))
         try:
             if must is None:

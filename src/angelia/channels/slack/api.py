@@ -22,7 +22,7 @@ from angelia.channels.multipart import CHUNK
 from angelia.channels.outgoing import OutFile
 from angelia.channels.port import Outfit
 from angelia.channels.settings import Secret
-from angelia.channels.slack.refusals import Refusal, login_failed, no_file, told
+from angelia.channels.slack.refusals import UNNAMED, Refusal, login_failed, no_file, told
 from angelia.channels.slack.settings import SlackSettings, Waits
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def _decoded(method: str, body: bytes, kind: type[T]) -> T:
 
 def _seconds(response: "httpx2.Response") -> float:
     after = response.headers.get("retry-after", "")
-    return float(after) if after.isdigit() else 0.0
+    return float(after) if after.isdigit() else UNNAMED
 
 
 def _words(error: Exception) -> str:

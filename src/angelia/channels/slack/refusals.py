@@ -24,7 +24,7 @@ class Refusal(Struct, frozen=True):
     status: int = 200
     error: str = ""
     needed: str = ""
-    seconds: float = 0.0
+    seconds: float = UNNAMED
 
 
 _LOGIN = frozenset(
@@ -94,7 +94,7 @@ def told(refusal: Refusal) -> ChannelError:
     """A refusal by what can be done about it."""
     error = refusal.error
     if refusal.status == 429 or error in _FLOOD:
-        return Later(refusal.seconds or UNNAMED)
+        return Later(refusal.seconds)
     if refusal.status >= 500 or error in _NOT_DONE:
         return NotSent(f"Slack says that it failed ({error or refusal.status}).")
     if error in _HALF_DONE:

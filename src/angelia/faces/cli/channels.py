@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import fields
 
 from angelia.channels.abilities import Abilities
 from angelia.channels.incoming import Envelope
 from angelia.channels.matrix import bounds, hearing, sending, table_of
 from angelia.channels.port import Channel, HasLinking
 from angelia.channels.rooms import OURS, find_room, read_settings
+from angelia.channels.settings import ChannelSettings, Secret
 from angelia.core.entry import Address
 from angelia.core.errors import BadInput, MissingPart
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
@@ -54,8 +56,9 @@ def _list(given: dict[str, Any]) -> int:
 @click.option("--name", default="", help="Another name than the network's, for a second account.")
 @click.option("--owner", default="", metavar="ID", help="Your own id in that network.")
 @click.option("--token", default="", metavar="TOKEN", help="Asked for without being shown, if it is not given.")
+@click.option("--secret", "more", multiple=True, metavar="NAME=VALUE", help="What else a network needs: app_token=…")
 @settings_options
-def add(kind: str, name: str, owner: str, token: str, **given: Any) -> int:
+def add(kind: str, name: str, owner: str, token: str, more: tuple[str, ...], **given: Any) -> int:
     """Set up a channel: its token goes into a file that only you can read, the rest into config.toml."""
     home, door = loaded_from(given).home, name or kind
     settings = find_room(door, {"kind": kind}).settings
@@ -63,15 +66,15 @@ def add(kind: str, name: str, owner: str, token: str, **given: Any) -> int:
         raise BadInput(f"{door!r} cannot name a channel.", then="Use small letters, digits, - and _.")
     if door in loaded_from(given).config.channels:
         raise BadInput(f"There is a channel {door} already.", then=f"Change it in {home / 'config.toml'}.")
-    secret = _token(kind, token) if "token" in settings.__struct_fields__ else ""
+    secrets = _secrets(kind, settings, token, more)
     who = owner or click.prompt(
         "Your own id there (empty: you let yourself in with a code)", default="", show_default=False
     )
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = _keep(home / "channels" / f"{door}.token", secret) if secret else None
+    paths = {one: _keep(home / "channels" / f"{door}.{one}", secret) for one, secret in secrets.items()}
     lines = [f"\n[channels.{door}]"]
     lines += [f"kind = {json.dumps(kind)}"] if name else []
-    lines += [f"token = {{ file = {json.dumps(str(path))} }}"] if path else []
+    lines += [f"{one} = {{ file = {json.dumps(str(path))} }}" for one, path in paths.items()]
     lines += [f"owners = [{json.dumps(who)}]"] if who else []
     with (home / "config.toml").open("a", encoding="utf-8") as config:
         config.write("\n".join(lines) + "\n")
@@ -80,8 +83,16 @@ def add(kind: str, name: str, owner: str, token: str, **given: Any) -> int:
     return 0
 
 
-def _token(kind: str, given: str) -> str:
-    return given or click.prompt(f"The token of {kind}", hide_input=True, default="", show_default=False)
+def _secrets(kind: str, settings: type[ChannelSettings], token: str, more: tuple[str, ...]) -> dict[str, str]:
+    """The secrets that a network needs, by their settings. If the token is asked for, the others are, too."""
+    known = [one.name for one in fields(settings) if one.name == "token" or isinstance(one.default, Secret)]
+    secrets = {"token": token, **{one.partition("=")[0]: one.partition("=")[2] for one in more}}
+    if wrong := [one for one in secrets if one not in (*known, "token")]:
+        raise BadInput(f"{kind} has no secret {wrong[0]!r}.", then=f"It has {', '.join(known) or 'none'}.")
+    for one in known if not token else ():
+        if not secrets.get(one):
+            secrets[one] = click.prompt(f"The {one} of {kind}", hide_input=True, default="", show_default=False)
+    return {one: secrets[one] for one in known if secrets.get(one)}
 
 
 def _keep(path: Path, secret: str) -> Path:

@@ -1,0 +1,32 @@
+"""What the room's own claims have in common."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from angelia.channels.abilities import Heard
+from angelia.channels.incoming import Envelope, Said
+from angelia.channels.slack.room import SlackChannel
+from angelia.core.entry import Address
+from angelia.testing.channel_network import Thing
+from angelia.testing.channel_stage import Stage
+from tests.channels.slack.network import Slack
+
+
+def network(stage: Stage) -> Slack:
+    """The fake that a stage is on."""
+    return cast("Slack", stage.network)
+
+
+def room(stage: Stage) -> SlackChannel:
+    """The room that a stage has opened."""
+    return cast("SlackChannel", stage.channel)
+
+
+def texts(heard: Sequence[Envelope]) -> list[str]:
+    """What was said, in order."""
+    return [envelope.what.text for envelope in heard if isinstance(envelope.what, Said)]
+
+
+def said(text: str, where: Address = Slack.here, *, to_us: bool = False) -> Thing:
+    """Words of the friend's."""
+    return Thing(Heard.TEXT, where, text, to_us=to_us)
