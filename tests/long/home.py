@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +52,7 @@ def moves(session: Session) -> list[e.ViewMoved]:
     return [entry.fact for entry in session.log.entries if isinstance(entry.fact, e.ViewMoved)]
 
 
-def grows(requests: list[Request], session: Session) -> int:
-    """How many neighbouring requests extend each other; the rest must be as many as the view moves at most."""
-    bodies = [_history(request) for request in requests]
-    return sum(new[: len(old)] == old for old, new in pairwise(bodies))
-
-
-def _history(request: Request) -> list[Any]:
+def history(request: Request) -> list[Any]:
+    """The messages of a request, on any wire."""
     body = request.body
     return list(body.get("messages") or body.get("input") or [])
