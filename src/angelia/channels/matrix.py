@@ -55,7 +55,7 @@ def in_short(way: Way) -> str:
     """
     match way:
         case Native(limit=limit):
-            return _megabytes(limit) if limit else "yes"
+            return _size(limit) if limit else "yes"
         case As(kind=kind):
             return f"as {kind}"
         case Never():
@@ -73,7 +73,7 @@ def in_full(way: Way) -> str:
     match way:
         case Native(method=method):
             bounds = [
-                f"at most {_megabytes(way.limit)}" if way.limit else "",
+                f"at most {_size(way.limit)}" if way.limit else "",
                 f"a caption of {way.caption:,}" if way.caption else "",
                 f"{way.longest:,} pixels for width and height" if way.longest else "",
                 f"{way.ratio:g} to 1" if way.ratio else "",
@@ -93,8 +93,13 @@ def in_full(way: Way) -> str:
 _COUNTS = {"utf16": "UTF-16 units", "characters": "characters", "bytes": "bytes"}
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 1_000_000:.3g} MB"
+def _size(size: int) -> str:
+    """A size in three digits.
+
+    >>> _size(10_485_760), _size(1_000_000_000)
+    ('10.5 MB', '1 GB')
+    """
+    return f"{size / 1_000_000_000:.3g} GB" if size >= 1_000_000_000 else f"{size / 1_000_000:.3g} MB"
 
 
 async def _unreached(_: object) -> NoReturn:
