@@ -1,0 +1,155 @@
+"""Gateways are killed two hundred times, anywhere, while people go on talking to them."""
+
+import asyncio
+import random
+import signal
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from angelia.channels.abilities import Heard
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.service.posting.messages import AGAIN
+from angelia.store.db import Database
+from angelia.store.doors import Doors
+from angelia.store.transcript import Transcript
+from angelia.testing.channel_network import Thing
+from angelia.testing.heard import Request
+from angelia.testing.model_server import ModelServer
+from angelia.testing.steps import Step, say
+from angelia.testing.telegram_server import TelegramServer
+from tests.chats.gateway_lives import PATIENCE_S, Story, seen
+from tests.chats.nursery import Child, Nursery
+
+pytestmark = pytest.mark.anyio
+
+KILLS, PEOPLE = 200, 4
+CALLS = 14
+"""A life is over after at most so many requests to the network and the model; an answer takes some ten."""
+POINTS = ("append.before_commit", "append.after_commit", "delivery.started", "delivery.sent", "preview.sent")
+
+
+def answer(request: Request) -> Step:
+    """Says something that it never said before."""
+    return say(f"Answer {request.number} to {request.heard.last_words.split()[-1]}.")
+
+
+class Talk(Story):
+    """Somebody says something in each life."""
+
+    said = 0
+
+    async def say_more(self) -> str:
+        """One more message; its last word is told only once."""
+        self.said += 1
+        word = f"w{self.said}w"
+        await self.network.bring(Thing(Heard.TEXT, self.network.here, f"tell me about {word}"))
+        return word
+
+    @property
+    def calls(self) -> int:
+        """How often the network and the model were asked."""
+        return len(self.network.requests) + len(self.model.requests)
+
+    def answered(self, word: str) -> bool:
+        """Whether there is an answer to it, and not only its beginning."""
+        return any(text.endswith(f"to {word}.") for text in seen(self.network.arrived).texts)
+
+    async def facts(self) -> list[e.AnyFact]:
+        """The log."""
+        db = Database.open(self.home)
+        try:
+            conversation = await Doors(db).conversation(e.Address("telegram", self.network.here.chat))
+            assert conversation is not None
+            return [one.fact for one in await Transcript(db).entries(conversation)]
+        finally:
+            db.close()
+
+
+async def begun(talk: Talk, nursery: Nursery, folder: str, at: str = "") -> Child:
+    return await nursery.bear(["gateway"], talk.env, Path(tempfile.mkdtemp(dir=folder)), at=at)
+
+
+async def until(talk: Talk, child: Child, word: str, calls: float) -> None:
+    """Until the life has ended itself, made so many calls, or answered."""
+    before = talk.calls
+    done = asyncio.create_task(talk.network.when(lambda: talk.calls >= before + calls or talk.answered(word)))
+    either: list[asyncio.Future[Any]] = [child.status, done]
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        done.cancel()
+
+
+async def killed_often(talk: Talk, nursery: Nursery, folder: str, chance: random.Random) -> None:
+    """Lives that end at a random occurrence of a crash point, or else at a random call; and one that ends well."""
+    for _ in range(KILLS // PEOPLE):
+        word = await talk.say_more()
+        at = f"{chance.choice(POINTS)}:{chance.randint(1, 12)}" if chance.random() < 0.5 else ""
+        child = await begun(talk, nursery, folder, at)
+        await until(talk, child, word, chance.randint(1, CALLS))
+        child.kill(signal.SIGKILL)
+        assert (ended := await child.ended()).status == -signal.SIGKILL, ended.stderr
+    word = await talk.say_more()
+    child = await begun(talk, nursery, folder)
+    await until(talk, child, word, float("inf"))
+    child.kill(signal.SIGTERM)
+    assert (ended := await child.ended()).status == 0, ended.stderr
+
+
+async def what_is_broken(folder: Path, nursery: Nursery, seed: int) -> list[str]:
+    """One person's talk with a gateway of their own, and what is not as it was promised."""
+    async with ModelServer(answer) as model, TelegramServer() as network:
+        talk = Talk(folder / str(seed), model, network)
+        with tempfile.TemporaryDirectory() as place:
+            await killed_often(talk, nursery, place, random.Random(seed))
+        facts = await talk.facts()
+        return lost(facts, talk.said) + wrong(facts, seen(network.arrived).texts)
+
+
+async def test_killed_two_hundred_times_it_says_everything_once(tmp_path: Path) -> None:
+    async with Nursery() as nursery:
+        found = await asyncio.gather(*(what_is_broken(tmp_path, nursery, seed) for seed in range(PEOPLE)))
+    assert found == [[]] * PEOPLE
+
+
+def lost(facts: Sequence[e.AnyFact], said: int) -> list[str]:
+    """Messages that were not taken in once, that no request carried, and turns that did not end."""
+    keys = Counter(fact.key for fact in facts if isinstance(fact, e.UserSaid))
+    heard = {seq for fact in facts if isinstance(fact, e.ModelAsked) for seq in fact.heard}
+    spoken = [seq for seq, fact in enumerate(facts, 1) if isinstance(fact, e.UserSaid)]
+    missing = [] if len(keys) == said else [f"{said} messages were sent, and {len(keys)} came in"]
+    missing += [f"{key} came in {times} times" for key, times in keys.items() if times > 1]
+    missing += [f"no request carried the message {seq}" for seq in spoken if seq not in heard]
+    last = next(fact for fact in reversed(facts) if isinstance(fact, e.TurnClosed | e.UserSaid))
+    return missing if isinstance(last, e.TurnClosed) else [*missing, "the last turn did not end"]
+
+
+def wrong(facts: Sequence[e.AnyFact], shown: Sequence[str]) -> list[str]:
+    """Deliveries that are not there once, but for a marked repeat or an end in doubt; and previews that were left."""
+    texts = Counter(text for text in shown if not text.startswith(AGAIN))
+    again = Counter(text.removeprefix(AGAIN).strip() for text in shown if text.startswith(AGAIN))
+    status = {fact.id: fact.status for fact in facts if isinstance(fact, e.DeliverySettled)}
+    queued, known = Counter[str](), Counter[str]()  # two turns that are given up say the same
+    for fact in facts:
+        if isinstance(fact, e.DeliveryQueued) and fact.origin != "notice":
+            (text,) = (part.text for part in fact.parts if isinstance(part, Text))
+            queued[text] += 1
+            known[text] += status.get(fact.id) is e.DeliveryStatus.SENT
+    doubts = queued.total() - known.total()
+    found = [
+        f"{text!r} was sent {times} times, and stands there {texts[text]} times, and {again[text]} times marked"
+        for text, times in queued.items()
+        if texts[text] > times or again[text] > times or texts[text] + again[text] < known[text]
+    ]
+    drafts = [text for text in texts if text.endswith("…")]
+    if len(drafts) > again.total() + doubts:
+        found.append(f"previews were left: {drafts}")
+    told = sum("Nobody knows whether" in text for text in shown)
+    return found if told >= doubts else [*found, f"{doubts} deliveries are in doubt, and {told} were told"]
