@@ -128,6 +128,13 @@ def test_files_go_to_another_machine_and_come_back_checked(place: Place, sshd: S
         ended = place.run("sandbox", "get", spec, "deep/folder/a b.bin", "back")
         assert (ended.code, (place.work / "back").read_bytes()) == (0, BYTES)
         assert hashlib.sha256(BYTES).hexdigest() in ended.err
+        (Path(there) / "deep/link").symlink_to("/etc/passwd")
+        ended = place.run("sandbox", "get", spec, "deep")
+        assert "1 files, 1.3 MB, checked; 1 left out" in ended.err
+        assert (place.work / "deep/folder/a b.bin").read_bytes() == BYTES
+        ended = place.run("sandbox", "put", spec, "deep", "again/")
+        assert (Path(there) / "again/deep/folder/a b.bin").read_bytes() == BYTES, ended.err
+        assert "is there already" in place.run("sandbox", "get", spec, "deep").err
 
 
 def test_a_copy_out_replaces_nothing_unasked_and_leaves_nothing_half(place: Place) -> None:
@@ -139,7 +146,7 @@ def test_a_copy_out_replaces_nothing_unasked_and_leaves_nothing_half(place: Plac
     assert "Replace" in ended.err
     assert place.run("sandbox", "get", "local", "a.txt", "out", "--yes").code == 0
     assert (place.work / "out/a.txt").read_text() == "new"
-    for path, says in (("missing", "No such file"), ("out", "is a folder"), ("/etc/hostname", "outside")):
+    for path, says in (("missing", "No such file"), ("/etc/hostname", "outside")):
         ended = place.run("sandbox", "get", "local", path, "x")
         assert (ended.code, ended.out) == (1, ""), path
         assert says in ended.err
@@ -151,7 +158,7 @@ def test_a_copy_out_replaces_nothing_unasked_and_leaves_nothing_half(place: Plac
     [
         (("get", "nowhere", "x"), 2, "'nowhere' is neither a conversation nor a sandbox. Presets: none."),
         (("put", "local", "missing"), 2, "cannot be read: No such file or directory"),
-        (("put", "local", "."), 2, "is no file. Pack a folder first"),
+        (("put", "local", "/dev/null"), 2, "is no file, but a device"),
         (("shell", "local"), 2, "A shell needs a terminal"),
         (("stop", "nowhere"), 2, "No sandbox is called 'nowhere'"),
         (("list",), 0, "No sandbox is open, and none is left over."),

@@ -27,20 +27,37 @@ Told = Callable[[int, int], None]
 """Is told how many bytes have moved, and of how many."""
 
 
+class Pace:
+    """Counts what has moved, and tells of it; see `watched`."""
+
+    def __init__(self, size: int, told: Told, every: float = 0.2) -> None:
+        """It begins to move now."""
+        self._size, self._told, self._every = size, told, every
+        self._done, self._next = 0, time.monotonic() + PATIENCE
+        self._begun = False
+
+    def moved(self, count: int) -> None:
+        """So many bytes more."""
+        self._done += count
+        if time.monotonic() >= self._next:
+            self._begun, self._next = True, time.monotonic() + self._every
+            self._told(self._done, self._size)
+
+    def over(self) -> None:
+        """All has moved."""
+        if self._begun:
+            self._told(self._done, self._size)
+
+
 async def watched(content: AsyncIterator[bytes], size: int, told: Told, *, every: float = 0.2) -> AsyncIterator[bytes]:
     """`content` as it is. `told` hears of it after the first second, from then on every so many seconds, and at the
     end of what took longer than that.
     """
-    done, next_at = 0, time.monotonic() + PATIENCE
-    begun = False
+    pace = Pace(size, told, every)
     async for chunk in content:
         yield chunk
-        done += len(chunk)
-        if time.monotonic() >= next_at:
-            begun, next_at = True, time.monotonic() + every
-            told(done, size)
-    if begun:
-        told(done, size)
+        pace.moved(len(chunk))
+    pace.over()
 
 
 def in_words(what: str, say: Callable[[str], None]) -> Told:
@@ -99,7 +116,7 @@ async def bring(sandbox: Sandbox, source: Path, path: str, told: Told) -> Moved:
     try:
         status = source.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise BadInput(f"{source} is no file.", then="Pack a folder first: tar czf folder.tgz folder")
+            raise BadInput(f"{source} is no file, but a device, socket or FIFO.")
         sha256 = await asyncio.to_thread(_hash, source)
     except OSError as error:
         raise BadInput(f"{source} cannot be read: {error.strerror or error}.") from error

@@ -1,6 +1,7 @@
 """`angelia sandbox`: the places in which conversations work, for people."""
 
 import asyncio
+import posixpath
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from angelia.faces.cli.options import open_house, settings_options
 from angelia.faces.cli.paint import screen
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.widths import table
+from angelia.sandboxes.port import FileKind
 from angelia.service import places
+from angelia.service.folders import Carried, bring_folder, fetch_folder
 from angelia.service.places import Found, Standing
 from angelia.service.transfers import Moved, bring, fetch
 
@@ -128,20 +131,21 @@ async def _shell(where: str, workspace: Path, given: dict[str, Any]) -> int:
 @click.option("--yes", is_flag=True, help="Replace a file that is there.")
 @settings_options
 def get(where: str, path: str, target: Path | None, yes: bool, **given: Any) -> int:
-    """Copy a file out of a sandbox, here or to TARGET; it is checked, and written whole or not at all."""
-    name = Path(path).name or "file"
-    place = Path.cwd() / name if target is None else target.expanduser()
-    place = place / name if place.is_dir() else place
-    if place.exists() and not yes and not _sure(f"Replace {place}?", "--yes"):
-        return _left("Nothing was copied.")
-    return asyncio.run(_get(where, path, place, given))
+    """Copy a file or folder out of a sandbox, here or to TARGET; it is checked, and written whole or not at all."""
+    name = posixpath.basename(posixpath.normpath(path))
+    place = Path.cwd() if target is None else target.expanduser()
+    place = place / ("workspace" if name in ("", ".", "..") else name) if place.is_dir() else place
+    return asyncio.run(_get(where, path, place, yes, given))
 
 
-async def _get(where: str, path: str, target: Path, given: dict[str, Any]) -> int:
+async def _get(where: str, path: str, target: Path, yes: bool, given: dict[str, Any]) -> int:
     house = await open_house(given)
     async with places.visited(house, where, Path.cwd(), _note) as (there, _):
+        folder = (await there.stat(path)).kind is FileKind.FOLDER
+        if not folder and target.exists() and not yes and not _sure(f"Replace {target}?", "--yes"):
+            return _left("Nothing was copied.")
         with moving(target.name) as told:
-            moved = await fetch(there, path, target, told)
+            moved = await (fetch_folder if folder else fetch)(there, path, target, told)
     await house.close()
     return _arrived(moved)
 
@@ -153,18 +157,18 @@ async def _get(where: str, path: str, target: Path, given: dict[str, Any]) -> in
 @click.option("--yes", is_flag=True, help="Replace a file that is there.")
 @settings_options
 def put(where: str, source: Path, path: str | None, yes: bool, **given: Any) -> int:
-    """Copy a file into a sandbox: into its workspace, or to PATH there."""
+    """Copy a file or folder into a sandbox: into its workspace, or to PATH there."""
     return asyncio.run(_put(where, source.expanduser(), path or "", yes, given))
 
 
 async def _put(where: str, source: Path, path: str, yes: bool, given: dict[str, Any]) -> int:
     house = await open_house(given)
     async with places.visited(house, where, Path.cwd(), _note) as (there, _):
-        path = await places.target_in(there, path, source.absolute().name)
+        path = await places.target_in(there, path, source.resolve().name)
         if not yes and await places.stands(there, path) and not _sure(f"Replace {path} there?", "--yes"):
             return _left("Nothing was copied.")
         with moving(source.name) as told:
-            moved = await bring(there, source, path, told)
+            moved = await (bring_folder if source.is_dir() else bring)(there, source, path, told)
     await house.close()
     return _arrived(moved)
 
@@ -241,8 +245,15 @@ def _left(text: str) -> int:
     return 1
 
 
-def _arrived(moved: Moved) -> int:
-    _note(f"{moved.path}: {size_words(moved.size)}, SHA-256 {moved.sha256}, checked")
+def _arrived(moved: Moved | Carried) -> int:
+    match moved:
+        case Moved():
+            _note(f"{moved.path}: {size_words(moved.size)}, SHA-256 {moved.sha256}, checked")
+        case Carried():
+            for line in moved.left[:20]:
+                _note(f"left out: {line}")
+            more = f"; {len(moved.left)} left out" if moved.left else ""
+            _note(f"{moved.path}: {moved.files} files, {size_words(moved.size)}, checked{more}")
     return 0
 
 

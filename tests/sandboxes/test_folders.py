@@ -1,0 +1,139 @@
+"""A folder goes out of a sandbox and into one as it is, and whatever its names say, nothing lands beside it."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from angelia.core.errors import BadInput
+from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.port import FileKind, FileStat, SandboxGone
+from angelia.service import transfers
+from angelia.service.folders import bring_folder, fetch_folder
+
+from .conftest import Build
+
+pytestmark = pytest.mark.anyio
+
+NAMES = ("plain", " a b ", "--help", "two\nlines", "deep/er/\N{FOX FACE}", "x" * 255, "caf\udce9", "empty")
+HOSTILE = ("..", ".", "", "../beside", "../../beside", "a/b", "/etc/passwd", "nul\0")
+
+
+def told(done: int, size: int) -> None:
+    """Nobody listens."""
+
+
+def furnish(folder: Path) -> None:
+    """Files of odd names, an empty folder, and what has to be left out."""
+    for at, name in enumerate(NAMES):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(os.urandom(1000) if name != "empty" else b"")
+        (folder / name).chmod(0o755 if at % 2 else 0o640)
+        os.utime(folder / name, (at, at))
+    (folder / "nothing in it").mkdir()
+    (folder / "link").symlink_to("/etc/passwd")
+    (folder / "out").symlink_to("/etc")
+    os.mkfifo(folder / "pipe")
+
+
+def content(folder: Path) -> dict[str, object]:
+    """All that may be copied of a folder."""
+    found: dict[str, object] = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            found[str(path.relative_to(folder))] = (path.read_bytes(), path.stat().st_mode & 0o777)
+        elif path.is_dir() and not path.is_symlink():
+            found[str(path.relative_to(folder))] = None
+    return found
+
+
+async def test_a_folder_arrives_as_it_is_in_both_directions_and_no_link_is_followed(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transfers, "PATIENCE", 0.0)  # as if each second were over
+    moved: list[tuple[int, int]] = []
+    sandbox = build(confine="off")
+    furnish(tmp_path / "work/tree")
+    out = await fetch_folder(sandbox, "tree", tmp_path / "out", lambda done, size: moved.append((done, size)))
+    assert content(tmp_path / "out") == content(tmp_path / "work/tree")
+    assert (out.files, out.size, moved[-1]) == (len(NAMES), 7000, (7000, 7000))
+    assert sorted(line.partition(":")[0] for line in out.left) == ["link", "out", "pipe"]
+    assert (tmp_path / "out/deep/er/\N{FOX FACE}").stat().st_mtime == 4
+    furnish(tmp_path / "mine")
+    back = await bring_folder(sandbox, tmp_path / "mine", "in/tree", told)
+    assert content(tmp_path / "work/in/tree") == content(tmp_path / "mine")
+    assert (back.files, len(back.left)) == (len(NAMES), 3)
+    assert {path.name for path in tmp_path.iterdir()} == {"person", "own", "work", "out", "mine"}
+
+
+class HostileRoom(LocalSandbox):
+    """A room that lists what cannot be a name, as a machine might that is not what it seems."""
+
+    async def list(self, path: str) -> AsyncIterator[FileStat]:
+        async for entry in super().list(path):
+            yield entry
+        for name in HOSTILE:
+            for kind in (FileKind.FILE, FileKind.FOLDER):
+                yield FileStat(f"{path}/{name}", kind, 5, 0o644, 0.0)
+        yield FileStat("somewhere else", FileKind.FILE, 5, 0o644, 0.0)
+
+    async def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
+        yield b"taken"
+
+
+async def test_a_name_that_is_none_is_left_out_and_nothing_is_written_beside_the_target(
+    own: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "work/tree").mkdir(parents=True)
+    (tmp_path / "work/tree/file").write_bytes(b"taken")
+    sandbox = HostileRoom(tmp_path / "work", home=own, state=own / "run", confine="off")
+    (tmp_path / "a/b").mkdir(parents=True)
+    carried = await fetch_folder(sandbox, "tree", tmp_path / "a/b/c", told)
+    left = {path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*")}
+    assert left == {Path("b"), Path("b/c"), Path("b/c/file"), Path("b/c/somewhere else")}
+    assert len(carried.left) == 2 * len(HOSTILE)
+    await sandbox.close()
+
+
+class RoomThatDies(LocalSandbox):
+    """It is gone at the second file, in both directions."""
+
+    moved = 0
+
+    async def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
+        self._one_more()
+        yield b"taken"
+
+    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+        self._one_more()
+        await super().put(path, content, size=size, sha256=sha256, mode=mode)
+
+    def _one_more(self) -> None:
+        self.moved += 1
+        if self.moved == 2:
+            raise SandboxGone("The container is not there any more.")
+
+
+async def test_a_copy_that_breaks_off_leaves_nothing_here_and_says_what_is_there(own: Path, tmp_path: Path) -> None:
+    for name in ("work/tree", "mine"):
+        (tmp_path / name).mkdir(parents=True)
+        for file in ("a", "b", "c"):
+            (tmp_path / name / file).write_bytes(b"taken")
+    before = sorted(tmp_path.iterdir())
+    first, second = (RoomThatDies(tmp_path / "work", home=own, state=own / "run", confine="off") for _ in range(2))
+    with pytest.raises(SandboxGone):
+        await fetch_folder(first, "tree", tmp_path / "out", told)
+    with pytest.raises(SandboxGone, match="1 of 3 files are there"):
+        await bring_folder(second, tmp_path / "mine", "in", told)
+    await first.close()
+    await second.close()
+    assert sorted(tmp_path.iterdir()) == before
+
+
+async def test_a_folder_that_is_there_is_not_replaced(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "work/tree").mkdir(parents=True)
+    (tmp_path / "there").symlink_to("nowhere")
+    with pytest.raises(BadInput, match="is there already"):
+        await fetch_folder(build(confine="off"), "tree", tmp_path / "there", told)
+    assert (tmp_path / "there").is_symlink()
