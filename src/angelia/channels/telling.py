@@ -16,13 +16,18 @@ _CONVENTION = (
 )
 
 
-def told(door: str, abilities: Abilities) -> str:
-    """What the model is told when a conversation is opened at a door, or moves to one."""
+def told(door: str, abilities: Abilities, link_hours: int = 0) -> str:
+    """What the model is told when a conversation is opened at a door, or moves to one.
+
+    `link_hours` is how long a file that the network does not take can be had by a link, 0 where there are no links.
+    """
     lines = [f"This conversation is now reached in the chat network “{door}”.", _words(abilities), _files(abilities)]
     if detours := _detours(abilities.ways):
         lines.append(f"Not natively: {'; '.join(detours)}.")
     if missing := _missing(abilities.ways):
         lines.append(f"Never: {'; '.join(missing)}.")
+    if link_hours:
+        lines.append(f"A file that it does not take goes as a link instead, which ends after {link_hours} hours.")
     return "\n".join([*lines, _CONVENTION])
 
 

@@ -72,13 +72,17 @@ class FileSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """`listen` is the address for webhooks and health, such as 127.0.0.1:8787; empty listens nowhere.
+    """`listen` is the address for webhooks, health and links, such as 127.0.0.1:8787; empty listens nowhere.
 
-    `token` is where the token for `/health` is read from; without one there is no such page.
+    `token` is where the token for `/health` is read from; without one there is no such page. `links` is the public
+    address that leads there, such as https://files.example.org: files that a chat network does not take go as links,
+    good for `link_hours`, to be had by whoever has the link. Empty makes no links.
     """
 
     listen: str = ""
     token: Secret | None = None
+    links: str = ""
+    link_hours: int = 72
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):

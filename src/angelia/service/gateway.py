@@ -3,7 +3,7 @@
 import asyncio
 import fcntl
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -18,10 +18,12 @@ from angelia.channels.port import Outfit
 from angelia.channels.rooms import find_room, open_channel, read_settings
 from angelia.channels.settings import Secret
 from angelia.channels.web import HasWebhook, WebRequest, WebResponse
+from angelia.core.content import Media
 from angelia.core.errors import AngeliaError, BadInput, ConfigError
 from angelia.models.client import http_client
 from angelia.service.assemble import House
 from angelia.service.line import Line, wait
+from angelia.service.links import checked, links_of
 from angelia.service.posting.delivering import Books
 from angelia.service.posting.office import Office
 from angelia.service.reception.desk import Desk
@@ -63,7 +65,9 @@ class Gateway:
 
     def __init__(self, house: House, changed: Callable[[], None] = lambda: None) -> None:
         self._house, self._changed = house, changed
-        books = Books(house.transcript, house.outbox, house.blobs, house.clock)
+        self._links = links_of(house.loaded.config.gateway, house.loaded.home, house.outbox, house.clock)
+        link = self._links.link if self._links else None
+        books = Books(house.transcript, house.outbox, house.blobs, house.clock, link)
         self.office = Office(books, wait)
         self.desk = Desk(house, self.office)
         self._reception = Reception(self.desk)
@@ -117,6 +121,13 @@ class Gateway:
         if line is None or not isinstance(line.channel, HasWebhook):
             return WebResponse(404)
         return await line.channel.web(request)
+
+    async def linked(self, token: str) -> tuple[Media, AsyncIterator[bytes]] | None:
+        """The file that a link of ours stands for, and its bytes; None for a link that is none, or not any more."""
+        media = await self._links.find(token) if self._links else None
+        if media is None or not await self._house.blobs.has(media.blob):
+            return None
+        return media, checked(media, self._house.blobs)
 
     async def drain(self, seconds: float) -> None:
         """Take in nothing more, and give what is being taken in and sent so long to finish. Nothing is lost by less."""

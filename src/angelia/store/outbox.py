@@ -66,6 +66,11 @@ class Outbox:
         where = "WHERE o.door = ? AND o.status IN ('queued', 'sending') AND o.place > ? ORDER BY o.place"
         return await self._db.read(lambda connection: _receipts(connection, where, door, after))
 
+    async def at(self, place: int) -> Receipt | None:
+        """The delivery that was queued at this place of the log; None if there is none, or not any more."""
+        found = await self._db.read(lambda connection: _receipts(connection, "WHERE o.place = ?", place))
+        return found[0] if found else None
+
     async def receipts(self, conversation: ConversationId) -> list[Receipt]:
         """Everything that a conversation sent or tried to send, in order."""
         return await self._db.read(

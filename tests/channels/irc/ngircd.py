@@ -93,8 +93,7 @@ class Server:
                 await person.until(" 366 ")
             yield person
         finally:
-            writer.close()
-            await asyncio.wait([asyncio.create_task(writer.wait_closed())])
+            writer.transport.abort()
 
 
 class Person:

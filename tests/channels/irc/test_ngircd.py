@@ -124,17 +124,17 @@ async def test_words_go_both_ways(server: Server, opened: Opened) -> None:
 
 
 async def test_a_nick_in_use_leaves_us_another_and_who_has_left_theirs_is_told(server: Server, opened: Opened) -> None:
-    async with server.person("angelia") as other, opened(join=()) as room:
-        assert "angelia_" in room.health[-1].why
-        other.say("PRIVMSG angelia_ :hello", "NICK mallory")
+    async with server.person("twin") as other, opened(nick="twin", join=()) as room:
+        assert "twin_" in room.health[-1].why
+        other.say("PRIVMSG twin_ :hello", "NICK mallory")
         where = (await room.heard_next()).address
         await other.until("NICK")
-        with pytest.raises(Rejected, match="Nobody called angelia"):
+        with pytest.raises(Rejected, match="Nobody called twin"):
             await room.channel.send(where, OutText("secret"), "k")
 
 
 async def test_a_server_that_dies_and_comes_again_is_reached_again(server: Server, opened: Opened) -> None:
-    async with opened() as room:
+    async with opened(nick="phoenix") as room:
         server.down()
         await room.until(lambda: room.health[-1].state is State.WAITING)
         server.up(server.port)

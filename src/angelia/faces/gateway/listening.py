@@ -1,18 +1,27 @@
-"""What comes by HTTP: the webhooks of channels, and health for those who have the token; all else is not there."""
+"""What comes by HTTP: webhooks, files by their links, and health for who has the token; all else is not there."""
 
 import hmac
 import json
+import logging
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
+from angelia.channels.kinds import UNKNOWN
 from angelia.channels.web import WebRequest, WebResponse
-from angelia.core.errors import ConfigError, MissingPart
+from angelia.core.content import Media
+from angelia.core.errors import AngeliaError, ConfigError, MissingPart
+from angelia.core.text import file_name
 from angelia.service.gateway import Gateway
 
 MOST_BODY = 25_000_000
 """Bytes of one request; networks send references to files, not files."""
+
+logger = logging.getLogger("angelia.gateway")
+
+FILES = "/files/"
+"""What the path of every link begins with."""
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -29,11 +38,29 @@ class Doorway:
         """One request."""
         if scope["type"] != "http":
             return
+        if scope["path"].startswith(FILES):
+            await self._hand_out(scope, send)
+            return
         body = await _body(receive)
         answer = WebResponse(413) if body is None else await self._answer(_request(scope, body))
-        head = [(b"content-type", answer.mime.encode()), (b"content-length", str(len(answer.body)).encode())]
-        await send({"type": "http.response.start", "status": answer.status, "headers": head})
-        await send({"type": "http.response.body", "body": answer.body})
+        await _say(send, answer)
+
+    async def _hand_out(self, scope: Scope, send: Send) -> None:
+        """The file behind a link, piece by piece. Everything else is told like any page that is not there."""
+        token = scope["path"].removeprefix(FILES)
+        found = await self._gateway.linked(token) if scope["method"] == "GET" else None
+        if found is None:
+            await _say(send, WebResponse(404))
+            return
+        media, pieces = found
+        await send({"type": "http.response.start", "status": 200, "headers": _about(media)})
+        try:
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except AngeliaError as error:  # the server ends the connection short of the length that was told
+            logger.warning("a linked file could not be handed out whole: %s", error)
+            return
+        await send({"type": "http.response.body"})
 
     async def _answer(self, request: WebRequest) -> WebResponse:
         if request.path == "/health":
@@ -94,6 +121,30 @@ async def serve(doorway: Doorway, listen: str) -> None:
         await server.serve()
     except SystemExit as error:
         raise ConfigError(f"The address {listen} cannot be had.", then="Is another gateway running?") from error
+    finally:
+        for listening in getattr(server, "servers", ()):  # one that was cancelled leaves them open
+            listening.close()
+
+
+async def _say(send: Send, answer: WebResponse) -> None:
+    head = [(b"content-type", answer.mime.encode()), (b"content-length", str(len(answer.body)).encode())]
+    await send({"type": "http.response.start", "status": answer.status, "headers": head})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def _about(media: Media) -> list[tuple[bytes, bytes]]:
+    """A file to keep, never a page that runs here: whatever is in it, a browser shows and remembers nothing of it."""
+    name = quote(file_name(media.name) or "file", safe="")
+    return [
+        (b"content-type", (media.blob.mime or UNKNOWN).encode("latin-1", "replace")),
+        (b"content-length", str(media.blob.size).encode()),
+        (b"content-disposition", f"attachment; filename*=UTF-8''{name}".encode()),
+        (b"x-content-type-options", b"nosniff"),
+        (b"content-security-policy", b"sandbox; default-src 'none'"),
+        (b"cache-control", b"private, no-store"),
+        (b"referrer-policy", b"no-referrer"),
+        (b"x-robots-tag", b"noindex"),
+    ]
 
 
 async def _body(receive: Receive) -> bytes | None:

@@ -25,6 +25,7 @@ from angelia.core.content import Text
 from angelia.core.crash import crash_point
 from angelia.core.ids import Clock, DeliveryId
 from angelia.service.line import Line, Wait
+from angelia.service.links import LinkTo
 from angelia.service.posting.drafts import MORE
 from angelia.service.posting.messages import Cannot, messages, open_words, repeated
 from angelia.store.blobs import BlobStore
@@ -43,12 +44,13 @@ logger = logging.getLogger("angelia.delivery")
 
 
 class Books(Struct, frozen=True):
-    """Where deliveries are written down, and their bytes are."""
+    """Where deliveries are written down, and their bytes are. `link` gives addresses to files that cannot go."""
 
     transcript: Transcript
     outbox: Outbox
     blobs: BlobStore
     clock: Clock
+    link: LinkTo | None = None
 
 
 class Arrived(Struct, frozen=True):
@@ -93,7 +95,7 @@ class Delivering:
             StoreError: a receipt could not be written; what was sent is marked as begun.
         """
         channel = self._line.channel
-        planned = messages(receipt, channel, self._path)
+        planned = messages(receipt, channel, self._path, self._books.link)
         progress = await self._books.outbox.progress(receipt.conversation, receipt.id)
         outcomes: list[Outcome] = []
         for number, message in enumerate(planned):

@@ -1,6 +1,7 @@
 """The messages of one delivery, ready to be sent: what `channels.plan` planned, with bytes, buttons and replies."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from angelia.channels.port import Channel, abilities_for
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
 from angelia.core.text import one_line
+from angelia.service.links import LinkTo
 from angelia.store.outbox import Receipt
 
 AGAIN = "↻ Sent again, since nobody knows whether it arrived:"
@@ -28,11 +30,15 @@ class Cannot(Struct, frozen=True):
     why: str
 
 
-def messages(receipt: Receipt, channel: Channel, path_of: PathOf) -> tuple[Outgoing | Cannot, ...]:
-    """What goes out for a delivery, in order: the same each time, so that a later life finds its place."""
+def messages(
+    receipt: Receipt, channel: Channel, path_of: PathOf, link: LinkTo | None = None
+) -> tuple[Outgoing | Cannot, ...]:
+    """What goes out for a delivery, in order: the same each time, so that a later life finds its place. A link may end
+    later each time, and is as long.
+    """
     abilities, dialect = abilities_for(channel, receipt.address), channel.dialect
     parts = receipt.parts if _has_buttons_for(receipt, channel) else (*receipt.parts, _numbers(receipt.choices))
-    planned = plan(parts, abilities, dialect)
+    planned = plan(parts, abilities, dialect, partial(link, receipt) if link else None)
     made = [message for piece in planned for message in _messages(piece, channel, path_of)]
     buttons = tuple(Button(choice.label, choice.value) for choice in receipt.choices)
     if buttons and parts is receipt.parts:

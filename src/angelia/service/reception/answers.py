@@ -6,14 +6,15 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.text import clean
+from angelia.service.config import GatewaySettings
 from angelia.service.line import Line
 from angelia.service.posting.delivering import NOTICE
 from angelia.service.reception.people import Spot
 
 
-def introduction(line: Line, spot: Spot, person: str) -> list[e.AnyFact]:
-    """A conversation's first words from a spot: that it is reached there, and what that network can do."""
-    can = told(line.channel.door, line.channel.abilities)
+def introduction(line: Line, spot: Spot, person: str, settings: GatewaySettings) -> list[e.AnyFact]:
+    """A conversation's first words from a spot: that it is reached there, and what can be done there."""
+    can = told(line.channel.door, line.channel.abilities, settings.link_hours if settings.links else 0)
     return [e.DoorMoved(spot.address, person, spot.person), e.SystemSaid(can)]
 
 

@@ -175,7 +175,8 @@ class Reception:
 
     def _begun(self, caller: Caller) -> list[e.AnyFact]:
         """What comes first in a spot's first conversation."""
-        return [] if caller.session else introduction(caller.line, caller.spot, caller.person)
+        known = self._house.loaded.config.gateway
+        return [] if caller.session else introduction(caller.line, caller.spot, caller.person, known)
 
     def _is_stale(self, line: Line, envelope: Envelope) -> bool:
         limit = line.settings.stale_minutes * 60_000

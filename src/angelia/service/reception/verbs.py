@@ -71,7 +71,7 @@ async def _new(desk: Desk, caller: Caller, preset: str) -> Outcome:
     back = f" The former one: /resume {before.conversation[-_SHORT:]}" if before else ""
     goes_on = " Its running turn goes on, and answers here." if before and before.turn.opened else ""
     where = f" in {session.sandbox}" if preset else ""
-    facts = tuple(introduction(caller.line, caller.spot, caller.person))
+    facts = tuple(introduction(caller.line, caller.spot, caller.person, desk.house.loaded.config.gateway))
     return Outcome(f"A new conversation{where}.{back}{goes_on}", facts, session)
 
 
@@ -165,7 +165,7 @@ async def _resume(desk: Desk, caller: Caller, part: str) -> Outcome:
     if len(fitting) != 1:
         raise BadInput(f"“{part}” fits {len(fitting)} of your conversations.", then="/sessions lists them.")
     session = await desk.session(fitting[0].id)
-    facts = tuple(introduction(caller.line, caller.spot, caller.person))
+    facts = tuple(introduction(caller.line, caller.spot, caller.person, desk.house.loaded.config.gateway))
     return Outcome(f"Here again: {fitting[0].title or 'without words'}", facts, session)
 
 
