@@ -151,6 +151,23 @@ async def test_an_update_that_cannot_be_read_is_told_and_stops_nobody() -> None:
         assert any("cannot be read" in health.why for health in stage.health)
 
 
+@pytest.mark.parametrize(
+    ("chat", "wordless"),
+    [(HERE.chat, [True]), (GROUP.chat, [False]), ("unknown", [])],
+    ids=["alone", "group", "nowhere"],
+)
+async def test_whoever_sent_what_cannot_be_read_is_told(chat: str, wordless: list[bool]) -> None:
+    server = TelegramServer()
+    async with staged(lambda: server) as stage:
+        where = {"chat": CHATS[chat], "from": ANN} if chat in CHATS else {}
+        server.world.updates.append({"update_id": 1, "message": {"message_id": "no number", **where}})
+        await server.bring(text())
+        await stage.until(lambda: len(stage.heard) == len(wordless) + 1)
+        assert [one.addressed for one in stage.heard if one.what == Said()] == wordless
+        assert [one.address.chat for one in stage.heard if one.what == Said()] == [chat] * len(wordless)
+        assert sum("cannot be read" in health.why for health in stage.health) == 1
+
+
 async def test_another_program_with_the_same_bot_is_told() -> None:
     server = TelegramServer()
     async with staged(lambda: server) as stage:

@@ -10,7 +10,7 @@ from msgspec import Raw
 from angelia.channels.incoming import Envelope, Hear
 from angelia.channels.lanes import TRIES, Lanes
 from angelia.channels.telegram.reading import Reader
-from angelia.channels.telegram.shapes import Chat, Numbered, Press, Update
+from angelia.channels.telegram.shapes import Chat, Left, Numbered, Press, Unreadable, Update
 from angelia.core.errors import AngeliaError
 
 RECENT = 1000
@@ -89,7 +89,8 @@ class Intake:
 
     def take(self, raw: bytes) -> asyncio.Future[None]:
         """Begin to hand in one update; done when it is stored, turned away or given up. A repeat joins the first:
-        whoever asks is brought again all that came after the oldest one that is not safe.
+        whoever asks is brought again all that came after the oldest one that is not safe. A message that cannot be
+        read is handed in without words, so that whoever sent it is told.
 
         Raises:
             msgspec.MsgspecError: it is no update at all.
@@ -102,8 +103,11 @@ class Intake:
             update = msgspec.json.decode(raw, type=Update)
         except msgspec.MsgspecError as error:
             self._around.trouble(f"Telegram brought something that cannot be read, and it was given up: {error}.")
-            safe.set_result(None)
-            return safe
+            left = _left(raw)
+            if left is None:
+                safe.set_result(None)
+                return safe
+            update = Update(number, unreadable=left)
         self._safe[number], self._raw[number] = safe, raw
         self._put(update)
         if _album(update):
@@ -187,11 +191,22 @@ def chat_of(update: Update) -> int:
     """The chat in whose order an update stands; 0 for what has none."""
     message = update.message or update.edited_message
     where: Chat | None = message.chat if message else None
+    if update.unreadable:
+        where = update.unreadable.chat
     if update.callback_query and update.callback_query.message:
         where = update.callback_query.message.chat
     if update.message_reaction:
         where = update.message_reaction.chat
     return where.id if where else 0
+
+
+def _left(raw: bytes) -> Left | None:
+    """Whom to tell that a message cannot be read, if even that can be read."""
+    try:
+        update = msgspec.json.decode(raw, type=Unreadable)
+    except msgspec.MsgspecError:
+        return None
+    return update.message or update.edited_message
 
 
 def _album(update: Update) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from angelia.channels.abilities import Heard, Kind
 from angelia.channels.incoming import Envelope, Noticed, Offer, Pressed, Said, Sender
-from angelia.channels.telegram.shapes import Chat, Mark, Media, Message, Press, Reacted, Sticker, Update, User
+from angelia.channels.telegram.shapes import Chat, Left, Mark, Media, Message, Press, Reacted, Sticker, Update, User
 from angelia.core.entry import Address
 
 _UNREADABLE = {
@@ -31,6 +31,8 @@ class Reader:
             return self._press(first.update_id, first.callback_query)
         if first.message_reaction:
             return self._reaction(first.update_id, first.message_reaction)
+        if first.unreadable:
+            return self._unreadable(first.update_id, first.unreadable)
         messages = [one for update in updates if (one := update.message or update.edited_message)]
         return self._message(updates, messages, edited=first.message is None) if messages else None
 
@@ -79,6 +81,12 @@ class Reader:
         where, key = Address(self._door, str(reacted.chat.id)), f"{update}:{reacted.chat.id}:{message}"
         what = Noticed(Heard.REACTION, text, message)
         return Envelope(where, key, sender, what, message, private, private, reacted.date * 1000)
+
+    def _unreadable(self, update: int, left: Left) -> Envelope | None:
+        """Nothing was said that can be read; in a group nobody knows whether it was said to us."""
+        sender, private = self._sender(left.from_, None), left.chat.type == "private"
+        where = Address(self._door, str(left.chat.id))
+        return Envelope(where, f"{update}:{left.chat.id}", sender, Said(), "", private, private) if sender else None
 
     def _sender(self, person: User | None, chat: Chat | None) -> Sender | None:
         """Who it was. An anonymous administrator and a linked channel speak as their chat; bots do not speak."""

@@ -190,14 +190,33 @@ class Press(Struct, frozen=True):
     data: str = ""
 
 
+class Left(Struct, frozen=True, kw_only=True):
+    """What is left of a message that cannot be read: where it stands and who wrote it."""
+
+    chat: Chat
+    from_: User = field(name="from")
+
+
+class Unreadable(Struct, frozen=True):
+    """What is left of an update that cannot be read."""
+
+    update_id: int
+    message: Left | None = None
+    edited_message: Left | None = None
+
+
 class Update(Struct, frozen=True):
-    """Something that happened; one of the fields is there, or none that was asked for."""
+    """Something that happened; one of the fields is there, or none that was asked for.
+
+    `unreadable` is no field of Telegram's: it is what is left of an update that has none of the others.
+    """
 
     update_id: int
     message: Message | None = None
     edited_message: Message | None = None
     callback_query: Press | None = None
     message_reaction: Reacted | None = None
+    unreadable: Left | None = None
 
 
 WANTED = ("message", "edited_message", "callback_query", "message_reaction")
