@@ -148,8 +148,10 @@ SWAP = """
 import os, sys
 os.chdir(sys.argv[1])
 while True:
+    os.symlink(".env", "link"); os.rename("link", "y")
     os.symlink("../outside/secret.txt", "link"); os.rename("link", "x")
     open("file", "w").write("inside"); os.rename("file", "x")
+    open("file", "w").write("inside"); os.rename("file", "y")
     os.rename("d", "d2"); os.symlink("../outside", "d")
     os.unlink("d"); os.rename("d2", "d")
 """
@@ -162,12 +164,14 @@ async def raced(folder: Path, *sets: str) -> None:
         place, scene = Place(folder, server, sets=sets), the_scene(folder)
         for inside in (scene.work / "d", scene.outside):
             inside.mkdir()
-        (scene.outside / "secret.txt").write_text(CANARY)
-        (scene.work / "x").write_text("inside")
+        for secret in (scene.outside / "secret.txt", scene.work / ".env"):
+            secret.write_text(CANARY)
+        for swapped in ("x", "y"):
+            (scene.work / swapped).write_text("inside")
         (scene.work / "d/secret.txt").write_text("inside")
         async with conversation(place) as one:
             swapper = await asyncio.create_subprocess_exec(sys.executable, "-c", SWAP, str(scene.work))
-            paths = [(tool, {"path": path}) for path in ("x", "d/secret.txt") for tool in ("read", "send_file")]
+            paths = [(tool, {"path": path}) for path in ("x", "y", "d/secret.txt") for tool in ("read", "send_file")]
             replies += [calls(*paths * 8), say("Done.")]
             await one.say("Do it.")
             ending = await one.ending()

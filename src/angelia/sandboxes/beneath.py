@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.core.text import clean, one_line
-from angelia.sandboxes.port import AccessRefused, NoSuchFile
+from angelia.sandboxes.port import AccessRefused, FileChanged, Judged, NoSuchFile
 
 _MOST_LINKS = 40
 """As many as Linux follows (path_resolution(7))."""
@@ -56,6 +56,7 @@ def spot(ground: Ground, path: str, *, follow: bool, make: bool = False) -> Iter
 
     Raises:
         AccessRefused: it leads outside, to a hidden place, or in circles.
+        FileChanged: a link stands on a path that was judged without.
         NoSuchFile: a folder on the way is missing, or is none.
         OSError: the file system says no for another reason.
     """
@@ -69,6 +70,18 @@ def spot(ground: Ground, path: str, *, follow: bool, make: bool = False) -> Iter
 def shown(path: str) -> str:
     """A path as a message may hold it."""
     return repr(one_line(clean(path), 200))
+
+
+def refuse_link(path: str) -> None:
+    """A link stands on `path`.
+
+    Raises:
+        FileChanged: it was judged without.
+    """
+    if isinstance(path, Judged):
+        raise FileChanged(
+            f"{shown(path)} was replaced by a link since it was looked at.", "Nothing was moved.", "Try again."
+        )
 
 
 class _Walk:
@@ -92,6 +105,7 @@ class _Walk:
                 continue
             target = self._link(name) if self._todo or self._follow else None
             if target is not None:
+                refuse_link(self._path)
                 links += 1
                 if links > _MOST_LINKS:
                     raise AccessRefused(f"{shown(self._path)} leads in circles: over {_MOST_LINKS} links.")

@@ -28,6 +28,7 @@ from angelia.sandboxes.port import (
     FileChanged,
     FileKind,
     FileStat,
+    Judged,
     NoSuchFile,
     Running,
     SandboxError,
@@ -173,6 +174,7 @@ class FilesByExec(ABC):
         if "\0" in path:
             raise NoSuchFile(f"No file is called {shown(path)}: a name has no NUL in it.")
         roots = await self.roots()
+        settings = [*settings, f"straight={1 if isinstance(path, Judged) else ''}"]
         argv = scripts.words(script, path, settings, roots)
         if not self.binary_safe:
             argv = ("/bin/sh", "-c", '"$@" | base64', "sh", *argv)

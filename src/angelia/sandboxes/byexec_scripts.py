@@ -4,7 +4,8 @@ They need a POSIX shell on Linux with coreutils and find, or busybox. Each is ru
 ROOT…`, words encoded by `encoded`; it says one line first, beginning with a word of `WORDS`, and bytes after it.
 
 A folder is entered before it is judged (`cd -P`, and `$PWD` says where that was), and a file is opened before it is
-judged (`/proc/self/fd` says what was opened), so that nothing swapped in between leads anywhere else.
+judged (`/proc/self/fd` says what was opened), so that nothing swapped in between leads anywhere else. With `straight`
+no link is followed at all.
 """
 
 from collections.abc import Sequence
@@ -38,8 +39,13 @@ enter() {
   if [ "$make" ] && [ ! -e "./$1" ] && [ ! -L "./$1" ]; then
     e=$(mkdir "./$1" 2>&1) || say failed "$e"
   fi
-  cd -P "./$1" 2>/dev/null || { [ -d "./$1" ] && say denied; say missing; }
+  into "$1" || { [ -d "./$1" ] && say denied; say missing; }
   within || say outside
+}
+into() {
+  here=$PWD
+  cd -P "./$1" 2>/dev/null || return 1
+  [ -z "$straight" ] || [ "$1" = . ] || [ "$PWD" = "${here%/}/$1" ] || say changed
 }
 begin() {
   i=0
@@ -65,6 +71,7 @@ walk() {
 follow() {
   links=0
   while [ -L "./$f" ]; do
+    [ -z "$straight" ] || say changed
     links=$((links + 1)); [ $links -gt 40 ] && say loop
     t=$(readlink -n "./$f" && echo .) || say changed
     walk "${t%.}"
@@ -151,7 +158,7 @@ LIST = r"""
 walk "$path"; follow
 [ -e "./$f" ] || say missing
 [ -d "./$f" ] || say nofolder
-cd -P "./$f" 2>/dev/null || say denied
+into "$f" || say denied
 within || say outside
 [ -r . ] || say denied
 echo ok

@@ -132,6 +132,14 @@ class Running(Protocol):
         ...
 
 
+class Judged(str):
+    """A path as it was judged: absolute, with every link on it followed by then. Rooms follow none that stands on it
+    now: it was laid since, and leads where nobody has looked, so it is refused (`FileChanged`).
+    """
+
+    __slots__ = ()
+
+
 class FileKind(StrEnum):
     """What stands at a path, links not followed."""
 
@@ -176,7 +184,7 @@ class Description(Struct, frozen=True):
 
 
 class Sandbox(Protocol):
-    """One place to work in. Paths are absolute inside the sandbox, or relative to its workspace."""
+    """One place to work in. Paths are absolute inside the sandbox, or relative to its workspace; see also `Judged`."""
 
     async def start(self, command: Command) -> Running:
         """Start a command. Its process tree ends with `kill`, with its time-out, and with our own process's death.

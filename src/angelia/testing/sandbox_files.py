@@ -11,6 +11,7 @@ from angelia.sandboxes.port import (
     FileKind,
     FileTooLarge,
     IsFolder,
+    Judged,
     NoSuchFile,
     NotAFile,
 )
@@ -169,6 +170,29 @@ async def what_is_swapped_in_while_we_read_leads_nowhere(make: Make, sizes: Size
         expect(seen > 0, f"not one of {3 * RACES} reads went well")
 
 
+async def a_path_that_was_judged_follows_no_link(make: Make, sizes: Sizes) -> None:
+    async with make() as sandbox:
+        await shell(sandbox, "mkdir d; echo inside >d/f; echo secret >s; ln -s s last; ln -s d middle")
+        workspace = (await sandbox.describe()).workspace
+
+        def judged(name: str) -> Judged:
+            return Judged(f"{workspace}/{name}")
+
+        await place(sandbox, judged("d/new/g"), b"put")
+        expect(await arrives(sandbox, judged("d/f")) == b"inside\n", "a judged path without a link is not read")
+        expect(await arrives(sandbox, judged("d/new/g")) == b"put", "a judged path without a link is not written")
+        expect((await sandbox.stat(judged("last"))).kind is FileKind.LINK, "a link that was looked at is none")
+        for name in ("last", "middle/f"):
+            await refused(arrives(sandbox, judged(name)), FileChanged)
+            await refused(place(sandbox, judged(name), b"overwritten"), FileChanged)
+        await refused(place(sandbox, judged("middle/deep/er"), b"new"), FileChanged)
+        await refused(sandbox.stat(judged("middle/f")), FileChanged)
+        await refused(names_in(sandbox, judged("middle")), FileChanged)
+        expect(
+            await shell(sandbox, "cat s last d/f; ls d") == "secret\nsecret\ninside\nf\nnew", "something was changed"
+        )
+
+
 async def a_file_is_written_whole_or_not_at_all(make: Make, sizes: Sizes) -> None:
     async with make() as sandbox:
         await place(sandbox, "file", b"old")
@@ -230,6 +254,7 @@ FILE_CLAIMS = (
     links_to_the_outside_are_refused,
     what_has_no_end_is_not_read,
     what_is_swapped_in_while_we_read_leads_nowhere,
+    a_path_that_was_judged_follows_no_link,
     a_file_is_written_whole_or_not_at_all,
     a_cancelled_transfer_leaves_nothing,
 )

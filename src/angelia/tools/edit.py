@@ -12,7 +12,7 @@ from angelia.sandboxes.port import NoSuchFile
 from angelia.tools.changes import diff_text, diffs_of, saved_note
 from angelia.tools.files import file_now, must_be_seen, write_verified
 from angelia.tools.matching import Unclear, change
-from angelia.tools.places import led
+from angelia.tools.places import judged, led
 from angelia.tools.port import Calling, ToolOutcome, Traits
 from angelia.tools.textfile import BOM, words
 
@@ -45,7 +45,7 @@ class Edit:
             BadInput: the file was not read, changed since, or is not UTF-8 text.
             NoSuchFile, FileChanged, FileTooLarge, OutOfSpace, AccessRefused, IsFolder, NotAFile and the like.
         """
-        path, resolved = arguments.path, await led(calling, arguments.path)
+        path, resolved = arguments.path, await judged(calling, arguments.path)
         now = await file_now(calling.sandbox, resolved)
         if now is None:
             raise NoSuchFile(f"There is no file {path}.", then="Use `write` to create it.")

@@ -3,7 +3,7 @@
 import posixpath
 
 from angelia.core.errors import BadInput
-from angelia.sandboxes.port import AccessRefused, FileKind, FileStat, NoSuchFile, Sandbox
+from angelia.sandboxes.port import AccessRefused, FileKind, FileStat, Judged, NoSuchFile, Sandbox
 from angelia.tools.port import Calling
 
 MOST_LINKS = 40
@@ -50,6 +50,11 @@ async def led(calling: Calling, path: str) -> str:
     if path not in calling.led:
         calling.led[path] = await resolve(calling.sandbox, path)
     return calling.led[path]
+
+
+async def judged(calling: Calling, path: str) -> Judged:
+    """As `led`, for the sandbox: a link that was laid on it since is refused there."""
+    return Judged(await led(calling, path))
 
 
 def _start(folder: str, path: str) -> tuple[str, list[str]]:

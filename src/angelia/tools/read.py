@@ -11,7 +11,7 @@ from angelia.policy.verdict import Effect, ReadPath
 from angelia.sandboxes.port import FileKind
 from angelia.tools.blob_names import find_blob, is_pointer, names_result, result_text
 from angelia.tools.files import read_bytes, remember
-from angelia.tools.places import led
+from angelia.tools.places import judged, led
 from angelia.tools.port import Calling, ToolOutcome, Traits
 from angelia.tools.textfile import Look, look, words
 
@@ -65,7 +65,7 @@ class Read:
             return await _shown(await calling.blobs.get(known.ref.sha256), known.name, arguments, calling)
         if names_result(arguments.path):
             return _lines(result_text(calling.entries, arguments.path).encode(), arguments)
-        resolved = await led(calling, arguments.path)
+        resolved = await judged(calling, arguments.path)
         if (await calling.sandbox.stat(resolved)).kind is FileKind.FOLDER:
             return ToolOutcome((Text(await _folder(resolved, calling)),))
         data = await read_bytes(calling.sandbox, resolved)

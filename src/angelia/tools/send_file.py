@@ -14,7 +14,7 @@ from angelia.core.text import clean, file_name
 from angelia.policy.verdict import Effect, FetchUrl, SendOut, ShowUrl
 from angelia.sandboxes.port import FileTooLarge
 from angelia.tools.blob_names import Known, find_blob, is_pointer
-from angelia.tools.places import led
+from angelia.tools.places import judged, led
 from angelia.tools.port import Calling, Delivery, ToolOutcome, Traits
 
 
@@ -87,7 +87,7 @@ async def _medium(path: str, name: str, calling: Calling) -> Media:
             return await calling.to_media(data, name)
         except BadInput:
             return Media(await calling.blobs.put(data), MediaKind.DOCUMENT, name)
-    resolved = await led(calling, path)
+    resolved = await judged(calling, path)
     try:
         size = (await calling.sandbox.stat(resolved)).size
         content = calling.sandbox.get(resolved, limit=calling.most_sent)

@@ -8,7 +8,7 @@ from angelia.core.content import Text
 from angelia.policy.verdict import Effect, WritePath
 from angelia.tools.changes import diff_text, diffs_of, saved_note
 from angelia.tools.files import file_now, must_be_seen, write_verified
-from angelia.tools.places import led
+from angelia.tools.places import judged, led
 from angelia.tools.port import Calling, ToolOutcome, Traits
 from angelia.tools.textfile import BOM, newline_of, with_newlines, words
 
@@ -39,7 +39,7 @@ class Write:
             BadInput: the file exists and was not read, or changed since.
             FileChanged, FileTooLarge, OutOfSpace, AccessRefused, IsFolder, NotAFile and the like.
         """
-        path, resolved = arguments.path, await led(calling, arguments.path)
+        path, resolved = arguments.path, await judged(calling, arguments.path)
         now = await file_now(calling.sandbox, resolved)
         if now is None:
             stands = words(await write_verified(calling, resolved, arguments.content.encode())).text

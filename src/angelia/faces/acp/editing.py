@@ -151,7 +151,9 @@ class BehindEditor:
             return
         try:
             async with asyncio.timeout(ANSWER_S):
-                await self._ask("fs/write_text_file", r.WriteTextFile(self._editing.session, path, text), i.Written)
+                await self._ask(
+                    "fs/write_text_file", r.WriteTextFile(self._editing.session, str(path), text), i.Written
+                )
         except Fault as fault:
             raise AccessRefused(f"The editor did not write {path}.", f"It said: {fault.message}") from None
         except TimeoutError:
@@ -202,7 +204,7 @@ class BehindEditor:
         try:
             async with asyncio.timeout(ANSWER_S):
                 return (
-                    await self._ask("fs/read_text_file", r.ReadTextFile(self._editing.session, path), i.Read)
+                    await self._ask("fs/read_text_file", r.ReadTextFile(self._editing.session, str(path)), i.Read)
                 ).content
         except Fault:
             return None

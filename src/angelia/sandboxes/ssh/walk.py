@@ -5,7 +5,7 @@ import stat
 
 import asyncssh
 
-from angelia.sandboxes.beneath import shown
+from angelia.sandboxes.beneath import refuse_link, shown
 from angelia.sandboxes.port import AccessRefused, NoSuchFile
 from angelia.sandboxes.ssh.words import refusal
 
@@ -37,6 +37,7 @@ async def lead(sftp: asyncssh.SFTPClient, root: str, path: str, *, follow: bool,
             return there
         kind = await kind_of(sftp, there)
         if kind == stat.S_IFLNK:
+            refuse_link(path)
             links += 1
             if links > MOST_LINKS:
                 raise AccessRefused(f"{shown(path)} leads in circles: over {MOST_LINKS} links.")
