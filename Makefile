@@ -12,8 +12,8 @@ run: setup
 	  $(SYNC) --no-dev --extra terminal --extra documents --extra web --extra local; fi
 	@$(BIN)/angelia chat
 
-test: check
-	$(BIN)/pytest
+test: check  # a file stays on one process, with what it starts once for all of its tests
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: setup-dev
 	$(BIN)/ruff check .
