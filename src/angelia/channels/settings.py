@@ -30,10 +30,12 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     A message that waited longer than `stale_minutes` is asked about, 0 for never. `unsure` says what happens to a
     message of which nobody knows whether it arrived: `repeat` it with a mark, or `keep` it and say so.
 
-    `linked` is no setting: it says of a room that it is a `HasLinking`.
+    Two are no settings: `linked` says of a room that it is a `HasLinking`, `connected` that it sends over the very
+    connection that `run` holds.
     """
 
     linked: ClassVar[bool] = False
+    connected: ClassVar[bool] = False
     kind: str = ""
     allow: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What somebody said on IRC, as an envelope. Pure."""
+"""What somebody said on IRC, as an envelope: pure."""
 
 import re
 from collections.abc import Collection

@@ -1,6 +1,6 @@
 """What can be set of an IRC channel, and how long it waits."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ class IrcSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     (nick!user@host); or their `nick` alone, which anybody can take. `line_seconds` is the pace of lines, 0 for none.
     """
 
+    connected: ClassVar[bool] = True
     server: str = "irc.libera.chat"
     port: int = 6697
     tls: bool = True

@@ -1,4 +1,4 @@
-"""Lines of IRC, read and written (modern.ircdocs.horse, "Message format"; ircv3.net, "Message tags"). Pure."""
+"""Lines of IRC, read and written, purely (modern.ircdocs.horse, "Message format"; ircv3.net, "Message tags")."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -4,9 +4,9 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import fields
@@ -14,7 +14,7 @@ from msgspec.structs import fields
 from angelia.channels.abilities import Abilities
 from angelia.channels.incoming import Envelope
 from angelia.channels.matrix import bounds, hearing, sending, table_of
-from angelia.channels.port import Channel, HasLinking
+from angelia.channels.port import HasLinking
 from angelia.channels.rooms import OURS, find_room, read_settings
 from angelia.channels.settings import ChannelSettings, Secret
 from angelia.core.entry import Address
@@ -22,6 +22,9 @@ from angelia.core.errors import BadInput, MissingPart
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.widths import table
+
+if TYPE_CHECKING:
+    from angelia.service.line import Line
 
 _ONE_CONNECTION = "What is linked has one connection."
 
@@ -160,10 +163,10 @@ async def _test(name: str, to: str, given: dict[str, Any]) -> int:
     house = await open_house(given)
     words = OutText("This is Angelia. If you can read this, messages arrive.")
     try:
-        channel = Gateway(house).line(name).channel
-        async with _connected(channel, house.loaded.home):
+        line = Gateway(house).line(name)
+        async with _connected(line, house.loaded.home):
             with working(f"sending through {name}"):
-                number = await channel.send(Address(name, to), words, f"test.{house.clock()}")
+                number = await line.channel.send(Address(name, to), words, f"test.{house.clock()}")
     finally:
         await house.close()
     click.echo(f"Accepted by the network as message {number}.")
@@ -171,23 +174,26 @@ async def _test(name: str, to: str, given: dict[str, Any]) -> int:
 
 
 @asynccontextmanager
-async def _connected(channel: Channel, home: Path) -> AsyncIterator[None]:
-    """What is linked has one connection, for both ways; what comes in meanwhile waits for the gateway."""
+async def _connected(line: "Line", home: Path) -> AsyncIterator[None]:
+    """Some rooms send over the connection that `run` holds. What is linked has but one; what comes in meanwhile waits
+    for the gateway.
+    """
     from angelia.service.gateway import alone_in
 
+    linked = isinstance(line.channel, HasLinking)
     try:
-        if isinstance(channel, HasLinking):
-            with alone_in(home, _ONE_CONNECTION):
-                running = asyncio.create_task(channel.run(_waiting))
-                try:
-                    yield
-                finally:
-                    running.cancel()
-                    await asyncio.gather(running, return_exceptions=True)
-        else:
-            yield
+        with alone_in(home, _ONE_CONNECTION) if linked else nullcontext():
+            if not linked and not line.settings.connected:
+                yield
+                return
+            running = asyncio.create_task(line.channel.run(_waiting))
+            try:
+                yield
+            finally:
+                running.cancel()
+                await asyncio.gather(running, return_exceptions=True)
     finally:
-        await channel.close()
+        await line.channel.close()
 
 
 async def _waiting(_: Envelope) -> str:
