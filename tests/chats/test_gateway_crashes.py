@@ -20,10 +20,10 @@ TRIES = 4
 NEVER = "not reached"
 
 
-async def lived(folder: Path, nursery: Nursery, point: str) -> list[str]:
+async def lived(folder: Path, nursery: Nursery, point: str, sandbox: str) -> list[str]:
     """What is broken after a kill at a point and a life that goes on."""
     async with ModelServer(tell) as model, TelegramServer() as network:
-        story = Story(folder, model, network)
+        story = Story(folder, model, network, sandbox)
         await story.begin()
         first = await story.live(nursery, point)
         if first.status != -signal.SIGKILL:
@@ -60,14 +60,16 @@ async def test_killed_anywhere_the_story_comes_to_its_end(tmp_path: Path) -> Non
     assert {point.partition(":")[0] for point in points} == {point.partition(":")[0] for point in reached}
 
 
-async def killed_at_each(points: Sequence[str], folder: Path, nursery: Nursery) -> dict[str, list[str]]:
+async def killed_at_each(
+    points: Sequence[str], folder: Path, nursery: Nursery, sandbox: str = ""
+) -> dict[str, list[str]]:
     """What is broken after a kill at each point, a few side by side; which points are passed differs a little."""
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def one(point: str) -> tuple[str, list[str]]:
         async with gate:
             for life in range(TRIES):
-                found = await lived(folder / re.sub(r"\W", "-", point) / str(life), nursery, point)
+                found = await lived(folder / re.sub(r"\W", "-", point) / str(life), nursery, point, sandbox)
                 if found != [NEVER]:
                     return point, found
         return point, [NEVER]
