@@ -3,6 +3,8 @@
 import asyncio
 import os
 import pwd
+import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -171,6 +173,52 @@ async def test_a_transfer_that_is_cut_leaves_the_old_file(reached: Reached, tmp_
     assert (tmp_path / "work/file").read_bytes() == b"old"
     await sandbox.put("file", pieces(b"newer"), size=5, sha256=sha256(b"newer"))
     assert (tmp_path / "work/file").read_bytes() == b"newer"
+
+
+KILLED_IN_A_PUT = """
+import asyncio, os, pathlib, signal, sys
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.ssh.room import SshSandbox
+
+async def content():
+    yield b"new"
+    os.kill(os.getpid(), signal.SIGKILL)
+    yield b"er"
+
+async def main(folder):
+    sandbox = SshSandbox("box", Place("c", str(folder / "work"), home=folder, state=folder, confine="off"))
+    await sandbox.put("deep/file", content(), size=5, sha256="0" * 64)
+
+asyncio.run(main(pathlib.Path(sys.argv[1])))
+"""
+
+
+async def test_what_a_killed_process_left_over_there_is_removed_by_the_next_connection(
+    reached: Reached, tmp_path: Path
+) -> None:
+    folder = tmp_path / "work/deep"
+    folder.mkdir(parents=True)
+    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED_IN_A_PUT, str(tmp_path))
+    assert await killed.wait() == -signal.SIGKILL
+    assert len(list(folder.iterdir())) == 1
+    living, began = reached(), asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        began.set()
+        await go_on.wait()
+        yield b"whole"
+
+    putting = asyncio.create_task(living.put("deep/other", slowly(), size=5, sha256=sha256(b"whole")))
+    await began.wait()
+    (mine,) = folder.iterdir()  # the first connection removed what the dead one had begun
+    await reached().stat(".")
+    assert list(folder.iterdir()) == [mine], "what somebody is writing is left alone"
+    go_on.set()
+    await putting
+    assert [path.name for path in folder.iterdir()] == ["other"]
+    await living.close()
+    assert not [path for path in (tmp_path / "far").rglob("*") if path.is_file()]
 
 
 async def test_a_fifo_that_was_opened_holds_up_nobody_for_long(

@@ -12,7 +12,8 @@ from angelia.sandboxes.port import AccessRefused
 from angelia.sandboxes.processes import PROC, bears, belonging, end, everybody, facts
 
 _DRAFTS = "drafts"
-_DRAFT = ".angelia-"
+DRAFT = ".angelia-"
+"""How the name of a file begins that is being written."""
 
 
 class Life:
@@ -75,6 +76,15 @@ class Life:
         with (self.folder / _DRAFTS).open("ab", buffering=0) as record:
             record.write(os.fsencode(path) + b"\0")  # what of a name a crash cut off has no end, and is dropped
 
+    def forget_drafts(self) -> None:
+        """Every one of them is finished."""
+        (self.folder / _DRAFTS).unlink(missing_ok=True)
+
+    def leave(self) -> None:
+        """Be dead: what is recorded is left to whoever comes next."""
+        os.close(self._commands)
+        os.close(self._lock)
+
     def close(self) -> None:
         """Forget everything; for when nothing runs any more."""
         os.close(self._commands)
@@ -90,7 +100,7 @@ def unfinished(state: Path, folder: Path) -> Iterator[str]:
     Raises:
         AccessRefused: `state` cannot be written.
     """
-    name = f"{_DRAFT}{os.urandom(8).hex()}"
+    name = f"{DRAFT}{os.urandom(8).hex()}"
     life = Life(state)
     try:
         life.note_draft(folder / name)
@@ -106,6 +116,13 @@ async def reap_leftovers(state: Path) -> list[str]:
     Lives whose process still runs (a gateway beside a terminal) keep their lock, and are left alone.
     """
     told: list[str] = []
+    for folder in dead_lives(state):
+        told += await _end_life(folder)
+    return told
+
+
+def dead_lives(state: Path) -> Iterator[Path]:
+    """The folders of lives whose process is dead, each locked while it is looked at, and forgotten after that."""
     for lock in sorted(state.glob("*.lock")):
         try:
             handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
@@ -117,18 +134,17 @@ async def reap_leftovers(state: Path) -> list[str]:
             os.close(handle)
             continue
         try:
-            told += await _end_life(state / lock.stem)
+            yield state / lock.stem
             lock.unlink(missing_ok=True)
         finally:
             os.close(handle)
-    return told
 
 
 async def _end_life(folder: Path) -> list[str]:
     find = _members(folder)
     names = {pid: _command_line(pid) for pid in sorted(find())}
     left = await end(find)
-    _remove_drafts(folder / _DRAFTS)
+    _remove_drafts(folder)
     remove_tree(folder)
     return [
         f"Process {pid} ({name}) was left running by an earlier start, and "
@@ -151,14 +167,19 @@ def _members(folder: Path) -> Callable[[], set[int]]:
     return find
 
 
-def _remove_drafts(record: Path) -> None:
+def _remove_drafts(folder: Path) -> None:
     """Remove what was being written. A folder that has become another since holds no file of that name."""
+    for draft in drafts_of(folder):
+        with suppress(OSError):  # its folder is gone, or not ours any more
+            draft.unlink()
+
+
+def drafts_of(folder: Path) -> list[Path]:
+    """What a life was writing when it died."""
     with suppress(FileNotFoundError):
-        for name in record.read_bytes().split(b"\0")[:-1]:
-            draft = Path(os.fsdecode(name))
-            if draft.name.startswith(_DRAFT):
-                with suppress(OSError):  # its folder is gone, or not ours any more
-                    draft.unlink()
+        names = (folder / _DRAFTS).read_bytes().split(b"\0")[:-1]
+        return [draft for name in names if (draft := Path(os.fsdecode(name))).name.startswith(DRAFT)]
+    return []
 
 
 def _recorded(commands: Path) -> dict[int, int]:

@@ -26,6 +26,7 @@ from angelia.sandboxes.port import (
     NotAFile,
 )
 from angelia.sandboxes.ssh.blocks import BLOCK, BlockWriter, read_blocks
+from angelia.sandboxes.ssh.drafts import Drafts
 from angelia.sandboxes.ssh.walk import lead
 from angelia.sandboxes.ssh.words import plain_words, refusal
 
@@ -78,7 +79,7 @@ async def write(
     path: str,
     content: AsyncIterator[bytes],
     promise: Promise,
-    drafts: set[str],
+    drafts: Drafts,
 ) -> None:
     """See `Sandbox.put`. `drafts` holds the way to the unfinished file for as long as it is there, as far as we know:
     what is left in it afterwards could not be removed, since the connection was cut.
@@ -88,25 +89,17 @@ async def write(
         with suppress(asyncssh.SFTPNoSuchFile):
             _refuse_to_replace(await sftp.lstat(full), path)
         folder = posixpath.dirname(full)
-        draft = f"{folder}/.angelia-{os.urandom(8).hex()}"
-        drafts.add(draft)
+        draft = drafts.begin(folder, os.urandom(8).hex())
         try:
             await _draft(sftp, draft, path, content, promise)
             await sftp.posix_rename(draft, full)
-            drafts.discard(draft)
+            drafts.ended(draft)
         except BaseException as error:
             told = await refusal(sftp, folder, path) if isinstance(error, asyncssh.SFTPFailure) else None
-            await _to_the_end(remove(sftp, draft, drafts))
+            await _to_the_end(drafts.remove(sftp, draft))
             if told is not None:
                 raise told from error
             raise
-
-
-async def remove(sftp: asyncssh.SFTPClient, draft: str, drafts: set[str]) -> None:
-    """Remove an unfinished file, and forget it if that could be done or there is none."""
-    with suppress(asyncssh.SFTPNoSuchFile):
-        await sftp.remove(draft)
-    drafts.discard(draft)
 
 
 async def _draft(

@@ -22,6 +22,7 @@ from angelia.sandboxes.port import (
     Unreachable,
 )
 from angelia.sandboxes.ssh import files
+from angelia.sandboxes.ssh.drafts import Drafts
 from angelia.sandboxes.ssh.execwire import session_wire
 from angelia.sandboxes.ssh.link import link_to
 from angelia.sandboxes.ssh.shell import run_shell
@@ -49,7 +50,7 @@ class SshSandbox:
         self._sftp: asyncssh.SFTPClient | None = None
         self._under: asyncssh.SSHClientConnection | None = None
         self._opening = asyncio.Lock()
-        self._drafts: set[str] = set()
+        self._drafts = Drafts(place.state, host)
         self._commands = Commands()
         self._described: Description | None = None
         self._closed = False
@@ -131,6 +132,7 @@ class SshSandbox:
         await self._commands.end()
         if self._sftp is not None:
             self._drop(self._sftp)
+        self._drafts.close()
         await self._link.let_go()
 
     @asynccontextmanager
@@ -153,8 +155,7 @@ class SshSandbox:
             sftp, self._under = await self._link.use(_open_sftp)
             await self._find_workspace(sftp)
             with plain_words(self._workspace):
-                for draft in tuple(self._drafts):  # left by a cut, which has ended their puts as well
-                    await files.remove(sftp, draft, self._drafts)
+                await self._drafts.sweep(sftp)  # a cut has ended their puts as well
             self._sftp = sftp
             return sftp
 
