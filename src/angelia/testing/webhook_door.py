@@ -14,6 +14,7 @@ class WebhookDoor:
     def __init__(self) -> None:
         self.channel: HasWebhook | None = None
         self._open: set[asyncio.Task[None]] = set()
+        self._ended = False
 
     @property
     def url(self) -> str:
@@ -21,22 +22,30 @@ class WebhookDoor:
         return f"http://127.0.0.1:{self._port}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
         self._port: int = self._server.sockets[0].getsockname()[1]
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended = True
         self._server.close()
-        for task in self._open:
+        for task in tuple(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Known from its first moment: one that comes when all end is ended, too."""
+        if self._ended:
+            writer.transport.abort()
+            return
+        task = asyncio.create_task(self._connected(reader, writer))
         self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        task.add_done_callback(lambda _: writer.close())
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         out = Answering(reader, writer)
         try:
             while (given := await read_request(reader)) is not None:
@@ -45,6 +54,3 @@ class WebhookDoor:
                 await out.whole(answer.status, answer.body, mime=answer.mime)
         except ConnectionError:
             return
-        finally:
-            self._open.discard(task)
-            writer.close()

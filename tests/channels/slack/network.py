@@ -205,7 +205,8 @@ async def _slack(transport: str) -> AsyncIterator[Slack]:
         bringing.cancel()
         await asyncio.wait([bringing])
         await network.door.__aexit__(None, None, None)
-        await network.down()
+        await network.web.close()
+        await network.socket.down()
 
 
 @asynccontextmanager

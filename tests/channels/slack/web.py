@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -12,6 +11,7 @@ from angelia.testing.changes import Changes
 from angelia.testing.channel_network import Flood, Reset, ServerError, TimeOut, Trouble
 from angelia.testing.http1 import Answering, HttpRequest, read_request
 from tests.channels.slack import world as w
+from tests.channels.slack.listening import Listening
 from tests.channels.slack.methods import Methods
 
 _SEEN = frozenset({"chat.postMessage", "chat.update", "chat.delete", "reactions.add", "files.completeUploadExternal"})
@@ -21,7 +21,7 @@ _FORM = "application/x-www-form-urlencoded"
 
 
 class Web(Methods):
-    """Listens on a port of its own, which it keeps when it is down."""
+    """Listens on a port of its own."""
 
     def __init__(self, world: w.World, changes: Changes, tell: Callable[[dict[str, Any]], None]) -> None:
         super().__init__(world, tell)
@@ -33,39 +33,24 @@ class Web(Methods):
         self.patience: list[Flood] = []
         self.valid, self.mute = True, False
         self.fetched: list[str] = []
-        self._port = 0
-        self._open: dict[asyncio.Task[None], Answering] = {}
-        self._server: asyncio.Server | None = None
+        self._listening = Listening(self._serve)
+        self.base = f"http://127.0.0.1:{self._listening.port}"
 
     async def up(self) -> None:
         """Listen."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=1 << 24)
-        self._port = self._server.sockets[0].getsockname()[1]
-        self.base = f"http://127.0.0.1:{self._port}"
+        self._listening.up()
 
     async def down(self) -> None:
         """Reset every connection, and listen no more."""
-        if self._server:
-            self._server.close()
-        for answering in self._open.values():
-            with suppress(OSError):  # the client has closed it just now
-                answering.reset()
-        if self._open:
-            await asyncio.wait(list(self._open))
+        await self._listening.down()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answering = Answering(reader, writer)
-        task = asyncio.current_task()
-        assert task
-        self._open[task] = answering
-        try:
-            while request := await read_request(reader):
-                await self._meet(request, answering)
-        except ConnectionError:
-            pass
-        finally:
-            await answering.close()
-            del self._open[task]
+    async def close(self) -> None:
+        """Leave the port, too."""
+        await self._listening.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, answering: Answering) -> None:
+        while request := await read_request(reader):
+            await self._meet(request, answering)
 
     async def _meet(self, request: HttpRequest, answering: Answering) -> None:
         if self.mute:
