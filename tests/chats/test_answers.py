@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from angelia.channels.abilities import Kind
 from angelia.channels.incoming import Offer
@@ -10,7 +11,7 @@ from angelia.core import entry as e
 from angelia.core.content import Media
 from angelia.testing.model_server import ModelServer
 from angelia.testing.pictures import one_colour
-from angelia.testing.recording_channel import FarEnd
+from angelia.testing.recording_channel import WITHOUT_EDIT, FarEnd, Trouble
 from angelia.testing.steps import call, say
 from tests.chats.town import BEN, STRANGER, town
 
@@ -74,3 +75,17 @@ async def test_two_chats_have_two_conversations_and_two_folders(tmp_path: Path) 
             assert await life.answered(1, "8") == ["You said two."]
             owners = {one.owner for one in await life.house.transcript.conversations(5)}
             assert owners == {"owner", "chat:2"}
+
+
+async def test_a_repeat_that_the_network_does_not_take_leaves_the_first_in_doubt(tmp_path: Path) -> None:
+    troubles = iter([Trouble.LOST_AFTER])
+    far = FarEnd(lambda method: next(troubles, Trouble.NONE) if method == "send" else Trouble.NONE)
+    words = "An answer that fills its message, but for the mark of a repeat. Nothing is left over for that one."
+    table = replace(WITHOUT_EDIT, text_limit=len(words))
+    async with ModelServer([say(words)]) as server, town(tmp_path, server, far, abilities=table) as life:
+        await life.says("Go")
+        await far.when(lambda far: any("Nobody knows whether" in text for text in far.texts("7")))
+        await life.settled()
+        assert far.texts("7")[0] == words
+        settled = [fact.status for fact in await life.facts() if isinstance(fact, e.DeliverySettled)]
+        assert settled == [e.DeliveryStatus.UNKNOWN, e.DeliveryStatus.SENT]

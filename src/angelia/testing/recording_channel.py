@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from angelia.channels.abilities import FILES, Abilities, As, Heard, Kind, Native, Never, Way
 from angelia.channels.dialect_marks import DiscordMarkdown
 from angelia.channels.dialects import Dialect
-from angelia.channels.failures import CannotFetch, Later, MessageGone, NotSent, Unsure
+from angelia.channels.failures import CannotFetch, Later, MessageGone, NotSent, Rejected, Unsure
 from angelia.channels.health import Health, State
 from angelia.channels.incoming import Envelope, Hear, Offer
 from angelia.channels.outgoing import Button, OutAlbum, OutFile, Outgoing, OutText
+from angelia.channels.render import measure
 from angelia.core.entry import Address
 
 MB = 1_000_000
@@ -145,7 +146,9 @@ class RecordingChannel:
         yield self.far.files[offer.handle]
 
     async def send(self, to: Address, outgoing: Outgoing, key: str) -> str:
-        """One message, unless there is trouble."""
+        """One message, unless it is too long or there is trouble."""
+        if isinstance(outgoing, OutText) and self._is_too_long(outgoing):
+            raise Rejected("The message is too long.")
         after = self._trouble("send")
         number = self.far.accept(_message(to, outgoing), key)
         if after:
@@ -185,6 +188,9 @@ class RecordingChannel:
 
     async def close(self) -> None:
         """Nothing is held."""
+
+    def _is_too_long(self, text: OutText) -> bool:
+        return measure(text.marked or text.plain, self.abilities.units) > self.abilities.text_limit
 
     def _trouble(self, method: str) -> bool:
         """Whether the call is accepted and its answer lost.

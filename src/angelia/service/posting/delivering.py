@@ -8,6 +8,7 @@
 | the markup is wrong | again without markup |
 | never | the delivery ends as `failed`; its other messages go all the same |
 | nothing at all | sent once more, marked or under the same key; or it ends as `unknown`, as the setting says |
+| then no to the repeat | it ends as `unknown` |
 """
 
 import logging
@@ -209,6 +210,8 @@ class _Tries:
             self._attempt += 1
             await self._delivering.start(self._receipt, self._number, self._attempt)
             outcome = await self._once()
+            if marked and isinstance(outcome, Failed):  # of the repeat alone: with its mark it may be too long
+                return Unknown(f"the network did not say whether it arrived, and did not take it again: {outcome.why}")
             if not isinstance(outcome, Doubt | PutOff):
                 return outcome
             doubts += isinstance(outcome, Doubt)
