@@ -7,8 +7,9 @@ import msgspec
 
 from angelia.channels.discord.api import Api, Call
 from angelia.channels.discord.messages import words
-from angelia.channels.discord.shapes import COMMAND, COMPONENT, Interaction, read
+from angelia.channels.discord.shapes import COMMAND, COMPONENT, Interaction
 from angelia.channels.failures import ChannelError
+from angelia.channels.lenient import read
 from angelia.channels.outgoing import OutText
 
 log = logging.getLogger(__name__)

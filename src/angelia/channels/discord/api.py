@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from angelia.channels.discord.refusals import Refusal, login_failed, no_file, told
-from angelia.channels.discord.shapes import read
 from angelia.channels.failures import Later, NotSent, Unsure
+from angelia.channels.lenient import read
 from angelia.channels.multipart import CHUNK, Field, Multipart, Upload
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from angelia.channels.failures import ChannelError, Later, LoginFailed
 from angelia.channels.health import Health, State
 from angelia.channels.incoming import Hear
 from angelia.channels.lanes import Lanes
+from angelia.channels.lenient import read
 from angelia.channels.pauses import growing_pause
 from angelia.channels.port import Outfit
 
@@ -124,12 +125,12 @@ class Connection:
         try:
             match event.name:
                 case "READY":
-                    await self._begin(s.read(event.data, s.Ready), lanes)
+                    await self._begin(read(event.data, s.Ready), lanes)
                 case "RESUMED":
                     self._connected()
                 case "GUILD_CREATE":
                     self._places.hear(event.name, event.data, self._memory.me)
-                    await self._catch_up(s.read(event.data, s.Guild), lanes)
+                    await self._catch_up(read(event.data, s.Guild), lanes)
                 case name if name in HEARD:
                     self._hand_in(event, lanes)
                     return

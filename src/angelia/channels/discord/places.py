@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 from angelia.channels.discord.api import Api, Call
-from angelia.channels.discord.shapes import DM, THREADS, Channel, Guild, read
+from angelia.channels.discord.shapes import DM, THREADS, Channel, Guild
 from angelia.channels.discord.table import BOOSTED, UPLOAD
 from angelia.channels.failures import Rejected
+from angelia.channels.lenient import read
 from angelia.core.entry import Address
 
 

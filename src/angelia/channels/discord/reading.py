@@ -11,6 +11,7 @@ from angelia.channels.discord import shapes as s
 from angelia.channels.discord.messages import IS_VOICE_MESSAGE
 from angelia.channels.discord.places import Places
 from angelia.channels.incoming import Envelope, Noticed, Offer, Pressed, Said, Sender
+from angelia.channels.lenient import read
 
 REMEMBERED = 1000
 """Messages whose authors are remembered, to tell who lost one when it is deleted: Discord does not say."""
@@ -38,17 +39,17 @@ class Reader:
         """
         match event.name:
             case "MESSAGE_CREATE":
-                message = s.read(event.data, s.Message)
+                message = read(event.data, s.Message)
                 return await self._message(replace(message, guild_id=message.guild_id or guild))
             case "MESSAGE_UPDATE":
-                message = s.read(event.data, s.Message)
+                message = read(event.data, s.Message)
                 return await self._message(message) if message.edited_timestamp else None
             case "MESSAGE_DELETE":
-                return await self._deletion(s.read(event.data, s.Deleted))
+                return await self._deletion(read(event.data, s.Deleted))
             case "MESSAGE_REACTION_ADD":
-                return await self._reaction(s.read(event.data, s.Reacted), event)
+                return await self._reaction(read(event.data, s.Reacted), event)
             case "INTERACTION_CREATE":
-                return await self._interaction(s.read(event.data, s.Interaction))
+                return await self._interaction(read(event.data, s.Interaction))
             case _:
                 return None
 

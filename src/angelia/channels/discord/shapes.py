@@ -1,11 +1,8 @@
 """Discord's objects, as far as they are read here (docs.discord.com, "Message", "Channel", "Gateway Events")."""
 
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
 from msgspec import Raw, Struct
-
-T = TypeVar("T")
 
 DM = 1
 GROUP_DM = 3
@@ -274,22 +271,3 @@ class Event(Struct, frozen=True):
     name: str
     data: bytes
     seq: int
-
-
-def read(data: bytes, kind: type[T]) -> T:
-    """An object of Discord's; what is null is as good as absent.
-
-    Raises:
-        msgspec.MsgspecError: it is none.
-    """
-    return msgspec.convert(_without_nulls(msgspec.json.decode(data)), kind)
-
-
-def _without_nulls(value: Any) -> Any:
-    match value:
-        case dict():
-            return {key: _without_nulls(one) for key, one in value.items() if one is not None}
-        case list():
-            return [_without_nulls(one) for one in value if one is not None]
-        case _:
-            return value
