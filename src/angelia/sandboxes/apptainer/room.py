@@ -22,11 +22,9 @@ from angelia.sandboxes.lasting import owner
 from angelia.sandboxes.lives import remove_tree
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import (
-    AccessRefused,
     Command,
     Description,
     FileStat,
-    Reach,
     SandboxError,
     SandboxGone,
     SandboxMissing,
@@ -34,6 +32,7 @@ from angelia.sandboxes.port import (
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
 from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.volumes import volumes
+from angelia.sandboxes.walls import Walls
 from angelia.sandboxes.wired import WiredRunning
 
 _ENVIRONMENT = {"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8"}
@@ -61,6 +60,7 @@ class ApptainerSandbox:
             ConfigError: a volume is wrong.
         """
         self._settings = settings or ApptainerSettings()
+        self._walls = Walls("instance", self._settings.network != "none", 'network = "host" under [sandbox.apptainer]')
         self._bound = Bound(place, "apptainer")
         self._place, self._image = place, image
         self._program = programs.find(self._settings.program)
@@ -74,11 +74,6 @@ class ApptainerSandbox:
         self._described: Description | None = None
         self._closed = False
 
-    @property
-    def networked(self) -> bool:
-        """Whether every command reaches the network; else none does."""
-        return self._settings.network != "none"
-
     async def start(self, command: Command) -> WiredRunning:
         """See the port.
 
@@ -86,7 +81,7 @@ class ApptainerSandbox:
             AccessRefused: it wants the network, or out, and the instance has none of that; nothing ran.
             SandboxMissing: the instance cannot be started; says how to mend it.
         """
-        self._refuse_reach(command.reach)
+        self._walls.refuse(command.reach)
         with self._idle.use():
             instance = await self._ready()
             try:
@@ -127,8 +122,8 @@ class ApptainerSandbox:
                 system=seen.system,
                 workspace=str(self._bound.workspace),
                 confined=True,
-                network="on" if self.networked else "off, and it cannot be had",
-                always_networked=self.networked,
+                network=self._walls.network,
+                always_networked=self._walls.networked,
                 notes=(
                     f"This is an Apptainer instance of the image {self._image}.",
                     "Workspace and home can be written and stay; /tmp goes with the instance.",
@@ -181,15 +176,6 @@ class ApptainerSandbox:
 
     async def _wire(self, instance: str, line: str) -> ProcessWire:
         return await process_wire(self._program.line(*inside(instance, "/bin/sh", "-c", line)), self._program.env)
-
-    def _refuse_reach(self, reach: Reach) -> None:
-        if reach is Reach.OUTSIDE:
-            raise AccessRefused("There is no way out of this instance.", then="Run it without that reach.")
-        if reach is Reach.NETWORK and not self.networked:
-            raise AccessRefused(
-                "This instance has no network.",
-                then='A person can set network = "host" under [sandbox.apptainer], for the next conversation.',
-            )
 
     def list(self, path: str) -> AsyncIterator[FileStat]:
         """See the port."""

@@ -23,11 +23,9 @@ from angelia.sandboxes.idle import Idle
 from angelia.sandboxes.lasting import owner
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import (
-    AccessRefused,
     Command,
     Description,
     FileStat,
-    Reach,
     SandboxError,
     SandboxGone,
     Unreachable,
@@ -35,6 +33,7 @@ from angelia.sandboxes.port import (
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
 from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.volumes import volumes
+from angelia.sandboxes.walls import Walls
 from angelia.sandboxes.wired import WiredRunning
 
 _ENVIRONMENT = {"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8"}
@@ -64,6 +63,7 @@ class DockerSandbox(FilesByExec):
             ConfigError: a volume or `DOCKER_HOST` is wrong.
         """
         self._settings = settings or DockerSettings()
+        self._walls = Walls("container", self._settings.network != "none", 'network = "bridge" under [sandbox.docker]')
         self._bound = Bound(place, "docker")
         self._image, self._place = image, place
         self._engine = Engine(socket or socket_of(self._settings))
@@ -76,11 +76,6 @@ class DockerSandbox(FilesByExec):
         self._described: Description | None = None
         self._closed = False
 
-    @property
-    def networked(self) -> bool:
-        """Whether every command reaches the network; else none does."""
-        return self._settings.network != "none"
-
     async def start(self, command: Command) -> WiredRunning:
         """See the port.
 
@@ -88,7 +83,7 @@ class DockerSandbox(FilesByExec):
             AccessRefused: it wants the network, or out, and the container has none of that; nothing ran.
             SandboxMissing: the container cannot be made; says how to mend it.
         """
-        self._refuse_reach(command.reach)
+        self._walls.refuse(command.reach)
         with self._idle.use():
             container = await self._ready()
             try:
@@ -139,8 +134,8 @@ class DockerSandbox(FilesByExec):
                 system=seen.system,
                 workspace=str(self._bound.workspace),
                 confined=True,
-                network="on" if self.networked else "off, and it cannot be had",
-                always_networked=self.networked,
+                network=self._walls.network,
+                always_networked=self._walls.networked,
                 notes=(
                     f"This is a container of the image {self._image}.",
                     f"Only the workspace, the home and {TMP} can be written; the first two {kept}.",
@@ -217,15 +212,6 @@ class DockerSandbox(FilesByExec):
         """Where a path is looked for on this machine; None where only the container knows."""
         ours = not path.startswith("/") or f"{path}/".startswith((f"{self._bound.workspace}/", f"{HOME}/"))
         return self._bound.ground() if ours and self._settings.workspace == "bind" else None
-
-    def _refuse_reach(self, reach: Reach) -> None:
-        if reach is Reach.OUTSIDE:
-            raise AccessRefused("There is no way out of this container.", then="Run it without that reach.")
-        if reach is Reach.NETWORK and not self.networked:
-            raise AccessRefused(
-                "This container has no network.",
-                then='A person can set network = "bridge" under [sandbox.docker], for the next conversation.',
-            )
 
     def list(self, path: str) -> AsyncIterator[FileStat]:
         """See the port."""

@@ -28,12 +28,12 @@ from angelia.sandboxes.port import (
     AccessRefused,
     Command,
     Description,
-    Reach,
     SandboxError,
     SandboxGone,
     SandboxMissing,
 )
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
+from angelia.sandboxes.walls import Walls
 from angelia.sandboxes.wired import WiredRunning
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class ModalSandbox(FilesByExec):
         if posixpath.normpath(place.workspace) == "/":
             raise AccessRefused("The whole sandbox cannot be a workspace.", then="Name a folder of it.")
         self._settings = settings or ModalSettings()
+        self._walls = Walls("sandbox", self._settings.network != "none", 'network = "on" under [sandbox.modal]')
         self._service = Service(self._settings)
         self._image, self._place, self._workspace = image, place, posixpath.normpath(place.workspace)
         self._folder = place.state / "modal" / place.conversation
@@ -84,11 +85,6 @@ class ModalSandbox(FilesByExec):
         self._described: Description | None = None
         self._closed = False
 
-    @property
-    def networked(self) -> bool:
-        """Whether every command reaches the network; else none does."""
-        return self._settings.network != "none"
-
     async def start(self, command: Command) -> WiredRunning:
         """See the port.
 
@@ -96,7 +92,7 @@ class ModalSandbox(FilesByExec):
             AccessRefused: it wants the network, or out, and there is none of that; or Modal does not let us in.
             SandboxMissing: the sandbox cannot be made, or not be restored; says how to mend it.
         """
-        self._refuse_reach(command.reach)
+        self._walls.refuse(command.reach)
         with self._idle.use():
             sandbox = await self._ready()
             if self._untold:
@@ -129,8 +125,8 @@ class ModalSandbox(FilesByExec):
                 system=seen.system,
                 workspace=self._workspace,
                 confined=True,
-                network="on" if self.networked else "off, and it cannot be had",
-                always_networked=self.networked,
+                network=self._walls.network,
+                always_networked=self._walls.networked,
                 notes=(
                     f"This is a sandbox at Modal of the image {self._image}; nothing of the person's machine is there.",
                     "Files stay from one use to the next, by a snapshot; nothing that runs does.",
@@ -247,15 +243,6 @@ class ModalSandbox(FilesByExec):
         async with self._making:
             if self._idle.unused:
                 await self._put_away()
-
-    def _refuse_reach(self, reach: Reach) -> None:
-        if reach is Reach.OUTSIDE:
-            raise AccessRefused("There is no way out of this sandbox.", then="Run it without that reach.")
-        if reach is Reach.NETWORK and not self.networked:
-            raise AccessRefused(
-                "This sandbox has no network.",
-                then='A person can set network = "on" under [sandbox.modal], for the next conversation.',
-            )
 
 
 def open_room(rest: str, place: Place, settings: object) -> ModalSandbox:
