@@ -5,10 +5,8 @@ rate limits, neither of which can be switched off, and here nothing may wait or 
 """
 
 import asyncio
-import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -16,7 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from angelia.channels.discord.refusals import Refusal, login_failed, no_file, told
-from angelia.channels.failures import Later, NotSent, Unsure
+from angelia.channels.exchange import Exchanges, Request
+from angelia.channels.failures import Later, Unsure
 from angelia.channels.lenient import read
 from angelia.channels.multipart import CHUNK, Field, Multipart, Upload
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
-
-CONNECT = 10.0
-"""Seconds for a connection."""
 
 USER_AGENT = "DiscordBot (https://pypi.org/project/angelia, 0.1)"
 """Who we are, in the form that Discord demands ("User Agent")."""
@@ -63,13 +59,10 @@ class Api:
         http: Callable[[str], Awaitable["httpx2.AsyncClient"]],
         answer: float,
     ) -> None:
-        self._base, self._read_token, self._open, self._answer = base.rstrip("/"), token, http, answer
-        self._opening = asyncio.Lock()
-        self._clients: dict[str, httpx2.AsyncClient] = {}
+        self._base, self._read_token = base.rstrip("/"), token
+        self._exchanges = Exchanges("Discord", http, answer)
         self._token = ""
         self._spent: dict[str, float] = {}
-        # at DEBUG it writes down the headers that leave, and the token is among them
-        logging.getLogger("hpack").setLevel(logging.INFO)
 
     async def token(self) -> str:
         """The bot's token.
@@ -95,8 +88,10 @@ class Api:
         content, headers = _content(call)
         headers |= {"authorization": f"Bot {await self.token()}", "user-agent": USER_AGENT}
         shown = self._base + _SECRET.sub(r"\1/-", call.path)
-        target = f"{urlsplit(self._base).path}{call.path}"
-        async with self._exchange(call.method, shown, content, headers, target) as response:
+        target = f"{urlsplit(self._base).path}{call.path}".encode()
+        async with self._exchanges.exchange(Request(call.method, shown, content, headers, target=target)) as response:
+            if response.status_code >= 300:
+                self._refuse(response, await response.aread())
             body = await response.aread()
             self._note(route, response)
         return _result(call.path, body, kind)
@@ -108,53 +103,22 @@ class Api:
             CannotFetch: they are not there.
             ChannelError: as `call`.
         """
-        async with self._exchange("GET", url, None, {"user-agent": USER_AGENT}) as response:
+        request = Request("GET", url, headers={"user-agent": USER_AGENT})
+        async with self._exchanges.exchange(request) as response:
+            if response.status_code in (401, 403, 404, 410):
+                raise no_file()
+            if response.status_code >= 300:
+                self._refuse(response, await response.aread())
             async for piece in response.aiter_bytes(CHUNK):
                 yield piece
 
     async def close(self) -> None:
         """Let go of the connections. May be repeated."""
-        async with self._opening:
-            clients, self._clients = self._clients, {}
-            for client in clients.values():
-                await client.aclose()
+        await self._exchanges.close()
 
-    @asynccontextmanager
-    async def _exchange(
-        self, method: str, url: str, content: Any, headers: dict[str, str], target: str = ""
-    ) -> AsyncIterator["httpx2.Response"]:
-        """A request and its response, if it is a good one; a connection that could not be had sent nothing, any other
-        end is unsure.
-        """
-        import httpx2
-
-        client = await self._client(url)
-        request = client.build_request(
-            method,
-            url,
-            content=content,
-            headers={"accept-encoding": "identity", **headers},
-            timeout=httpx2.Timeout(self._answer, connect=CONNECT, pool=None),
-            extensions={"target": target.encode()} if target else {},
-        )
-        try:
-            response = await client.send(request, stream=True)
-            try:
-                if response.status_code >= 300:
-                    self._refuse(response, await response.aread(), download=not target)
-                yield response
-            finally:
-                await response.aclose()
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-            raise NotSent(f"Discord cannot be reached: {_words(error)}.", then="It is tried again.") from error
-        except httpx2.RequestError as error:
-            raise Unsure(f"Discord did not answer: {_words(error)}.") from error
-
-    def _refuse(self, response: "httpx2.Response", body: bytes, *, download: bool) -> None:
+    def _refuse(self, response: "httpx2.Response", body: bytes) -> None:
         """Raise what a refusal means."""
         status = response.status_code
-        if download and status in (401, 403, 404, 410):
-            raise no_file()
         try:
             refused = msgspec.json.decode(body, type=_Refused)
         except msgspec.MsgspecError:
@@ -178,14 +142,6 @@ class Api:
         self._spent = {key: until for key, until in self._spent.items() if until > now}
         if response.headers.get("x-ratelimit-remaining") == "0":
             self._spent[route] = now + _number(response, "x-ratelimit-reset-after")
-
-    async def _client(self, url: str) -> "httpx2.AsyncClient":
-        parts = urlsplit(url)
-        base = f"{parts.scheme}://{parts.netloc}"
-        async with self._opening:
-            if base not in self._clients:
-                self._clients[base] = await self._open(base)
-            return self._clients[base]
 
 
 def _wrong(errors: Any, at: str = "") -> Iterator[str]:
@@ -220,7 +176,3 @@ def _number(response: "httpx2.Response", header: str) -> float:
         return float(response.headers.get(header, "0"))
     except ValueError:
         return 0.0
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__} {error}".strip()

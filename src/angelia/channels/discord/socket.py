@@ -13,9 +13,10 @@ from msgspec import Raw, Struct
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
-from angelia.channels.discord.api import CONNECT, USER_AGENT
+from angelia.channels.discord.api import USER_AGENT
 from angelia.channels.discord.refusals import login_failed
 from angelia.channels.discord.shapes import Frame, Hello
+from angelia.channels.exchange import CONNECT
 from angelia.channels.failures import ChannelError, LoginFailed, NotSent
 
 LEAVE = 4900

@@ -4,11 +4,8 @@ Our own calls instead of a client library: a call is one POST and one JSON answe
 more than its own queue, retries and waiting, all of which have to be switched off here; and this needs no extra.
 """
 
-import asyncio
-import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlsplit
@@ -16,6 +13,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 from msgspec import Raw, Struct
 
+from angelia.channels.exchange import Exchanges, Request
 from angelia.channels.failures import ChannelError, LoginFailed, NotSent, Unsure
 from angelia.channels.multipart import CHUNK, Field, Multipart, Upload
 from angelia.channels.telegram.refusals import Refusal, told
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
-
-CONNECT = 10.0
-"""Seconds for a connection."""
 
 _TOKEN = re.compile(r"\d{1,20}:[\w-]{8,100}", re.ASCII)
 
@@ -56,12 +51,9 @@ class Api:
         http: Callable[[str], Awaitable["httpx2.AsyncClient"]],
         answer: float,
     ) -> None:
-        self._base, self._read_token, self._open, self._answer = base.rstrip("/"), token, http, answer
-        self._opening = asyncio.Lock()
-        self._http: httpx2.AsyncClient | None = None
+        self._base, self._read_token = base.rstrip("/"), token
+        self._exchanges = Exchanges("Telegram", http, answer)
         self._token = ""
-        # at DEBUG it writes down the headers that leave, and the path among them holds the token
-        logging.getLogger("hpack").setLevel(logging.INFO)
 
     async def token(self) -> str:
         """The bot's token.
@@ -97,7 +89,8 @@ class Api:
             headers = form.headers
         else:
             content, headers = _query(said), {"content-type": "application/x-www-form-urlencoded"}
-        async with self._exchange("POST", method, content, headers, answer or self._answer) as response:
+        url, target = await self._place(method)
+        async with self._exchanges.exchange(Request("POST", url, content, headers, answer, target)) as response:
             body = await response.aread()
         return _result(method, response.status_code, body, kind)
 
@@ -107,7 +100,8 @@ class Api:
         Raises:
             ChannelError: as `Channel.fetch` says, and as `call`.
         """
-        async with self._exchange("GET", f"file:{path}", None, {}, self._answer) as response:
+        url, target = await self._place(f"file:{path}")
+        async with self._exchanges.exchange(Request("GET", url, target=target)) as response:
             if response.status_code != 200:
                 raise told(Refusal("download", response.status_code, _description(await response.aread())))
             async for piece in response.aiter_bytes(CHUNK):
@@ -115,37 +109,7 @@ class Api:
 
     async def close(self) -> None:
         """Let go of the connections. May be repeated."""
-        async with self._opening:
-            if self._http:
-                await self._http.aclose()
-            self._http = None
-
-    @asynccontextmanager
-    async def _exchange(
-        self, verb: str, what: str, content: Any, headers: Mapping[str, str], answer: float
-    ) -> AsyncIterator["httpx2.Response"]:
-        """One request and its response; a connection that could not be had sent nothing, any other end is unsure."""
-        import httpx2
-
-        url, target = await self._place(what)
-        request = (await self._client()).build_request(
-            verb,
-            url,
-            content=content,
-            headers={"accept-encoding": "identity", **headers},
-            timeout=httpx2.Timeout(answer, connect=CONNECT, pool=None),
-            extensions={"target": target},
-        )
-        try:
-            response = await (await self._client()).send(request, stream=True)
-            try:
-                yield response
-            finally:
-                await response.aclose()
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-            raise NotSent(f"Telegram cannot be reached: {_words(error)}.", then="It is tried again.") from error
-        except httpx2.RequestError as error:
-            raise Unsure(f"Telegram did not answer: {_words(error)}.") from error
+        await self._exchanges.close()
 
     async def _place(self, what: str) -> tuple[str, bytes]:
         """The URL that may be logged, and the one that is asked for, which holds the token."""
@@ -154,12 +118,6 @@ class Api:
         if file != what:
             return f"{self._base}/file", f"{root}/file/bot{token}/{quote(file)}".encode()
         return f"{self._base}/{what}", f"{root}/bot{token}/{what}".encode()
-
-    async def _client(self) -> "httpx2.AsyncClient":
-        async with self._opening:
-            if self._http is None:
-                self._http = await self._open(self._base)
-            return self._http
 
 
 def login_failed(why: str) -> LoginFailed:
@@ -211,7 +169,3 @@ def _plain(value: object) -> str:
 
 def _query(fields: Mapping[str, str]) -> bytes:
     return "&".join(f"{name}={quote(value, safe='')}" for name, value in fields.items()).encode()
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__} {error}".strip()

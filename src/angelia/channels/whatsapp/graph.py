@@ -1,7 +1,5 @@
 """Calls of the Graph API over HTTP: one request and one answer each, tried once."""
 
-import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
+from angelia.channels.exchange import Exchanges, Request
 from angelia.channels.failures import CannotFetch, ChannelError, Later, NotSent, Rejected, Unsure
 from angelia.channels.multipart import CHUNK, Field, Multipart, Upload
 from angelia.channels.whatsapp import refusals
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
-
-CONNECT = 10.0
-"""Seconds for a connection."""
 
 _META = (".fbsbx.com", ".fbcdn.net", ".whatsapp.net", ".facebook.com")
 """Where Meta keeps media: our token goes nowhere else."""
@@ -48,12 +44,9 @@ class Graph:
         answer: float,
     ) -> None:
         self._phone, self._base = settings.phone, f"{settings.api.rstrip('/')}/{settings.version}"
-        self._read_token, self._open, self._answer = token, http, answer
-        self._opening = asyncio.Lock()
-        self._http: httpx2.AsyncClient | None = None
+        self._read_token = token
+        self._exchanges = Exchanges("WhatsApp", http, answer)
         self._floods: dict[str, int] = {}
-        # at DEBUG it writes down the headers that leave, and the token is among them
-        logging.getLogger("hpack").setLevel(logging.INFO)
 
     async def look(self, silence: float) -> None:
         """Ask for the phone number itself, which tells whether we are let in.
@@ -127,10 +120,7 @@ class Graph:
 
     async def close(self) -> None:
         """Let go of the connections. May be repeated."""
-        async with self._opening:
-            if self._http:
-                await self._http.aclose()
-            self._http = None
+        await self._exchanges.close()
 
     @property
     def _number(self) -> str:
@@ -167,36 +157,13 @@ class Graph:
         headers: Mapping[str, str] = {},
         wait: float = 0.0,
     ) -> AsyncIterator["httpx2.Response"]:
-        """One request and its response; a connection that could not be had sent nothing, any other end is unsure."""
-        import httpx2
-
+        """One request, with our token, and its response."""
         token = (await self._read_token()).strip()
         if not token:
             raise refusals.login_failed("there is no token where the setting `token` points to")
-        client = await self._client()
-        request = client.build_request(
-            verb,
-            url,
-            content=content,
-            headers={"accept-encoding": "identity", "authorization": f"Bearer {token}", **headers},
-            timeout=httpx2.Timeout(wait or self._answer, connect=CONNECT, pool=None),
-        )
-        try:
-            response = await client.send(request, stream=True)
-            try:
-                yield response
-            finally:
-                await response.aclose()
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-            raise NotSent(f"WhatsApp cannot be reached: {_words(error)}.", then="It is tried again.") from error
-        except httpx2.RequestError as error:
-            raise Unsure(f"WhatsApp did not answer: {_words(error)}.") from error
-
-    async def _client(self) -> "httpx2.AsyncClient":
-        async with self._opening:
-            if self._http is None:
-                self._http = await self._open(self._base)
-            return self._http
+        headers = {"authorization": f"Bearer {token}", **headers}
+        async with self._exchanges.exchange(Request(verb, url, content, headers, wait)) as response:
+            yield response
 
 
 class _Uploaded(Struct, frozen=True):
@@ -238,7 +205,3 @@ def _asked(headers: Mapping[str, str]) -> float:
     except msgspec.MsgspecError:
         return 0.0
     return 60.0 * max((use.estimated_time_to_regain_access for one in uses.values() for use in one), default=0.0)
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__} {error}".strip()
