@@ -6,7 +6,6 @@ stored.
 """
 
 import asyncio
-import logging
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 from msgspec import Struct
 
+from angelia.channels.exchange import Exchanges, Request
 from angelia.channels.failures import CannotFetch, ChannelError, NotSent, Unsure
 from angelia.channels.lenient import read
 from angelia.channels.multipart import CHUNK
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
-
-CONNECT = 10.0
-"""Seconds for a connection."""
 
 _TOKEN = re.compile(r"(xox[a-z]|xapp)[\w.-]{8,400}", re.ASCII)
 
@@ -53,13 +50,10 @@ class Api:
     """One app's calls, each tried once."""
 
     def __init__(self, settings: SlackSettings, outfit: Outfit, waits: Waits) -> None:
-        self._settings, self._outfit, self._waits = settings, outfit, waits
+        self._settings, self._outfit = settings, outfit
         self._base = settings.api.rstrip("/")
-        self._opening = asyncio.Lock()
-        self._clients: dict[str, httpx2.AsyncClient] = {}
+        self._exchanges = Exchanges("Slack", outfit.http, waits.step)
         self._tokens: dict[Secret, str] = {}
-        # at DEBUG it writes down the headers that leave, and the token is among them
-        logging.getLogger("hpack").setLevel(logging.INFO)
 
     async def call(self, method: str, arguments: Mapping[str, object], kind: type[T], asked: Asked | None = None) -> T:
         """Call a method; its result as `kind`. What is neither words nor a number goes as JSON.
@@ -71,7 +65,7 @@ class Api:
         content = urlencode({name: _form(value) for name, value in arguments.items()}).encode()
         headers = await self._authorized(asked.token or self._settings.token)
         headers["content-type"] = "application/x-www-form-urlencoded"
-        request = _Request("POST", f"{self._base}/{method}", content, headers, asked.wait)
+        request = Request("POST", f"{self._base}/{method}", content, headers, asked.wait)
         async with self._exchange(request) as response:
             body = await response.aread()
         answer = _decoded(method, body, _Answer)
@@ -88,7 +82,7 @@ class Api:
         self._trusted(url)
         headers = {"content-type": "application/octet-stream", "content-length": str(file.size)}
         try:
-            async with self._exchange(_Request("POST", url, _pieces(file), headers, hidden=True)) as response:
+            async with self._exchange(_hidden(url, _pieces(file), headers)) as response:
                 await response.aread()
         except Unsure as error:
             raise NotSent(error.what) from error
@@ -101,7 +95,7 @@ class Api:
         """
         self._trusted(url)
         content, headers = msgspec.json.encode(body), {"content-type": "application/json"}
-        async with self._exchange(_Request("POST", url, content, headers, hidden=True)) as response:
+        async with self._exchange(_hidden(url, content, headers)) as response:
             await response.aread()
 
     async def download(self, url: str) -> AsyncIterator[bytes]:
@@ -113,7 +107,7 @@ class Api:
         self._trusted(url)
         headers = await self._authorized(self._settings.token)
         try:
-            async with self._exchange(_Request("GET", url, None, headers)) as response:
+            async with self._exchange(Request("GET", url, headers=headers)) as response:
                 if response.status_code != 200:
                     raise no_file(f"It leads elsewhere ({response.status_code}).")
                 async for piece in response.aiter_bytes(CHUNK):
@@ -125,10 +119,7 @@ class Api:
 
     async def close(self) -> None:
         """Let go of the connections. May be repeated."""
-        async with self._opening:
-            clients, self._clients = self._clients, {}
-            for client in clients.values():
-                await client.aclose()
+        await self._exchanges.close()
 
     async def _authorized(self, where: Secret) -> dict[str, str]:
         if where not in self._tokens:
@@ -146,62 +137,19 @@ class Api:
             raise no_file(f"It is said to lie at {place.hostname or 'no place'}, which is not Slack's.")
 
     @asynccontextmanager
-    async def _exchange(self, asked: "_Request") -> AsyncIterator["httpx2.Response"]:
-        """A request and its response, if it is no refusal; a connection that could not be had sent nothing, any other
-        end is unsure.
-        """
-        import httpx2
-
-        client = await self._client(asked.url)
-        request = client.build_request(
-            asked.verb,
-            asked.shown,
-            content=asked.content,
-            headers={"accept-encoding": "identity", **asked.headers},
-            timeout=httpx2.Timeout(asked.wait or self._waits.step, connect=CONNECT, pool=None),
-            extensions={"target": asked.target} if asked.hidden else {},
-        )
-        try:
-            response = await client.send(request, stream=True)
-            try:
-                if response.status_code >= 400:
-                    _refuse(response, download=asked.verb == "GET")
-                yield response
-            finally:
-                await response.aclose()
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-            raise NotSent(f"Slack cannot be reached: {_words(error)}.", then="It is tried again.") from error
-        except httpx2.RequestError as error:
-            raise Unsure(f"Slack did not answer: {_words(error)}.") from error
-
-    async def _client(self, url: str) -> "httpx2.AsyncClient":
-        parts = urlsplit(url)
-        base = f"{parts.scheme}://{parts.netloc}"
-        async with self._opening:
-            if base not in self._clients:
-                self._clients[base] = await self._outfit.http(base)
-            return self._clients[base]
+    async def _exchange(self, request: Request) -> AsyncIterator["httpx2.Response"]:
+        """A request and its response, if it is no refusal."""
+        async with self._exchanges.exchange(request) as response:
+            if response.status_code >= 400:
+                _refuse(response, download=request.verb == "GET")
+            yield response
 
 
-class _Request(Struct, frozen=True):
-    """A request; who knows the address of a `hidden` one may do what it is for, so it is shown nowhere."""
-
-    verb: str
-    url: str
-    content: Any
-    headers: Mapping[str, str]
-    wait: float = 0.0
-    hidden: bool = False
-
-    @property
-    def shown(self) -> str:
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc}/-" if self.hidden else self.url
-
-    @property
-    def target(self) -> bytes:
-        parts = urlsplit(self.url)
-        return f"{parts.path}?{parts.query}".removesuffix("?").encode()
+def _hidden(url: str, content: Any, headers: Mapping[str, str]) -> Request:
+    """A request to an address with which anybody may do what it is for: it is shown nowhere."""
+    parts = urlsplit(url)
+    target = f"{parts.path}?{parts.query}".removesuffix("?")
+    return Request("POST", f"{parts.scheme}://{parts.netloc}/-", content, headers, target=target.encode())
 
 
 async def _pieces(file: OutFile) -> AsyncIterator[bytes]:
@@ -232,7 +180,3 @@ def _decoded(method: str, body: bytes, kind: type[T]) -> T:
 def _seconds(response: "httpx2.Response") -> float:
     after = response.headers.get("retry-after", "")
     return float(after) if after.isdigit() else UNNAMED
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__} {error}".strip()

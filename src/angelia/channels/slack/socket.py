@@ -9,8 +9,8 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
+from angelia.channels.exchange import CONNECT
 from angelia.channels.failures import NotSent
-from angelia.channels.slack.api import CONNECT
 from angelia.channels.slack.shapes import Frame
 
 _quiet = logging.getLogger(f"{__name__}.frames")
