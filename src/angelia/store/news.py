@@ -12,6 +12,9 @@ from angelia.store.db import Database
 POLL_S = 0.05
 """How often another process's appends are looked for, while somebody waits. One look is a read of shared memory."""
 
+MOST_BRIEF = 20
+"""Looks at what was appended, one after the other, before everything waited for is looked at: it may be erased."""
+
 
 class News:
     """Wakes who waits: at once for an append of this process, within `POLL_S` for one of another."""
@@ -52,13 +55,15 @@ class News:
             self._watch = None
 
     async def _look_for_others(self) -> None:
-        seen = -1
+        seen, place, brief = -1, 0, MOST_BRIEF  # what came before the first look is after no place that we know
         try:
             while True:
                 version = await self._db.data_version()
-                if version != seen:
-                    seen = version
-                    await self._tell_all()
+                if version != seen and brief < MOST_BRIEF:
+                    place, brief = await self._look_after(place), brief + 1
+                elif version != seen or brief:
+                    place, brief = await self._look_everywhere(), 0
+                seen = version
                 await asyncio.sleep(POLL_S)
         except AngeliaError as error:  # those who wait must hear that nobody looks any more
             self._watch = None
@@ -66,9 +71,17 @@ class News:
                 with suppress(asyncio.InvalidStateError):
                     future.set_exception(error)
 
-    async def _tell_all(self) -> None:
+    async def _look_after(self, place: int) -> int:
+        """Tell what was appended after a place; returns the place up to which it was looked."""
+        reached, last = await self._db.read(lambda connection: _appended(connection, place))
+        for conversation, seq in reached.items():
+            self.tell(conversation, seq)
+        return last
+
+    async def _look_everywhere(self) -> int:
+        """Tell how far everything reaches that is waited for, or that it is not there any more."""
         asked = tuple(self._waiting)
-        reached = await self._db.read(lambda connection: _last_seqs(connection, asked))
+        reached, last = await self._db.read(lambda connection: _last_seqs(connection, asked))
         for conversation in asked:
             if conversation in reached:
                 self.tell(conversation, reached[conversation])
@@ -76,15 +89,23 @@ class News:
             for future in self._waiting.get(conversation, {}):
                 if not future.done():
                     future.set_exception(NotFound(f"There is no conversation {conversation} (any more)."))
+        return last
 
     def _futures(self) -> Iterable[asyncio.Future[None]]:
         return [future for waiting in self._waiting.values() for future in waiting]
 
 
-def _last_seqs(connection: sqlite3.Connection, asked: Iterable[ConversationId]) -> dict[ConversationId, int]:
+def _appended(connection: sqlite3.Connection, place: int) -> tuple[dict[ConversationId, int], int]:
+    rows = connection.execute("SELECT conversation, seq, id FROM entries WHERE id > ? ORDER BY id", (place,)).fetchall()
+    return {conversation: seq for conversation, seq, _ in rows}, rows[-1][2] if rows else place
+
+
+def _last_seqs(
+    connection: sqlite3.Connection, asked: Iterable[ConversationId]
+) -> tuple[dict[ConversationId, int], int]:
     reached = {}
     for conversation in asked:
         row = connection.execute("SELECT last_seq FROM conversations WHERE id = ?", (conversation,)).fetchone()
         if row:
             reached[conversation] = row[0]
-    return reached
+    return reached, connection.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0]
