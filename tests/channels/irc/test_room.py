@@ -1,5 +1,6 @@
 """What IRC asks of its room beside the kit: whose a nick is, what a line can hold, how fast lines may go."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from angelia.channels.irc.wire import LINE, MASK, bare, messages, read
 from angelia.channels.outgoing import OutText
 from angelia.core.entry import Address
 from angelia.testing.channel_network import Reset, Thing
-from angelia.testing.channel_stage import CALM, Stage, staged
+from angelia.testing.channel_stage import CALM, Make, Stage, staged
 from tests.channels.irc import server as s
 from tests.channels.irc.network import IrcNetwork, irc_network
 
@@ -44,6 +45,13 @@ def set_to(**settings: Any) -> Callable[[IrcNetwork], None]:
     return lambda network: network.settings.update(settings)
 
 
+@asynccontextmanager
+async def opened(make: Make) -> AsyncIterator[Stage]:
+    """A room on a network; whatever is waited for there has an end."""
+    async with asyncio.timeout(60), staged(make) as stage:
+        yield stage
+
+
 def told(stage: Stage) -> IrcNetwork:
     """The network of a stage, as it is."""
     assert isinstance(stage.network, IrcNetwork)
@@ -61,7 +69,7 @@ async def heard_after(stage: Stage, *lines: str) -> list[object]:
 
 @given(SIGNS)
 def test_no_text_is_more_than_words_for_one_receiver(text: str) -> None:
-    said = messages("angelia", "#town", bare(text))
+    said = messages("angelia", "#town", text)
     sent = "".join(f"{line}\r\n" for line in said).encode(errors="replace")
     assert sent.count(b"\n") == sent.count(b"\r") == len(said)
     assert not {0, 1} & set(sent)
@@ -85,7 +93,7 @@ def test_whatever_a_server_says_can_be_read(raw: str) -> None:
 
 @pytest.mark.anyio
 async def test_what_is_meant_for_somebody_is_not_said_to_who_has_their_nick_now() -> None:
-    async with staged(irc_network) as stage:
+    async with opened(irc_network) as stage:
         await stage.spoken_to()
         told(stage).server.holders["ann"] = "mallory"
         error = await stage.fails(stage.channel.send(stage.network.here, OutText("secret"), "1"), Rejected)
@@ -95,7 +103,7 @@ async def test_what_is_meant_for_somebody_is_not_said_to_who_has_their_nick_now(
 
 @pytest.mark.anyio
 async def test_somebody_is_reached_under_the_nick_that_they_have_now() -> None:
-    async with staged(irc_network) as stage:
+    async with opened(irc_network) as stage:
         await stage.spoken_to()
         server = told(stage).server
         server.holders["annie"] = server.holders.pop("ann")
@@ -107,7 +115,7 @@ async def test_somebody_is_reached_under_the_nick_that_they_have_now() -> None:
 
 @pytest.mark.anyio
 async def test_whom_nobody_vouches_for_is_not_heard_and_told_so_in_private_alone() -> None:
-    async with staged(network(set_to(line_seconds=2.0))) as stage:
+    async with opened(network(set_to(line_seconds=2.0))) as stage:
         lines = [f":eve!~eve@{HOST} PRIVMSG {where} :hi" for where in (s.CHANNEL, s.NICK)]
         assert await heard_after(stage, *lines) == []
         await stage.network.when(lambda: bool(told(stage).server.notices))
@@ -117,7 +125,7 @@ async def test_whom_nobody_vouches_for_is_not_heard_and_told_so_in_private_alone
 @pytest.mark.anyio
 @pytest.mark.parametrize("identity", ["mask", "nick"])
 async def test_people_can_be_known_by_less_where_somebody_chose_so(identity: str) -> None:
-    async with staged(network(set_to(identity=identity))) as stage:
+    async with opened(network(set_to(identity=identity))) as stage:
         await heard_after(stage, f":Eve!~eve@{HOST} PRIVMSG {s.NICK} :hi")
         eve = {"mask": f"Eve!~eve@{HOST}", "nick": "eve"}[identity]
         assert stage.heard[0].sender.id == stage.heard[0].address.chat == eve
@@ -132,7 +140,7 @@ async def test_people_can_be_known_by_less_where_somebody_chose_so(identity: str
 @pytest.mark.anyio
 async def test_requests_between_programs_are_not_heard_and_deeds_are() -> None:
     said = f"@account=ann :ann!~ann@{HOST}"
-    async with staged(irc_network) as stage:
+    async with opened(irc_network) as stage:
         heard = await heard_after(
             stage,
             f"{said} PRIVMSG {s.NICK} :\x01VERSION\x01",
@@ -151,7 +159,7 @@ async def test_requests_between_programs_are_not_heard_and_deeds_are() -> None:
 @pytest.mark.anyio
 async def test_a_channel_is_heard_and_answered_as_one_chat() -> None:
     said = f"@account=ann :ann!~ann@{HOST}"
-    async with staged(irc_network) as stage:
+    async with opened(irc_network) as stage:
         lines = [
             f"{said} PRIVMSG {to} :{text}" for to, text in (("#TOWN", "hm, Angelia?"), ("@#town", "angelia_ is it"))
         ]
@@ -164,14 +172,14 @@ async def test_a_channel_is_heard_and_answered_as_one_chat() -> None:
 @pytest.mark.anyio
 async def test_a_text_of_many_lines_arrives_in_order() -> None:
     text = "\n".join(str(number) for number in range(17))
-    async with staged(irc_network) as stage:
+    async with opened(irc_network) as stage:
         await stage.channel.send(stage.network.here, OutText(text), "1")
         assert "\n".join(one.text for one in stage.network.arrived) == text
 
 
 @pytest.mark.anyio
 async def test_a_connection_that_ends_before_the_proof_leaves_a_message_in_doubt() -> None:
-    async with staged(irc_network) as stage:
+    async with opened(irc_network) as stage:
         stage.network.misbehave(Reset(accepted=False))
         await stage.fails(stage.channel.send(stage.network.here, OutText("x"), "1"), Unsure)
         assert (await stage.send(OutText("y"))).text == "y"
@@ -179,7 +187,7 @@ async def test_a_connection_that_ends_before_the_proof_leaves_a_message_in_doubt
 
 @pytest.mark.anyio
 async def test_what_the_server_gives_to_nobody_is_not_told_as_sent() -> None:
-    async with staged(irc_network) as stage:
+    async with opened(irc_network) as stage:
         told(stage).server.drops = True
         await stage.fails(stage.channel.send(stage.network.here, OutText("x"), "1"), Rejected)
         assert not stage.network.arrived
@@ -187,7 +195,7 @@ async def test_what_the_server_gives_to_nobody_is_not_told_as_sent() -> None:
 
 @pytest.mark.anyio
 async def test_lines_beyond_the_burst_are_put_off_unsent() -> None:
-    async with staged(network(set_to(line_seconds=600.0))) as stage:
+    async with opened(network(set_to(line_seconds=600.0))) as stage:
         await stage.send(OutText("one"))
         error = await stage.fails(stage.channel.send(stage.network.here, OutText("two"), "2"), Later)
         assert isinstance(error, Later)
@@ -212,7 +220,7 @@ def test_a_burst_goes_at_once_and_then_a_line_in_its_time() -> None:
 
 @pytest.mark.anyio
 async def test_a_nick_that_is_in_use_is_told_with_the_one_we_have() -> None:
-    async with staged(network(lambda network: network.server.taken_nicks.add(s.NICK))) as stage:
+    async with opened(network(lambda network: network.server.taken_nicks.add(s.NICK))) as stage:
         connected = next(one for one in stage.health if one.state is State.CONNECTED)
         assert "angelia_" in connected.why
         await stage.network.bring(Thing(Heard.TEXT, stage.network.group, "angelia_: hello"))
@@ -243,7 +251,8 @@ async def test_a_server_that_we_cannot_use_is_told_and_not_tried_again(
     async with network(prepare)() as place:
         stage = Stage(place, CALM, tmp_path)
         await stage.start()
-        await stage.over()
+        async with asyncio.timeout(60):
+            await stage.over()
         await stage.stop()
         assert isinstance(stage.ended, LoginFailed)
         assert why in str(stage.ended)
@@ -253,6 +262,6 @@ async def test_a_server_that_we_cannot_use_is_told_and_not_tried_again(
 @pytest.mark.anyio
 @pytest.mark.parametrize("chat", ["a b", "ann,bob", ":x", "x\r\nQUIT", "", "é" * 150])
 async def test_nothing_is_said_to_what_nobody_can_be_called(chat: str) -> None:
-    async with staged(irc_network) as stage:
+    async with opened(irc_network) as stage:
         await stage.fails(stage.channel.send(Address("", chat), OutText("x"), "1"), Rejected)
         assert not stage.network.arrived
