@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from angelia.testing.server_process import model_server_process
-from bench import chats, editors, idle, rounds, sandboxes, starting, store, tokens, views, yardsticks
+from bench import chats, editors, idle, rounds, sandboxes, soak, starting, store, streams, tokens, views, yardsticks
 from bench.rows import Row, cells
 from bench.runs import ROOT, Bench
 
@@ -45,6 +45,8 @@ def measure(bench: Bench, peers: dict[str, str], only: str) -> Iterator[tuple[st
             "rounds": lambda: rounds.rows(bench, bare),
             "editors": lambda: editors.rows(bench, bare, url),
             "chats": lambda: chats.rows(bench, url),
+            "streams": lambda: streams.rows(bench),
+            "soak": lambda: soak.rows(bench, url),
             "idle": lambda: idle.rows(bench, url),
             "views": lambda: views.rows(bench),
             "tokens": tokens.rows,
