@@ -33,6 +33,7 @@ def cloud() -> Iterator[Cloud]:
         words = (sys.executable, "-m", "tests.sandboxes.modal_service", folder)
         service = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert service.stdout is not None
+        assert service.stdin is not None
         port = service.stdout.readline().decode().strip()
         environ = {
             "MODAL_SERVER_URL": f"http://127.0.0.1:{port}",
@@ -44,4 +45,6 @@ def cloud() -> Iterator[Cloud]:
         try:
             yield Cloud(KNOWN, environ)
         finally:
-            service.communicate()
+            service.stdin.close()  # the word to end; its output is not waited for: a stray child may hold it
+            service.wait(120)
+            service.stdout.close()

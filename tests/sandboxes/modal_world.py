@@ -36,7 +36,9 @@ class Box:
         words = ["bwrap", "--bind", str(self.root), "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid"]
         words += ["--unshare-ipc", "--unshare-uts", "--die-with-parent", "--info-fd", str(theirs)]
         words += [] if network else ["--unshare-net"]
-        self._first = subprocess.Popen([*words, "--", *argv], pass_fds=(theirs,), env={"PATH": "/bin:/usr/bin"})
+        self._first = subprocess.Popen(
+            [*words, "--", *argv], stdin=DEVNULL, stdout=DEVNULL, pass_fds=(theirs,), env={"PATH": "/bin:/usr/bin"}
+        )
         os.close(theirs)
         with os.fdopen(ours) as told:
             self._inner = int(json.load(told)["child-pid"])
