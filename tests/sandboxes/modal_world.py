@@ -32,16 +32,19 @@ class Box:
 
     def begin(self, argv: list[str], *, network: bool) -> None:
         """Start its first process."""
-        ours, theirs = os.pipe()
+        (ours, theirs), (ready, tell) = os.pipe(), os.pipe()
         words = ["bwrap", "--bind", str(self.root), "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid"]
         words += ["--unshare-ipc", "--unshare-uts", "--die-with-parent", "--info-fd", str(theirs)]
         words += [] if network else ["--unshare-net"]
-        self._first = subprocess.Popen(
-            [*words, "--", *argv], stdin=DEVNULL, stdout=DEVNULL, pass_fds=(theirs,), env={"PATH": "/bin:/usr/bin"}
-        )
+        # its number is told before its root is in place, and whoever enters then is somewhere else
+        words += ["--", "/bin/sh", "-c", f'echo >/proc/self/fd/{tell}; exec "$@"', "sh", *argv]
+        world = {"PATH": "/bin:/usr/bin"}
+        self._first = subprocess.Popen(words, stdin=DEVNULL, stdout=DEVNULL, pass_fds=(theirs, tell), env=world)
         os.close(theirs)
-        with os.fdopen(ours) as told:
+        os.close(tell)
+        with os.fdopen(ours) as told, os.fdopen(ready, "rb", buffering=0) as begun:
             self._inner = int(json.load(told)["child-pid"])
+            assert begun.read(1) == b"\n", "the sandbox did not begin"
 
     async def execute(self, name: str, argv: list[str]) -> None:
         """Run a command in it."""
