@@ -98,6 +98,7 @@ class Companion:
             async with asyncio.timeout(FAREWELL_S):
                 await self._process.wait()
         await end(self._living)
+        await asyncio.wait([self._listening], timeout=FAREWELL_S)  # its last words may still be on their way
         self._listening.cancel()
         await asyncio.gather(self._listening, return_exceptions=True)
         # A process that shed its session and its mark may still hold the pipes; nothing public lets go of them.

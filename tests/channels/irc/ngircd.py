@@ -68,7 +68,9 @@ class Server:
         until = time.monotonic() + SECONDS
         while process.poll() is None and time.monotonic() < until:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS):
-                return True
+                with suppress(subprocess.TimeoutExpired):  # somebody else may answer there, and then it ends at once
+                    process.wait(0.5)
+                return process.poll() is None
             with suppress(subprocess.TimeoutExpired):
                 process.wait(0.02)
         return False

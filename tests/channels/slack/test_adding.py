@@ -7,14 +7,14 @@ from click.testing import CliRunner, Result
 
 from angelia.channels.rooms import find_room, read_settings
 from angelia.channels.slack.settings import SlackSettings
-from angelia.faces.cli.channels import channels
+from angelia.faces.cli.main import angelia
 from tests.channels.slack import world as w
 
 
 def ran(home: Path, *more: str, typed: str = "") -> Result:
     """What `angelia channels add slack` does."""
     runner = CliRunner(env={"ANGELIA_HOME": str(home)})
-    return runner.invoke(channels, ["add", "slack", *more], input=typed, standalone_mode=False)
+    return runner.invoke(angelia, ["channels", "add", "slack", *more], input=typed, standalone_mode=False)
 
 
 def added(home: Path, *more: str, typed: str = "") -> SlackSettings:
