@@ -112,7 +112,7 @@ def suffices(ground: Ground, moved: e.ViewMoved) -> bool:
 
 def fold_at(ground: Ground, moved: e.ViewMoved) -> int:
     """Where the kept tail begins: the earliest safe cut whose tail fits its share of the target; 0 if nothing folds."""
-    cuts = [cut for cut in safe_cuts(ground.log) if cut > moved.keep_from]
+    cuts = safe_cuts(ground.log[moved.keep_from :])
     room = Allowance(int(ground.target.tokens * _TAIL_SHARE), int(ground.target.bytes * _TAIL_SHARE))
     view = _view_under(ground, moved)
     shown = list(zip((message.seq for message in view.messages), view.sizes, strict=True))
@@ -163,7 +163,7 @@ def pressed(ground: Ground, moved: e.ViewMoved) -> e.ViewMoved:
 
 def _fold_harder(ground: Ground, moved: e.ViewMoved) -> e.ViewMoved:
     """Fold up to the last safe cut."""
-    cuts = [cut for cut in safe_cuts(ground.log) if cut > moved.keep_from]
+    cuts = safe_cuts(ground.log[moved.keep_from :])
     return outlined(ground, moved, cuts[-1]) if cuts else moved
 
 
