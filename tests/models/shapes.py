@@ -1,5 +1,6 @@
 """Requests of every shape, for the tests of the wires."""
 
+import httpx2
 import msgspec
 from msgspec import Raw
 
@@ -21,7 +22,7 @@ from angelia.core.profile import Profile
 from angelia.models import anthropic, openai_chat, openai_responses
 from angelia.models.port import Credential
 from angelia.models.vendors import profile
-from angelia.models.wire import Wire
+from angelia.models.wire import GetClient, Wire
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(40))
 PDF = b"%PDF-1.7\n%%EOF\n"
@@ -39,6 +40,15 @@ MODELS = {
     "anthropic": profile("anthropic:claude-opus-5"),
 }
 """One model per wire."""
+
+
+def always(client: httpx2.AsyncClient) -> GetClient:
+    """The same client, whenever one is asked for."""
+
+    async def given() -> httpx2.AsyncClient:
+        return client
+
+    return given
 
 
 async def open_media(shown: Shown) -> tuple[Opened, ...]:

@@ -10,12 +10,12 @@ from angelia.core.profile import Profile
 from angelia.models import rooms
 from angelia.models.rooms import open_room
 from angelia.models.wire import HttpRoom
-from tests.models.shapes import MODELS, open_media
+from tests.models.shapes import MODELS, always, open_media
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_each_wire_has_its_room(model: Profile) -> None:
-    assert isinstance(open_room(model, httpx2.AsyncClient(), open_media), HttpRoom)
+    assert isinstance(open_room(model, always(httpx2.AsyncClient()), open_media), HttpRoom)
 
 
 def test_a_stranger_s_room_is_opened_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,6 +25,8 @@ def test_a_stranger_s_room_is_opened_by_its_entry_point(monkeypatch: pytest.Monk
         return EntryPoints([stranger]).select(group=group, name=name)
 
     monkeypatch.setattr("importlib.metadata.entry_points", installed)
-    assert isinstance(open_room(Profile("v:m", "v", "m", "telepathy"), httpx2.AsyncClient(), open_media), HttpRoom)
+    assert isinstance(
+        open_room(Profile("v:m", "v", "m", "telepathy"), always(httpx2.AsyncClient()), open_media), HttpRoom
+    )
     with pytest.raises(ConfigError, match="smoke signals"):
         open_room(Profile("v:m", "v", "m", "smoke signals"), None, open_media)

@@ -17,7 +17,7 @@ from angelia.models.port import Piece, Reply, TextDelta
 from angelia.models.rooms import open_room
 from angelia.models.wire import HttpSession, Timeouts
 from tests.models.loopback import QUICK, STREAM, Answer, Peer, Server, chunked, says, streams
-from tests.models.shapes import KEY, MODELS, WIRES, open_media, request, user
+from tests.models.shapes import KEY, MODELS, WIRES, always, open_media, request, user
 from tests.models.test_streams import CASES, recorded
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +28,7 @@ HELLO = request(user(1, Text("Hello")))
 
 
 def room(http: httpx2.AsyncClient, timeouts: Timeouts = QUICK, name: str = "openai-chat") -> HttpSession:
-    opened = open_room(MODELS[name], http, open_media, timeouts).session()
+    opened = open_room(MODELS[name], always(http), open_media, timeouts).session()
     assert isinstance(opened, HttpSession)
     return opened
 

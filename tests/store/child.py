@@ -12,8 +12,8 @@ from angelia.core.errors import AngeliaError, Fenced
 from angelia.core.ids import ConversationId
 from angelia.store.blobs import BlobStore
 from angelia.store.db import Database
-from angelia.store.lease import acquire
 from angelia.store.transcript import Transcript
+from tests.store.leases import acquire
 from tests.store.words import said
 
 

@@ -22,10 +22,11 @@ from angelia.store import upkeep
 from angelia.store.blobs import BlobStore
 from angelia.store.db import Database
 from angelia.store.grants import Grants
-from angelia.store.lease import HeldElsewhere, acquire
+from angelia.store.lease import HeldElsewhere
 from angelia.store.outbox import Outbox
 from angelia.store.search import search
 from angelia.store.transcript import Transcript
+from tests.store.leases import acquire
 from tests.store.words import answered, said
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,9 @@ import pytest
 from angelia.core.errors import Fenced, NotFound
 from angelia.core.ids import ConversationId
 from angelia.store.db import Database
-from angelia.store.lease import HeldElsewhere, Lease, acquire
+from angelia.store.lease import HeldElsewhere, Lease
 from angelia.store.transcript import Transcript
+from tests.store.leases import acquire
 from tests.store.processes import Child, line, start
 from tests.store.words import said
 

@@ -40,6 +40,7 @@ from angelia.testing.steps import (
     too_long,
     unknown_model,
 )
+from tests.models.shapes import always
 
 pytestmark = pytest.mark.anyio
 
@@ -69,7 +70,7 @@ async def opened(wire: str, server: ModelServer) -> AsyncIterator[ModelRoom]:
     """The wire's room, connected to the server."""
     base = server.url if wire == "anthropic" else server.base_url
     async with await http_client(base, {}) as http:
-        yield open_room(profile(wire), http, open_media)
+        yield open_room(profile(wire), always(http), open_media)
 
 
 async def asked(room: ModelRoom, wire: str, *messages: Message) -> list[Piece]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.context.budget import Size, message_size
+from angelia.context.budget import Size, message_size, total
 from angelia.context.forms import Cannot, Refused, form_of
 from angelia.context.limits import Learnt, learnt_limits
 from angelia.context.notes import about_ending, about_files, note_of, pins, system_note, told_summary
@@ -260,7 +260,7 @@ def refused_by(model: str, moved: e.ViewMoved | None) -> Refused:
 
 def estimated_size(view: View, fixed: Size) -> Size:
     """The next request's size by estimates alone."""
-    return sum((*view.sizes, *_waiting(view)), fixed)
+    return total((fixed, *view.sizes, *_waiting(view)))
 
 
 def request_size(view: View, fixed: Size) -> Size:

@@ -28,21 +28,17 @@ class Log:
         """
         added = await self._transcript.append(self.conversation, facts, lease=lease)
         if added and added[0].seq == len(self.entries) + 1:
-            self._take(added)
+            self.take(added)
         elif added:
             await self.refresh()
         return added
 
     async def refresh(self) -> None:
         """Take in what others appended."""
-        self._take(await self._transcript.entries(self.conversation, after=len(self.entries)))
+        self.take(await self._transcript.entries(self.conversation, after=len(self.entries)))
 
-    def listen(self, listener: Callable[[Sequence[Entry]], None]) -> Callable[[], None]:
-        """Call `listener` with every batch of new entries; returns what ends it."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
-    def _take(self, added: Sequence[Entry]) -> None:
+    def take(self, added: Sequence[Entry]) -> None:
+        """Take in entries that the store holds; what is known already is passed over."""
         fresh = [entry for entry in added if entry.seq > len(self.entries)]
         if not fresh:
             return
@@ -50,3 +46,8 @@ class Log:
         self.live.emit(Committed(tuple(fresh)))
         for listener in tuple(self._listeners):
             listener(fresh)
+
+    def listen(self, listener: Callable[[Sequence[Entry]], None]) -> Callable[[], None]:
+        """Call `listener` with every batch of new entries; returns what ends it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)

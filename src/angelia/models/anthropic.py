@@ -1,7 +1,7 @@
 """The Anthropic Messages wire, with prompt-cache marks and signed thinking."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -32,10 +32,7 @@ from angelia.models.fragments import (
 from angelia.models.port import CallBegun, Credential, Reply, TextDelta, ThinkingDelta
 from angelia.models.port import Piece as ReplyPiece
 from angelia.models.reading import given, native, read, refuse, settled
-from angelia.models.wire import HttpRoom, Outgoing, Timeouts, bearer
-
-if TYPE_CHECKING:
-    import httpx2
+from angelia.models.wire import GetClient, HttpRoom, Outgoing, Timeouts, bearer
 
 VERSION = "2023-06-01"
 THOUGHT = {"low": 2048, "medium": 8192, "high": 16384}
@@ -44,9 +41,9 @@ LEAST_ANSWER = 4096
 """What is asked for when nobody knows the model's own limit: the wire wants a number, and every Claude allows this."""
 
 
-def open_room(profile: Profile, http: "httpx2.AsyncClient", open_media: OpenMedia, timeouts: Timeouts) -> HttpRoom:
+def open_room(profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: Timeouts) -> HttpRoom:
     """The room of a model that speaks Messages."""
-    return HttpRoom(MessagesWire(profile, open_media), http, timeouts)
+    return HttpRoom(MessagesWire(profile, open_media), client, timeouts)
 
 
 class MessagesWire:

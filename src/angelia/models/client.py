@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from angelia.core.errors import ConfigError
 
@@ -30,9 +30,7 @@ async def http_client(base_url: str, environ: Mapping[str, str] = os.environ) ->
     Raises:
         ConfigError: `base_url` or the proxy's is no URL, or the certificates cannot be read.
     """
-    url = urlsplit(base_url)
-    if url.scheme not in {"http", "https"} or not url.hostname:
-        raise ConfigError(f"{base_url!r} is no base URL.", then="It begins with https:// or http:// and names a host.")
+    url = base(base_url)
     proxy = proxy_for(base_url, environ)
     secure = "https" in {url.scheme, urlsplit(proxy).scheme}
     trust = asyncio.get_running_loop().run_in_executor(None, _trusting, environ) if secure else None
@@ -55,6 +53,18 @@ async def http_client(base_url: str, environ: Mapping[str, str] = os.environ) ->
         ) from error
     except (ValueError, httpx2.InvalidURL, ImportError) as error:
         raise ConfigError(f"The proxy {proxy.rpartition('@')[2]!r} cannot be used: {error}.") from error
+
+
+def base(url: str) -> SplitResult:
+    """The parts of a base URL; quick, for whoever wants to complain long before a client is made.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ConfigError(f"{url!r} is no base URL.", then="It begins with https:// or http:// and names a host.")
+    return parts
 
 
 def proxy_for(url: str, environ: Mapping[str, str] = os.environ) -> str:

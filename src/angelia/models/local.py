@@ -33,9 +33,7 @@ from angelia.models.port import CallBegun, Credential, Piece, Reply, TextDelta
 from angelia.models.reading import refuse
 
 if TYPE_CHECKING:
-    import httpx2
-
-    from angelia.models.wire import Timeouts
+    from angelia.models.wire import GetClient, Timeouts
 
 _STREAMED = {"stream_options": {"include_usage": True}}
 """Asked of every completion. No penalty on repetition: with one, SmolLM2 no longer quotes what it was given."""
@@ -71,9 +69,7 @@ def local_profile(model: str = SHIPPED) -> Profile:
     )
 
 
-def open_room(
-    profile: Profile, http: "httpx2.AsyncClient | None", open_media: OpenMedia, timeouts: "Timeouts"
-) -> "LocalRoom":
+def open_room(profile: Profile, client: "GetClient | None", open_media: OpenMedia, timeouts: "Timeouts") -> "LocalRoom":
     """The embedded model's room; it speaks to nobody, so it needs neither client nor time-outs."""
     return LocalRoom(profile, open_media)
 

@@ -1,7 +1,7 @@
 """The Chat Completions wire: OpenAI's, and what everybody else imitates."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from angelia.context.request import Message, ModelRequest, OpenMedia, Result, Role
 from angelia.core.content import Native, ReplyPart, Text, Thinking, ToolCall
@@ -39,11 +39,7 @@ from angelia.models.fragments import (
 from angelia.models.port import CallBegun, Credential, Reply, TextDelta, ThinkingDelta
 from angelia.models.port import Piece as ReplyPiece
 from angelia.models.reading import given, native, read, refuse, settled
-from angelia.models.wire import HttpRoom, Outgoing, Timeouts, bearer
-
-if TYPE_CHECKING:
-    import httpx2
-
+from angelia.models.wire import GetClient, HttpRoom, Outgoing, Timeouts, bearer
 
 UNSIGNED = b'{"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}}'
 """What Gemini takes in place of a signature, for calls that it did not make
@@ -51,9 +47,9 @@ UNSIGNED = b'{"extra_content":{"google":{"thought_signature":"skip_thought_signa
 """
 
 
-def open_room(profile: Profile, http: "httpx2.AsyncClient", open_media: OpenMedia, timeouts: Timeouts) -> HttpRoom:
+def open_room(profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: Timeouts) -> HttpRoom:
     """The room of a model that speaks Chat Completions."""
-    return HttpRoom(ChatWire(profile, open_media), http, timeouts)
+    return HttpRoom(ChatWire(profile, open_media), client, timeouts)
 
 
 class ChatWire:

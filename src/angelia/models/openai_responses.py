@@ -1,7 +1,7 @@
 """The OpenAI Responses wire, stateless: nothing is stored there, and reasoning comes back encrypted."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 from msgspec import Raw, Struct
@@ -31,15 +31,12 @@ from angelia.models.fragments import (
 from angelia.models.port import CallBegun, Credential, Reply, TextDelta, ThinkingDelta
 from angelia.models.port import Piece as ReplyPiece
 from angelia.models.reading import given, native, read, refuse, settled
-from angelia.models.wire import HttpRoom, Outgoing, Timeouts, bearer
-
-if TYPE_CHECKING:
-    import httpx2
+from angelia.models.wire import GetClient, HttpRoom, Outgoing, Timeouts, bearer
 
 
-def open_room(profile: Profile, http: "httpx2.AsyncClient", open_media: OpenMedia, timeouts: Timeouts) -> HttpRoom:
+def open_room(profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: Timeouts) -> HttpRoom:
     """The room of a model that speaks Responses."""
-    return HttpRoom(ResponsesWire(profile, open_media), http, timeouts)
+    return HttpRoom(ResponsesWire(profile, open_media), client, timeouts)
 
 
 class ResponsesWire:

@@ -24,13 +24,12 @@ from angelia.models.failures import of_response, of_stream, redacted
 from angelia.models.port import CallBegun, Credential, Piece, Reply, TextDelta, ThinkingDelta
 
 if TYPE_CHECKING:
-    import httpx2
     from pydantic_ai.exceptions import ModelAPIError
     from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent
     from pydantic_ai.models import Model, StreamedResponse
     from pydantic_ai.settings import ModelSettings
 
-    from angelia.models.wire import Timeouts
+    from angelia.models.wire import GetClient, Timeouts
 
 _FAULTS = (TimeoutError, LookupError, ValueError)
 """Silence, and what pydantic-ai raises by mistake when a stream is not what it expects (`choices=[]`, no JSON)."""
@@ -55,7 +54,7 @@ MakeModel = Callable[[Profile, Credential], "Model"]
 
 
 def open_room(
-    profile: Profile, http: "httpx2.AsyncClient | None", open_media: OpenMedia, timeouts: "Timeouts"
+    profile: Profile, client: "GetClient | None", open_media: OpenMedia, timeouts: "Timeouts"
 ) -> "BridgeRoom":
     """The room of one model; pydantic-ai brings clients of its own."""
     return BridgeRoom(profile, open_media, timeouts)

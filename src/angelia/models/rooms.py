@@ -1,16 +1,13 @@
 """Opens the room that speaks a model's wire; rooms of strangers are found by entry point."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 from angelia.context.request import OpenMedia
 from angelia.core.errors import ConfigError
 from angelia.core.profile import Profile
 from angelia.models.port import ModelRoom
-from angelia.models.wire import Timeouts
-
-if TYPE_CHECKING:
-    import httpx2
+from angelia.models.wire import GetClient, Timeouts
 
 GROUP = "angelia.models"
 """The entry point group: the name is the wire, the value an `OpenRoom`."""
@@ -26,17 +23,15 @@ OURS = {
 
 
 class OpenRoom(Protocol):
-    """How a room is opened. `http` has the vendor's base URL; rooms that do not speak HTTP leave it alone."""
+    """How a room is opened. Rooms that do not speak HTTP leave the client alone."""
 
-    def __call__(
-        self, profile: Profile, http: "httpx2.AsyncClient", open_media: OpenMedia, timeouts: Timeouts
-    ) -> ModelRoom:
+    def __call__(self, profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: Timeouts) -> ModelRoom:
         """The room of one model."""
         ...
 
 
 def open_room(
-    profile: Profile, http: "httpx2.AsyncClient | None", open_media: OpenMedia, timeouts: Timeouts | None = None
+    profile: Profile, client: GetClient | None, open_media: OpenMedia, timeouts: Timeouts | None = None
 ) -> ModelRoom:
     """The room for the wire that `profile` names.
 
@@ -47,7 +42,7 @@ def open_room(
         opener = cast("OpenRoom", import_module(OURS[profile.wire]).open_room)
     else:
         opener = _of_strangers(profile.wire)
-    return opener(profile, cast("httpx2.AsyncClient", http), open_media, timeouts or Timeouts())
+    return opener(profile, cast("GetClient", client), open_media, timeouts or Timeouts())
 
 
 def _of_strangers(wire: str) -> OpenRoom:

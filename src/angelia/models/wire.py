@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from angelia.context.request import Message, ModelRequest
 from angelia.core.content import ReplyPart
-from angelia.core.errors import ModelFailed
+from angelia.core.errors import ConfigError, ModelFailed
 from angelia.core.failure import Failure, FailureKind
 from angelia.models.events import Events
 from angelia.models.failures import of_response, redacted
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
+GetClient = Callable[[], Awaitable["httpx2.AsyncClient"]]
+"""The vendor's one HTTP client, which has its base URL. It is made when it is first asked for: importing and making it
+takes longer than everything else that opens a conversation. Raises ConfigError when its certificates or its proxy are
+of no use."""
 
 
 class Timeouts(Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,21 +96,21 @@ class Wire(Protocol):
 
 
 class HttpRoom:
-    """A model behind an HTTP server. `http` has the vendor's base URL."""
+    """A model behind an HTTP server."""
 
-    def __init__(self, wire: Wire, http: "httpx2.AsyncClient", timeouts: Timeouts) -> None:
-        self._wire, self._http, self._timeouts = wire, http, timeouts
+    def __init__(self, wire: Wire, client: GetClient, timeouts: Timeouts) -> None:
+        self._wire, self._client, self._timeouts = wire, client, timeouts
 
     def session(self) -> "HttpSession":
         """A session with an empty fragment cache."""
-        return HttpSession(self._wire, self._http, self._timeouts)
+        return HttpSession(self._wire, self._client, self._timeouts)
 
 
 class HttpSession:
     """One conversation's requests to one model."""
 
-    def __init__(self, wire: Wire, http: "httpx2.AsyncClient", timeouts: Timeouts) -> None:
-        self._wire, self._http, self._timeouts = wire, http, timeouts
+    def __init__(self, wire: Wire, client: GetClient, timeouts: Timeouts) -> None:
+        self._wire, self._client, self._timeouts = wire, client, timeouts
         self._fragments = Fragments(wire.encode)
 
     async def ask(self, request: ModelRequest, credential: Credential) -> AsyncGenerator[Piece]:
@@ -114,7 +118,11 @@ class HttpSession:
         fragments = await self._fragments.of(request)
         outgoing = self._wire.outgoing(request, fragments, credential)
         reader = self._wire.reader()
-        async with contextlib.aclosing(send(self._http, outgoing, reader, self._timeouts)) as pieces:
+        try:
+            http = await self._client()
+        except ConfigError as error:
+            raise _broken(began=False, said=str(error)) from error
+        async with contextlib.aclosing(send(http, outgoing, reader, self._timeouts)) as pieces:
             try:
                 async for piece in pieces:
                     yield piece

@@ -11,9 +11,9 @@ from angelia.engine.background import Behind, lose
 from angelia.engine.driving import Driving
 from angelia.engine.live import Resting
 from angelia.store.db import Database
-from angelia.store.lease import HeldElsewhere, Lease, acquire
+from angelia.store.lease import HeldElsewhere, Lease
 from angelia.store.presence import is_alive
-from angelia.store.transcript import Transcript
+from angelia.store.transcript import Spending, Transcript
 
 if TYPE_CHECKING:
     from angelia.service.sessions import Session
@@ -47,26 +47,27 @@ class Leased:
     async def _drive(self, driver: Driving) -> m.Rest:
         """Drive with the lease; a conversation that somebody else drives is looked at again a moment later."""
         later = m.Rest(self._clock() + int(_HELD_RETRY_S * 1000))
+        log, today = self._session.log, self._clock() // _DAY_MS * _DAY_MS
         try:
-            lease = await acquire(self._db, self._session.conversation, self._holder)
+            lease, news, spent = await self._transcript.take_up(
+                self._session.conversation, self._holder, len(log.entries), today
+            )
         except HeldElsewhere as held:
             self._session.live.emit(Resting(later.until, str(held)))
             return later
         try:
-            return await self._with_lease(driver, lease)
+            log.take(news)
+            return await self._with_lease(driver, lease, spent)
         except Fenced:
             return later
         finally:
             await asyncio.shield(lease.release())
 
-    async def _with_lease(self, driver: Driving, lease: Lease) -> m.Rest:
+    async def _with_lease(self, driver: Driving, lease: Lease, spent: Spending) -> m.Rest:
         keeper = asyncio.create_task(lease.keep())
         try:
-            await self._session.log.refresh()
             if lost := self._lost():
                 await lose(self._session.log, lost, lease)
-            today = self._clock() // _DAY_MS * _DAY_MS
-            spent = await self._transcript.spent(today)
             turn = self._session.turn
             before = (max(spent.tokens - turn.tokens, 0), max(spent.cost - turn.cost, 0))
             return await driver.drive(lease, before)

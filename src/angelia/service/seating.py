@@ -13,13 +13,13 @@ from angelia.core.errors import KeyMissing
 from angelia.core.profile import Profile
 from angelia.engine.asking import Cost
 from angelia.engine.driver import Refresh, Seat
-from angelia.models.client import http_client
+from angelia.models.client import base, http_client
 from angelia.models.credentials import Keyring, KeySource
 from angelia.models.port import Credential
 from angelia.models.prices import Known, PriceBook
 from angelia.models.rooms import open_room
 from angelia.models.vendors import Rows, Vendor, profile, vendors
-from angelia.models.wire import Timeouts
+from angelia.models.wire import GetClient, Timeouts
 from angelia.service.config import Loaded
 from angelia.store.blobs import BlobStore
 
@@ -44,7 +44,7 @@ class Seating:
         self._cache_hour = loaded.config.context.cache_hour
         times = loaded.config.timeouts
         self.timeouts = Timeouts(times.connect, times.first_byte, times.silence)
-        self._clients: dict[str, httpx2.AsyncClient] = {}
+        self._clients: dict[str, asyncio.Task[httpx2.AsyncClient]] = {}
 
     def profile(self, spec: str) -> Profile:
         """What is known of a model.
@@ -60,13 +60,27 @@ class Seating:
         return profile(spec, self.rows, self._book.known(spec))
 
     async def client(self, vendor: Vendor) -> "httpx2.AsyncClient | None":
-        """The vendor's one HTTP client; None for a vendor that is not reached by HTTP."""
+        """The vendor's one HTTP client, made now if need be; None for a vendor that is not reached by HTTP.
+
+        Raises:
+            ConfigError: its base URL, its proxy or its certificates are of no use; a later call tries again.
+        """
+        get = self._way(vendor)
+        return await get() if get else None
+
+    def _way(self, vendor: Vendor) -> GetClient | None:
         address = vendor.address(self._environ)
         if not address:
             return None
-        if vendor.name not in self._clients:
-            self._clients[vendor.name] = await http_client(address, self._environ)
-        return self._clients[vendor.name]
+        base(address)
+
+        async def client() -> "httpx2.AsyncClient":
+            made = self._clients.get(vendor.name)
+            if made is None or (made.done() and made.exception()):
+                made = self._clients[vendor.name] = asyncio.create_task(http_client(address, self._environ))
+            return await asyncio.shield(made)
+
+        return client
 
     async def seat(self, spec: str, system: str, tools: tuple[ToolSpec, ...]) -> Seat:
         """A model with everything it takes to ask it; nothing is sent yet.
@@ -85,7 +99,7 @@ class Seating:
                 f"There is no key for {spec}.",
                 then=f"Set {variable} in the environment, or key_command under [vendors.{vendor.name}] in config.toml.",
             )
-        room = open_room(known, await self.client(vendor), self._open_media, self.timeouts)
+        room = open_room(known, self._way(vendor), self._open_media, self.timeouts)
         return Seat(
             profile=known,
             session=room.session(),
@@ -136,8 +150,10 @@ class Seating:
 
     async def close(self) -> None:
         """Close every connection."""
-        for client in self._clients.values():
-            await client.aclose()
+        made = await asyncio.gather(*self._clients.values(), return_exceptions=True)
+        for client in made:
+            if not isinstance(client, BaseException):
+                await client.aclose()
         self._clients.clear()
 
 

@@ -3,13 +3,16 @@
 import asyncio
 import os
 import sqlite3
+from typing import TypeVar
 
 from angelia.core.errors import Fenced, NotFound, StoreBusy
 from angelia.core.ids import ConversationId
 from angelia.store import faults
 from angelia.store.boottime import boot_id, boottime_ms
-from angelia.store.db import Database
+from angelia.store.db import Database, Job
 from angelia.store.presence import is_alive
+
+T = TypeVar("T")
 
 TTL_MS = 30_000
 """How long a lease holds without renewal while its holder's process still exists (stopped, or hung)."""
@@ -68,17 +71,24 @@ class Lease:
         ).rowcount
 
 
-async def acquire(db: Database, conversation: ConversationId, holder: str, *, ttl_ms: int = TTL_MS) -> Lease:
-    """The right to drive `conversation`. `holder` is what others are told: `the terminal`, `the gateway`.
+async def acquire(
+    db: Database, conversation: ConversationId, holder: str, look: Job[T], *, ttl_ms: int = TTL_MS
+) -> tuple[Lease, T]:
+    """The right to drive `conversation`, and what `look` finds in the same transaction: nobody drives in between.
 
-    It is taken over from a process that ended at once, from one that hangs when its lease has expired.
+    `holder` is what others are told: `the terminal`, `the gateway`. It is taken over from a process that ended at
+    once, from one that hangs when its lease has expired.
 
     Raises:
         HeldElsewhere: somebody has it.
         NotFound: there is no such conversation.
     """
-    epoch = await db.write(lambda connection: take(connection, db, conversation, holder, ttl_ms))
-    return Lease(db, conversation, epoch, ttl_ms)
+
+    def taken(connection: sqlite3.Connection) -> tuple[int, T]:
+        return take(connection, db, conversation, holder, ttl_ms), look(connection)
+
+    epoch, found = await db.write(taken)
+    return Lease(db, conversation, epoch, ttl_ms), found
 
 
 def take(connection: sqlite3.Connection, db: Database, conversation: ConversationId, holder: str, ttl_ms: int) -> int:

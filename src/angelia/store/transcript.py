@@ -102,6 +102,19 @@ class Transcript:
         """
         return (await self.append(conversation, [opened]))[0]
 
+    async def take_up(
+        self, conversation: ConversationId, holder: str, after: int, since_ms: int
+    ) -> tuple[Lease, list[Entry], Spending]:
+        """What begins the driving of a conversation, of one moment: its lease, its entries after `after`, and what was
+        spent everywhere since a moment; see `lease.acquire`, `entries` and `spent`.
+        """
+
+        def look(connection: sqlite3.Connection) -> tuple[list[Entry], Spending]:
+            return read_entries(connection, conversation, after), _spent(connection, since_ms, None)
+
+        lease, (entries, spent) = await leases.acquire(self._db, conversation, holder, look)
+        return lease, entries, spent
+
     async def entries(self, conversation: ConversationId, after: int = 0) -> list[Entry]:
         """The entries whose number is higher than `after`, in order.
 

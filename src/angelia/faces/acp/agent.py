@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from angelia import __version__
 from angelia.core import entry as e
-from angelia.core.errors import AngeliaError, BadInput, ConfigError, KeyMissing, NotFound
+from angelia.core.errors import BadInput, ConfigError, KeyMissing, NotFound
 from angelia.core.ids import ConversationId
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
@@ -49,7 +51,7 @@ class Agent:
         self._client: Client | None = None
         self._choice: Choice | None = None
         self._logged_out = False
-        self._ready = asyncio.create_task(self._prepare())
+        self._preparing: asyncio.Task[ModuleType] | None = None
         self.peer = Peer(write, self._methods(), {"session/cancel": Notice(i.OneSession, self._cancel)})
 
     def _methods(self) -> dict[str, Method]:
@@ -68,16 +70,14 @@ class Agent:
             "session/prompt": Method(i.Prompt, self._prompt, stop=self._stop),
         }
 
-    async def _prepare(self) -> None:
-        """Load what the first session needs, while the client is still saying who it is."""
-        with suppress(AngeliaError):  # it is said when a session is asked for
-            seating = self.house.seating
-            spec = (await self._chosen()).spec
-            await seating.client(seating.rows[seating.profile(spec).vendor])
+    def _prepare(self) -> None:
+        """Load what the first prompt needs, while the person writes it."""
+        self._preparing = self._preparing or asyncio.create_task(asyncio.to_thread(import_module, "httpx2"))
 
     async def close(self) -> None:
         """The client is gone: leave everything; open turns stay open in the log."""
-        self._ready.cancel()
+        if self._preparing:
+            await self._preparing
         await self.peer.close()
         for conversation in tuple(self._open.values()):
             await conversation.close()
@@ -138,7 +138,6 @@ class Agent:
     async def _new(self, given: i.NewSession) -> Then:
         self._must_be_logged_in()
         client = self.client
-        await asyncio.shield(self._ready)
         chosen = await self._chosen()
         folder = folder_in(given.cwd)
         session = self.house.begin(door=DOOR, workspace=folder)
@@ -149,6 +148,7 @@ class Agent:
             notes.insert(0, chosen.because)
 
         def attach() -> None:
+            self._prepare()
             conversation.attach()
             conversation.say_aloud(notes)
 
@@ -163,7 +163,6 @@ class Agent:
     async def _reopen(self, given: i.OpenSession, *, replay: bool) -> Then:
         self._must_be_logged_in()
         client, folder = self.client, folder_in(given.cwd)
-        await asyncio.shield(self._ready)
         async with self._opening:
             conversation = self._open.get(given.session_id) or await self._stored(given.session_id, client, folder)
         if not works_in(conversation.session, folder):
@@ -182,6 +181,7 @@ class Agent:
         notes = left_out(given.additional_directories)
 
         def attach() -> None:
+            self._prepare()
             conversation.attach()
             conversation.say_aloud(notes)
 

@@ -1,0 +1,12 @@
+"""The lease alone."""
+
+from angelia.core.ids import ConversationId
+from angelia.store import lease
+from angelia.store.db import Database
+from angelia.store.lease import TTL_MS, Lease
+
+
+async def acquire(db: Database, conversation: ConversationId, holder: str, *, ttl_ms: int = TTL_MS) -> Lease:
+    """See `lease.acquire`."""
+    acquired, _ = await lease.acquire(db, conversation, holder, lambda _: None, ttl_ms=ttl_ms)
+    return acquired
