@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -61,25 +60,39 @@ def angelia(*arguments: str) -> list[str]:
     return [str(Path(sys.executable).with_name("angelia")), *arguments]
 
 
+_LAUNCHER = """
+import os, sys, time
+report, argv = int(sys.argv[1]), sys.argv[2:]
+began = time.perf_counter()
+_, status, used = os.wait4(os.posix_spawnp(argv[0], argv, os.environ), 0)
+wall = time.perf_counter() - began
+code = os.waitstatus_to_exitcode(status)
+os.write(report, f"{began} {wall} {used.ru_utime + used.ru_stime} {used.ru_maxrss} {code}".encode())
+"""
+"""Starts a command and reports what it took. It is small, and a process begins with the peak of whoever started it: a
+child of the bench itself would show the bench's memory (Linux keeps `ru_maxrss` over `execve`)."""
+
+
 def run(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Took:
     """Run a command to its end.
 
     Raises:
         AssertionError: it ended otherwise than with 0.
     """
-    began = time.perf_counter()
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(
-        argv, env=environment() if env is None else env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    with process.stdout as out, process.stderr as err:
-        stdout, stderr = out.read(), err.read()
-    _, status, used = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise AssertionError(f"{argv} ended with {process.returncode} and said:\n{stderr.decode()[-2000:]}")
+    ours, theirs = os.pipe()
+    with os.fdopen(ours, "rb") as reports:
+        ended = subprocess.run(
+            python("-I", "-S", "-c", _LAUNCHER, str(theirs), *argv),
+            env=environment() if env is None else env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            pass_fds=(theirs,),
+            check=False,
+        )
+        os.close(theirs)
+        began, wall, cpu, memory, code = reports.read().split() or (0, 0, 0, 0, -1)
+    if int(code):
+        raise AssertionError(f"{argv} ended with {int(code)} and said:\n{ended.stderr.decode()[-2000:]}")
     per_unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes on macOS, kilobytes elsewhere (getrusage(2))
-    return Took(began, wall, used.ru_utime + used.ru_stime, used.ru_maxrss * per_unit, stdout, stderr)
+    return Took(float(began), float(wall), float(cpu), int(memory) * per_unit, ended.stdout, ended.stderr)
