@@ -4,7 +4,7 @@ UV := .tools/bin/uv
 BIN := .venv/bin
 SYNC := UV_PYTHON_DOWNLOADS=never $(UV) sync --quiet --locked --inexact --compile-bytecode --python $(PYTHON)
 
-.PHONY: run test check bench docs setup setup-dev clean
+.PHONY: run test check bench docs setup setup-dev add clean
 
 run: setup
 	@if $(BIN)/angelia models --which | grep -q '^local:'; then \
@@ -31,6 +31,9 @@ docs: setup-dev
 setup: $(UV)
 	@$(SYNC) --no-dev --extra terminal --extra documents --extra web
 	@$(BIN)/python -m compileall -q src  # a start that compiles takes three times as long
+
+add: $(UV)  # an optional part: make add PART=discord
+	@$(SYNC) --no-dev --extra $(PART)
 
 setup-dev: $(UV)
 	@$(SYNC) --all-extras

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import sys
 
 import pytest
@@ -11,6 +12,7 @@ from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.entry import Address, AnyFact, DeliveryQueued, ModelSaid, StopReason, ToolFinished, UserSaid
 from angelia.core.errors import BadInput, MissingPart, NotFound
 from angelia.core.ids import CallId, DeliveryId
+from angelia.core.installing import installing
 from angelia.policy.verdict import AskPerson, FetchUrl, SendOut, ShowUrl
 from angelia.sandboxes.port import FileTooLarge, IsFolder, NoSuchFile
 from angelia.tools.ask_user import AskUser
@@ -96,7 +98,7 @@ async def test_what_cannot_be_shown_is_said(bench: Bench, body: bytes, status: i
 async def test_a_page_without_the_part_that_reads_pages(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "html_to_markdown", None)
     serve(bench, PAGE, "text/html")
-    with pytest.raises(MissingPart, match=r"pip install 'angelia\[web\]'"):
+    with pytest.raises(MissingPart, match=re.escape(installing("web"))):
         await bench.run(Fetch(), url=URL)
 
 

@@ -20,6 +20,7 @@ AngeliaError                 what happened, why, what next
 
 from angelia.core.content import ReplyPart
 from angelia.core.failure import Failure
+from angelia.core.installing import installing
 
 
 class AngeliaError(Exception):
@@ -47,9 +48,7 @@ class MissingPart(AngeliaError):
 
     def __init__(self, need: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(
-            f"{need} needs a part that is not installed.", then=f"Install it: pip install 'angelia[{extra}]'"
-        )
+        super().__init__(f"{need} needs a part that is not installed.", then=f"Install it: {installing(extra)}")
 
 
 class NotFound(AngeliaError):

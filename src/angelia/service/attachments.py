@@ -28,6 +28,7 @@ from angelia.context.forms import (
 from angelia.context.request import Shown
 from angelia.core.content import Content, Form, Media, Text
 from angelia.core.errors import BadInput
+from angelia.core.installing import installing
 from angelia.core.profile import Profile
 from angelia.core.text import clean
 from angelia.store.documents import can_read
@@ -120,7 +121,7 @@ class Attachments:
             case Nature.PDF, Form.TEXT | Form.TEXT_OR_PAGES if not can_read():
                 return (
                     f"The {called}, reaches the model by name only: {profile.name} does not take it as a PDF, and "
-                    "what reads its text is not installed. Install it: pip install 'angelia[documents]'"
+                    f"what reads its text is not installed. Install it: {installing('documents')}"
                 )
             case Nature.PDF, Form.TEXT:
                 return f"The {called}, goes to {profile.name} as the text in it; its pictures do not."

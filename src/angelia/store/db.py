@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
-from angelia.core.errors import MissingPart, StoreError
+from angelia.core.errors import StoreError
 from angelia.core.ids import Clock, wall_clock
 from angelia.store.commit import commit_together
 from angelia.store.faults import explained, of_sqlite
@@ -50,11 +50,13 @@ class Database:
 
         Raises:
             StoreReadOnly, StoreFull, StoreBusy, StoreDamaged: as they say; nothing was changed.
-            StoreError: a newer Angelia wrote it, or it is not a database of ours.
-            MissingPart: Python's SQLite is older than 3.37.
+            StoreError: a newer Angelia wrote it, it is not a database of ours, or Python's SQLite is older than 3.37.
         """
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
-            raise MissingPart(f"The store needs SQLite 3.37 or newer (this is {sqlite3.sqlite_version}); it", "all")
+            raise StoreError(
+                f"The store needs SQLite 3.37 or newer; this Python has {sqlite3.sqlite_version}.",
+                then="Use a Python that was built with a newer one; those of uv and python.org are.",
+            )
         with explained(home):
             _make_home(home)
             writer = _connect(home / FILE, patience_s)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from angelia.core.installing import installing
 from angelia.faces.cli.checkup.finding import Finding, absent, broken, well
 from angelia.service.assemble import House
 from angelia.store.upkeep import verify
@@ -19,6 +20,12 @@ EXTRAS = {
     "local": ("xllamacpp", "the embedded model"),
     "bridge": ("pydantic_ai", "models through pydantic-ai"),
     "mcp": ("mcp", "MCP servers and their tools"),
+    "ssh": ("asyncssh", "sandboxes on machines over SSH"),
+    "modal": ("modal", "sandboxes in Modal's cloud"),
+    "voice": ("faster_whisper", "recordings written down on this machine"),
+    "gateway": ("uvicorn", "webhooks: chats that call us"),
+    "discord": ("websockets", "Discord"),
+    "slack": ("websockets", "Slack"),
 }
 """Optional parts: the module that shows they are there, and what they are for."""
 
@@ -38,7 +45,7 @@ async def look_at_home(house: House) -> AsyncIterator[Finding]:
         if find_spec(module):
             yield well(f"extra {name}", purpose)
         else:
-            yield absent(f"extra {name}", f"not installed: {purpose}", f"pip install 'angelia[{name}]'")
+            yield absent(f"extra {name}", f"not installed: {purpose}", installing(name))
     if shutil.which("rg"):
         yield well("ripgrep", "searches fast, and leaves ignored files out")
     else:
