@@ -33,7 +33,7 @@ WARM = (
     *(f"angelia.tools.{name}" for name in ("ask_user", "edit", "fetch", "find", "look_again", "process", "read")),
     *(f"angelia.tools.{name}" for name in ("send_file", "shell", "todo", "write")),
     *("PIL.PngImagePlugin", "pypdfium2", "markdown_it", "tree_sitter", "tree_sitter_bash"),
-    *("anyio._backends._asyncio", "httpx2", "httpcore2", "h2.connection", "tomllib"),
+    *("httpx2", "angelia.models.direct", "tomllib"),
 )
 """What a gateway imports before it listens, and the dearest of what it imports later."""
 

@@ -1,10 +1,9 @@
 """How a request goes out and its reply comes in, on every wire that is spoken over HTTP."""
 
-import asyncio
 import contextlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 from msgspec import Struct
@@ -17,11 +16,11 @@ from angelia.models.events import Events
 from angelia.models.failures import of_response, redacted
 from angelia.models.fragments import Fragments
 from angelia.models.port import Credential, Piece, Reply
+from angelia.models.waiting import Patience
 
 if TYPE_CHECKING:
     import httpx2
 
-T = TypeVar("T")
 GetClient = Callable[[], Awaitable["httpx2.AsyncClient"]]
 """The vendor's one HTTP client, which has its base URL. It is made when it is first asked for: importing and making it
 takes longer than everything else that opens a conversation. Raises ConfigError when its certificates or its proxy are
@@ -142,20 +141,21 @@ async def send(
     import httpx2
 
     response: httpx2.Response | None = None
-    began = False
+    began, patience = False, Patience()
     try:
         deadline = time.monotonic() + timeouts.first_byte
-        response = await _within(timeouts.first_byte, _started(http, outgoing, timeouts))
+        response = await patience.wait(_started(http, outgoing, timeouts), timeouts.first_byte)
         if not response.is_success:
-            body = await _within(timeouts.silence, response.aread())
+            body = await patience.wait(response.aread(), timeouts.silence)
             raise ModelFailed(of_response(response.status_code, response.headers, body, time.time()))
-        chunks = response.aiter_bytes()
+        chunks = _body(response)
         incoming = _Whole(reader) if _is_json(response) else _Stream(reader)
-        while (chunk := await _next(chunks, deadline, timeouts.silence if began else 0)) is not None:
-            began = True
+        longest = max(deadline - time.monotonic(), 0.0)
+        while (chunk := await patience.wait(anext(chunks, None), longest)) is not None:
+            began, longest = True, timeouts.silence
             for piece in incoming.feed(chunk):
                 if isinstance(piece, Reply):
-                    await _drained(chunks)
+                    await _drained(chunks, patience)
                     yield piece
                     return
                 yield piece
@@ -168,6 +168,7 @@ async def send(
     except httpx2.RequestError as error:
         raise _broken(began, _said(error, http)) from error
     finally:
+        patience.close()
         if response is not None:
             await response.aclose()
 
@@ -214,22 +215,19 @@ async def _started(http: "httpx2.AsyncClient", outgoing: Outgoing, timeouts: Tim
     return await http.send(request, stream=True)
 
 
-async def _within(seconds: float, work: Awaitable[T]) -> T:
-    async with asyncio.timeout(seconds):
-        return await work
+def _body(response: "httpx2.Response") -> AsyncIterator[bytes]:
+    """The body's bytes as they come; httpx2 decodes those of a server that encodes them although it was not to."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        return response.aiter_bytes()
+    return aiter(cast("httpx2.AsyncByteStream", response.stream))
 
 
-async def _next(chunks: AsyncIterator[bytes], deadline: float, silence: float) -> bytes | None:
-    """The next bytes, or None at the end; `silence` is 0 before the first byte."""
-    return await _within(silence or max(deadline - time.monotonic(), 0.0), anext(chunks, None))
-
-
-async def _drained(chunks: AsyncIterator[bytes]) -> None:
+async def _drained(chunks: AsyncIterator[bytes], patience: Patience) -> None:
     """Read the body's end, so that the connection serves the next request; a server that dawdles is left behind."""
     import httpx2
 
     with contextlib.suppress(TimeoutError, httpx2.RequestError):
-        while await _within(0.5, anext(chunks, None)) is not None:
+        while await patience.wait(anext(chunks, None), 0.5) is not None:
             pass
 
 
