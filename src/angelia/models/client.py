@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 KEEP_ALIVE = 120.0
 """Seconds for which an idle connection is kept; the longest pause of a tool call that should not cost a handshake."""
 
+MOST_IDLE = 32
+"""Connections that are kept for it; a process that holds a thousand chats is not to hold as many connections."""
+
 CA_FILES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
 """Where systems keep their authorities when OpenSSL was built for another place (Debian, Fedora, BSD and macOS)."""
 
@@ -39,12 +42,9 @@ async def http_client(base_url: str, environ: Mapping[str, str] = os.environ) ->
     try:
         return httpx2.AsyncClient(
             base_url=base_url,
-            verify=await trust if trust else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-            proxy=proxy or None,
-            http2=url.scheme == "https",
+            transport=_road(proxy, await trust if trust else None),
             trust_env=False,
             follow_redirects=False,
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=KEEP_ALIVE),
             headers={"user-agent": "angelia"},
         )
     except (OSError, ssl.SSLError) as error:
@@ -53,6 +53,27 @@ async def http_client(base_url: str, environ: Mapping[str, str] = os.environ) ->
         ) from error
     except (ValueError, httpx2.InvalidURL, ImportError) as error:
         raise ConfigError(f"The proxy {proxy.rpartition('@')[2]!r} cannot be used: {error}.") from error
+
+
+def _road(proxy: str, trust: "ssl.SSLContext | bool | None") -> "httpx2.AsyncBaseTransport":
+    """Straight to the server, which costs a third of what httpx2's own transport does; through a proxy by that one.
+
+    Both speak HTTP/1.1: over HTTP/2, replies that come at once share a connection, and whatever cuts or holds up one
+    of them cuts or holds up all.
+    """
+    import httpx2
+
+    context = httpx2.create_ssl_context(trust_env=False) if trust is True else trust or None
+    if not proxy:
+        from angelia.models.direct import Direct
+
+        return Direct(context, most_idle=MOST_IDLE, keep=KEEP_ALIVE)
+    return httpx2.AsyncHTTPTransport(
+        verify=context or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        proxy=httpx2.Proxy(proxy),
+        trust_env=False,
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=MOST_IDLE, keepalive_expiry=KEEP_ALIVE),
+    )
 
 
 def base(url: str) -> SplitResult:
