@@ -30,10 +30,11 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     A message that waited longer than `stale_minutes` is asked about, 0 for never. `unsure` says what happens to a
     message of which nobody knows whether it arrived: `repeat` it with a mark, or `keep` it and say so.
 
-    Two are no settings: `linked` says of a room that it is a `HasLinking`, `connected` that it sends over the very
-    connection that `run` holds.
+    Three are no settings: `needed` names those that whoever adds a channel is asked for, beside its secrets; `linked`
+    says of a room that it is a `HasLinking`, `connected` that it sends over the very connection that `run` holds.
     """
 
+    needed: ClassVar[tuple[str, ...]] = ()
     linked: ClassVar[bool] = False
     connected: ClassVar[bool] = False
     kind: str = ""

@@ -16,6 +16,7 @@ class IrcSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     (nick!user@host); or their `nick` alone, which anybody can take. `line_seconds` is the pace of lines, 0 for none.
     """
 
+    needed: ClassVar[tuple[str, ...]] = ("server", "nick", "join")
     connected: ClassVar[bool] = True
     server: str = "irc.libera.chat"
     port: int = 6697

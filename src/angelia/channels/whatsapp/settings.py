@@ -1,5 +1,7 @@
 """What can be set of a WhatsApp channel, and how long it waits."""
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from angelia.channels.settings import ChannelSettings, Secret
@@ -14,6 +16,7 @@ class WhatsAppSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True)
     are the Graph API's.
     """
 
+    needed: ClassVar[tuple[str, ...]] = ("phone",)
     phone: str = ""
     token: Secret = Secret(env="WHATSAPP_TOKEN")
     app_secret: Secret = Secret(env="WHATSAPP_APP_SECRET")

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from angelia.service.line import Line
 
 _ONE_CONNECTION = "What is linked has one connection."
+
+Words = tuple[str, ...]
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -60,8 +62,9 @@ def _list(given: dict[str, Any]) -> int:
 @click.option("--owner", default="", metavar="ID", help="Your own id in that network.")
 @click.option("--token", default="", metavar="TOKEN", help="Asked for without being shown, if it is not given.")
 @click.option("--secret", "more", multiple=True, metavar="NAME=VALUE", help="What else a network needs: app_token=…")
+@click.option("--with", "said", multiple=True, metavar="NAME=VALUE", help="A setting of the network: nick=angelia")
 @settings_options
-def add(kind: str, name: str, owner: str, token: str, more: tuple[str, ...], **given: Any) -> int:
+def add(kind: str, name: str, owner: str, token: str, more: Words, said: Words, **given: Any) -> int:
     """Set up a channel: its token goes into a file that only you can read, the rest into config.toml."""
     home, door = loaded_from(given).home, name or kind
     settings = find_room(door, {"kind": kind}).settings
@@ -70,6 +73,7 @@ def add(kind: str, name: str, owner: str, token: str, more: tuple[str, ...], **g
     if door in loaded_from(given).config.channels:
         raise BadInput(f"There is a channel {door} already.", then=f"Change it in {home / 'config.toml'}.")
     secrets = _secrets(kind, settings, token, more)
+    others = _others(kind, door, settings, said, ask=not token)
     who = owner or click.prompt(
         "Your own id there (empty: you let yourself in with a code)", default="", show_default=False
     )
@@ -77,6 +81,7 @@ def add(kind: str, name: str, owner: str, token: str, more: tuple[str, ...], **g
     paths = {one: _keep(home / "channels" / f"{door}.{one}", secret) for one, secret in secrets.items()}
     lines = [f"\n[channels.{door}]"]
     lines += [f"kind = {json.dumps(kind)}"] if name else []
+    lines += [f"{one} = {json.dumps(value, ensure_ascii=False)}" for one, value in others.items()]
     lines += [f"{one} = {{ file = {json.dumps(str(path))} }}" for one, path in paths.items()]
     lines += [f"owners = [{json.dumps(who)}]"] if who else []
     with (home / "config.toml").open("a", encoding="utf-8") as config:
@@ -96,6 +101,29 @@ def _secrets(kind: str, settings: type[ChannelSettings], token: str, more: tuple
         if not secrets.get(one):
             secrets[one] = click.prompt(f"The {one} of {kind}", hide_input=True, default="", show_default=False)
     return {one: secrets[one] for one in known if secrets.get(one)}
+
+
+def _others(kind: str, door: str, settings: type[ChannelSettings], said: Words, *, ask: bool) -> dict[str, object]:
+    """Settings that are no secrets: those that were given, and if asking is fine, those that the network needs."""
+    given = {one.partition("=")[0]: one.partition("=")[2] for one in said}
+    for one in settings.needed if ask else ():
+        if one not in given:
+            shown = getattr(settings(), one) or ""
+            given[one] = click.prompt(f"{kind}: {one}", default=shown, show_default=bool(shown))
+    usual = {one.name: one.default for one in fields(settings)}
+    read = {one: _read_as(usual.get(one), value) for one, value in given.items() if value}
+    read_settings(door, {"kind": kind, **read}, find_room(door, {"kind": kind}))
+    return read
+
+
+def _read_as(usual: object, value: str) -> object:
+    """Words as a list where the setting is one; numbers and yes or no where they are meant."""
+    if isinstance(usual, tuple):
+        return value.replace(",", " ").split()
+    if isinstance(usual, bool | int | float):
+        with suppress(ValueError):
+            return json.loads(value)
+    return value
 
 
 def _keep(path: Path, secret: str) -> Path:
