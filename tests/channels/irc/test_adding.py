@@ -37,8 +37,10 @@ def test_what_is_typed_is_set_and_the_usual_stays_with_an_empty_line(tmp_path: P
 
 def test_what_is_given_is_read_as_what_it_is_meant_to_be(tmp_path: Path) -> None:
     given = ("--token", "secret", "--owner", "ann", "--with", "port=6667", "--with", "tls=false", "--with", "nick=bob")
-    settings = added(tmp_path, *given)
+    settings = added(tmp_path, *given, "--with", "server_password=hush")
     assert (settings.port, settings.tls, settings.nick) == (6667, False, "bob")
+    assert settings.server_password
+    assert Path(settings.server_password.file).read_text() == "hush\n"
 
 
 def test_a_setting_that_is_none_or_cannot_be_used_is_named_and_nothing_is_written(tmp_path: Path) -> None:

@@ -40,12 +40,12 @@ def test_tokens_that_are_typed_are_kept_in_files(tmp_path: Path) -> None:
 
 
 def test_tokens_that_are_given_are_not_asked_for(tmp_path: Path) -> None:
-    given = ("--token", w.TOKEN, "--secret", f"app_token={w.APP_TOKEN}", "--owner", w.FRIEND)
+    given = ("--token", w.TOKEN, "--with", f"app_token={w.APP_TOKEN}", "--owner", w.FRIEND)
     settings = added(tmp_path / "home", *given)
     assert Path(settings.app_token.file).read_text() == f"{w.APP_TOKEN}\n"
 
 
-def test_a_secret_that_the_network_has_not_is_named(tmp_path: Path) -> None:
-    ended = ran(tmp_path, "--token", w.TOKEN, "--secret", "apptoken=x", "--owner", "U1")
-    assert "token, app_token, signing_secret" in str(ended.exception)
+def test_a_setting_that_the_network_has_not_is_named(tmp_path: Path) -> None:
+    ended = ran(tmp_path, "--token", w.TOKEN, "--with", "apptoken=x", "--owner", "U1")
+    assert "apptoken" in str(ended.exception)
     assert not (tmp_path / "config.toml").exists()

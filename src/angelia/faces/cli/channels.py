@@ -3,10 +3,10 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import click
 from msgspec.structs import fields
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from angelia.service.line import Line
 
 _ONE_CONNECTION = "What is linked has one connection."
-
-Words = tuple[str, ...]
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -56,34 +54,29 @@ def _list(given: dict[str, Any]) -> int:
     return 0
 
 
-@channels.command(epilog="Example: angelia channels add telegram")
+@channels.command(epilog="Examples:  angelia channels add telegram  ·  angelia channels add irc --with nick=rosa")
 @click.argument("kind")
 @click.option("--name", default="", help="Another name than the network's, for a second account.")
 @click.option("--owner", default="", metavar="ID", help="Your own id in that network.")
 @click.option("--token", default="", metavar="TOKEN", help="Asked for without being shown, if it is not given.")
-@click.option("--secret", "more", multiple=True, metavar="NAME=VALUE", help="What else a network needs: app_token=…")
-@click.option("--with", "said", multiple=True, metavar="NAME=VALUE", help="A setting of the network: nick=angelia")
+@click.option("--with", "more", multiple=True, metavar="NAME=VALUE", help="What else a network needs: app_token=…")
 @settings_options
-def add(kind: str, name: str, owner: str, token: str, more: Words, said: Words, **given: Any) -> int:
-    """Set up a channel: its token goes into a file that only you can read, the rest into config.toml."""
+def add(kind: str, name: str, owner: str, token: str, more: tuple[str, ...], **given: Any) -> int:
+    """Set up a channel: its secrets go into files that only you can read, the rest into config.toml."""
     home, door = loaded_from(given).home, name or kind
     settings = find_room(door, {"kind": kind}).settings
     if not _NAME.fullmatch(door):
         raise BadInput(f"{door!r} cannot name a channel.", then="Use small letters, digits, - and _.")
     if door in loaded_from(given).config.channels:
         raise BadInput(f"There is a channel {door} already.", then=f"Change it in {home / 'config.toml'}.")
-    secrets = _secrets(kind, settings, token, more)
-    others = _others(kind, door, settings, said, ask=not token)
+    told = _told(kind, settings, token, more)
     who = owner or click.prompt(
         "Your own id there (empty: you let yourself in with a code)", default="", show_default=False
     )
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    paths = {one: _keep(home / "channels" / f"{door}.{one}", secret) for one, secret in secrets.items()}
-    lines = [f"\n[channels.{door}]"]
-    lines += [f"kind = {json.dumps(kind)}"] if name else []
-    lines += [f"{one} = {json.dumps(value, ensure_ascii=False)}" for one, value in others.items()]
-    lines += [f"{one} = {{ file = {json.dumps(str(path))} }}" for one, path in paths.items()]
-    lines += [f"owners = [{json.dumps(who)}]"] if who else []
+    section = _section(kind, door, settings, told, home / "channels")
+    section |= ({"kind": kind} if name else {}) | ({"owners": [who]} if who else {})
+    lines = [f"\n[channels.{door}]", *(f"{one} = {_toml(value)}" for one, value in section.items())]
     with (home / "config.toml").open("a", encoding="utf-8") as config:
         config.write("\n".join(lines) + "\n")
     then = f"angelia channels link {door}" if settings.linked else "angelia gateway"
@@ -91,29 +84,38 @@ def add(kind: str, name: str, owner: str, token: str, more: Words, said: Words, 
     return 0
 
 
-def _secrets(kind: str, settings: type[ChannelSettings], token: str, more: tuple[str, ...]) -> dict[str, str]:
-    """The secrets that a network needs, by their settings. If the token is asked for, the others are, too."""
-    known = [one.name for one in fields(settings) if one.name == "token" or isinstance(one.default, Secret)]
-    secrets = {"token": token, **{one.partition("=")[0]: one.partition("=")[2] for one in more}}
-    if wrong := [one for one in secrets if one not in (*known, "token")]:
-        raise BadInput(f"{kind} has no secret {wrong[0]!r}.", then=f"It has {', '.join(known) or 'none'}.")
-    for one in known if not token else ():
-        if not secrets.get(one):
-            secrets[one] = click.prompt(f"The {one} of {kind}", hide_input=True, default="", show_default=False)
-    return {one: secrets[one] for one in known if secrets.get(one)}
-
-
-def _others(kind: str, door: str, settings: type[ChannelSettings], said: Words, *, ask: bool) -> dict[str, object]:
-    """Settings that are no secrets: those that were given, and if asking is fine, those that the network needs."""
-    given = {one.partition("=")[0]: one.partition("=")[2] for one in said}
-    for one in settings.needed if ask else ():
-        if one not in given:
-            shown = getattr(settings(), one) or ""
-            given[one] = click.prompt(f"{kind}: {one}", default=shown, show_default=bool(shown))
+def _told(kind: str, settings: type[ChannelSettings], token: str, more: Sequence[str]) -> dict[str, str]:
+    """What a network needs, by setting: secrets first. If the token is asked for, the others are, too."""
+    told = {"token": token, **{one.partition("=")[0]: one.partition("=")[2] for one in more}}
     usual = {one.name: one.default for one in fields(settings)}
-    read = {one: _read_as(usual.get(one), value) for one, value in given.items() if value}
-    read_settings(door, {"kind": kind, **read}, find_room(door, {"kind": kind}))
-    return read
+    for one in [name for name, value in usual.items() if name == "token" or isinstance(value, Secret)]:
+        if not token and not told.get(one):
+            told[one] = click.prompt(f"The {one} of {kind}", hide_input=True, default="", show_default=False)
+    for one in settings.needed:
+        if not token and not told.get(one):
+            shown = getattr(settings(), one) or ""
+            told[one] = click.prompt(f"{kind}: {one}", default=shown, show_default=bool(shown))
+    return {one: value for one, value in told.items() if value}
+
+
+def _section(
+    kind: str, door: str, settings: type[ChannelSettings], told: dict[str, str], folder: Path
+) -> dict[str, object]:
+    """The settings as they are written: a secret by the file that it is kept in.
+
+    Raises:
+        ConfigError: one of them is none of this network's, or of no use.
+    """
+    usual = {one.name: one.default for one in fields(settings)}
+    hidden = {name for name, hint in get_type_hints(settings).items() if Secret in (hint, *get_args(hint))}
+    section: dict[str, object] = {
+        one: {"file": str(folder / f"{door}.{one}")} if one in hidden else _read_as(usual.get(one), value)
+        for one, value in told.items()
+    }
+    read_settings(door, {"kind": kind, **section}, find_room(door, {"kind": kind}))
+    for one in hidden & told.keys():
+        _keep(folder / f"{door}.{one}", told[one])
+    return section
 
 
 def _read_as(usual: object, value: str) -> object:
@@ -124,6 +126,17 @@ def _read_as(usual: object, value: str) -> object:
         with suppress(ValueError):
             return json.loads(value)
     return value
+
+
+def _toml(value: object) -> str:
+    """A value of one line; strings, numbers and lists are written in TOML as they are in JSON.
+
+    >>> _toml({"file": "/home/ann/irc.token"})
+    '{ file = "/home/ann/irc.token" }'
+    """
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{one} = {_toml(inner)}' for one, inner in value.items())} }}"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _keep(path: Path, secret: str) -> Path:
