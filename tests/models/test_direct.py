@@ -1,6 +1,7 @@
 """Straight to a server over real sockets: connections are kept while they are sound, and nothing waits for ever."""
 
 import asyncio
+import random
 import ssl
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -213,3 +214,65 @@ async def test_tls_is_checked_against_the_authorities_and_the_name(server: Serve
         with pytest.raises(httpx2.ConnectError, match="certificate"):
             await knows_not.get("x")
     listening.close()
+
+
+async def test_what_was_not_read_of_a_reply_belongs_to_no_other(server: Server, http: httpx2.AsyncClient) -> None:
+    server.answers = [says("429 Too Many Requests", b"not read"), HI]
+    async with http.stream("GET", "x"):
+        pass
+    assert (await http.get("x")).text == "Hi"
+
+
+def _numbered(number: int, way: str) -> bytes:
+    """A reply that nothing else could be, framed in one of the ways of HTTP."""
+    body = b"".join(b"<%d>" % number for _ in range(1 + number * 37 % 5000))
+    pieces = [body[at : at + 700] for at in range(0, len(body), 700)]
+    match way:
+        case "chunks":
+            return STREAM + chunked(*pieces)
+        case "until closed":
+            return b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n" + body
+        case _:
+            return b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_every_request_gets_its_own_reply_whatever_became_of_those_before(
+    server: Server, http: httpx2.AsyncClient, seed: int
+) -> None:
+    """Several tasks at once read replies whole, in part, not at all, or stop waiting for them."""
+    drawn = random.Random(seed)
+
+    async def replies(peer: Peer) -> None:
+        number = int(peer.head.split()[1].rpartition(b"/")[2])
+        raw = _numbered(number, ("chunks", "length", "until closed")[number % 3])
+        cuts = sorted(random.Random(number).sample(range(len(raw)), 4))
+        for begin, end in zip([0, *cuts], [*cuts, len(raw)], strict=True):
+            await peer.send(raw[begin:end])
+            await asyncio.sleep(0)
+        if number % 3 == 2:
+            peer.writer.close()
+
+    async def one(number: int) -> None:
+        async with http.stream("GET", str(number)) as response:
+            match drawn.choice(("whole", "whole", "some", "nothing", "stop")):
+                case "whole":
+                    assert set((await response.aread()).decode().split("<")[1:]) == {f"{number}>"}
+                case "some":
+                    some = await anext(response.aiter_raw())
+                    assert f"<{number}>".encode().startswith(some[: len(f"<{number}>")])
+                case "stop":
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(0):
+                            await response.aread()
+                case _:
+                    for _ in range(drawn.choice((0, 60))):  # turns of the loop in which all of it may come
+                        await asyncio.sleep(0)
+
+    async def some(numbers: range) -> None:
+        for number in numbers:
+            await one(number)
+
+    server.answers = [replies]
+    await asyncio.gather(*(some(range(first, first + 15)) for first in (100, 200, 300)))
+    assert len(server.requests) == 45

@@ -147,6 +147,7 @@ class _Connection(asyncio.Protocol):
             httpx2.TransportError: it came to nothing.
         """
         self._incoming, self._asked, self._sent = Incoming(request.method), True, False
+        self._take_out()  # what nobody read of the reply before belongs to no other
         try:
             async with asyncio.timeout(timeouts.get("write")):
                 await self._send(request)
@@ -189,6 +190,10 @@ class _Connection(asyncio.Protocol):
             if self._incoming.over:
                 return b""
             await self._news()
+        return self._take_out()
+
+    def _take_out(self) -> bytes:
+        """What is held of the body; from then on the server may send more."""
         piece = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         self._body.clear()
         self._ahead = 0

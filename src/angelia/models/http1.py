@@ -93,6 +93,7 @@ class Incoming:
             if codings != [b"chunked"]:
                 raise Malformed(f"The answer's body comes in a way that was not asked for: {codings!r}")
             self._chunked = True
+            self.reusable = self.reusable and not lengths  # a reply with two lengths may be two (section 6.3)
         elif lengths:
             if len(set(lengths)) > 1 or not lengths[0].isdigit():
                 raise Malformed(f"The answer's length is no number: {lengths!r}")
