@@ -4,11 +4,12 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from angelia.core.text import clean, one_line
+from angelia.sandboxes.docker.taken import Connection, Stream
 from angelia.sandboxes.port import AccessRefused, SandboxError, SandboxMissing, Unreachable
 
 if TYPE_CHECKING:
@@ -24,22 +25,6 @@ class Refused(SandboxError):
     def __init__(self, deed: str, status: int, said: str) -> None:
         self.status, self.said = status, said
         super().__init__(f"The container daemon could not {deed}: {said} (HTTP {status}).")
-
-
-class Stream(Protocol):
-    """A connection that has become a plain stream both ways."""
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Some bytes, none at the end."""
-        ...
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send bytes."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close it."""
-        ...
 
 
 class Engine:
@@ -96,7 +81,7 @@ class Engine:
             if answer.status_code != 101:
                 refusal = await answer.aread()
                 raise Refused(deed, answer.status_code, said(refusal))
-        return cast("Stream", answer.extensions["network_stream"])
+        return Stream(cast("Connection", answer.extensions["network_stream"]))
 
     async def close(self) -> None:
         """Close every connection."""

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from angelia.sandboxes.docker.engine import Engine, Refused, Stream
+from angelia.sandboxes.docker.engine import Engine, Refused
+from angelia.sandboxes.docker.taken import Stream
 from angelia.sandboxes.port import SandboxGone, Unreachable
 
 CHUNK = 256 * 1024

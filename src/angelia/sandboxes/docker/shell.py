@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Coroutine, Mapping
 
 from angelia.core.ids import sortable_id
-from angelia.sandboxes.docker.engine import Engine, Refused, Stream
+from angelia.sandboxes.docker.engine import Engine, Refused
 from angelia.sandboxes.docker.execwire import exec_wire
+from angelia.sandboxes.docker.taken import Stream
 from angelia.sandboxes.launcher import quoted
 from angelia.sandboxes.port import SandboxGone
 from angelia.sandboxes.terminal import SHELL, Terminal
