@@ -1,6 +1,5 @@
 """How a bot hears: it stays connected to the gateway, resumes its session, and reads what it missed."""
 
-import asyncio
 import hashlib
 import logging
 import re
@@ -20,13 +19,12 @@ from angelia.channels.discord.places import Places
 from angelia.channels.discord.reading import Reader
 from angelia.channels.discord.settings import DiscordSettings, Waits
 from angelia.channels.discord.socket import Lost, Opening, opened
-from angelia.channels.failures import ChannelError, Later, LoginFailed
-from angelia.channels.health import Health, State
+from angelia.channels.failures import ChannelError
 from angelia.channels.incoming import Hear
 from angelia.channels.lanes import Lanes
 from angelia.channels.lenient import read
-from angelia.channels.pauses import growing_pause
 from angelia.channels.port import Outfit
+from angelia.channels.standing import Standing
 
 log = logging.getLogger(__name__)
 
@@ -83,27 +81,17 @@ class Connection:
         self._memory, self._remembered = Memory(), 0
         self._ledger = Ledger(0, 0)
         self._reader = Reader("", places, settings.cdn)
-        self._state = State.CONNECTING
-        self._alive, self._failures = 0, 0
+        self._standing = Standing(outfit, waits.pause, waits.silence)
         self._missed, self._read = 0, set[str]()
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
-        self._tell(State.CONNECTING)
         self._memory = memory = _memory(await self._outfit.recall(_MEMORY))
         self._ledger = Ledger(memory.session.seq if memory.session else 0, memory.message)
         self._reader = Reader(memory.me, self._places, self._settings.cdn)
-        lanes = Lanes(hear, self._trouble, self._waits.pause)
+        lanes = Lanes(hear, self._standing.trouble, self._waits.pause)
         try:
-            while True:
-                try:
-                    await self._stay(lanes)
-                except LoginFailed as error:
-                    self._tell(State.STOPPED, str(error))
-                    raise
-                except ChannelError as error:
-                    self._lost(error)
-                    await asyncio.sleep(self._pause(error))
+            await self._standing.hold(lambda: self._stay(lanes), self._lost)
         finally:
             await lanes.close()
             await self._remember()
@@ -127,7 +115,7 @@ class Connection:
                 case "READY":
                     await self._begin(read(event.data, s.Ready), lanes)
                 case "RESUMED":
-                    self._connected()
+                    self._standing.well()
                 case "GUILD_CREATE":
                     self._places.hear(event.name, event.data, self._memory.me)
                     await self._catch_up(read(event.data, s.Guild), lanes)
@@ -138,7 +126,7 @@ class Connection:
                     self._places.hear(name, event.data, self._memory.me)
         except msgspec.MsgspecError as error:
             log.warning("an event %s cannot be read: %s", event.name, error)
-            self._trouble(f"Discord told something in a form that is not known ({event.name}): {error}.")
+            self._standing.trouble(f"Discord told something in a form that is not known ({event.name}): {error}.")
         self._ledger.passed(event.seq)
 
     async def _begin(self, ready: s.Ready, lanes: Lanes) -> None:
@@ -150,7 +138,7 @@ class Connection:
         session = s.Session(ready.session_id, ready.resume_gateway_url)
         self._memory = replace(self._memory, session=session, me=ready.user.id)
         self._reader = Reader(ready.user.id, self._places, self._settings.cdn)
-        self._connected()
+        self._standing.well()
         lanes.begin(self._show_menu(ready.application.id))
         for chat in self._memory.chats:
             guild, _, channel = chat.partition("/")
@@ -169,7 +157,7 @@ class Connection:
         try:
             found = await since(self._api, channel, self._missed, self._waits.pause)
         except ChannelError as error:
-            self._trouble(f"What was missed in a chat cannot be read: {error}")
+            self._standing.trouble(f"What was missed in a chat cannot be read: {error}")
             return
         for raw in found:
             self._hand_in(s.Event("MESSAGE_CREATE", raw, 0), lanes, guild)
@@ -219,29 +207,8 @@ class Connection:
         await self._outfit.remember(_MEMORY, msgspec.json.encode(kept).decode())
 
     def _lost(self, error: ChannelError) -> None:
-        self._failures += 1
-        if self._failures >= STALE or (isinstance(error, Lost) and error.forgotten):
+        if self._standing.failures >= STALE or (isinstance(error, Lost) and error.forgotten):
             self._memory = replace(self._memory, session=None)
-        self._tell(State.WAITING, str(error))
-
-    def _connected(self) -> None:
-        now = self._outfit.clock()
-        if self._state is not State.CONNECTED:
-            self._tell(State.CONNECTED, gap=max(now - self._alive, 1) if self._alive else 0)
-        self._alive, self._failures = now, 0
-
-    def _trouble(self, why: str) -> None:
-        self._outfit.report(Health(self._state, why))
-
-    def _tell(self, state: State, why: str = "", gap: int = 0) -> None:
-        self._state = state
-        self._outfit.report(Health(state, why, gap))
-
-    def _pause(self, error: ChannelError) -> float:
-        """Seconds until the next try: as long as Discord asks for, else longer each time, and never in step."""
-        if isinstance(error, Later):
-            return error.seconds
-        return growing_pause(self._waits.pause, self._failures)
 
 
 def _memory(noted: str) -> Memory:

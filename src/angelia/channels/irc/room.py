@@ -13,13 +13,11 @@ from angelia.channels.abilities import Abilities
 from angelia.channels.dialects import Dialect
 from angelia.channels.failures import (
     CannotFetch,
-    ChannelError,
-    LoginFailed,
     MessageGone,
     NotSent,
     Rejected,
 )
-from angelia.channels.health import Health, State
+from angelia.channels.health import State
 from angelia.channels.incoming import Envelope, Hear, Offer
 from angelia.channels.irc.link import Link, Passwords, connected
 from angelia.channels.irc.reading import Reader
@@ -29,9 +27,9 @@ from angelia.channels.irc.table import IrcMarks, abilities
 from angelia.channels.irc.wire import Line, is_target
 from angelia.channels.lanes import Lanes
 from angelia.channels.outgoing import Outgoing, OutText
-from angelia.channels.pauses import growing_pause
 from angelia.channels.port import Outfit
 from angelia.channels.settings import ChannelSettings, Secret
+from angelia.channels.standing import Standing
 from angelia.core.entry import Address
 from angelia.core.ids import sortable_id
 
@@ -53,32 +51,19 @@ class IrcChannel:
         self._reader = Reader(outfit.door, settings.identity, tuple(outfit.commands))
         self._speaker = Speaker(settings, outfit, waits)
         self._link: Link | None = None
-        self._refused: LoginFailed | None = None
         self._tried = asyncio.Event()
         self._waiting: dict[str, Line] = {}
-        self._state, self._alive, self._failures = State.CONNECTING, 0, 0
+        self._standing = Standing(outfit, waits.pause, waits.silence, self._changed)
 
     # -- in -----------------------------------------------------------------------------------------------------
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
-        self._refused = None
-        self._tell(State.CONNECTING)
-        lanes = Lanes(hear, self._trouble, self._waits.pause)
+        lanes = Lanes(hear, self._standing.trouble, self._waits.pause)
         for line in msgspec.json.decode(await self._outfit.recall(_KEPT) or "[]", type=list[Line]):
             self._hand_in(line, lanes, self._settings.nick, "rfc1459")
         try:
-            while True:
-                try:
-                    await self._stay(lanes)
-                except LoginFailed as error:
-                    self._refused = error
-                    self._tell(State.STOPPED, str(error))
-                    raise
-                except ChannelError as error:
-                    self._failures += 1
-                    self._tell(State.WAITING, str(error))
-                    await asyncio.sleep(growing_pause(self._waits.pause, self._failures))
+            await self._standing.hold(lambda: self._stay(lanes))
         finally:
             await lanes.close()
             await self._outfit.remember(_KEPT, msgspec.json.encode(list(self._waiting.values())).decode())
@@ -104,9 +89,9 @@ class IrcChannel:
             case "NICK":
                 self._speaker.renamed(line.nick, line.last)
             case "KICK" if link.is_us(line.words[1]):
-                self._trouble(f"{line.nick} has put us out of {line.words[0]}: {line.last}.")
+                self._standing.trouble(f"{line.nick} has put us out of {line.words[0]}: {line.last}.")
             case code if code.isdecimal() and "400" <= code < "600":
-                self._trouble(f"The IRC server says: {' '.join(line.words[1:])} ({code}).")
+                self._standing.trouble(f"The IRC server says: {' '.join(line.words[1:])} ({code}).")
             case _:
                 return
 
@@ -141,12 +126,12 @@ class IrcChannel:
 
     async def _ready_link(self) -> Link:
         """The connection; one that is being tried may still come to be."""
-        if not (self._link and self._link.ready) and not self._refused:
+        if not (self._link and self._link.ready) and not self._standing.refused:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._waits.answer):
                     await self._tried.wait()
-        if self._refused:
-            raise self._refused
+        if self._standing.refused:
+            raise self._standing.refused
         if self._link is None or not self._link.ready:
             raise NotSent("There is no connection to the IRC server now.")
         return self._link
@@ -180,23 +165,11 @@ class IrcChannel:
         return await self._outfit.secret(where) if where else ""
 
     def _connected(self, link: Link) -> None:
-        if not link.ready:
-            return
-        now, wanted = self._outfit.clock(), self._settings.nick
-        if self._state is not State.CONNECTED:
-            self._tell(
-                State.CONNECTED,
-                "" if link.is_us(wanted) else f"The nick {wanted} is in use; here I am {link.nick}.",
-                max(now - self._alive, 1) if self._alive else 0,
-            )
-        self._alive, self._failures = now, 0
+        wanted = self._settings.nick
+        if link.ready:
+            self._standing.well("" if link.is_us(wanted) else f"The nick {wanted} is in use; here I am {link.nick}.")
 
-    def _trouble(self, why: str) -> None:
-        self._outfit.report(Health(self._state, why))
-
-    def _tell(self, state: State, why: str = "", gap: int = 0) -> None:
-        before, self._state = self._state, state
-        self._outfit.report(Health(state, why, gap))
+    def _changed(self, before: State, state: State) -> None:
         lost = before is State.CONNECTED and state is State.WAITING
         if state is not State.CONNECTING and not lost:  # a try to connect has ended, and another will
             self._tried.set()

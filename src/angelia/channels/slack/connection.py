@@ -9,12 +9,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.channels.failures import ChannelError, Later, LoginFailed, Rejected
-from angelia.channels.health import Health, State
+from angelia.channels.failures import ChannelError, LoginFailed, Rejected
 from angelia.channels.incoming import Hear
 from angelia.channels.lanes import Lanes
 from angelia.channels.lenient import read
-from angelia.channels.pauses import growing_pause
 from angelia.channels.port import Outfit
 from angelia.channels.slack.api import Api, Asked
 from angelia.channels.slack.history import since
@@ -27,6 +25,7 @@ from angelia.channels.slack.settings import SlackSettings, Waits
 from angelia.channels.slack.shapes import Callback, Frame, News, Opened, Us
 from angelia.channels.slack.socket import Socket, opened
 from angelia.channels.slack.webhook import Webhook
+from angelia.channels.standing import Standing
 
 log = logging.getLogger(__name__)
 
@@ -67,24 +66,15 @@ class Connection:
         self._memory, self._remembered = Memory(), 0
         self._ledger = Ledger(0)
         self._intake: Intake | None = None
-        self._state, self._failures, self._since = State.CONNECTING, 0, 0
+        self._standing = Standing(outfit, waits.pause, waits.silence)
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
-        self._tell(State.CONNECTING)
         self._memory = _memory(await self._outfit.recall(_MEMORY))
         self._ledger = Ledger(self._memory.mark or self._outfit.clock() * 1000)
-        lanes = Lanes(Once(hear).hear, self._trouble, self._waits.pause)
+        lanes = Lanes(Once(hear).hear, self._standing.trouble, self._waits.pause)
         try:
-            while True:
-                try:
-                    await self._stay(lanes)
-                except LoginFailed as error:
-                    self._tell(State.STOPPED, str(error))
-                    raise
-                except ChannelError as error:
-                    self._lost(error)
-                    await asyncio.sleep(self._pause(error))
+            await self._standing.hold(lambda: self._stay(lanes))
         finally:
             self.webhook.end()
             await lanes.close()
@@ -96,7 +86,7 @@ class Connection:
         if self._intake is None:
             verbs = self._outfit.commands
             reader = Reader(self._outfit.door, us.user_id, self._people, self._settings.command, verbs)
-            self._intake = Intake(reader, lanes, self._ledger, self._note, self._trouble, self._api)
+            self._intake = Intake(reader, lanes, self._ledger, self._note, self._standing.trouble, self._api)
         if self._settings.transport == "http":
             await self._look_after(self._intake)
         await self._listen(self._intake, lanes)
@@ -158,7 +148,7 @@ class Connection:
             news = _news(frame)
         except msgspec.MsgspecError as error:
             log.warning("a frame %s cannot be read: %s", frame.type, error)
-            self._trouble(f"Slack told something in a form that is not known ({frame.type}): {error}.")
+            self._standing.trouble(f"Slack told something in a form that is not known ({frame.type}): {error}.")
             news = None
         taken = intake.take(news) if news else None
         lanes.begin(_acknowledge(socket, frame.envelope_id, taken))
@@ -169,18 +159,14 @@ class Connection:
 
     async def _connected(self, intake: Intake) -> None:
         """Everything said from now on is heard, and what was said before is read where somebody spoke to us."""
-        now, gap = self._outfit.clock(), 0
-        if self._since:
-            gap, self._since = max(now - self._since, 1), 0
-        self._tell(State.CONNECTED, gap=gap)
-        self._failures = 0
+        self._standing.well()
         mark = self._ledger.mark
         for place in reversed(self._memory.chats):
             chat, _, thread = place.partition("/")
             try:
                 found = await since(self._api, chat, thread, mark, self._waits.pause)
             except ChannelError as error:
-                self._trouble(f"What was missed in a chat cannot be read: {error}")
+                self._standing.trouble(f"What was missed in a chat cannot be read: {error}")
                 continue
             for raw in found:
                 intake.take(News("event", raw))
@@ -198,26 +184,6 @@ class Connection:
         self._remembered = self._outfit.clock()
         kept = replace(self._memory, mark=self._ledger.mark)
         await self._outfit.remember(_MEMORY, msgspec.json.encode(kept).decode())
-
-    # -- how it goes ------------------------------------------------------------------------------------------------
-
-    def _lost(self, error: ChannelError) -> None:
-        self._failures += 1
-        self._since = self._since or self._outfit.clock()
-        self._tell(State.WAITING, str(error))
-
-    def _trouble(self, why: str) -> None:
-        self._outfit.report(Health(self._state, why))
-
-    def _tell(self, state: State, why: str = "", gap: int = 0) -> None:
-        self._state = state
-        self._outfit.report(Health(state, why, gap))
-
-    def _pause(self, error: ChannelError) -> float:
-        """Seconds until the next try: as long as Slack asks for, else longer each time, and never in step."""
-        if isinstance(error, Later):
-            return error.seconds
-        return growing_pause(self._waits.pause, self._failures)
 
 
 async def _acknowledge(socket: Socket, envelope: str, taken: asyncio.Future[str] | None) -> None:

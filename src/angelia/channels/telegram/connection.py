@@ -10,11 +10,12 @@ from typing import NoReturn
 import msgspec
 from msgspec import Raw
 
-from angelia.channels.failures import ChannelError, Later, LoginFailed, NotSent, Rejected
-from angelia.channels.health import Health, State
+from angelia.channels.failures import ChannelError, NotSent, Rejected
+from angelia.channels.health import State
 from angelia.channels.incoming import Hear
 from angelia.channels.pauses import growing_pause
 from angelia.channels.port import Outfit
+from angelia.channels.standing import Standing
 from angelia.channels.telegram.api import Api
 from angelia.channels.telegram.intake import Intake
 from angelia.channels.telegram.reading import Reader
@@ -44,22 +45,13 @@ class Connection:
     def __init__(self, settings: TelegramSettings, outfit: Outfit, api: Api, waits: Waits) -> None:
         self._settings, self._outfit, self._api, self._waits = settings, outfit, api, waits
         self._intake: Intake | None = None
-        self._state = State.CONNECTING
-        self._alive, self._failures = 0, 0
+        self._standing = Standing(outfit, waits.pause, waits.silence)
+        self._visited = 0
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
-        self._tell(State.CONNECTING)
         try:
-            while True:
-                try:
-                    await self._stay(hear)
-                except LoginFailed as error:
-                    self._tell(State.STOPPED, str(error))
-                    raise
-                except ChannelError as error:
-                    self._tell(State.WAITING, str(error))
-                    await asyncio.sleep(self._pause(error))
+            await self._standing.hold(lambda: self._stay(hear))
         finally:
             if self._intake:
                 await self._intake.close()
@@ -92,7 +84,7 @@ class Connection:
 
     def trouble(self, why: str) -> None:
         """See `Surroundings`."""
-        self._outfit.report(Health(self._state, why))
+        self._standing.trouble(why)
 
     async def _stay(self, hear: Hear) -> NoReturn:
         me = await self._api.call("getMe", {}, User)
@@ -114,9 +106,9 @@ class Connection:
             known = set(unsafe)
             # without an offset we are told all that is not acknowledged, whatever its numbers
             offset = min(unsafe, default=last + 1 if last else 0)
-            at_once = self._state is not State.CONNECTED or bool(unsafe)
+            at_once = self._standing.state is not State.CONNECTED or bool(unsafe)
             updates = await self._updates(offset, 0 if at_once else hold)
-            self._connected()
+            self._standing.well()
             numbers = [msgspec.json.decode(raw, type=Numbered).update_id for raw in updates]
             safe = [intake.take(bytes(raw)) for raw in updates]
             last = max(numbers, default=0)
@@ -138,11 +130,12 @@ class Connection:
             info = await self._api.call("getWebhookInfo", {}, WebhookInfo)
             if info.url != url:
                 raise NotSent("Another program has told Telegram to visit it instead.")
-            failed = info.pending_update_count and info.last_error_date * 1000 > self._alive
-            if failed and self._state is State.CONNECTED:
-                self._tell(State.WAITING, f"Telegram cannot visit {url}: {info.last_error_message}.")
+            failed = info.pending_update_count and info.last_error_date * 1000 > self._visited
+            if failed and self._standing.state is State.CONNECTED:
+                self._standing.tell(State.WAITING, f"Telegram cannot visit {url}: {info.last_error_message}.")
             elif not failed:
-                self._connected()
+                self._visited = self._outfit.clock()
+                self._standing.well()
             await asyncio.sleep(self._waits.silence)
 
     async def _show_menu(self) -> None:
@@ -156,20 +149,3 @@ class Connection:
     async def _secret(self) -> str:
         """What only Telegram and we know, so that nobody else can visit: derived, for it must outlive a restart."""
         return hashlib.sha256(f"webhook of {await self._api.token()}".encode()).hexdigest()
-
-    def _connected(self) -> None:
-        now = self._outfit.clock()
-        if self._state is not State.CONNECTED:
-            self._tell(State.CONNECTED, gap=max(now - self._alive, 1) if self._alive else 0)
-        self._alive, self._failures = now, 0
-
-    def _tell(self, state: State, why: str = "", gap: int = 0) -> None:
-        self._state = state
-        self._outfit.report(Health(state, why, gap))
-
-    def _pause(self, error: ChannelError) -> float:
-        """Seconds until the next try: as long as Telegram asks for, else longer each time, and never in step."""
-        if isinstance(error, Later):
-            return error.seconds
-        self._failures += 1
-        return growing_pause(self._waits.pause, self._failures)

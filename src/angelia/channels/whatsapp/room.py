@@ -10,14 +10,13 @@ from msgspec import Struct
 from angelia.channels.abilities import Abilities
 from angelia.channels.dialect_marks import WhatsAppMarks
 from angelia.channels.dialects import Dialect
-from angelia.channels.failures import ChannelError, Later, LoginFailed, MessageGone, Rejected, Unsure, WindowClosed
-from angelia.channels.health import Health, State
+from angelia.channels.failures import ChannelError, MessageGone, Rejected, Unsure, WindowClosed
 from angelia.channels.incoming import Confirmed, Envelope, Hear, Offer, Reached
 from angelia.channels.multipart import Upload
 from angelia.channels.outgoing import OutFile, Outgoing, OutText
-from angelia.channels.pauses import growing_pause
 from angelia.channels.port import Outfit
 from angelia.channels.settings import ChannelSettings
+from angelia.channels.standing import Standing
 from angelia.channels.web import WebRequest, WebResponse
 from angelia.channels.whatsapp import refusals, sending
 from angelia.channels.whatsapp.graph import Graph
@@ -60,7 +59,7 @@ class WhatsAppChannel:
         keys = Keys(lambda: outfit.secret(settings.app_secret), lambda: outfit.secret(settings.verify))
         self._webhook = Webhook(keys, settings.phone, Reader(self.door, self._memory), self._memory)
         self._uploads: dict[tuple[str, str], tuple[str, int]] = {}
-        self._state, self._alive, self._failures = State.CONNECTING, 0, 0
+        self._standing = Standing(outfit, waits.pause, waits.silence)
 
     # -- in -----------------------------------------------------------------------------------------------------
 
@@ -73,22 +72,16 @@ class WhatsAppChannel:
                 await self._ask_to_write(envelope.address)
             return word
 
-        self._tell(State.CONNECTING)
-        self._webhook.begin(hearing, self._trouble, self._waits)
+        self._webhook.begin(hearing, self._standing.trouble, self._waits)
         try:
-            while True:
-                try:
-                    await self._graph.look(self._waits.silence)
-                    self._connected()
-                    await asyncio.sleep(self._waits.look)
-                except LoginFailed as error:
-                    self._tell(State.STOPPED, str(error))
-                    raise
-                except ChannelError as error:
-                    self._tell(State.WAITING, str(error))
-                    await asyncio.sleep(self._pause(error))
+            await self._standing.hold(self._look)
         finally:
             await self._webhook.end()
+
+    async def _look(self) -> None:
+        await self._graph.look(self._waits.silence)
+        self._standing.well()
+        await asyncio.sleep(self._waits.look)
 
     async def web(self, request: WebRequest) -> WebResponse:
         """See `HasWebhook.web`."""
@@ -179,28 +172,6 @@ class WhatsAppChannel:
             await self._post({**sending.envelope(to), **body}, to)
             return template
         return ""
-
-    # -- how it goes --------------------------------------------------------------------------------------------
-
-    def _connected(self) -> None:
-        now = self._outfit.clock()
-        if self._state is not State.CONNECTED:
-            self._tell(State.CONNECTED, gap=max(now - self._alive, 1) if self._alive else 0)
-        self._alive, self._failures = now, 0
-
-    def _tell(self, state: State, why: str = "", gap: int = 0) -> None:
-        self._state = state
-        self._outfit.report(Health(state, why, gap))
-
-    def _trouble(self, why: str) -> None:
-        self._outfit.report(Health(self._state, why))
-
-    def _pause(self, error: ChannelError) -> float:
-        """Seconds until the next try: as long as is asked for, else longer each time, and never in step."""
-        if isinstance(error, Later):
-            return error.seconds
-        self._failures += 1
-        return growing_pause(self._waits.pause, self._failures)
 
 
 class _Room:

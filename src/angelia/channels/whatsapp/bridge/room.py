@@ -22,14 +22,13 @@ from angelia.channels.failures import (
     Rejected,
     Unsure,
 )
-from angelia.channels.health import Health, State
 from angelia.channels.incoming import Hear, Offer
 from angelia.channels.lanes import Lanes
 from angelia.channels.multipart import CHUNK
 from angelia.channels.outgoing import Outgoing, OutText
-from angelia.channels.pauses import growing_pause
 from angelia.channels.port import Outfit
 from angelia.channels.settings import ChannelSettings
+from angelia.channels.standing import Standing
 from angelia.channels.whatsapp.bridge.install import install, is_installed
 from angelia.channels.whatsapp.bridge.linking import LOGGED_OUT, linked
 from angelia.channels.whatsapp.bridge.process import Bridge, BridgeFailed
@@ -68,29 +67,16 @@ class PersonalChannel:
         self._modules = Path(settings.modules) if settings.modules else outfit.folder / "node"
         self._bridge: Bridge | None = None  # while it is connected
         self._tried = asyncio.Event()  # not set while it is open how a try to connect will end
-        self._refused: LoginFailed | None = None
-        self._state, self._alive, self._failures = State.CONNECTING, 0, 0
+        self._standing = Standing(outfit, waits.pause, waits.silence)
 
     # -- in -----------------------------------------------------------------------------------------------------
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
-        self._refused = None
         self._tried.clear()
-        self._tell(State.CONNECTING)
-        lanes = Lanes(hear, self._trouble, self._waits.pause)
+        lanes = Lanes(hear, self._standing.trouble, self._waits.pause)
         try:
-            while True:
-                try:
-                    await self._live(lanes)
-                except LoginFailed as error:
-                    self._refused = error
-                    self._tell(State.STOPPED, str(error))
-                    raise
-                except ChannelError as error:
-                    self._tell(State.WAITING, str(error))
-                    self._failures += 1
-                    await asyncio.sleep(growing_pause(self._waits.pause, self._failures))
+            await self._standing.hold(lambda: self._live(lanes))
         finally:
             self._tried.set()  # whoever waits is told
             await lanes.close()
@@ -141,7 +127,7 @@ class PersonalChannel:
             case "in":
                 self._take(event, lanes, bridge)
             case "trouble":
-                self._trouble(f"A message could not be read: {event['why']}.")
+                self._standing.trouble(f"A message could not be read: {event['why']}.")
             case "qr":
                 return self._ended(bridge, not_linked(self.door, "no phone has linked this device"))
             case "closed":
@@ -214,7 +200,9 @@ class PersonalChannel:
             async with asyncio.timeout(_TRYING):
                 await self._tried.wait()
         if self._bridge is None:
-            raise self._refused or NotSent("The connection to WhatsApp is not there.", then="It is tried again.")
+            raise self._standing.refused or NotSent(
+                "The connection to WhatsApp is not there.", then="It is tried again."
+            )
         try:
             return await self._bridge.ask(do, _STUCK, jid=jid(to.chat), **more)
         except BridgeFailed as failed:
@@ -245,25 +233,14 @@ class PersonalChannel:
         if code in LOGGED_OUT:
             return not_linked(self.door, "WhatsApp does not know this device any more")
         if code == _RESTART:
-            self._failures = 0
+            self._standing.failures = 0
         also = " Another program is connected with this login." if code == _REPLACED else ""
         return NotSent(f"The connection to WhatsApp ended ({code} {why}).{also}")
 
     def _connected(self, bridge: Bridge) -> None:
         self._bridge = bridge
         self._tried.set()
-        now = self._outfit.clock()
-        self._tell(State.CONNECTED, gap=max(now - self._alive, 1) if self._alive else 0)
-        self._alive, self._failures = now, 0
-
-    def _tell(self, state: State, why: str = "", gap: int = 0) -> None:
-        if self._state is State.CONNECTED and state is not State.CONNECTED:
-            self._alive = self._outfit.clock()
-        self._state = state
-        self._outfit.report(Health(state, why, gap))
-
-    def _trouble(self, why: str) -> None:
-        self._outfit.report(Health(self._state, why))
+        self._standing.well()
 
 
 class _Room:
