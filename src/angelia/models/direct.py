@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 
-from angelia.models.http1 import Incoming, Malformed
+from angelia.models.http1 import Incoming, Malformed, head
 from angelia.models.waiting import Patience
 
 _MOST_AHEAD = 1 << 20
@@ -167,7 +167,7 @@ class _Connection(asyncio.Protocol):
         """Everything, unless the server has answered or left before that: its answer tells more."""
         assert isinstance(request.stream, httpx2.AsyncByteStream)
         chunked = "transfer-encoding" in request.headers
-        self._transport.write(_head(request))
+        self._transport.write(_head_of(request))
         async for part in request.stream:
             self._transport.write(b"%x\r\n%b\r\n" % (len(part), part) if chunked and part else part)
             while self._full and not (self._gone or self._incoming.status):
@@ -288,15 +288,9 @@ class _Connection(asyncio.Protocol):
             self._waiter.set_result(None)
 
 
-def _head(request: httpx2.Request) -> bytes:
-    """The first line and the headers.
-
-    Raises:
-        httpx2.LocalProtocolError: one of them would end early, and what follows would be something else.
-    """
+def _head_of(request: httpx2.Request) -> bytes:
     target = request.extensions.get("target", request.url.raw_path)
-    lines = [b"%b %b HTTP/1.1" % (request.method.encode("ascii"), target)]
-    lines += [b"%b: %b" % header for header in request.headers.raw]
-    if any(broken in line for line in lines for broken in (b"\r", b"\n", b"\0")):
-        raise httpx2.LocalProtocolError("A header holds the end of a line.")
-    return b"\r\n".join([*lines, b"", b""])
+    try:
+        return head(request.method, target, request.headers.raw)
+    except Malformed as error:
+        raise httpx2.LocalProtocolError(str(error)) from error

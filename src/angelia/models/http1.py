@@ -1,6 +1,7 @@
-"""The replies of HTTP/1.1 servers out of bytes that were cut anywhere (RFC 9112); does no I/O."""
+"""HTTP/1.1 (RFC 9112): a request's head, and replies out of bytes that were cut anywhere; does no I/O."""
 
 import re
+from collections.abc import Sequence
 
 MOST_HEAD = 100_000
 """Bytes of a reply's head, or of one line of its framing, before it is taken for something else."""
@@ -13,7 +14,19 @@ _SIZE = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(?:;.*)?")
 
 
 class Malformed(Exception):
-    """These bytes are no reply, or only a part of one."""
+    """These bytes are no reply, or only a part of one; or no request."""
+
+
+def head(method: str, target: bytes, headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """The first line and the headers of a request.
+
+    Raises:
+        Malformed: one of them would end early, and what follows would be something else.
+    """
+    lines = [b"%b %b HTTP/1.1" % (method.encode("ascii"), target), *(b"%b: %b" % header for header in headers)]
+    if any(broken in line for line in lines for broken in (b"\r", b"\n", b"\0")):
+        raise Malformed("A header holds the end of a line.")
+    return b"\r\n".join([*lines, b"", b""])
 
 
 class Incoming:
