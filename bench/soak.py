@@ -14,7 +14,6 @@ from angelia.service.assemble import House
 from angelia.service.config import load
 from angelia.service.gateway import Gateway
 from angelia.service.line import Line
-from angelia.service.reception import desk
 from angelia.testing.recording_channel import FarEnd, RecordingChannel
 from bench.idle import resident
 from bench.rows import Row, row
@@ -46,7 +45,6 @@ class _Month:
 
 
 async def _measure(folder: Path) -> list[int]:
-    desk.MOST_OPEN = 2 * CHATS  # as many as may stay open are open before the first look
     env, clock, far = dict(os.environ), _Month(), FarEnd()
     house = await House.open(load(folder / "angelia", env, (), {"model": "openai-chat:scripted"}), env, clock)
     gateway, channel = Gateway(house), RecordingChannel(far)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from angelia.core import entry as e
 from angelia.core.errors import Fenced
 from angelia.engine import machine as m
-from angelia.engine.background import Behind, lose
+from angelia.engine.background import lose
 from angelia.engine.driving import Driving
 from angelia.engine.live import Resting
 from angelia.store.db import Database
@@ -28,7 +28,6 @@ class Leased:
     def __init__(self, session: "Session", db: Database, transcript: Transcript, holder: str) -> None:
         self._session, self._db, self._transcript, self._holder = session, db, transcript, holder
         self._clock = db.clock
-        self._behind = Behind()
 
     async def go_on(self, driver: Driving) -> None:
         """Drive until cancelled, at rest until something is appended or the time has come."""
@@ -77,9 +76,7 @@ class Leased:
     def _lost(self) -> list[e.ProcessStarted]:
         """What is in the background according to the log, and was held by a process of ours that is not there."""
         folder = self._db.home / "alive"
-        return [
-            started for started in self._behind.now(self._session.log.entries) if not is_alive(folder, started.life)
-        ]
+        return [started for started in self._session.behind if not is_alive(folder, started.life)]
 
     def _seconds_until(self, rest: m.Rest) -> float | None:
         return max(rest.until - self._clock(), 0) / 1000 if rest.until else None

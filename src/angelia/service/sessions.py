@@ -12,6 +12,7 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId, Clock, ConversationId
 from angelia.core.text import clean
+from angelia.engine.background import Behind
 from angelia.engine.calls import Asked
 from angelia.engine.driving import Driving
 from angelia.engine.live import Live
@@ -49,7 +50,7 @@ class Session:
         self._db, self._transcript, self._holder, self._opened = db, transcript, holder, opened
         self._clock: Clock = db.clock
         self.around: Around = lambda sandbox: sandbox
-        self._turn = Turn()
+        self._turn, self._behind = Turn(), Behind()
         self._changed, self._putting = asyncio.Event(), asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
         self._forget = self.log.listen(lambda _: self._changed.set())
@@ -210,6 +211,16 @@ class Session:
         """Where the conversation stands."""
         self._turn = advance(self._turn, self.log.entries)
         return self._turn
+
+    @property
+    def behind(self) -> list[e.ProcessStarted]:
+        """What calls left running, as far as the log tells."""
+        return self._behind.now(self.log.entries)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing is under way or waits: closing it now cuts nothing off."""
+        return not (self.turn.opened or self.turn.unread or self.behind)
 
     async def attach(self, driver: Driving) -> None:
         """Drive the conversation from now on, whenever there is something to do; an earlier driver stops."""

@@ -21,6 +21,8 @@ Job = Callable[[sqlite3.Connection], T]
 FILE = "angelia.db"
 _OLDEST_SQLITE = (3, 37, 0)
 """STRICT tables, https://sqlite.org/stricttables.html."""
+_PAGES_KEPT_KIB = 1024
+"""Of the file, for each connection; half of what SQLite would keep, since the system holds the whole file anyway."""
 _LOG_KEPT = 64 * 1024 * 1024
 """Bytes that the write-ahead log may keep on disk after a checkpoint."""
 _TOGETHER = 1024
@@ -173,6 +175,7 @@ def _connect(path: Path, patience_s: float) -> sqlite3.Connection:
             "recursive_triggers = ON",
             "secure_delete = ON",
             f"journal_size_limit = {_LOG_KEPT}",
+            f"cache_size = -{_PAGES_KEPT_KIB}",
         ):
             connection.execute(f"PRAGMA {pragma}")
     except BaseException:

@@ -109,7 +109,8 @@ class FarEnd:
             return self._keys[key]
         number = str(next(self._ids))
         self.messages[number] = replace(message, id=number)
-        self._keys[key] = number
+        if self.idempotent:
+            self._keys[key] = number
         self.changed.set()
         return number
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+from msgspec import Struct
+
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
@@ -23,9 +25,19 @@ from angelia.service.sessions import Session
 
 MOST_OPEN = 2000
 """Conversations at rest that stay open: some 40 kB each."""
+UNUSED_MS = 86_400_000
+"""How long one stays open that nobody uses, such as one that was left by `/new`; it is opened again when it is."""
 _AFTER_A_FAULT_S = 5.0
 
 logger = logging.getLogger("angelia.reception")
+
+
+class _Open(Struct):
+    """A conversation that is held open, and when it was last asked for."""
+
+    session: Session
+    watch: ChatWatch
+    used: int
 
 
 class Desk:
@@ -33,8 +45,9 @@ class Desk:
 
     def __init__(self, house: House, office: Office) -> None:
         self.house, self._office = house, office
-        self._open: OrderedDict[ConversationId, tuple[Session, ChatWatch]] = OrderedDict()
+        self._open: OrderedDict[ConversationId, _Open] = OrderedDict()
         self._worked: dict[ConversationId, asyncio.Task[None]] = {}
+        self._leaving: dict[ConversationId, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._opening = asyncio.Lock()
         self._employing: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
@@ -67,11 +80,15 @@ class Desk:
         """
         async with self._opening:
             if conversation not in self._open:
+                if leaving := self._leaving.get(conversation):
+                    await asyncio.wait([leaving])  # its place is not to be taken from under its successor
                 session = await self.house.resume(conversation, door="gateway")
                 self._keep(session)
                 self._ask_again(session)
+        found = self._open[conversation]
+        found.used = self.house.clock()
         self._open.move_to_end(conversation)
-        return self._open[conversation][0]
+        return found.session
 
     async def work(self, session: Session, line: Line) -> None:
         """Drive a conversation from now on, with the model of its own, its chat's or its channel's.
@@ -137,14 +154,14 @@ class Desk:
 
     def turns(self) -> list[Turn]:
         """Where the open conversations stand; for whoever watches the gateway."""
-        return [session.turn for session, _ in self._open.values()]
+        return [one.session.turn for one in self._open.values()]
 
     async def close(self) -> None:
         """Stop every conversation; open turns stay open in the log."""
         for task in (*self._worked.values(), *self._tasks):
             task.cancel()
         for conversation in tuple(self._open):
-            await self._let_go(conversation)
+            await self._let_go(self._open.pop(conversation))
 
     async def _employ(self, session: Session, line: Line, spec: str) -> None:
         await self.house.employ(session, spec, approver_present=True)
@@ -154,18 +171,31 @@ class Desk:
     # -- keeping ----------------------------------------------------------------------------------------------------
 
     def _keep(self, session: Session) -> None:
-        """One that has long not been used is let go for it, so nobody holds it any more."""
-        self._open[session.conversation] = (session, ChatWatch(session, self._office, self.ask))
-        if len(self._open) > MOST_OPEN:
-            resting = (one for one, (session, _) in self._open.items() if not session.turn.opened)
-            self._spawn(self._let_go(next(resting, session.conversation)))
+        """Hold one open, and let those go that are not needed open any more."""
+        for conversation in self._unneeded():
+            self._leaving[conversation] = self._spawn(self._let_go(self._open.pop(conversation)))
+        watch = ChatWatch(session, self._office, self.ask)
+        self._open[session.conversation] = _Open(session, watch, self.house.clock())
 
-    async def _let_go(self, conversation: ConversationId) -> None:
-        session, watch = self._open.pop(conversation)
+    def _unneeded(self) -> list[ConversationId]:
+        """Those at rest that nobody used for a day, and of the others as many as are too many, longest unused first."""
+        found: list[ConversationId] = []
+        for conversation, one in self._open.items():
+            if one.used > self.house.clock() - UNUSED_MS and len(self._open) - len(found) < MOST_OPEN:
+                break
+            if one.session.at_rest:
+                found.append(conversation)
+        return found
+
+    async def _let_go(self, one: _Open) -> None:
+        conversation = one.session.conversation
         if task := self._worked.pop(conversation, None):
             task.cancel()
-        watch.end()
-        await self.house.leave(session)
+        one.watch.end()
+        try:
+            await self.house.leave(one.session)
+        finally:
+            self._leaving.pop(conversation, None)
 
     async def _stand_by(self, session: Session, line: Line) -> None:
         """If driving fails, such as on a full disk, it is taken up again: nobody is left without an ending."""

@@ -1,0 +1,87 @@
+"""Conversations that nobody uses are not held open: nothing of them is lost, and nothing that goes on is cut off."""
+
+from pathlib import Path
+
+import pytest
+
+from angelia.core import entry as e
+from angelia.service.reception import desk
+from angelia.testing.model_server import ModelServer
+from angelia.testing.recording_channel import FarEnd
+from angelia.testing.steps import call, say
+from tests.chats.test_verbs import folder, said_in
+from tests.chats.town import town
+from tests.promise.pipes import pipes, write
+
+pytestmark = pytest.mark.anyio
+
+
+class Days:
+    """A clock that stands until a test moves it."""
+
+    now = 1_750_000_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+    def next(self) -> None:
+        """A day later."""
+        self.now += desk.UNUSED_MS
+
+
+async def test_what_was_left_a_day_ago_is_let_go_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    far, days = FarEnd(), Days()
+    async with (
+        ModelServer(lambda request: say(f"Heard: {said_in(request)}")) as server,
+        town(tmp_path, server, far, clock=days) as life,
+    ):
+        await life.says("My name is Ann.")
+        assert (await life.answered(1))[-1] == "Heard: My name is Ann."
+        first = await life.house.doors.conversation(e.Address("chat", "7"))
+        assert first is not None
+        await life.says("/new")
+        await life.answered(2)
+        assert len(life.gateway.desk.turns()) == 2
+        days.next()
+        await life.says("Good morning.", chat="8")
+        await life.answered(1, chat="8")
+        assert len(life.gateway.desk.turns()) == 1
+        await life.says(f"/resume {first[-6:]}")
+        await life.answered(3)
+        await life.says("Who am I?")
+        assert (await life.answered(4))[-1] == "Heard: My name is Ann., Who am I?"
+
+
+async def test_no_more_are_held_open_than_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "MOST_OPEN", 2)
+    far = FarEnd()
+    async with (
+        ModelServer(lambda request: say(f"Heard: {said_in(request)}")) as server,
+        town(tmp_path, server, far, clock=Days()) as life,
+    ):
+        for chat in ("1", "2", "3", "1"):
+            before = len(far.texts(chat))
+            await life.says(f"Hello from {chat}.", chat=chat)
+            await life.answered(before + 1, chat=chat)
+            assert len(life.gateway.desk.turns()) <= 2
+        assert far.texts("1")[-1] == "Heard: Hello from 1., Hello from 1."
+
+
+async def test_what_goes_on_in_the_background_is_not_ended_by_a_day_of_silence(tmp_path: Path) -> None:
+    far, days = FarEnd(), Days()
+    behind = call("shell", {"command": "cat go", "background": True})
+    script = [behind, say("It runs."), say("Good morning.")]
+    async with ModelServer(script) as server, town(tmp_path, server, far, clock=days) as life:
+        place = folder(life)
+        place.mkdir(parents=True)
+        pipes(place, "go")
+        await life.says("Begin.")
+        assert "It runs." in await life.answered(1)
+        days.next()
+        await life.says("Good morning.", chat="8")
+        await life.answered(1, chat="8")
+        assert len(life.gateway.desk.turns()) == 2
+        await write(place / "go", "gone\n")
+        await far.when(lambda far: any("background command" in text for text in far.texts("7")))
+        ended = [fact for fact in await life.facts() if isinstance(fact, e.ProcessEnded)]
+        assert [fact.status.value for fact in ended] == ["ok"]
