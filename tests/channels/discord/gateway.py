@@ -2,20 +2,18 @@
 
 import asyncio
 import json
-import logging
-import socket
-import struct
 import zlib
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.asyncio.server import Server, ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from angelia.testing.changes import Changes
 from tests.channels.discord import world as w
 from tests.channels.discord.schemas import faults
+from tests.channels.websockets import leave, listening, port_of
 
 CONTENT = 1 << 15
 _NEEDS = {
@@ -68,22 +66,13 @@ class Gateway:
 
     async def up(self) -> None:
         """Listen."""
-        quiet = logging.getLogger("tests.quiet")
-        quiet.setLevel(logging.CRITICAL)
-        self._server = await serve(self._serve, "127.0.0.1", self.port, ping_interval=None, logger=quiet, max_size=4096)
-        self.port = next(iter(self._server.sockets)).getsockname()[1]
+        self._server = await listening(self._serve, self.port, most=4096)
+        self.port = port_of(self._server)
 
     async def down(self) -> None:
         """Reset every connection, and listen no more."""
-        if self._server is None:
-            return
-        self._server.close(close_connections=False)
-        for connection in list(self.connections):
-            if not connection.transport.is_closing():
-                linger: socket.socket = connection.transport.get_extra_info("socket")
-                linger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            connection.transport.abort()
-        await self._server.wait_closed()
+        if self._server:
+            await leave(self._server, self.connections)
 
     @property
     def url(self) -> str:

@@ -4,22 +4,20 @@ import asyncio
 import hashlib
 import hmac
 import json
-import logging
-import socket
-import struct
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from msgspec import Struct
-from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.asyncio.server import Server, ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from angelia.testing.changes import Changes
 from angelia.testing.webhook_door import WebhookDoor
 from tests.channels.slack import world as w
 from tests.channels.slack.web import Web
+from tests.channels.websockets import leave, listening, port_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -60,23 +58,14 @@ class SocketMode:
 
     async def up(self) -> None:
         """Listen."""
-        quiet = logging.getLogger("tests.quiet")
-        quiet.setLevel(logging.CRITICAL)
-        self._server = await serve(self._serve, "127.0.0.1", self.port, ping_interval=None, logger=quiet)
-        self.port = next(iter(self._server.sockets)).getsockname()[1]
+        self._server = await listening(self._serve, self.port)
+        self.port = port_of(self._server)
         self._web.socket_url = self.url
 
     async def down(self) -> None:
         """Reset every connection, and listen no more."""
-        if self._server is None:
-            return
-        self._server.close(close_connections=False)
-        for connection in list(self.connections):
-            if not connection.transport.is_closing():
-                linger: socket.socket = connection.transport.get_extra_info("socket")
-                linger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            connection.transport.abort()
-        await self._server.wait_closed()
+        if self._server:
+            await leave(self._server, self.connections)
 
     @property
     def unacknowledged(self) -> list[str]:
