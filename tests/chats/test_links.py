@@ -164,7 +164,8 @@ async def test_a_deleted_conversation_takes_its_links_with_it(tmp_path: Path) ->
         path, house = await linked.path(), linked.life.house
         conversation = await house.doors.conversation(e.Address("chat", "7"))
         assert conversation is not None
-        await linked.life.gateway.desk._let_go(conversation)
+        desk = linked.life.gateway.desk
+        await desk._let_go(desk._open.pop(conversation))
         await house.transcript.erase(conversation, house.blobs)
         await house.blobs.put(DATA)  # the bytes may be somebody else's, too
         assert await linked.asked(path) == await linked.asked("/nothing")

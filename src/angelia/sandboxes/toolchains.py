@@ -41,8 +41,8 @@ def tool_roots(path: str, home: Path, workspace: Path) -> tuple[Path, ...]:
 
 def inner_path(path: str, tools: tuple[Path, ...], shares: tuple[Share, ...], workspace: Path) -> str:
     """The PATH of a confined command: of the person's own folders those it can see, then the system's."""
-    seen = [*tools, *(share.path for share in shares), *SYSTEM, workspace]
-    kept = [str(folder) for folder in _folders(path) if any(folder.resolve().is_relative_to(root) for root in seen)]
+    seen = (*tools, *(share.path for share in shares), *SYSTEM, workspace)
+    kept = [str(folder) for folder in _folders(path) if _within(folder, seen)]
     return os.pathsep.join(dict.fromkeys([*kept, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]))
 
 
@@ -62,4 +62,9 @@ def _roots_of(folder: Path, home: Path) -> Iterator[Path]:
 
 
 def _visible(root: Path, workspace: Path) -> bool:
-    return any(root.resolve().is_relative_to(shown) for shown in (*SYSTEM, Path("/etc"), Path("/mnt"), workspace))
+    return _within(root, (*SYSTEM, Path("/etc"), Path("/mnt"), workspace))
+
+
+def _within(path: Path, roots: tuple[Path, ...]) -> bool:
+    real = path.resolve()
+    return any(real.is_relative_to(root) for root in roots)
