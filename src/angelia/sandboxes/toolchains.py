@@ -66,5 +66,6 @@ def _visible(root: Path, workspace: Path) -> bool:
 
 
 def _within(path: Path, roots: tuple[Path, ...]) -> bool:
-    real = path.resolve()
-    return any(real.is_relative_to(root) for root in roots)
+    """Whether a path leads to one of the roots or beneath it."""
+    real = f"{os.path.realpath(path)}/"
+    return any(real.startswith(f"{str(root).rstrip('/')}/") for root in roots)
