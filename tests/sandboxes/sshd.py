@@ -4,13 +4,13 @@ import contextlib
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
-from angelia.sandboxes.processes import end, everybody
+from angelia.sandboxes.processes import ProcessFacts, end, everybody
 
 _CONFIG = """
 ListenAddress 127.0.0.1
@@ -53,6 +53,27 @@ class Server(Struct, frozen=True):
             return {pid for pid, known in table.items() if known.parent == self.pid and known.alive}
 
         await end(serving, grace=0)
+
+    @asynccontextmanager
+    async def to_the_end(self) -> AsyncIterator[None]:
+        """What serves connections when this begins is dead when it is over, by itself or not: who has opened a FIFO
+        that nobody writes to never hears of the connection's end.
+        """
+        table = everybody()
+        serving = {self.pid}
+        while more := {pid for pid, known in table.items() if known.parent in serving} - serving:
+            serving |= more
+        yield
+        await _kill({pid: table[pid] for pid in serving - {self.pid}})
+
+
+async def _kill(those: Mapping[int, ProcessFacts]) -> None:
+    def alive() -> set[int]:
+        now = everybody()
+        same = {pid for pid, known in those.items() if pid in now and now[pid].started == known.started}
+        return {pid for pid in same if now[pid].alive}
+
+    await end(alive, grace=0)
 
 
 @contextmanager

@@ -38,8 +38,9 @@ async def reached(sshd: Server, person: Path, tmp_path: Path) -> AsyncIterator[R
         return made[-1]
 
     yield reached
-    for sandbox in made:
-        await sandbox.close()
+    async with sshd.to_the_end():
+        for sandbox in made:
+            await sandbox.close()
 
 
 async def ran(*words: str) -> None:

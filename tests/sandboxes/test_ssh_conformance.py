@@ -28,6 +28,7 @@ async def test_over_ssh(check: Check, sshd: Server, person: Path, tmp_path: Path
         try:
             yield sandbox
         finally:
-            await sandbox.close()
+            async with sshd.to_the_end():
+                await sandbox.close()
 
     await check.run(make)
