@@ -1,7 +1,6 @@
 """A fake Telegram on loopback: the Bot API over HTTP, strict, with people behind it."""
 
 import asyncio
-import socket
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,6 +28,7 @@ from angelia.testing.channel_network import (
     Trouble,
 )
 from angelia.testing.http1 import Answering, HttpRequest, read_request
+from angelia.testing.listening import Listening
 from angelia.testing.telegram_forms import read_form, shown_name
 from angelia.testing.telegram_methods import Bot
 from angelia.testing.telegram_news import News
@@ -66,19 +66,18 @@ class TelegramServer:
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self._bot = Bot(self.world)
         self.door = WebhookDoor() if visits else None
-        self._port, self._token = port, TOKEN
+        self._token = TOKEN
         self._changes = Changes()
         self._troubles: deque[Trouble] = deque()
         self._speaking = asyncio.Event()
         self._speaking.set()
-        self._server: asyncio.Server | None = None
-        self._open: dict[asyncio.Task[None], Answering] = {}
+        self._port, self._up = port, False
         self.world.limits = dict.fromkeys(Kind, LOCAL_UPLOAD if folder else UPLOAD) | {Kind.PHOTO: PHOTO}
 
     @property
     def url(self) -> str:
         """What a channel's setting `api` has to say."""
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://127.0.0.1:{self._listening.port}"
 
     @property
     def arrived(self) -> list[Arrived]:
@@ -86,8 +85,7 @@ class TelegramServer:
         return self.world.arrived
 
     async def __aenter__(self) -> Self:
-        self._place = self._bound()
-        self._port = self._place.getsockname()[1]
+        self._listening = Listening(self._serve, self._port)
         await self.up()
         if self.door:
             await self.door.__aenter__()
@@ -99,8 +97,7 @@ class TelegramServer:
         await self.news.close()
         if self.door:
             await self.door.__aexit__(kind, error, trace)
-        await self.down()
-        self._place.close()
+        await self._listening.close()
 
     def open(self, outfit: Outfit, patience: Patience) -> TelegramChannel:
         """See `Network`."""
@@ -138,20 +135,18 @@ class TelegramServer:
     async def down(self) -> None:
         """See `Network`; the port stays ours, so that nobody else listens there."""
         self.news.visiting = False
-        if self._server:
-            self._server.close()
-            self._server = None
-            self._place = self._bound()
-        await self._hang_up()
+        self._up = False
+        await self._listening.down()
 
     async def up(self) -> None:
         """See `Network`."""
         if not self._speaking.is_set():
-            await self._hang_up()
+            await self._listening.hang_up()
         self._speaking.set()
         self.news.visiting = True
-        if self._server is None:
-            self._server = await asyncio.start_server(self._connected, sock=self._place, backlog=1024)
+        if not self._up:
+            self._listening.up()
+        self._up = True
 
     async def swallow(self) -> None:
         """See `Network`."""
@@ -166,35 +161,10 @@ class TelegramServer:
         """See `Network`."""
         await self._changes.when(holds)
 
-    def _bound(self) -> socket.socket:
-        """Our port, on which nobody listens yet."""
-        place = socket.socket()
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        place.bind(("127.0.0.1", self._port))
-        return place
-
-    async def _hang_up(self) -> None:
-        tasks = list(self._open)
-        for task in tasks:
-            self._open[task].reset()
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._open[task] = out = Answering(reader, writer)
-        try:
-            while (request := await read_request(reader)) is not None:
-                await self._speaking.wait()
-                await self._answer(request, out)
-        except ConnectionError:
-            return
-        except asyncio.CancelledError:
-            writer.transport.abort()
-        finally:
-            del self._open[task]
-            writer.close()
+    async def _serve(self, reader: asyncio.StreamReader, out: Answering) -> None:
+        while (request := await read_request(reader)) is not None:
+            await self._speaking.wait()
+            await self._answer(request, out)
 
     async def _answer(self, request: HttpRequest, out: Answering) -> None:
         _, *root, bot, what = request.path.split("/", 3 if request.path.startswith("/file/") else 2)

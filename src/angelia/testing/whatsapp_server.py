@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import socket
 from collections import deque
 from collections.abc import Callable, Mapping
 from math import ceil
@@ -21,6 +20,7 @@ from angelia.core.entry import Address
 from angelia.testing.changes import Changes
 from angelia.testing.channel_network import Arrived, Flood, Patience, Reset, ServerError, Thing, TimeOut, Trouble
 from angelia.testing.http1 import Answering, HttpRequest, read_request
+from angelia.testing.listening import Listening
 from angelia.testing.webhook_door import WebhookDoor
 from angelia.testing.whatsapp_forms import read_upload
 from angelia.testing.whatsapp_graph import Outgoing, Refused, read_message
@@ -54,21 +54,20 @@ class WhatsAppServer:
         self.courier = Courier(self.door)
         self.files_at = ""
         self._template = template
-        self._port, self._token = 0, TOKEN
+        self._token = TOKEN
         self._changes = Changes()
         self._troubles: deque[Trouble] = deque()
         self._told = 0
         self._speaking = asyncio.Event()
         self._speaking.set()
-        self._server: asyncio.Server | None = None
-        self._open: dict[asyncio.Task[None], Answering] = {}
+        self._up = False
         files = {Kind.PHOTO: PHOTO, Kind.VIDEO: FILM, Kind.AUDIO: SOUND, Kind.VOICE: SOUND, Kind.DOCUMENT: FILE}
         self.world.limits = dict(files)
 
     @property
     def url(self) -> str:
         """What a channel's setting `api` has to say."""
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://127.0.0.1:{self._listening.port}"
 
     @property
     def arrived(self) -> list[Arrived]:
@@ -76,8 +75,7 @@ class WhatsAppServer:
         return self.world.arrived
 
     async def __aenter__(self) -> Self:
-        self._place = self._bound()
-        self._port = self._place.getsockname()[1]
+        self._listening = Listening(self._serve)
         await self.door.__aenter__()
         await self.up()
         self._bringing = asyncio.create_task(self.courier.run())
@@ -89,8 +87,7 @@ class WhatsAppServer:
         self._bringing.cancel()
         await asyncio.wait([self._bringing])
         await self.door.__aexit__(kind, error, trace)
-        await self.down()
-        self._place.close()
+        await self._listening.close()
 
     def open(self, outfit: Outfit, patience: Patience) -> WhatsAppChannel:
         """See `Network`."""
@@ -132,19 +129,17 @@ class WhatsAppServer:
     async def down(self) -> None:
         """See `Network`; the port stays ours, so that nobody else listens there."""
         self.courier.visiting = False
-        if self._server:
-            self._server.close()
-            self._server = None
-            self._place = self._bound()
-        await self._hang_up()
+        self._up = False
+        await self._listening.down()
 
     async def up(self) -> None:
         """See `Network`."""
         if not self._speaking.is_set():
-            await self._hang_up()
+            await self._listening.hang_up()
         self._speaking.set()
-        if self._server is None:
-            self._server = await asyncio.start_server(self._connected, sock=self._place, backlog=1024)
+        if not self._up:
+            self._listening.up()
+        self._up = True
         self.courier.visiting = True
         self.courier.look()
 
@@ -163,35 +158,10 @@ class WhatsAppServer:
 
     # -- the API ------------------------------------------------------------------------------------------------
 
-    def _bound(self) -> socket.socket:
-        """Our port, on which nobody listens yet."""
-        place = socket.socket()
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        place.bind(("127.0.0.1", self._port))
-        return place
-
-    async def _hang_up(self) -> None:
-        tasks = list(self._open)
-        for task in tasks:
-            self._open[task].reset()
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._open[task] = out = Answering(reader, writer)
-        try:
-            while (request := await read_request(reader)) is not None:
-                await self._speaking.wait()
-                await self._answer(request, out)
-        except ConnectionError:
-            return
-        except asyncio.CancelledError:
-            writer.transport.abort()
-        finally:
-            del self._open[task]
-            writer.close()
+    async def _serve(self, reader: asyncio.StreamReader, out: Answering) -> None:
+        while (request := await read_request(reader)) is not None:
+            await self._speaking.wait()
+            await self._answer(request, out)
 
     async def _answer(self, request: HttpRequest, out: Answering) -> None:
         trouble = self._troubles.popleft() if self._troubles and _is_seen(request) else None

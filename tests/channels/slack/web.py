@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl
 from angelia.testing.changes import Changes
 from angelia.testing.channel_network import Flood, Reset, ServerError, TimeOut, Trouble
 from angelia.testing.http1 import Answering, HttpRequest, read_request
+from angelia.testing.listening import Listening
 from tests.channels.slack import world as w
-from tests.channels.slack.listening import Listening
 from tests.channels.slack.methods import Methods
 
 _SEEN = frozenset({"chat.postMessage", "chat.update", "chat.delete", "reactions.add", "files.completeUploadExternal"})

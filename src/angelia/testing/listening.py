@@ -15,12 +15,12 @@ Serve = Callable[[asyncio.StreamReader, Answering], Awaitable[None]]
 
 
 class Listening:
-    """Every connection is given to `serve`. The port stays ours while nobody listens."""
+    """Every connection is given to `serve`. The port, any or the one that is named, stays ours while nobody listens."""
 
-    def __init__(self, serve: Serve) -> None:
+    def __init__(self, serve: Serve, port: int = 0) -> None:
         self._serve = serve
         self._open: dict[asyncio.Task[None], Answering | None] = {}
-        self._place = _bound(0)
+        self._place = _bound(port)
         self.port: int = self._place.getsockname()[1]
 
     def up(self) -> None:
@@ -34,12 +34,15 @@ class Listening:
         asyncio.get_running_loop().remove_reader(self._place)
         self._place.close()
         self._place = _bound(self.port)
+        await self.hang_up()
+
+    async def hang_up(self) -> None:
+        """Reset every connection, whatever is done there."""
         for task, answering in self._open.items():
-            if answering is None:
-                task.cancel()
-            else:
+            if answering:
                 with suppress(OSError):  # the client has closed it just now
                     answering.reset()
+            task.cancel()
         if self._open:
             await asyncio.wait(list(self._open))
 
