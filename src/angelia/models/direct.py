@@ -24,7 +24,7 @@ class Direct(httpx2.AsyncBaseTransport):
     def __init__(self, trust: ssl.SSLContext | None, *, most_idle: int, keep: float) -> None:
         self._trust, self._most_idle, self._keep = trust, most_idle, keep
         self._idle: list[_Connection] = []
-        self._used: set[_Connection] = set()
+        self._open: set[_Connection] = set()
         if trust:
             trust.set_alpn_protocols(["http/1.1"])
 
@@ -32,7 +32,6 @@ class Direct(httpx2.AsyncBaseTransport):
         """See httpx2: connects if it has to, sends, and returns as soon as the head of the reply is there."""
         timeouts = request.extensions.get("timeout", {})
         connection = self._kept(_origin(request.url)) or await self._connect(request.url, timeouts.get("connect"))
-        self._used.add(connection)
         try:
             incoming = await connection.exchange(request, timeouts)
         except BaseException:
@@ -46,14 +45,15 @@ class Direct(httpx2.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """Close every connection."""
-        for connection in (*self._idle, *self._used):
+        """Close every connection, and wait until none is left."""
+        for connection in self._open:
             connection.close()
+        while self._open:
+            await asyncio.wait([connection.closed for connection in self._open])
         self._idle.clear()
 
     def let_go(self, connection: "_Connection") -> None:
         """Keep a connection whose reply was read to its end; any other is closed."""
-        self._used.discard(connection)
         if not connection.reusable:
             connection.close()
             return
@@ -76,19 +76,20 @@ class Direct(httpx2.AsyncBaseTransport):
     async def _connect(self, url: httpx2.URL, seconds: float | None) -> "_Connection":
         loop, origin = asyncio.get_running_loop(), _origin(url)
         secure, host, port = origin
+        named = not (":" in host or host.replace(".", "").isdigit())  # a name may have addresses that lead nowhere
         try:
             async with asyncio.timeout(seconds):
+                trust = self._trust if secure else None
+                race = 0.25 if named else None  # RFC 8305, section 5
                 _, connection = await loop.create_connection(
-                    lambda: _Connection(origin),
-                    host,
-                    port,
-                    ssl=self._trust if secure else None,
-                    happy_eyeballs_delay=0.25,  # RFC 8305, section 5
+                    lambda: _Connection(origin), host, port, ssl=trust, happy_eyeballs_delay=race
                 )
         except TimeoutError as error:
             raise httpx2.ConnectTimeout(f"no connection within {seconds:g} s") from error
         except OSError as error:
             raise httpx2.ConnectError(str(error)) from error
+        self._open.add(connection)
+        connection.closed.add_done_callback(lambda _: self._open.discard(connection))
         return connection
 
 
@@ -133,6 +134,7 @@ class _Connection(asyncio.Protocol):
 
     def __init__(self, origin: _Origin) -> None:
         self.origin, self.idle_since = origin, 0.0
+        self.closed = asyncio.get_running_loop().create_future()
         self._incoming = Incoming("")
         self._failure: httpx2.TransportError | None = None
         self._body: list[bytes] = []
@@ -254,6 +256,7 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """It is closed."""
         self._end(exc)
+        self.closed.set_result(None)
 
     def pause_writing(self) -> None:
         """The server is slower than we are."""
