@@ -11,7 +11,7 @@ BLOCK = 255 * 1024
 """Bytes of one block at most: what OpenSSH takes (`limits@openssh.com`)."""
 AHEAD = 16
 """Blocks on their way at once: 4 MB, twice the window of the channel."""
-TOGETHER = 4
+_TOGETHER = 4
 """Blocks handed on at once if they are there: 1 MB, so that whoever writes them has few turns to take."""
 
 
@@ -26,7 +26,7 @@ async def read_blocks(file: "asyncssh.SFTPClientFile", size: int, block: int) ->
                 at += block
             data = [await asked[0]]
             asked.popleft()
-            while asked and asked[0].done() and len(data) < TOGETHER:
+            while asked and asked[0].done() and len(data) < _TOGETHER:
                 data.append(asked.popleft().result())
             if not data[0]:
                 break
