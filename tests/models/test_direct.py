@@ -1,9 +1,11 @@
 """Straight to a server over real sockets: connections are kept while they are sound, and nothing waits for ever."""
 
 import asyncio
+import gc
 import random
 import ssl
 import subprocess
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -276,3 +278,20 @@ async def test_every_request_gets_its_own_reply_whatever_became_of_those_before(
     server.answers = [replies]
     await asyncio.gather(*(some(range(first, first + 15)) for first in (100, 200, 300)))
     assert len(server.requests) == 45
+
+
+async def test_stopping_while_it_connects_leaves_no_socket_behind(server: Server) -> None:
+    server.answers = [HI]
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        for turns in range(15):
+            direct = Direct(None, most_idle=1, keep=60.0)
+            async with httpx2.AsyncClient(transport=direct, base_url=server.url) as client:
+                asking = asyncio.create_task(client.get("x"))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                asking.cancel()
+                with suppress(asyncio.CancelledError):
+                    await asking
+        gc.collect()
+    assert not [one for one in left if issubclass(one.category, ResourceWarning)]
