@@ -13,6 +13,7 @@ from angelia.channels.abilities import Kind
 from angelia.channels.incoming import Envelope, Offer, Said
 from angelia.core import entry as e
 from angelia.core.crash import on_crash_point
+from angelia.engine.state import Turn, advance
 from angelia.testing.heard import Request
 from angelia.testing.model_server import ModelServer
 from angelia.testing.recording_channel import WITHOUT_EDIT, FarEnd
@@ -112,9 +113,17 @@ async def live(folder: Path, server: ModelServer, far: FarEnd, storm: Storm) -> 
 
 
 async def at_rest(life: Town) -> bool:
-    """Whether nothing is worked on and nothing is on its way."""
-    working = any(turn.opened or turn.unread for turn in life.gateway.desk.turns())
-    return not working and not await life.house.outbox.pending("chat")
+    """Whether nothing is worked on or waits for it, and nothing is on its way.
+
+    The logs are asked, since a life does not have everything open that an earlier one left to it.
+    """
+    if any(turn.opened or turn.unread for turn in life.gateway.desk.turns()):
+        return False
+    for reached in await life.house.doors.of_door("chat"):
+        turn = advance(Turn(), await life.house.transcript.entries(reached.conversation))
+        if turn.opened or turn.unread:
+            return False
+    return not await life.house.outbox.pending("chat")
 
 
 async def test_every_message_has_one_disposition_that_is_seen(tmp_path: Path) -> None:
