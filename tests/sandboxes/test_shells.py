@@ -1,5 +1,6 @@
 """A person's shell in a sandbox is a terminal there, sees what commands see, and ends with its person."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ def shell(place: Place, *words: str, **environ: str) -> Iterator["pexpect.spawn[
         dimensions=(33, 99),
         encoding="utf-8",
         timeout=2 * SECONDS,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored by what runs in the background
     )
     try:
         yield child
