@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from angelia.core import entry as e
-from angelia.core.errors import Fenced
+from angelia.core.errors import Fenced, NotFound, StoreError
 from angelia.engine import machine as m
 from angelia.engine.background import lose
 from angelia.engine.driving import Driving
@@ -28,22 +28,36 @@ class Leased:
     def __init__(self, session: "Session", db: Database, transcript: Transcript, holder: str) -> None:
         self._session, self._db, self._transcript, self._holder = session, db, transcript, holder
         self._clock = db.clock
+        self._wake = asyncio.Event()
+        self._idle = self._expecting = False
+
+    def expect(self) -> None:
+        """Somebody is about to say something: the lease is taken in the very commit that stores it."""
+        if self._idle:
+            self._expecting = True
+            self._wake.set()
 
     async def go_on(self, driver: Driving) -> None:
         """Drive until cancelled, at rest until something is appended or the time has come."""
-        wake = asyncio.Event()
-        forget = self._session.log.listen(lambda _: wake.set())
+        forget = self._session.log.listen(lambda _: self._wake.set())
         try:
             while True:
-                wake.clear()
-                rest = (None if self._lost() else driver.resting()) or await self._drive(driver)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._seconds_until(rest)):
-                        await wake.wait()
+                self._wake.clear()
+                expected, self._expecting = self._expecting, False
+                at_once = expected or self._lost()
+                rest = (None if at_once else driver.resting()) or await self._drive(driver, expected=expected)
+                await self._rest(rest)
         finally:
             forget()
 
-    async def _drive(self, driver: Driving) -> m.Rest:
+    async def _rest(self, rest: m.Rest) -> None:
+        self._idle = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._seconds_until(rest)):
+                await self._wake.wait()
+        self._idle = False
+
+    async def _drive(self, driver: Driving, *, expected: bool) -> m.Rest:
         """Drive with the lease; a conversation that somebody else drives is looked at again a moment later."""
         later = m.Rest(self._clock() + int(_HELD_RETRY_S * 1000))
         log, today = self._session.log, self._clock() // _DAY_MS * _DAY_MS
@@ -54,6 +68,10 @@ class Leased:
         except HeldElsewhere as held:
             self._session.live.emit(Resting(later.until, str(held)))
             return later
+        except (StoreError, NotFound):
+            if expected:
+                return m.Rest()  # whoever wanted to say something hears of it
+            raise
         try:
             log.take(news)
             return await self._with_lease(driver, lease, spent)

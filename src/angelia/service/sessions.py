@@ -53,6 +53,7 @@ class Session:
         self._turn, self._behind = Turn(), Behind()
         self._changed, self._putting = asyncio.Event(), asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
+        self._leased: Leased | None = None
         self._forget = self.log.listen(lambda _: self._changed.set())
 
     # -- what people do -----------------------------------------------------------------------------------------
@@ -76,6 +77,8 @@ class Session:
             raise BadInput("The message is empty.", then="Write something, or attach a file.")
         safe = tuple(Text(clean(part.text)) if isinstance(part, Text) else part for part in parts)
         crash_point("say.before_commit")
+        if self._leased and self._opened is None:
+            self._leased.expect()
         added = await self._put(e.UserSaid(safe, sender, address, key, arrival))
         crash_point("say.committed")
         return bool(added)
@@ -225,8 +228,8 @@ class Session:
     async def attach(self, driver: Driving) -> None:
         """Drive the conversation from now on, whenever there is something to do; an earlier driver stops."""
         await self._stop_driving()
-        leased = Leased(self, self._db, self._transcript, self._holder)
-        self._tasks = [asyncio.create_task(leased.go_on(driver)), asyncio.create_task(self._hear_others())]
+        self._leased = Leased(self, self._db, self._transcript, self._holder)
+        self._tasks = [asyncio.create_task(self._leased.go_on(driver)), asyncio.create_task(self._hear_others())]
 
     async def wait(self, until: Callable[[], bool]) -> None:
         """Wait until something is true of the log; it is looked at after every commit.

@@ -1,0 +1,66 @@
+"""What is said at rest is stored by the commit that takes the conversation's lease; if that fails, nothing is done."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.errors import StoreError, StoreFull
+from angelia.store.lane import Failed
+from angelia.testing.answerers import instant
+from angelia.testing.model_server import ModelServer
+from tests.promise.inside import Conversation, conversation
+from tests.promise.lives import Place
+
+pytestmark = pytest.mark.anyio
+Perform = Callable[[Sequence[object]], Sequence[object]]
+
+
+@pytest.fixture
+async def talk(tmp_path: Path) -> AsyncIterator[Conversation]:
+    """A conversation at rest, after its first turn."""
+    async with ModelServer(instant) as server, conversation(Place(tmp_path, server)) as one:
+        await one.say("Good morning.")
+        await one.ending()
+        async with asyncio.timeout(60):
+            while not (one.session._leased and one.session._leased._idle):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0)
+        yield one
+
+
+def between(talk: Conversation, look: Callable[[Perform, Sequence[object]], Sequence[object]]) -> None:
+    """Have `look` stand between the loop and each commit."""
+    lane = talk.house.db._writes
+    perform = lane._perform
+    lane._perform = lambda jobs: look(perform, jobs)  # type: ignore[arg-type]
+
+
+async def test_the_first_commit_of_a_turn_holds_what_was_said_and_the_lease(talk: Conversation) -> None:
+    sizes: list[int] = []
+
+    def count(perform: Perform, jobs: Sequence[object]) -> Sequence[object]:
+        sizes.append(len(jobs))
+        return perform(jobs)
+
+    between(talk, count)
+    await talk.say("And another.")
+    assert await talk.ending() == end.Answered()
+    assert sizes[0] == 2
+
+
+async def test_a_commit_that_fails_is_heard_of_and_the_next_message_is_answered(talk: Conversation) -> None:
+    failing = [StoreFull("The disk is full.")]
+
+    def fail(perform: Perform, jobs: Sequence[object]) -> Sequence[object]:
+        return [Failed(failing.pop())] * len(jobs) if failing else perform(jobs)
+
+    between(talk, fail)
+    with pytest.raises(StoreError, match="full"):
+        await talk.say("lost")
+    await talk.say("kept")
+    assert await talk.ending() == end.Answered()
+    assert len(talk.facts(e.UserSaid)) == 2
+    assert len(talk.facts(e.TurnClosed)) == 2
