@@ -14,6 +14,7 @@ from tests.sandboxes.daemon import IMAGE, Daemon, KernelRefuses, daemon
 from tests.sandboxes.sshd import Server, server
 
 from angelia.sandboxes.port import Sandbox
+from angelia.store.behind import Behind
 from bench.moving import memory, ran, room
 from bench.rows import Row, Target, row
 from bench.runs import Bench
@@ -37,6 +38,11 @@ class Ground(Struct, frozen=True):
     size: int
     times: int
     socket: str = ""
+
+    @property
+    def made(self) -> tuple[Path, Path]:
+        """Where we and the bare client copy the large file to."""
+        return self.folder / "ours", self.folder / "copy"
 
     def room(self, name: str) -> Sandbox:
         """A room that works there."""
@@ -62,14 +68,14 @@ def rows(bench: Bench) -> Iterator[Row]:
 
 
 async def _local(ground: Ground) -> list[Row]:
-    large, copy = str(ground.folder / "work/large"), str(ground.folder / "copy")
+    large, copy = str(ground.folder / "work/large"), str(ground.made[1])
 
     def bare() -> None:
         _run("cp", large, copy)
         _run("sha256sum", copy)
 
     sandbox = ground.room("local")
-    ours, theirs = await _side_by_side(ground.times, lambda: _out(sandbox, ground, hashed=True), bare)
+    ours, theirs = await _side_by_side(ground.times, lambda: _out(sandbox, ground, hashed=True), bare, *ground.made)
     await sandbox.close()
     times = Row("200 MB out of local, time to cp and sha256sum", "x", _each(ours, theirs), target=Target(most=1.3))
     return [times, ground.memory("local", "get"), ground.memory("local", "put")]
@@ -87,13 +93,13 @@ def _with_docker(ground: Ground) -> Iterator[Row]:
 
 
 async def _docker(ground: Ground, one: Daemon) -> list[Row]:
-    copy, inside = ground.folder / "copy", str(ground.folder / "work/large")
+    copy, inside = ground.made[1], str(ground.folder / "work/large")
     measured: list[Row] = []
     bound = ground.room("bound")
     await ran(bound, "true")
     (name,) = one.containers()
     ours, theirs = await _side_by_side(
-        ground.times, lambda: _out(bound, ground), lambda: one.docker("cp", f"{name}:{inside}", str(copy))
+        ground.times, lambda: _out(bound, ground), lambda: one.docker("cp", f"{name}:{inside}", str(copy)), *ground.made
     )
     measured.append(_speed(f"{DOCKER[0]}, speed to docker cp", ours, theirs))
     argv = ("docker", "-H", f"unix://{one.socket}", "exec", name)
@@ -106,7 +112,7 @@ async def _docker(ground: Ground, one: Daemon) -> list[Row]:
     (name,) = one.containers()
     line = f"docker -H unix://{one.socket} exec {name} cat {inside} >{copy}"  # `docker cp` sees no tmpfs
     ours, theirs = await _side_by_side(
-        ground.times, lambda: _out(in_memory, ground), lambda: _run("/bin/sh", "-c", line)
+        ground.times, lambda: _out(in_memory, ground), lambda: _run("/bin/sh", "-c", line), *ground.made
     )
     measured.append(_speed(f"{DOCKER[1]}, speed to docker exec cat", ours, theirs))
     await in_memory.close()
@@ -143,9 +149,10 @@ async def _ssh(ground: Ground, one: Server) -> list[Row]:
     sandbox = ground.room("ssh")
     _run("ssh", *options, "box", "true")
     try:
-        copy = str(ground.folder / "copy")
-        bare = ("scp", *options, f"box:{inside}", copy)
-        ours, theirs = await _side_by_side(ground.times, lambda: _out(sandbox, ground), lambda: _run(*bare))
+        bare = ("scp", *options, f"box:{inside}", str(ground.made[1]))
+        ours, theirs = await _side_by_side(
+            ground.times, lambda: _out(sandbox, ground), lambda: _run(*bare), *ground.made
+        )
         moved = _speed(f"{SSH[0]}, speed to scp, same cipher", ours, theirs)
         bare = ("ssh", *options, "box", "true")
         ours, theirs = await _side_by_side(EXECS, lambda: ran(sandbox, "true"), lambda: _run(*bare))
@@ -157,26 +164,42 @@ async def _ssh(ground: Ground, one: Server) -> list[Row]:
 
 
 async def _side_by_side(
-    times: int, ours: Callable[[], Awaitable[None]], bare: Callable[[], object]
+    times: int, ours: Callable[[], Awaitable[None]], bare: Callable[[], object], *made: Path
 ) -> tuple[list[float], list[float]]:
-    """Seconds of each, by turns after one of each that does not count."""
+    """Seconds of each, by turns after one of each that does not count.
+
+    The files that they make are removed before, and not timed: a file that stands there costs the one who cuts it off
+    before writing more than the one who writes over it, as scp does.
+    """
     took: tuple[list[float], list[float]] = ([], [])
     for _ in range(times + 1):
+        _remove(made)
         began = time.perf_counter()
         await ours()
         took[0].append(time.perf_counter() - began)
+        _remove(made)
         took[1].append(timed(bare))
     return took[0][1:], took[1][1:]
 
 
+def _remove(files: Sequence[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
 async def _out(sandbox: Sandbox, ground: Ground, *, hashed: bool = False) -> None:
-    """The large file into another, as whoever takes it in would write it: in a thread."""
+    """The large file into another, as whoever takes it in writes it."""
     digest = hashlib.sha256()
-    with (ground.folder / "ours").open("wb", buffering=0) as file:
-        async for chunk in sandbox.get("large", limit=ground.size):
-            await asyncio.to_thread(file.write, chunk)
+    with ground.made[0].open("wb", buffering=0) as file:
+
+        def take(chunk: bytes) -> None:
+            file.write(chunk)
             if hashed:
-                await asyncio.to_thread(digest.update, chunk)
+                digest.update(chunk)
+
+        async with Behind(take) as behind:
+            async for chunk in sandbox.get("large", limit=ground.size):
+                await behind.write(chunk)
 
 
 def _run(*argv: str) -> None:

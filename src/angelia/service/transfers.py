@@ -17,6 +17,7 @@ from angelia.context.forms import size_words
 from angelia.core.errors import BadInput
 from angelia.core.ids import sortable_id
 from angelia.sandboxes.port import Sandbox
+from angelia.store.behind import Behind
 
 PATIENCE = 1.0
 """Seconds before anybody is told."""
@@ -91,9 +92,14 @@ async def fetch(sandbox: Sandbox, path: str, target: Path, told: Told) -> Moved:
     try:
         room = shutil.disk_usage(target.parent).free
         with unfinished.open("xb") as file:
-            async for chunk in watched(sandbox.get(path, limit=room), size, told):
+
+            def take(chunk: bytes) -> None:
                 digest.update(chunk)
-                await asyncio.to_thread(file.write, chunk)
+                file.write(chunk)
+
+            async with Behind(take) as behind:
+                async for chunk in watched(sandbox.get(path, limit=room), size, told):
+                    await behind.write(chunk)
             await asyncio.to_thread(_settle, file)
             size = file.tell()
         unfinished.replace(target)

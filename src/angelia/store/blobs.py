@@ -8,12 +8,12 @@ import stat
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from angelia.core.content import BlobRef
 from angelia.core.errors import BadInput, NotFound, StoreDamaged
+from angelia.store.behind import SMALL, Behind
 from angelia.store.durable import UNFINISHED, Unfinished, shared, unfinished
 from angelia.store.faults import explained
 from angelia.store.sniff import HEAD, sniff
@@ -21,8 +21,6 @@ from angelia.store.sniff import HEAD, sniff
 T = TypeVar("T")
 
 FOLDER = "blobs"
-_SMALL = 64 * 1024
-"""Bytes. Below this, doing it at once is faster than handing it to a thread."""
 _CHUNK = 1024 * 1024
 
 
@@ -63,13 +61,18 @@ class BlobStore:
         """
         with unfinished(self._folder) as file:
             digest, size, head = hashlib.sha256(), 0, b""
-            async for chunk in chunks:
-                size += len(chunk)
-                if size > limit:
-                    raise _too_large("What is being received", size, limit)
-                head += chunk[: HEAD - len(head)]
+
+            def take(chunk: bytes) -> None:
                 digest.update(chunk)
-                await self._do(len(chunk), partial(file.write, chunk))
+                file.write(chunk)
+
+            async with Behind(take) as behind:
+                async for chunk in chunks:
+                    size += len(chunk)
+                    if size > limit:
+                        raise _too_large("What is being received", size, limit)
+                    head += chunk[: HEAD - len(head)]
+                    await behind.write(chunk)
             ref = BlobRef(digest.hexdigest(), size, mime or sniff(head))
             await self._do(size, lambda: file.keep(self.path(ref.sha256)))
         return ref
@@ -162,7 +165,7 @@ class BlobStore:
         return (path for path in sorted(self._folder.glob("*")) if not path.name.startswith(UNFINISHED))
 
     async def _do(self, size: int, act: Callable[[], T]) -> T:
-        return act() if size <= _SMALL else await asyncio.to_thread(act)
+        return act() if size <= SMALL else await asyncio.to_thread(act)
 
     def _put(self, data: bytes, mime: str) -> BlobRef:
         ref = BlobRef(hashlib.sha256(data).hexdigest(), len(data), mime or sniff(data[:HEAD]))

@@ -27,6 +27,8 @@ from angelia.sandboxes.port import (
 )
 from angelia.sandboxes.ssh.blocks import BLOCK, BlockWriter, read_blocks
 from angelia.sandboxes.ssh.drafts import Drafts
+from angelia.sandboxes.ssh.large import LARGE, LargeFile, open_large
+from angelia.sandboxes.ssh.link import Link
 from angelia.sandboxes.ssh.walk import lead
 from angelia.sandboxes.ssh.words import plain_words, refusal
 
@@ -40,22 +42,25 @@ class Stuck(NotAFile):
     """A FIFO was opened, and nobody writes to it: the other side answers nothing any more."""
 
 
-async def read(sftp: asyncssh.SFTPClient, root: str, path: str, limit: int) -> AsyncIterator[bytes]:
-    """See `Sandbox.get`.
+async def read(sftp: asyncssh.SFTPClient, root: str, path: str, limit: int, link: Link) -> AsyncIterator[bytes]:
+    """See `Sandbox.get`. A large file is read over a session of its own, by `link`.
 
     Raises:
         Stuck: the file does not open; the session is of no use any more.
     """
     with plain_words(path):
         full = await lead(sftp, root, path, follow=True)
-        _refuse_to_read(await sftp.lstat(full), path, limit)
-        async with await _opened(sftp, full, path) as handle:
+        looked = await sftp.lstat(full)
+        _refuse_to_read(looked, path, limit)
+        alone = link if (looked.size or 0) >= LARGE else None
+        async with await _opened(sftp, full, path, alone) as handle:
             opened = await handle.stat()
             if not await _is_what_stands_there(sftp, full, opened):
                 raise FileChanged(f"{shown(path)} was replaced while it was opened.", then="Try again.")
             _refuse_to_read(opened, path, limit)
-            left = opened.size or 0
-            async for chunk in read_blocks(handle, left, min(BLOCK, sftp.limits.max_read_len)):
+            left, block = opened.size or 0, min(BLOCK, sftp.limits.max_read_len)
+            chunks = handle.blocks(left, block) if isinstance(handle, LargeFile) else read_blocks(handle, left, block)
+            async for chunk in chunks:
                 left -= len(chunk)
                 yield chunk
             if left:
@@ -140,9 +145,14 @@ async def entries(sftp: asyncssh.SFTPClient, root: str, path: str) -> AsyncItera
                 yield _file_stat(f"{path.rstrip('/')}/{name}" if path else name, entry.attrs)
 
 
-async def _opened(sftp: asyncssh.SFTPClient, full: str, path: str) -> "asyncssh.SFTPClientFile":
+async def _opened(
+    sftp: asyncssh.SFTPClient, full: str, path: str, alone: Link | None
+) -> "asyncssh.SFTPClientFile | LargeFile":
+    """The file, in a session of its own where there is a link for that."""
     try:
         async with asyncio.timeout(SECONDS_TO_OPEN):
+            if alone is not None:
+                return await open_large(alone, full)
             return await sftp.open(full, "rb", encoding=None, block_size=0)
     except TimeoutError as error:
         raise Stuck(f"{shown(path)} does not open: what has no end has taken its place.", then="Try again.") from error

@@ -83,7 +83,7 @@ class SshSandbox:
     async def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
         """See the port."""
         async with self._files() as sftp:
-            async for chunk in files.read(sftp, self._workspace, path, limit):
+            async for chunk in files.read(sftp, self._workspace, path, limit, self._link):
                 yield chunk
 
     async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
