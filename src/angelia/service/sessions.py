@@ -51,7 +51,7 @@ class Session:
         self._clock: Clock = db.clock
         self.around: Around = lambda sandbox: sandbox
         self._turn, self._behind = Turn(), Behind()
-        self._changed, self._putting = asyncio.Event(), asyncio.Lock()
+        self._changed, self._fell, self._putting = asyncio.Event(), asyncio.Event(), asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
         self._leased: Leased | None = None
         self._forget = self.log.listen(lambda _: self._changed.set())
@@ -229,7 +229,10 @@ class Session:
         """Drive the conversation from now on, whenever there is something to do; an earlier driver stops."""
         await self._stop_driving()
         self._leased = Leased(self, self._db, self._transcript, self._holder)
+        self._fell.clear()
         self._tasks = [asyncio.create_task(self._leased.go_on(driver)), asyncio.create_task(self._hear_others())]
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
 
     async def wait(self, until: Callable[[], bool]) -> None:
         """Wait until something is true of the log; it is looked at after every commit.
@@ -238,17 +241,18 @@ class Session:
             AngeliaError: the driving of this conversation failed.
         """
         while not until():
+            self._see_driving()
             self._changed.clear()
-            waiter = asyncio.ensure_future(self._changed.wait())
-            try:
-                done, _ = await asyncio.wait([waiter, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                waiter.cancel()
-            for task in done:
-                if task in self._tasks:
-                    task.result()
-            if until():
-                return
+            await self._changed.wait()
+
+    async def driven(self) -> None:
+        """Wait as long as it is driven, by one driver or the next.
+
+        Raises:
+            AngeliaError: the driving of this conversation failed.
+        """
+        await self._fell.wait()
+        self._see_driving()
 
     async def settled(self) -> e.TurnClosed | None:
         """Wait until no turn is open; the last ending, or None if there was no turn at all."""
@@ -261,8 +265,19 @@ class Session:
         await self._stop_driving()
         self._forget()
 
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            self._fell.set()
+            self._changed.set()
+
+    def _see_driving(self) -> None:
+        """Raise what ended the driving, if something did."""
+        for task in self._tasks:
+            if task.done():
+                task.result()
+
     async def _stop_driving(self) -> None:
-        """What a driving that failed had to say was said by `wait`; here it only has to be over."""
+        """What a driving that failed had to say was said by `wait` and `driven`; here it only has to be over."""
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()

@@ -77,7 +77,7 @@ class Conversation:
         self._telling.window, self._telling.workspace = seat.profile.window, self.session.workspace
         if self._guard:
             self._guard.cancel()
-        self._guard = asyncio.create_task(self.session.wait(lambda: False))
+        self._guard = asyncio.create_task(self.session.driven())
         self._guard.add_done_callback(self._fell)
 
     def replay(self) -> None:

@@ -200,7 +200,7 @@ class Desk:
     async def _stand_by(self, session: Session, line: Line) -> None:
         """If driving fails, such as on a full disk, it is taken up again: nobody is left without an ending."""
         try:
-            await session.wait(lambda: False)
+            await session.driven()
         except AngeliaError as error:
             logger.warning("conversation %s stopped, and is taken up again: %s", session.conversation, error)
         while True:
@@ -208,7 +208,7 @@ class Desk:
             try:
                 await session.log.refresh()
                 await self.house.employ(session, await self.model_of(session, line), approver_present=True)
-                await session.wait(lambda: False)
+                await session.driven()
             except AngeliaError as error:
                 logger.warning("conversation %s cannot go on yet: %s", session.conversation, error)
 

@@ -142,7 +142,7 @@ class Talk:
         """Leave, with its reason, when the conversation cannot be driven any more."""
         if self._guard:
             self._guard.cancel()
-        self._guard = asyncio.create_task(self.session.wait(lambda: False))
+        self._guard = asyncio.create_task(self.session.driven())
         self._guard.add_done_callback(self._ended)
         self.house.toolbox(self.session).begin()
         self.input.refresh()
