@@ -56,15 +56,15 @@ class Connection(asyncio.Protocol):
         """Everything, unless the server has answered or left before that: its answer tells more."""
         assert isinstance(request.stream, httpx2.AsyncByteStream)
         chunked = "transfer-encoding" in request.headers
-        self._transport.write(_head_of(request))
+        before = _head_of(request)  # goes along with the first part: one packet less
         async for part in request.stream:
-            self._transport.write(b"%x\r\n%b\r\n" % (len(part), part) if chunked and part else part)
+            self._transport.write(before + (b"%x\r\n%b\r\n" % (len(part), part) if chunked and part else part))
+            before = b""
             while self._full and not (self._gone or self._incoming.status):
                 await self._news()
             if self._gone or self._incoming.status:
                 return
-        if chunked:
-            self._transport.write(b"0\r\n\r\n")
+        self._transport.write(before + (b"0\r\n\r\n" if chunked else b""))
         self._sent = True
 
     async def more(self) -> bytes:
