@@ -1,4 +1,6 @@
-"""What is said at rest is stored by the commit that takes the conversation's lease; if that fails, nothing is done."""
+"""What is said at rest is stored by the commit that takes the conversation's lease, an answer by the one that ends its
+turn; if a commit fails, nothing of it is done.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -49,6 +51,28 @@ async def test_the_first_commit_of_a_turn_holds_what_was_said_and_the_lease(talk
     await talk.say("And another.")
     assert await talk.ending() == end.Answered()
     assert sizes[0] == 2
+
+
+async def test_the_answer_its_ending_and_its_delivery_are_one_commit(talk: Conversation) -> None:
+    together: list[list[type]] = []
+    forget = talk.session.log.listen(lambda entries: together.append([type(entry.fact) for entry in entries]))
+    await talk.say("And another.")
+    assert await talk.ending() == end.Answered()
+    forget()
+    assert [e.ModelSaid, e.TurnClosed, e.DeliveryQueued] in together
+
+
+async def test_an_answer_that_cannot_be_stored_ends_nothing(talk: Conversation) -> None:
+    def fail(perform: Perform, jobs: Sequence[object]) -> Sequence[object]:
+        said = len(talk.facts(e.ModelAsked)) == 2
+        return [Failed(StoreFull("The disk is full."))] * len(jobs) if said else perform(jobs)
+
+    between(talk, fail)
+    await talk.say("And another.")
+    async with asyncio.timeout(60):
+        with pytest.raises(StoreError, match="full"):
+            await talk.session.driven()
+    assert len(talk.facts(e.ModelSaid)) == len(talk.facts(e.TurnClosed)) == 1
 
 
 async def test_a_commit_that_fails_is_heard_of_and_the_next_message_is_answered(talk: Conversation) -> None:

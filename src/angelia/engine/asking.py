@@ -1,4 +1,4 @@
-"""One request to a model: recorded before it leaves, and whatever comes of it is recorded too."""
+"""One request to a model, recorded before it leaves, and whatever comes of it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -36,10 +36,10 @@ class Asking:
         in_force: e.SetupChanged | None,
         request: Callable[[], ModelRequest],
         lease: Lease,
-    ) -> None:
-        """Append `ModelAsked`, send, and append what came: `ModelSaid` or `ModelFailed`. A stop by a person counts.
+    ) -> list[e.AnyFact]:
+        """Append `ModelAsked`, send, and return what came: `ModelSaid` and the files it names, or `ModelFailed`.
 
-        What a final reply names is committed with it.
+        A stop by a person counts, and is appended here.
         """
         asked = e.ModelAsked(setup.model, effect.attempt, effect.heard, self._credential.label)
         changed = [setup] if setup != in_force else []
@@ -48,20 +48,16 @@ class Asking:
         try:
             reply = await self._stream(request())
         except ModelFailed as failed:
-            fact = e.ModelFailed(setup.model, failed.failure, _cleaned(failed.partial))
-            await self._log.append(fact, lease=lease)
+            return [e.ModelFailed(setup.model, failed.failure, _cleaned(failed.partial))]
         except asyncio.CancelledError:
             partial = (Text(clean("".join(self._text))),) if self._text else ()
             stopped = Failure(FailureKind.STREAM_CUT, said="stopped before it was finished")
             await asyncio.shield(self._log.append(e.ModelFailed(setup.model, stopped, partial), lease=lease))
             raise
-        else:
-            crash_point("model.replied")
-            cost = await self._cost(reply.usage)
-            said = _fact(setup.model, reply, cost, entries[-1].seq)
-            named = named_by(self._log.entries, effect.continues, said, entries[-1].seq)
-            await self._log.append(said, *named, lease=lease)
-        crash_point("model.recorded")
+        crash_point("model.replied")
+        cost = await self._cost(reply.usage)
+        said = _fact(setup.model, reply, cost, entries[-1].seq)
+        return [said, *named_by(self._log.entries, effect.continues, said, entries[-1].seq)]
 
     async def _stream(self, request: ModelRequest) -> Reply:
         async for piece in self._session.ask(request, self._credential):

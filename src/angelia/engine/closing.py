@@ -1,15 +1,35 @@
-"""What a person reads at the end of a turn; pure."""
+"""What ends a turn, and what a person reads then."""
 
+import logging
 from collections.abc import Sequence
 
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
+from angelia.core.ids import ConversationId, delivery_id
 from angelia.core.sentences import sentence
 from angelia.engine.machine import Close
 from angelia.engine.naming import note
+from angelia.engine.repairs import closing_move
 from angelia.engine.spoken import said_text
 from angelia.engine.state import Turn, mending
+
+logger = logging.getLogger("angelia.engine")
+
+
+def closing_facts(conversation: ConversationId, log: Sequence[e.Entry], turn: Turn, effect: Close) -> list[e.AnyFact]:
+    """The ending and the delivery of its words, for one commit: a turn cannot end in silence."""
+    facts: list[e.AnyFact] = [e.TurnClosed(effect.ending)]
+    said = log[turn.opened - 1].fact if turn.opened else None
+    if isinstance(said, e.UserSaid):
+        name = delivery_id(conversation, f"t{turn.opened}")
+        origin = "answer" if isinstance(effect.ending, end.Answered) else "ending"
+        facts.append(e.DeliveryQueued(name, said.address, closing_words(log, turn, effect), origin, said.reply_to))
+    if moved := closing_move(log, effect.ending, turn.opened):
+        facts.insert(0, moved)
+    if not isinstance(effect.ending, end.Answered) or effect.ending.note:
+        logger.warning("turn %s of %s ended: %s", turn.opened, conversation, sentence(effect.ending))
+    return facts
 
 
 def closing_words(log: Sequence[e.Entry], turn: Turn, effect: Close) -> tuple[Content, ...]:

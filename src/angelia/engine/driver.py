@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,23 +17,24 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.crash import crash_point
 from angelia.core.errors import Fenced, ModelFailed, StoreError
-from angelia.core.ids import Clock, delivery_id, sortable_id
+from angelia.core.ids import Clock, sortable_id
 from angelia.core.profile import Profile
-from angelia.core.sentences import sentence
 from angelia.engine import machine as m
 from angelia.engine.asking import Asking, Cost
 from angelia.engine.caps import time_left
-from angelia.engine.closing import closing_words
+from angelia.engine.closing import closing_facts
 from angelia.engine.hearing import Wording, leave_unheard, not_heard, transcribe
 from angelia.engine.live import MakingRoom, Resting
 from angelia.engine.log import Log
 from angelia.engine.remedies import Remedy
-from angelia.engine.repairs import closing_move, described, facts_for, running_request
+from angelia.engine.repairs import described, facts_for, running_request
 from angelia.engine.roommaking import Space, allowed_for, make_room, room_for
 from angelia.engine.state import Turn, advance
 from angelia.engine.toolrun import Broker, find_calls, finished
 from angelia.models.port import Credential, Session
 from angelia.store.lease import Lease
+
+T = TypeVar("T")
 
 Refresh = Callable[[], Awaitable[tuple[Credential, ...]]]
 """Reads a vendor's keys again."""
@@ -128,16 +129,17 @@ class Driver:
 
     def _decide(self) -> m.Effect:
         self._turn = advance(self._turn, self._log.entries, self._settings.rules.table)
-        tokens, cost = self._spent_today
-        moment = m.Moment(self._clock(), tokens, cost, self._room(), self._unheard())
-        return m.decide(self._turn, self._settings.rules, moment)
+        measured = (self._room(), self._unheard()) if self._turn.opened else ()
+        return m.decide(self._turn, self._settings.rules, m.Moment(self._clock(), *self._spent_today, *measured))
 
     async def _perform(self, effect: m.Effect, lease: Lease) -> None:
         match effect:
             case m.AskModel():
                 seat = self._seat
                 asking = Asking(self._log, self._live, seat.session, self._credential(seat), seat.cost)
-                await self._interruptibly(asking.ask(effect, seat.setup, self._turn.setup, self._request, lease))
+                asked = asking.ask(effect, seat.setup, self._turn.setup, self._request, lease)
+                if came := await self._interruptibly(asked):
+                    await self._record(came, lease)
             case m.RunTools(calls=calls):
                 await self._interruptibly(self._broker.run(find_calls(self._log, calls), lease))
             case m.Settle(calls=calls, status=status, why=why):
@@ -227,22 +229,23 @@ class Driver:
 
     # -- effects ------------------------------------------------------------------------------------------------
 
-    async def _interruptibly(self, act: Coroutine[Any, Any, None]) -> None:
-        """Do something that a person may stop, and that ends with the turn's time."""
+    async def _interruptibly(self, act: Coroutine[Any, Any, T]) -> T | None:
+        """What comes of something that a person may stop, and that ends with the turn's time; None if it is cut."""
         self._stopped = bool(self._turn.cancelled_at)
-        self._acting = asyncio.ensure_future(act)
-        limits = self._settings.rules.limits
-        left = time_left(self._turn, limits, self._clock())
+        acting: asyncio.Task[T] = asyncio.ensure_future(act)
+        self._acting = acting
+        left = time_left(self._turn, self._settings.rules.limits, self._clock())
         try:
             async with asyncio.timeout(None if left is None else max(left, 0) / 1000):
-                await self._acting
+                return await acting
         except TimeoutError:
-            return
+            return None
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if not self._stopped or (task and task.cancelling()):
-                self._acting.cancel()
+                acting.cancel()
                 raise
+            return None
         finally:
             self._acting = None
 
@@ -276,24 +279,21 @@ class Driver:
         used = e.RemedyUsed(choice.failure, choice.remedy, until=until, detail=detail)
         await self._log.append(used, *more, lease=lease)
 
+    async def _record(self, came: Sequence[e.AnyFact], lease: Lease) -> None:
+        """What came of a request. An answer and its ending are one commit; anything else is decided on anew."""
+        at, known = self._clock(), self._log.entries
+        entries = [*known, *(e.Entry(seq, at, fact) for seq, fact in enumerate(came, len(known) + 1))]
+        turn = advance(self._turn, entries, self._settings.rules.table)
+        effect, closing = m.decide(turn, self._settings.rules, m.Moment(at, *self._spent_today)), list[e.AnyFact]()
+        if isinstance(effect, m.Close) and isinstance(effect.ending, end.Answered):
+            closing = closing_facts(self._log.conversation, entries, turn, effect)
+        await self._log.append(*came, *closing, lease=lease)
+        crash_point("model.recorded")
+        if closing:
+            crash_point("turn.closed")
+
     async def _close(self, effect: m.Close, lease: Lease) -> None:
-        """The ending and the delivery of its sentence in one commit: a turn cannot end in silence."""
-        opened = self._turn.opened
-        closed = e.TurnClosed(effect.ending)
-        facts: list[e.AnyFact] = [closed]
-        said = next((x.fact for x in self._log.entries if x.seq == opened), None)
-        if isinstance(said, e.UserSaid):
-            origin = "answer" if isinstance(effect.ending, end.Answered) else "ending"
-            name = delivery_id(self._log.conversation, f"t{opened}")
-            facts.append(
-                e.DeliveryQueued(
-                    name, said.address, closing_words(self._log.entries, self._turn, effect), origin, said.reply_to
-                )
-            )
-        if moved := closing_move(self._log.entries, effect.ending, opened):
-            facts.insert(0, moved)
-        if not isinstance(effect.ending, end.Answered) or effect.ending.note:
-            logger.warning("turn %s of %s ended: %s", opened, self._log.conversation, sentence(effect.ending))
+        closing = closing_facts(self._log.conversation, self._log.entries, self._turn, effect)
         crash_point("turn.before_close")
-        await self._log.append(*facts, lease=lease)
+        await self._log.append(*closing, lease=lease)
         crash_point("turn.closed")
