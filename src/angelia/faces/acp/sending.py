@@ -40,16 +40,14 @@ class Client(Struct, frozen=True):
     flushed: Callable[[], Awaitable[None]]
 
 
-Step = o.Update | Callable[[], Awaitable[None]]
-
-
 class Sending:
     """An update goes out at once, unless something before it has to be opened or awaited first."""
 
     def __init__(self, house: "House", session: "Session", client: Client) -> None:
         self._house, self._session, self._client = house, session, client
-        self._steps: asyncio.Queue[Step] = asyncio.Queue()
+        self._updates: asyncio.Queue[o.Update] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
+        self._receipts: set[asyncio.Task[None]] = set()
         self._pending = 0
 
     def tell(self, updates: Iterable[o.Update]) -> None:
@@ -61,45 +59,46 @@ class Sending:
                 self._send(update)
 
     def settle(self, queued: e.DeliveryQueued) -> None:
-        """Give a delivery for this door its receipt, once what it says has left us."""
+        """Give a delivery for this door its receipt, once what it says has left us; nothing waits for that."""
         if queued.address.door == DOOR:
-            self._queue(lambda: self._settled(queued))
+            receipt = asyncio.create_task(self._settled(queued))
+            self._receipts.add(receipt)
+            receipt.add_done_callback(self._receipts.discard)
 
     async def drained(self) -> None:
         """Wait until everything told so far was sent."""
-        await self._steps.join()
+        await self._updates.join()
 
     async def close(self) -> None:
         """Send what is left, if the client takes it soon, and then no more."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS_S):
                 await self.drained()
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        while not self._steps.empty():
-            self._steps.get_nowait()
-            self._steps.task_done()
+                await asyncio.gather(*self._receipts)
+        tasks = [*self._receipts, *([self._task] if self._task else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        while not self._updates.empty():
+            self._updates.get_nowait()
+            self._updates.task_done()
 
-    def _queue(self, step: Step) -> None:
+    def _queue(self, update: o.Update) -> None:
         self._pending += 1
-        self._steps.put_nowait(step)
+        self._updates.put_nowait(update)
         if self._task is None:
             self._task = asyncio.create_task(self._work())
 
     async def _work(self) -> None:
         while True:
-            step = await self._steps.get()
+            update = await self._updates.get()
             try:
-                if callable(step):
-                    await step()
-                else:
-                    self._send(await self._opened(step))
+                self._send(await self._opened(update))
             except AngeliaError as error:
                 logger.warning("%s: %s", self._session.conversation, error)
             finally:
                 self._pending -= 1
-                self._steps.task_done()
+                self._updates.task_done()
 
     def _send(self, update: o.Update) -> None:
         self._client.peer.notify("session/update", o.SessionUpdate(self._session.conversation, update))
@@ -144,12 +143,16 @@ class Sending:
     # -- deliveries ---------------------------------------------------------------------------------------------
 
     async def _settled(self, queued: e.DeliveryQueued) -> None:
+        await self.drained()
         try:
             await self._client.flushed()
             status = e.DeliveryStatus.SENT
         except Gone:
             status = e.DeliveryStatus.KEPT
-        await self._session.log.append(e.DeliverySettled(queued.id, status))  # a second receipt is absorbed
+        try:
+            await self._session.log.append(e.DeliverySettled(queued.id, status))  # a second receipt is absorbed
+        except AngeliaError as error:  # it is told again to whoever opens the session next
+            logger.warning("%s: %s", self._session.conversation, error)
 
 
 def unsettled(session: "Session") -> list[e.DeliveryQueued]:
