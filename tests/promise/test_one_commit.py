@@ -28,7 +28,8 @@ async def talk(tmp_path: Path) -> AsyncIterator[Conversation]:
         await one.say("Good morning.")
         await one.ending()
         async with asyncio.timeout(60):
-            while not (one.session._leased and one.session._leased._idle):  # noqa: ASYNC110 - nobody tells
+            leased = one.session._leased
+            while not (leased and leased._idle and leased._releasing and leased._releasing.done()):  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0)
         yield one
 

@@ -30,6 +30,7 @@ class Leased:
         self._clock = db.clock
         self._wake = asyncio.Event()
         self._idle = self._expecting = False
+        self._releasing: asyncio.Task[None] | None = None
 
     def expect(self) -> None:
         """Somebody is about to say something: the lease is taken in the very commit that stores it."""
@@ -47,8 +48,12 @@ class Leased:
                 at_once = expected or self._lost()
                 rest = (None if at_once else driver.resting()) or await self._drive(driver, expected=expected)
                 await self._rest(rest)
+                if self._releasing and self._releasing.done():
+                    self._releasing.result()
         finally:
             forget()
+            if self._releasing:
+                await asyncio.shield(self._releasing)
 
     async def _rest(self, rest: m.Rest) -> None:
         self._idle = True
@@ -77,8 +82,13 @@ class Leased:
             return await self._with_lease(driver, lease, spent)
         except Fenced:
             return later
-        finally:
-            await asyncio.shield(lease.release())
+        finally:  # not waited for: who speaks now gets the lease in the next commit, which comes after
+            self._releasing = asyncio.create_task(lease.release())
+            self._releasing.add_done_callback(self._released)
+
+    def _released(self, releasing: asyncio.Task[None]) -> None:
+        if not releasing.cancelled() and releasing.exception():
+            self._wake.set()
 
     async def _with_lease(self, driver: Driving, lease: Lease, spent: Spending) -> m.Rest:
         keeper = asyncio.create_task(lease.keep())
