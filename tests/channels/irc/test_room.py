@@ -228,6 +228,20 @@ async def test_a_nick_that_is_in_use_is_told_with_the_one_we_have() -> None:
         assert (stage.heard[0].what, stage.heard[0].addressed) == (Said("hello"), True)
 
 
+@pytest.mark.anyio
+async def test_what_was_said_to_another_nick_of_ours_is_brought_after_a_restart() -> None:
+    async with opened(network(lambda network: network.server.taken_nicks.add(s.NICK))) as stage:
+        stage.refuse = lambda envelope: True
+        told(stage).server.tell(f"@account=ann;msgid=m :ann!~ann@{HOST} PRIVMSG angelia_ :angelia_: hello")
+        await stage.until(lambda: bool(stage.tries))
+        await stage.stop()
+        told(stage).server.taken_nicks.clear()
+        stage.refuse = lambda envelope: False
+        await stage.start()
+        await stage.until(lambda: bool(stage.heard))
+        assert (stage.heard[0].what, stage.heard[0].private) == (Said("hello"), True)
+
+
 def _without(capability: str) -> Callable[[IrcNetwork], None]:
     def prepare(network: IrcNetwork) -> None:
         network.server.offered = tuple(one for one in s.CAPABILITIES if one != capability)

@@ -19,6 +19,12 @@ _LETTER = r"[\w\[\]\\`^{}|-]"
 """What nicks are made of."""
 
 
+class Spoken(Envelope, frozen=True, kw_only=True):
+    """An envelope that can be written down and read again: on IRC people say things, and do nothing else."""
+
+    what: Said
+
+
 class Reader(Struct, frozen=True):
     """How lines are read. `commands` are our verbs: `!status` is `/status`, which programs keep to themselves."""
 
@@ -36,7 +42,7 @@ class Reader(Struct, frozen=True):
             case "nick":
                 return folded(line.nick, mapping)
 
-    def envelope(self, line: Line, me: str, mapping: str) -> Envelope | None:
+    def envelope(self, line: Line, me: str, mapping: str) -> Spoken | None:
         """A PRIVMSG with a `msgid` tag; None for what nobody said to us: of servers, to masks, CTCP, nobody known."""
         if len(line.words) < 2 or "!" not in line.source:
             return None
@@ -47,7 +53,7 @@ class Reader(Struct, frozen=True):
             return None
         mention = re.search(rf"(?<!{_LETTER}){re.escape(me)}(?!{_LETTER})", text, re.IGNORECASE)
         told = re.sub(rf"^{re.escape(me)}[:,]\s*", "", text, flags=re.IGNORECASE)
-        return Envelope(
+        return Spoken(
             address=Address(self.door, person if private else chat),
             key=line.tags["msgid"],
             sender=Sender(person, line.nick, bot="bot" in line.tags),

@@ -18,9 +18,9 @@ from angelia.channels.failures import (
     Rejected,
 )
 from angelia.channels.health import State
-from angelia.channels.incoming import Envelope, Hear, Offer
+from angelia.channels.incoming import Hear, Offer
 from angelia.channels.irc.link import Link, Passwords, connected
-from angelia.channels.irc.reading import Reader
+from angelia.channels.irc.reading import Reader, Spoken
 from angelia.channels.irc.settings import IrcSettings, Waits
 from angelia.channels.irc.speaking import Speaker
 from angelia.channels.irc.table import IrcMarks, abilities
@@ -33,7 +33,7 @@ from angelia.channels.standing import Standing
 from angelia.core.entry import Address
 from angelia.core.ids import sortable_id
 
-_KEPT = "not taken in"
+_KEPT = "heard, not taken in"
 
 
 class IrcChannel:
@@ -52,7 +52,7 @@ class IrcChannel:
         self._speaker = Speaker(settings, outfit, waits)
         self._link: Link | None = None
         self._tried = asyncio.Event()
-        self._waiting: dict[str, Line] = {}
+        self._waiting: dict[str, Spoken] = {}
         self._standing = Standing(outfit, waits.pause, waits.silence, self._changed)
 
     # -- in -----------------------------------------------------------------------------------------------------
@@ -60,8 +60,8 @@ class IrcChannel:
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
         lanes = Lanes(hear, self._standing.trouble, self._waits.pause)
-        for line in msgspec.json.decode(await self._outfit.recall(_KEPT) or "[]", type=list[Line]):
-            self._hand_in(line, lanes, self._settings.nick, "rfc1459")
+        for spoken in msgspec.json.decode(await self._outfit.recall(_KEPT) or "[]", type=list[Spoken]):
+            self._hand_in(spoken, lanes)
         try:
             await self._standing.hold(lambda: self._stay(lanes))
         finally:
@@ -84,8 +84,9 @@ class IrcChannel:
         match line.command:
             case "PRIVMSG" if not link.is_us(line.nick):
                 self._turn_away(line, link)
-                named = {"msgid": sortable_id(self._outfit.clock), **line.tags}
-                self._hand_in(replace(line, tags=named), lanes, link.nick, link.mapping)
+                named = replace(line, tags={"msgid": sortable_id(self._outfit.clock), **line.tags})
+                if spoken := self._reader.envelope(named, link.nick, link.mapping):
+                    self._hand_in(spoken, lanes)
             case "NICK":
                 self._speaker.renamed(line.nick, line.last)
             case "KICK" if link.is_us(line.words[1]):
@@ -95,18 +96,16 @@ class IrcChannel:
             case _:
                 return
 
-    def _hand_in(self, line: Line, lanes: Lanes, me: str, mapping: str) -> None:
-        envelope = self._reader.envelope(line, me, mapping)
-        if envelope is None or envelope.key in self._waiting:
-            return
-        self._waiting[envelope.key] = line
-        taken = lanes.put(envelope.address.chat, f"message {envelope.key}", partial(self._read, envelope))
-        taken.add_done_callback(lambda _: self._waiting.pop(envelope.key))
+    def _hand_in(self, spoken: Spoken, lanes: Lanes) -> None:
+        if spoken.key not in self._waiting:
+            self._waiting[spoken.key] = spoken
+            taken = lanes.put(spoken.address.chat, f"message {spoken.key}", partial(self._read, spoken))
+            taken.add_done_callback(lambda _: self._waiting.pop(spoken.key))
 
-    async def _read(self, envelope: Envelope) -> Envelope:
+    async def _read(self, spoken: Spoken) -> Spoken:
         if self._settings.identity == "account":
-            await self._speaker.met(envelope.sender.id, envelope.sender.name)
-        return envelope
+            await self._speaker.met(spoken.sender.id, spoken.sender.name)
+        return spoken
 
     def _turn_away(self, line: Line, link: Link) -> None:
         """Tell somebody whom nobody vouches for why they are not heard, at the pace of everything that we say."""
