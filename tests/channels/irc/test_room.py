@@ -92,6 +92,14 @@ def test_whatever_a_server_says_can_be_read(raw: str) -> None:
 
 
 @pytest.mark.anyio
+async def test_lines_that_end_too_early_harm_nobody() -> None:
+    short = ("", ":", "@", ":irc", "CAP", "CAP *", "CAP * LS", "CAP * ACK", "005", "KICK", "KICK #town", "NICK", "PING")
+    async with opened(irc_network) as stage:
+        assert await heard_after(stage, *short, ":ann!~a@h PRIVMSG", ":ann!~a@h PRIVMSG #town", f":{s.NICK} NICK") == []
+        assert all(one.state is not State.WAITING for one in stage.health)
+
+
+@pytest.mark.anyio
 async def test_what_is_meant_for_somebody_is_not_said_to_who_has_their_nick_now() -> None:
     async with opened(irc_network) as stage:
         await stage.spoken_to()
@@ -167,6 +175,18 @@ async def test_a_channel_is_heard_and_answered_as_one_chat() -> None:
         assert [(one.address.chat, one.addressed) for one in stage.heard[:2]] == [("#town", True), ("#town", False)]
         await stage.channel.send(stage.heard[0].address, OutText("yes"), "1")
         assert stage.network.arrived[-1].chat == "#town"
+
+
+@pytest.mark.anyio
+async def test_a_channel_that_puts_us_out_is_joined_again() -> None:
+    async with opened(irc_network) as stage:
+        server = told(stage).server
+        server.put_out("enough")
+        await stage.until(lambda: any("op has put us out of #town: enough." in one.why for one in stage.health))
+        await stage.network.when(lambda: server.client is not None)
+        await stage.network.bring(Thing(Heard.TEXT, stage.network.group, "welcome back"))
+        await stage.until(lambda: bool(stage.heard))
+        assert stage.heard[0].what == Said("welcome back")
 
 
 @pytest.mark.anyio

@@ -164,14 +164,14 @@ class Link:
             case "903":
                 self._logged_in = True
                 self.say("CAP END")
-            case "001":
+            case "001" if line.words:
                 self.nick = line.words[0]
             case "005":
                 told = dict(word.partition("=")[::2] for word in line.words)
                 self.mapping = told.get("CASEMAPPING", self.mapping)
             case "376" | "422":
                 self._enter()
-            case "NICK" if self.is_us(line.nick):
+            case "NICK" if line.last and self.is_us(line.nick):
                 self.nick = line.last
             case "ERROR":
                 self._why = line.last
@@ -188,7 +188,7 @@ class Link:
         match line.words[1:2]:
             case ("LS",):
                 self._offered += names
-                if line.words[2] != "*":
+                if line.words[2:3] != ("*",):
                     wanted = [name for name in WANTED if name in self._offered]
                     self.say(f"CAP REQ :{' '.join(wanted)}" if wanted else "CAP END")
             case ("ACK",):

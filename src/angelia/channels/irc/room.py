@@ -27,6 +27,7 @@ from angelia.channels.irc.table import IrcMarks, abilities
 from angelia.channels.irc.wire import Line, is_target
 from angelia.channels.lanes import Lanes
 from angelia.channels.outgoing import Outgoing, OutText
+from angelia.channels.pauses import growing_pause
 from angelia.channels.port import Outfit
 from angelia.channels.settings import ChannelSettings, Secret
 from angelia.channels.standing import Standing
@@ -81,20 +82,28 @@ class IrcChannel:
                 self._link = None
 
     def _take(self, line: Line, link: Link, lanes: Lanes) -> None:
-        match line.command:
-            case "PRIVMSG" if not link.is_us(line.nick):
+        match [line.command, *line.words]:
+            case ["PRIVMSG", _, _] if not link.is_us(line.nick):
                 self._turn_away(line, link)
                 named = replace(line, tags={"msgid": sortable_id(self._outfit.clock), **line.tags})
                 if spoken := self._reader.envelope(named, link.nick, link.mapping):
                     self._hand_in(spoken, lanes)
-            case "NICK":
-                self._speaker.renamed(line.nick, line.last)
-            case "KICK" if link.is_us(line.words[1]):
-                self._standing.trouble(f"{line.nick} has put us out of {line.words[0]}: {line.last}.")
-            case code if code.isdecimal() and "400" <= code < "600":
-                self._standing.trouble(f"The IRC server says: {' '.join(line.words[1:])} ({code}).")
+            case ["NICK", nick]:
+                self._speaker.renamed(line.nick, nick)
+            case ["KICK", channel, nick, *_] if link.is_us(nick):
+                lanes.begin(self._come_back(channel, f"{line.nick} has put us out of {channel}: {line.last}.", link))
+            case [code, *words] if code.isdecimal() and "400" <= code < "600":
+                self._standing.trouble(f"The IRC server says: {' '.join(words[1:])} ({code}).")
             case _:
                 return
+
+    async def _come_back(self, channel: str, why: str, link: Link) -> None:
+        """Join a channel again that put us out: once, and late, since who comes back at once is banned."""
+        seconds = growing_pause(self._waits.back, 0, self._waits.back)
+        self._standing.trouble(f"{why} It is joined again in {seconds:.0f} s.")
+        await asyncio.sleep(seconds)
+        if link is self._link:
+            link.say(f"JOIN {channel}")
 
     def _hand_in(self, spoken: Spoken, lanes: Lanes) -> None:
         if spoken.key not in self._waiting:

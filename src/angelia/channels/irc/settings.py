@@ -32,10 +32,11 @@ class IrcSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
 
 
 class Waits(Struct, frozen=True):
-    """Seconds: for the `answer` to what was sent, in `silence` until the connection is taken for dead (under 90), and
-    as a `pause` between two tries.
+    """Seconds: for the `answer` to what was sent; in `silence` until the connection is taken for dead (under 90); as a
+    `pause` between two tries; and until a channel that put us out is joined again (`back`).
     """
 
     answer: float = 60.0
     silence: float = 75.0
     pause: float = 1.0
+    back: float = 60.0
