@@ -42,7 +42,7 @@ class IrcNetwork:
     def open(self, outfit: Outfit, patience: Patience) -> IrcChannel:
         """See `Network.open`."""
         settings = IrcSettings(server="127.0.0.1", port=self.server.port, tls=False, **self.settings)
-        return IrcChannel(settings, outfit, Waits(patience.answer, patience.silence, patience.pause, patience.pause))
+        return IrcChannel(settings, outfit, Waits(patience.answer, patience.silence, patience.pause))
 
     def called(self, name: str) -> str:
         """See `Network.called`."""

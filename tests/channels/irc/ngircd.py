@@ -26,6 +26,7 @@ PAM = no
 [Limits]
 MaxConnectionsIP = 0
 MaxNickLength = 20
+MaxPenaltyTime = 0
 [SSL]
 CertFile = {folder}/cert.pem
 KeyFile = {folder}/key.pem

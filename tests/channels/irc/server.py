@@ -78,12 +78,6 @@ class Server:
         if (client := self.client) and not self.mute:
             _write(client, line)
 
-    def put_out(self, why: str) -> None:
-        """Let somebody put the bot out of the channel."""
-        if client := self.client:
-            client.channels.clear()
-            _write(client, f":op!~op@host.example.net KICK {CHANNEL} {client.nick} :{why}")
-
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         client = Client(writer)
         self._clients.add(client)

@@ -36,7 +36,7 @@ class Room:
         wanted: dict[str, Any] = {"server": "127.0.0.1", "port": server.port, "ca": str(server.cert)}
         wanted |= {"server_password": Secret(env="PASSWORD"), "identity": "mask", "line_seconds": 0.0, "join": (TOWN,)}
         outfit = Outfit("irc", folder, wall_clock, _secret, _recall, _remember, self._report, {}, http_client)
-        self.channel = IrcChannel(IrcSettings(**wanted | settings), outfit, Waits(pause=0.05))
+        self.channel = IrcChannel(IrcSettings(**wanted | settings), outfit, Waits(pause=0.05, back=0.05))
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds of what was heard or told."""
@@ -131,6 +131,18 @@ async def test_a_nick_in_use_leaves_us_another_and_who_has_left_theirs_is_told(s
         await other.until("NICK")
         with pytest.raises(Rejected, match="Nobody called twin"):
             await room.channel.send(where, OutText("secret"), "k")
+
+
+async def test_a_channel_that_puts_us_out_is_joined_again(server: Server, opened: Opened) -> None:
+    async with server.person("ann", "#club") as ann, opened(join=("#club",)) as room:
+        ann.say("KICK #club angelia :enough")
+        await ann.until("KICK")
+        await ann.until("JOIN")
+        assert any("ann has put us out of #club: enough." in one.why for one in room.health)
+        ann.say("PRIVMSG #club :welcome back")
+        assert (await room.heard_next()).what == Said("welcome back")
+        ann.say("MODE #club +b angelia!*@*", "KICK #club angelia :and stay away")
+        await room.until(lambda: "474" in room.health[-1].why)
 
 
 async def test_a_server_that_dies_and_comes_again_is_reached_again(server: Server, opened: Opened) -> None:

@@ -178,18 +178,6 @@ async def test_a_channel_is_heard_and_answered_as_one_chat() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_channel_that_puts_us_out_is_joined_again() -> None:
-    async with opened(irc_network) as stage:
-        server = told(stage).server
-        server.put_out("enough")
-        await stage.until(lambda: any("op has put us out of #town: enough." in one.why for one in stage.health))
-        await stage.network.when(lambda: server.client is not None)
-        await stage.network.bring(Thing(Heard.TEXT, stage.network.group, "welcome back"))
-        await stage.until(lambda: bool(stage.heard))
-        assert stage.heard[0].what == Said("welcome back")
-
-
-@pytest.mark.anyio
 async def test_a_text_of_many_lines_arrives_in_order() -> None:
     text = "\n".join(str(number) for number in range(17))
     async with opened(irc_network) as stage:
