@@ -1,4 +1,4 @@
-"""What IRC asks of its room beside the kit: whose a nick is, what a line can hold, how fast lines may go."""
+"""What IRC asks of its room beside the kit: whose a nick is, what is said to us, and a server that we can use."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from angelia.channels.abilities import Heard
 from angelia.channels.failures import Later, LoginFailed, Rejected, Unsure
 from angelia.channels.health import State
 from angelia.channels.incoming import Said
-from angelia.channels.irc.pace import BURST_S, Pace
-from angelia.channels.irc.wire import LINE, MASK, bare, messages, read
 from angelia.channels.outgoing import OutText
 from angelia.core.entry import Address
 from angelia.testing.channel_network import Reset, Thing
@@ -24,8 +20,6 @@ from tests.channels.irc import server as s
 from tests.channels.irc.network import IrcNetwork, irc_network
 
 HOST = "host.example.net"
-
-SIGNS = st.text(st.one_of(st.sampled_from("\r\n\0\x01\x02\x03\t :é🦊"), st.characters()), max_size=1500)
 
 
 def network(prepare: Callable[[IrcNetwork], None]) -> Callable[[], AbstractAsyncContextManager[IrcNetwork]]:
@@ -65,30 +59,6 @@ async def heard_after(stage: Stage, *lines: str) -> list[object]:
     await stage.network.bring(Thing(Heard.TEXT, stage.network.here, "end"))
     await stage.until(lambda: bool(stage.heard) and stage.heard[-1].what == Said("end"))
     return [envelope.what for envelope in stage.heard[:-1]]
-
-
-@given(SIGNS)
-def test_no_text_is_more_than_words_for_one_receiver(text: str) -> None:
-    said = messages("angelia", "#town", text)
-    sent = "".join(f"{line}\r\n" for line in said).encode(errors="replace")
-    assert sent.count(b"\n") == sent.count(b"\r") == len(said)
-    assert not {0, 1} & set(sent)
-    assert all(line.startswith("PRIVMSG #town :") and line != "PRIVMSG #town :" for line in said)
-
-
-@given(SIGNS, st.text("abc", min_size=1, max_size=30))
-def test_every_line_arrives_whole_and_nothing_is_left_out(text: str, nick: str) -> None:
-    said = messages(nick, "#town", bare(text))
-    relayed = [f":{nick} {line}\r\n".encode(errors="replace") for line in said]
-    assert all(len(line) + MASK <= LINE for line in relayed)
-    words = "".join(line.partition(" :")[2] for line in said)
-    assert "".join(words.split()) == "".join(bare(text).split())
-
-
-@given(st.text())
-def test_whatever_a_server_says_can_be_read(raw: str) -> None:
-    line = read(raw)
-    assert line.last == (line.words[-1] if line.words else "")
 
 
 @pytest.mark.anyio
@@ -209,21 +179,6 @@ async def test_lines_beyond_the_burst_are_put_off_unsent() -> None:
         assert isinstance(error, Later)
         assert 500 < error.seconds <= 600
         assert len(stage.network.arrived) == 1
-
-
-def test_a_burst_goes_at_once_and_then_a_line_in_its_time() -> None:
-    now = 1_000_000
-    pace = Pace(2.0, lambda: now)
-    gone = []
-    while not pace.wait_for(1):
-        pace.add(1)
-        gone.append(now)
-    assert len(gone) == BURST_S / 2
-    assert pace.wait_for(1) == 2.0
-    assert pace.wait_for(3) == 6.0
-    assert pace.wait_for(100) == BURST_S
-    now += 2_000
-    assert not pace.wait_for(1)
 
 
 @pytest.mark.anyio
