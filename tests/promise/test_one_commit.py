@@ -76,6 +76,18 @@ async def test_an_answer_that_cannot_be_stored_ends_nothing(talk: Conversation) 
     assert len(talk.facts(e.ModelSaid)) == len(talk.facts(e.TurnClosed)) == 1
 
 
+async def test_a_lease_that_cannot_be_given_back_ends_the_driving(talk: Conversation) -> None:
+    def fail(perform: Perform, jobs: Sequence[object]) -> Sequence[object]:
+        closed = len(talk.facts(e.TurnClosed)) == 2
+        return [Failed(StoreFull("The disk is full."))] * len(jobs) if closed else perform(jobs)
+
+    between(talk, fail)
+    await talk.say("And another.")
+    async with asyncio.timeout(60):
+        with pytest.raises(StoreError, match="full"):
+            await talk.session.driven()
+
+
 async def test_a_commit_that_fails_is_heard_of_and_the_next_message_is_answered(talk: Conversation) -> None:
     failing = [StoreFull("The disk is full.")]
 

@@ -44,12 +44,12 @@ class Leased:
         try:
             while True:
                 self._wake.clear()
+                if self._releasing and self._releasing.done():
+                    self._releasing.result()
                 expected, self._expecting = self._expecting, False
                 at_once = expected or self._lost()
                 rest = (None if at_once else driver.resting()) or await self._drive(driver, expected=expected)
                 await self._rest(rest)
-                if self._releasing and self._releasing.done():
-                    self._releasing.result()
         finally:
             forget()
             if self._releasing:
