@@ -65,9 +65,11 @@ class Seen(Struct, frozen=True):
 
 
 def seen(arrived: Sequence[Arrived]) -> Seen:
-    """Fold what arrived: edits change, deletions remove."""
+    """Fold what arrived: edits change, deletions remove, drafts do not stay."""
     shown: dict[str, Arrived] = {}
     for one in arrived:
+        if one.kind is Kind.DRAFT:
+            continue
         if one.method.startswith("send") or one.method.startswith("edit"):
             shown[one.message] = one
         elif one.method.startswith("delete"):

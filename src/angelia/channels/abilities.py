@@ -20,6 +20,8 @@ class Kind(StrEnum):
     """Several pictures or films as one message."""
     TYPING = "typing"
     EDIT = "edit"
+    DRAFT = "draft"
+    """Words that are shown for a while and vanish by themselves, before a message brings them."""
     DELETE = "delete"
     REACTION = "reaction"
     REPLY = "reply"
@@ -96,8 +98,8 @@ class Abilities(Struct, frozen=True):
 
     `text_limit` is the longest single message after markup, in `units`. `idempotent` says that the network itself
     absorbs a repeat under the same key; without it a time-out after our bytes left is `Unsure`. `pace` is the seconds
-    between two messages to one chat, `edit_pace` between two edits of one message, `typing_seconds` how long a typing
-    mark stays.
+    between two messages to one chat, `edit_pace` between two edits of one message or two drafts, `typing_seconds` how
+    long a typing mark stays, `draft_seconds` how long a draft does.
     """
 
     ways: Mapping[Kind, Way]
@@ -108,6 +110,7 @@ class Abilities(Struct, frozen=True):
     pace: float = 0.0
     edit_pace: float = 1.0
     typing_seconds: float = 5.0
+    draft_seconds: float = 0.0
 
     def can(self, kind: Kind) -> bool:
         """Whether the network has it natively."""

@@ -36,6 +36,10 @@ def bounds(tables: Mapping[str, Abilities]) -> list[Row]:
         ("a repeat is absorbed", *("yes" if table.idempotent else "no" for table in all_of)),
         ("seconds between messages", *(f"{table.pace:g}" for table in all_of)),
         ("seconds between edits", *(f"{table.edit_pace:g}" if table.can(Kind.EDIT) else "" for table in all_of)),
+        (
+            "seconds that a draft stays",
+            *(f"{table.draft_seconds:g}" if table.can(Kind.DRAFT) else "" for table in all_of),
+        ),
     ]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from angelia.channels.abilities import Abilities
+from angelia.channels.abilities import Abilities, Kind
 from angelia.channels.dialects import Dialect
 from angelia.channels.health import Health
 from angelia.channels.incoming import Hear, Offer
@@ -88,7 +88,7 @@ class Channel(Protocol):
 
 @runtime_checkable
 class HasLimitsByChat(Protocol):
-    """A room whose network takes more in some chats than in others; `abilities` is what holds everywhere."""
+    """A room whose network takes more in some chats than in others; `abilities` is what holds as a rule."""
 
     def abilities_in(self, to: Address) -> Abilities:
         """What holds in one chat, as far as it is known now."""
@@ -98,6 +98,27 @@ class HasLimitsByChat(Protocol):
 def abilities_for(channel: Channel, to: Address) -> Abilities:
     """What holds in one chat of any channel."""
     return channel.abilities_in(to) if isinstance(channel, HasLimitsByChat) else channel.abilities
+
+
+@runtime_checkable
+class HasDrafts(Protocol):
+    """A room whose network shows words for a while that are no message: an answer that is being written, say."""
+
+    async def draft(self, to: Address, text: OutText, key: str) -> None:
+        """Show words for `abilities.draft_seconds`, or until a message of ours comes there; under the same `key` in the
+        place of those before. Nothing of it stays, so that a repeat does no harm.
+
+        Raises:
+            Rejected: there are no drafts in this chat, and from now on `abilities_for` says so; and as `send`.
+        """
+        ...
+
+
+def drafts_in(channel: Channel, to: Address) -> HasDrafts | None:
+    """What shows drafts in one chat; None where there are none."""
+    if isinstance(channel, HasDrafts) and abilities_for(channel, to).can(Kind.DRAFT):
+        return channel
+    return None
 
 
 @runtime_checkable

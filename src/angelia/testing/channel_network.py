@@ -68,7 +68,7 @@ class Arrived(Struct, frozen=True):
 
     `text` is without markup, of a file its caption. `name` is empty where the network keeps none. The parts of one
     album have the same `album`, which is empty elsewhere. For an edit, a deletion or a reaction (`text` is the emoji),
-    `message` is the one that it is about.
+    `message` is the one that it is about; for a draft it is the network's name of it, which is the same while it grows.
     """
 
     method: str

@@ -6,6 +6,7 @@ from angelia.channels.abilities import Abilities, Kind, Units
 from angelia.channels.dialects import Dialect
 from angelia.channels.failures import MarkupRejected, MessageGone, Rejected
 from angelia.channels.outgoing import Button, OutText
+from angelia.channels.port import HasDrafts, drafts_in
 from angelia.core.ids import sortable_id
 from angelia.testing.channel_files import TROUBLES, meets, patience_for
 from angelia.testing.channel_network import Trouble
@@ -139,6 +140,27 @@ async def _edit(make: Make) -> None:
         await stage.fails(channel.edit(here, await _gone(stage), OutText("three")), MessageGone)
 
 
+async def _draft(make: Make) -> None:
+    async with staged(make) as stage:
+        channel, network = stage.channel, stage.network
+        expect(isinstance(channel, HasDrafts), "the table has drafts, and the room has no `draft`")
+        assert isinstance(channel, HasDrafts)
+        for to in (place for place in (network.here, network.group, network.topic, network.nowhere) if place.chat):
+            if to == network.nowhere or drafts_in(channel, to) is None:
+                await stage.fails(channel.draft(to, OutText("one"), "first"), Rejected)
+                expect(drafts_in(channel, to) is None, f"drafts are refused in {to}, and the table has them there")
+                continue
+            before = len(network.arrived)
+            for key, words in (("first", "one"), ("first", "one two"), ("second", "three")):
+                await channel.draft(to, OutText(words, channel.dialect.strong(words)), key)
+            arrived = network.arrived[before:]
+            told = [(one.kind, one.chat, one.thread, seen(one.text)) for one in arrived]
+            place = (Kind.DRAFT, to.chat, to.thread)
+            expect(told == [(*place, "one"), (*place, "one two"), (*place, "three")], f"drafts arrived as {told}")
+            names = [one.message for one in arrived]
+            expect(names[0] == names[1] != names[2], f"drafts of two answers are called {names}")
+
+
 async def _delete(make: Make) -> None:
     async with staged(make) as stage:
         gone = await _gone(stage)
@@ -197,6 +219,7 @@ async def _thread(make: Make) -> None:
 
 _MORE = {
     Kind.EDIT: ("a message of ours gets other words", _edit),
+    Kind.DRAFT: ("a draft is shown where there are drafts, and grows under its name", _draft),
     Kind.DELETE: ("a message of ours is taken back", _delete),
     Kind.TYPING: ("typing is shown", _typing),
     Kind.REACTION: ("a message is marked", _react),

@@ -51,6 +51,7 @@ WAYS: dict[Kind, Way] = {
     Kind.ALBUM: Never("one by one"),
     Kind.TYPING: Native("typing"),
     Kind.EDIT: Native("edit"),
+    Kind.DRAFT: Never("a message grows"),
     Kind.DELETE: Native("delete"),
     Kind.REACTION: Native("react"),
     Kind.REPLY: Native("reply"),
@@ -58,6 +59,7 @@ WAYS: dict[Kind, Way] = {
     Kind.BUTTONS: Native("buttons", most=8),
 }
 ABILITIES = Abilities(WAYS, {heard: Native(heard.value) for heard in Heard}, text_limit=4096, edit_pace=1.0)
+WITH_DRAFTS = replace(ABILITIES, ways={**WAYS, Kind.DRAFT: Native("draft")}, draft_seconds=30.0)
 WITHOUT_EDIT = replace(
     ABILITIES,
     ways={
@@ -74,12 +76,14 @@ WITHOUT_EDIT = replace(
 class FarEnd:
     """The network itself: the messages that people see, and how the next calls go.
 
-    `trouble` is asked before each call with its method's name. With `idempotent`, a key is accepted once.
+    `drafts` are what was shown in each chat without being a message. `trouble` is asked before each call with its
+    method's name. With `idempotent`, a key is accepted once.
     """
 
     def __init__(self, trouble: Callable[[str], Trouble] = lambda _: Trouble.NONE, *, idempotent: bool = False) -> None:
         self.trouble, self.idempotent = trouble, idempotent
         self.messages: dict[str, Message] = {}
+        self.drafts: dict[str, list[str]] = {}
         self.calls: list[str] = []
         self.reactions: list[tuple[str, str]] = []
         self.files: dict[str, bytes] = {}
@@ -155,6 +159,14 @@ class RecordingChannel:
         if after:
             raise Unsure("No answer came.")
         return number
+
+    async def draft(self, to: Address, text: OutText, key: str) -> None:
+        """Words that nobody keeps."""
+        after = self._trouble("draft")
+        self.far.drafts.setdefault(to.chat, []).append(text.plain)
+        self.far.changed.set()
+        if after:
+            raise Unsure("No answer came.")
 
     async def edit(self, to: Address, message: str, text: OutText) -> None:
         """Other words."""

@@ -43,6 +43,7 @@ class Bot:
             "getMe": lambda args, files: BOT,
             "setMyCommands": self._set_commands,
             "sendMessage": self._send_message,
+            "sendMessageDraft": self._send_draft,
             **{method: self._sender(method) for method in _SENDS},
             "sendMediaGroup": self._send_group,
             "editMessageText": self._edit_text,
@@ -66,6 +67,17 @@ class Bot:
         message = self._world.post(where, BOT, text=text, **_markup(args), **self._reply(where, args))
         self._arrive("sendMessage", Kind.TEXT, message)
         return message
+
+    def _send_draft(self, args: dict[str, Any], files: dict[str, Uploaded]) -> bool:
+        where, number = self._place({**args, "chat_id": str(args["chat_id"])}), args["draft_id"]
+        if self._world.chat(where.chat)["type"] != "private":
+            raise Refused(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
+        if not number:
+            raise Refused(400, "Bad Request: draft_id must be non-zero")
+        text = seen(args.get("text", ""), args.get("parse_mode", ""), 4096, "message")
+        self._world.draft(where, number, text)
+        self._world.arrived.append(Arrived("sendMessageDraft", Kind.DRAFT, where.chat, str(number), where.thread, text))
+        return True
 
     def _sender(self, method: str) -> Callable[[dict[str, Any], dict[str, Uploaded]], dict[str, Any]]:
         kind = _SENDS[method]

@@ -4,6 +4,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from angelia.channels.abilities import Heard, Kind
 from angelia.core.entry import Address
 from angelia.testing.channel_network import CONTACT, PLACE, Arrived, Sample, Thing, Who
@@ -30,17 +32,31 @@ CHATS: dict[str, dict[str, Any]] = {
 _WHO = {Who.FRIEND: ANN, Who.BOT: BEEP, Who.OURSELVES: BOT}
 
 
+DRAFT_S = 30.0
+"""How long a draft is seen ("sendMessageDraft")."""
+
+
+class Drafted(Struct, frozen=True):
+    """A draft under its number, and when it goes."""
+
+    number: int
+    text: str
+    ends: float
+
+
 class World:
-    """Everything that lasts. `updates` are those that have not been acknowledged, in the order in which they go out.
-    `folder` is where a server of one's own puts files, None for a server that is not.
+    """Everything that lasts, and drafts. `updates` are those that have not been acknowledged, in the order in which
+    they go out. `folder` is where a server of one's own puts files, None for a server that is not. `clock` tells
+    seconds.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder
+        self.folder, self.clock = folder, time.monotonic
         self.arrived: list[Arrived] = []
         self.updates: list[dict[str, Any]] = []
         self.brought: list[dict[str, Any]] = []
         self.messages: dict[tuple[str, int], dict[str, Any]] = {}
+        self.drafts: dict[tuple[str, str], Drafted] = {}
         self.files: dict[str, bytes] = {}
         self.answers: list[tuple[str, str]] = []
         self.menu: list[dict[str, str]] = []
@@ -75,8 +91,19 @@ class World:
         if where.thread:
             message |= {"message_thread_id": int(where.thread), "is_topic_message": True}
         check("Message", message)
+        if author is BOT:
+            self.drafts.pop((where.chat, where.thread), None)
         self.messages[where.chat, self._message] = message
         return message
+
+    def draft(self, where: Address, number: int, text: str) -> None:
+        """Show a draft in a chat, in the place of the one before."""
+        self.drafts[where.chat, where.thread] = Drafted(number, text, self.clock() + DRAFT_S)
+
+    def drafted(self, where: Address) -> str:
+        """The draft that is seen in a chat now, empty for none."""
+        draft = self.drafts.get((where.chat, where.thread))
+        return draft.text if draft and self.clock() < draft.ends else ""
 
     def store(self, data: bytes) -> dict[str, Any]:
         """A file, as the fields that every kind of it has."""

@@ -37,6 +37,7 @@ def abilities(upload: int = UPLOAD) -> Abilities:
             Kind.ALBUM: Native(_MESSAGE, 0, TEXT, most=FILES),
             Kind.TYPING: Native("Trigger Typing Indicator"),
             Kind.EDIT: Native("Edit Message"),
+            Kind.DRAFT: Never("a preview is a message there"),
             Kind.DELETE: Native("Delete Message"),
             Kind.REACTION: Native("Create Reaction"),
             Kind.REPLY: Native("message_reference"),

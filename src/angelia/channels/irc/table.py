@@ -20,6 +20,7 @@ def abilities() -> Abilities:
             Kind.TEXT: Native("PRIVMSG"),
             Kind.TYPING: Never("few servers pass it on"),
             Kind.EDIT: Never(_NO_CHANGES),
+            Kind.DRAFT: Never(_LINES),
             Kind.DELETE: Never(_NO_CHANGES),
             Kind.REACTION: Never(_LINES),
             Kind.REPLY: Never(_LINES),

@@ -48,6 +48,7 @@ def abilities() -> Abilities:
             # "assistant.threads.setStatus": a status needs a thread, which direct messages and channels have not
             Kind.TYPING: Never(_NO_TYPING),
             Kind.EDIT: Native("chat.update"),
+            Kind.DRAFT: Never("a preview is a message there"),
             Kind.DELETE: Native("chat.delete"),
             Kind.REACTION: Native("reactions.add"),
             Kind.REPLY: Never(_NO_REPLY),

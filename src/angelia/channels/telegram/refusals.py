@@ -102,6 +102,9 @@ _ROWS = (
     _Row(
         "have no rights", Rejected, "The bot may not do this here.", then="Give it the right in the group's settings."
     ),
+    # Until 9.5 of 2026-03-01, from bots without topics in private chats; and in any other chat
+    _Row("textdraft_peer_invalid", Rejected, "Telegram takes no drafts in this chat."),
+    _Row("method not found", Rejected, "This Bot API server does not know the method; it is older than Angelia."),
     _Row("message thread not found", Rejected, "The topic is not there any more."),
     _Row("topic_closed", Rejected, "The topic is closed.", then="Somebody who may can open it again."),
     _Row("request entity too large", Rejected, "The file is larger than Telegram takes from bots."),

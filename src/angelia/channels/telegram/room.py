@@ -11,7 +11,7 @@ import msgspec
 from angelia.channels.abilities import Abilities
 from angelia.channels.dialect_html import TelegramHtml
 from angelia.channels.dialects import Dialect
-from angelia.channels.failures import CannotFetch, Later, NotSent, Unsure
+from angelia.channels.failures import CannotFetch, Later, NotSent, Rejected, Unsure
 from angelia.channels.incoming import Hear, Offer
 from angelia.channels.multipart import CHUNK
 from angelia.channels.outgoing import Outgoing, OutText
@@ -20,20 +20,21 @@ from angelia.channels.settings import ChannelSettings
 from angelia.channels.telegram.api import Api
 from angelia.channels.telegram.connection import Connection
 from angelia.channels.telegram.refusals import FETCH_LIMIT, ChatMoved, NoText, NotModified
-from angelia.channels.telegram.sending import Call, call_for, keyboard, words
+from angelia.channels.telegram.sending import Call, call_for, draft_for, keyboard, words
 from angelia.channels.telegram.settings import TelegramSettings, Waits
 from angelia.channels.telegram.shapes import File, Sent
-from angelia.channels.telegram.table import LOCAL_UPLOAD, UPLOAD, abilities
+from angelia.channels.telegram.table import LOCAL_UPLOAD, UPLOAD, abilities, is_private, without_drafts
 from angelia.channels.web import WebRequest, WebResponse
 from angelia.core.entry import Address
 
 
 class TelegramChannel:
-    """One bot. See `Channel` and `HasWebhook`.
+    """One bot. See `Channel`, `HasWebhook`, `HasLimitsByChat` and `HasDrafts`.
 
-    An answer that grows is shown by editing one message, in every kind of chat alike, and the last edit is the answer.
-    Telegram's drafts (`sendMessageDraft`) are not used: they exist in private chats only, vanish after 30 seconds, and
-    the answer would have to be sent once more, by a call that Telegram does not protect from repeats.
+    Drafts exist in private chats: since Bot API 9.3 for bots with topics, since 9.5 for all. Apps show one like a
+    message at the chat's end, fade in what it has grown by, and remove it when a message of ours comes or its time is
+    over (core.telegram.org/api/bots/ai, "Live response streaming"). Where one was refused, by Telegram or by a server
+    of one's own that is too old, none is tried any more.
     """
 
     def __init__(self, settings: TelegramSettings, outfit: Outfit, waits: Waits) -> None:
@@ -44,6 +45,7 @@ class TelegramChannel:
         self._api = Api(settings.api, lambda: outfit.secret(settings.token), outfit.http, waits.answer)
         self._connection = Connection(settings, outfit, self._api, waits)
         self._moved: dict[str, str] = {}
+        self._undrafted: set[str] = set()
 
     async def run(self, hear: Hear) -> None:
         """See `Channel.run`."""
@@ -80,6 +82,19 @@ class TelegramChannel:
         result = await self._call(call_for(to, outgoing, self.abilities))
         first = msgspec.convert(result[0] if isinstance(result, list) else result, Sent)
         return str(first.message_id)
+
+    def abilities_in(self, to: Address) -> Abilities:
+        """See `HasLimitsByChat.abilities_in`."""
+        drafts = is_private(to) and to.chat not in self._undrafted
+        return self.abilities if drafts else without_drafts(self.abilities)
+
+    async def draft(self, to: Address, text: OutText, key: str) -> None:
+        """See `HasDrafts.draft`."""
+        try:
+            await self._call(draft_for(to, text, key))
+        except Rejected:
+            self._undrafted.add(to.chat)
+            raise
 
     async def edit(self, to: Address, message: str, text: OutText) -> None:
         """See `Channel.edit`."""

@@ -1,6 +1,9 @@
 """What Telegram can do for bots (core.telegram.org/bots/api, 10.2 of 2026-07-14; each row names its section)."""
 
+from msgspec.structs import replace
+
 from angelia.channels.abilities import Abilities, Heard, Kind, Native, Never, Units
+from angelia.core.entry import Address
 
 MB = 1_000_000
 
@@ -21,6 +24,7 @@ _SONGS = ("audio/mpeg", "audio/mp4", "audio/x-m4a")
 _FILMS = ("video/mp4",)
 _MUTE = ("image/gif", "video/mp4")
 
+_NO_DRAFTS = "Telegram takes drafts in private chats only"
 _NO_DELETIONS = "Telegram does not tell bots when a message is deleted"
 
 
@@ -40,6 +44,7 @@ def abilities(upload: int = UPLOAD) -> Abilities:
             Kind.ALBUM: Native("sendMediaGroup", 0, CAPTION, most=10),
             Kind.TYPING: Native("sendChatAction"),
             Kind.EDIT: Native("editMessageText"),
+            Kind.DRAFT: Native("sendMessageDraft"),
             Kind.DELETE: Native("deleteMessage"),
             Kind.REACTION: Native("setMessageReaction"),
             Kind.REPLY: Native("reply_parameters"),
@@ -54,4 +59,16 @@ def abilities(upload: int = UPLOAD) -> Abilities:
         edit_pace=1.0,
         # "sendChatAction": 5 seconds or less
         typing_seconds=5.0,
+        # "sendMessageDraft": a temporary 30-second preview
+        draft_seconds=30.0,
     )
+
+
+def is_private(to: Address) -> bool:
+    """Whether a chat is one with a person: ids of groups and channels are negative (core.telegram.org/api/bots/ids)."""
+    return to.chat.isdecimal()
+
+
+def without_drafts(table: Abilities) -> Abilities:
+    """The table of a chat that has none."""
+    return replace(table, ways={**table.ways, Kind.DRAFT: Never(_NO_DRAFTS)})

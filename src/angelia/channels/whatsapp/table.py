@@ -65,6 +65,7 @@ def abilities() -> Abilities:
             # "Typing indicators": with the read mark of a message, for 25 seconds
             Kind.TYPING: Native("typing_indicator"),
             Kind.EDIT: Never(_NO_CHANGES),
+            Kind.DRAFT: Never("WhatsApp shows whole messages"),
             Kind.DELETE: Never(_NO_CHANGES),
             Kind.REACTION: Native("reaction"),
             Kind.REPLY: Native("context"),

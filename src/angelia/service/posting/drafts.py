@@ -1,17 +1,21 @@
 """An answer that is still being written, as far as a chat has seen it."""
 
+from math import inf
+
 from angelia.core.entry import Address
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.store.outbox import Progress
 
 MORE = " …"
+"""Stands at the end of a message that grows; a draft has none, since nobody takes it for the answer."""
 
 
 class Draft:
     """What a chat may be shown before the answer is there; shown by the chat's one writer, at its own pace.
 
     `delivery` is the one that will bring the answer. Words come in many small pieces and are joined when they are
-    looked at. `shown` is what the chat has seen, `message` the network's id of it, empty before the first showing.
+    looked at. `shown` is what the chat has seen, `message` the network's id of it, empty before the first showing and
+    where the network shows drafts: then it has to be shown again at `fades`, in milliseconds; a message never fades.
     """
 
     def __init__(
@@ -20,6 +24,7 @@ class Draft:
         self.conversation, self.delivery = conversation, delivery
         self.address, self.reply_to = address, reply_to
         self.shown, self.message = "", ""
+        self.fades = inf
         self.given_up = False
         self._pieces: list[str] = []
         self._progress = ""
@@ -41,13 +46,12 @@ class Draft:
         self.given_up = progress.preview == "" or bool(progress.arrived) or any(progress.doubts.values())
 
     def words(self, limit: int) -> str:
-        """What the chat would see now, at most `limit` long and always with a sign that more comes; empty for nothing.
+        """What the chat would see now, at most `limit` long; empty for nothing.
 
         >>> draft = Draft(ConversationId("c"), DeliveryId("c.t1"), Address("telegram", "7"))
         >>> draft.write("One moment")
         >>> draft.words(100), draft.words(6)
-        ('One moment …', 'One  …')
+        ('One moment', 'One mo')
         """
         self._pieces = ["".join(self._pieces)]
-        text = (self._pieces[0].strip() or self._progress.strip())[: max(limit - len(MORE), 0)]
-        return f"{text}{MORE}" if text else ""
+        return (self._pieces[0].strip() or self._progress.strip())[:limit]

@@ -3,10 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from math import inf
 
 from angelia.channels.abilities import Kind, Units
-from angelia.channels.failures import ChannelError, Later, MessageGone, Unsure
+from angelia.channels.failures import ChannelError, Later, MessageGone, NotSent, Rejected, Unsure
 from angelia.channels.outgoing import OutText
+from angelia.channels.port import HasDrafts, drafts_in
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.crash import crash_point
@@ -14,11 +16,13 @@ from angelia.core.errors import AngeliaError
 from angelia.core.ids import sortable_id
 from angelia.service.line import Line, Wait
 from angelia.service.posting.delivering import NOTICE, Books, Delivering, preview_key, told_id
-from angelia.service.posting.drafts import Draft
+from angelia.service.posting.drafts import MORE, Draft
 from angelia.store.outbox import Receipt
 from angelia.store.projections import PREVIEW
 
 _AFTER_A_FAULT_S = 5.0
+_RENEWED = 0.8
+"""The part of its time after which a draft or a sign of typing is shown again, so that none goes out in between."""
 _MOST_FAULTS = 3
 """Faults of ours in one delivery, before it is settled as failed and the next one goes."""
 
@@ -98,6 +102,8 @@ class ChatWriter:
         self._queue.remove(receipt)
         if self._draft is not None and self._draft.delivery == receipt.id:
             self._draft = None
+        elif self._draft is not None and self._draft.fades < inf:  # a draft goes when a message comes
+            self._draft.fades = 0
 
     async def _faulted(self, receipt: Receipt, code: str) -> None:
         """A fault of ours: tried again, then told, so that it never blocks what comes after it."""
@@ -117,27 +123,62 @@ class ChatWriter:
 
     async def _show_preview(self) -> None:
         draft, channel, now = self._draft, self._line.channel, self._books.clock()
-        streams = self._line.settings.stream and channel.abilities.can(Kind.EDIT)
-        if draft is None or draft.given_up or not streams or now < self._next_preview:
+        if draft is None or draft.given_up or not self._streams or now < self._next_preview:
             return
-        words = draft.words(_characters(channel.abilities.text_limit, channel.abilities.units))
-        if not words or words == draft.shown:
+        words = draft.words(_characters(channel.abilities.text_limit, channel.abilities.units) - len(MORE))
+        fades = self._working is not None and now >= draft.fades
+        if not words or (words == draft.shown and not fades):
             return
         self._next_preview = now + int(channel.abilities.edit_pace * 1000)
         try:
-            await self._show(draft, OutText(words, reply_to=draft.reply_to))
+            await self._show(draft, words)
         except Later as later:
             self._next_preview = now + int(later.seconds * 1000)
         except ChannelError as error:  # the answer itself still comes; only watching it grow is given up
             logger.info("a preview in %s is given up: %s", self._address.door, error)
             draft.given_up = True
 
-    async def _show(self, draft: Draft, text: OutText) -> None:
-        channel, append = self._line.channel, self._books.transcript.append
-        if not draft.message:
+    @property
+    def _streams(self) -> bool:
+        abilities = self._line.channel.abilities
+        return self._line.settings.stream and (abilities.can(Kind.EDIT) or abilities.can(Kind.DRAFT))
+
+    async def _show(self, draft: Draft, words: str) -> None:
+        """In the way that the chat has: as a draft, or else as a message that grows."""
+        channel = self._line.channel
+        if not draft.shown:
             draft.take_up(await self._books.outbox.progress(draft.conversation, draft.delivery))
+        drafts = None if draft.message else drafts_in(channel, draft.address)
         if draft.given_up:
             return
+        if drafts is not None:
+            await self._show_draft(drafts, draft, words)
+        elif channel.abilities.can(Kind.EDIT):
+            await self._show_message(draft, OutText(f"{words}{MORE}", reply_to=draft.reply_to))
+            draft.shown = words
+        else:
+            draft.given_up = True
+
+    async def _show_draft(self, drafts: HasDrafts, draft: Draft, words: str) -> None:
+        """Nothing of it stays, so that nothing is written down: the answer comes as a message of its own."""
+        try:
+            await drafts.draft(draft.address, OutText(words), preview_key(draft.delivery))
+        except Rejected as refused:  # an answer that is a message already goes on growing where it stands
+            logger.warning(
+                "%s shows no drafts in a chat, its answers grow as messages: %s", self._address.door, refused
+            )
+            draft.shown, draft.fades = "", inf
+            return
+        except (NotSent, Unsure) as error:  # a draft may be repeated
+            logger.info("a draft in %s is shown later: %s", self._address.door, error)
+            self._next_preview = self._books.clock() + int(_AFTER_A_FAULT_S * 1000)
+            return
+        crash_point("preview.drafted")
+        draft.shown = words
+        draft.fades = self._books.clock() + self._line.channel.abilities.draft_seconds * _RENEWED * 1000
+
+    async def _show_message(self, draft: Draft, text: OutText) -> None:
+        channel, append = self._line.channel, self._books.transcript.append
         if draft.message:
             await channel.edit(draft.address, draft.message, text)
         else:
@@ -152,7 +193,6 @@ class ChatWriter:
                 raise
             crash_point("preview.sent")
             await append(draft.conversation, [e.PreviewShown(draft.delivery, draft.message)])
-        draft.shown = text.plain
 
     async def _make_way(self, receipt: Receipt) -> None:
         """What goes out before the answer stands above it: a preview that is there already begins anew beneath."""
@@ -178,7 +218,7 @@ class ChatWriter:
         channel, now = self._line.channel, self._books.clock()
         if self._working is None or now < self._next_typing or not channel.abilities.can(Kind.TYPING):
             return
-        self._next_typing = now + int(channel.abilities.typing_seconds * 800)
+        self._next_typing = now + int(channel.abilities.typing_seconds * _RENEWED * 1000)
         try:
             await channel.typing(self._working)
         except Later as later:
@@ -189,7 +229,7 @@ class ChatWriter:
     def _until_next(self) -> float | None:
         """Seconds until the preview or the sign of typing is due; None when only news can bring work."""
         abilities, due = self._line.channel.abilities, []
-        if self._draft is not None and not self._draft.given_up and abilities.can(Kind.EDIT):
+        if self._draft is not None and not self._draft.given_up and self._streams:
             due.append(self._next_preview)
         if self._working is not None and abilities.can(Kind.TYPING):
             due.append(self._next_typing)

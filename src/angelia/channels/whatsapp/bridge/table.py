@@ -25,6 +25,7 @@ def abilities() -> Abilities:
             Kind.ALBUM: Never(_NO_ALBUMS),
             Kind.TYPING: Native("composing"),
             Kind.EDIT: Native("edit"),
+            Kind.DRAFT: Never("a preview is a message there"),
             Kind.DELETE: Native("delete"),
             Kind.REACTION: Native("react"),
             Kind.REPLY: Native("quoted"),
