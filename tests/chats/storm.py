@@ -22,10 +22,11 @@ from angelia.store.blobs import BlobStore
 from angelia.store.db import Database
 from angelia.store.outbox import Outbox
 from angelia.store.transcript import Transcript
-from angelia.testing.recording_channel import ABILITIES, FarEnd, RecordingChannel, Trouble
+from angelia.testing.recording_channel import ABILITIES, WITH_DRAFTS, FarEnd, RecordingChannel, Trouble
 
 SMALL = replace(ABILITIES, text_limit=80, edit_pace=0.2)
 """So small that answers are split."""
+DRAFTING = replace(WITH_DRAFTS, text_limit=80, edit_pace=0.2)
 
 
 class Killed(BaseException):
@@ -145,9 +146,10 @@ class Storm:
         office = Office(books, self.clock.wait)
         office.connect(Line(RecordingChannel(self.far, abilities=self.abilities), self.settings))
         on_crash_point(hook)
-        running = asyncio.create_task(office.run())
+        running: asyncio.Task[None] | None = None
         try:
-            await self._grow_drafts(office, outbox)
+            await self._grow_drafts(office, outbox)  # first: a writer that has something to deliver shows no preview
+            running = asyncio.create_task(office.run())
             while not died.is_set():
                 if not await outbox.pending("chat"):
                     return True
@@ -155,17 +157,18 @@ class Storm:
             return False
         finally:
             on_crash_point(None)
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+            if running is not None:
+                running.cancel()
+                await asyncio.gather(running, return_exceptions=True)
             with suppress(Killed):
                 await office.close()
             db.close()
 
     async def _grow_drafts(self, office: Office, outbox: Outbox) -> None:
-        """What is still to come has been seen growing, in some chats."""
+        """What is still to come has been seen growing, in some chats: before it was sent, as answers are."""
         for receipt in await outbox.pending("chat"):
             progress = await outbox.progress(receipt.conversation, receipt.id)
-            if progress.preview is None and not progress.arrived and self.weather.chance.random() < 0.2:
+            if progress.preview is None and not receipt.attempt and self.weather.chance.random() < 0.06:
                 draft = Draft(receipt.conversation, receipt.id, receipt.address)
                 draft.write(f"growing {receipt.id}")
                 office.writer(receipt.address).draft(draft)

@@ -1,4 +1,4 @@
-"""Ten thousand deliveries under weather: each answer is there once, and a repeat is marked."""
+"""Ten thousand deliveries under weather: each answer is there once, and a repeat is marked; half had been drafts."""
 
 from collections import Counter
 from pathlib import Path
@@ -9,7 +9,7 @@ from angelia.channels.dialect_marks import DiscordMarkdown
 from angelia.channels.render import render
 from angelia.service.posting.messages import AGAIN
 from angelia.testing.recording_channel import FarEnd
-from tests.chats.storm import Sent, Storm, Weather
+from tests.chats.storm import DRAFTING, SMALL, Sent, Storm, Weather
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +51,7 @@ async def test_every_answer_is_there_once_whatever_the_weather(tmp_path: Path, i
     for batch in range(BATCHES):
         weather = Weather(batch, bad=0.15, deadly=0.002)
         far.trouble = weather.trouble
-        storm = Storm(tmp_path / "home", far, weather)
+        storm = Storm(tmp_path / "home", far, weather, SMALL if batch % 2 else DRAFTING)
         sent = await storm.begin(CHATS, ANSWERS, f"b{batch}")
         await storm.pass_over()
         lives += storm.lives
@@ -59,3 +59,4 @@ async def test_every_answer_is_there_once_whatever_the_weather(tmp_path: Path, i
         assert found(storm, sent, unknown) == []
         assert not (idempotent and unknown)
     assert lives > BATCHES, "nobody died"
+    assert all(any(chat.startswith(f"b{batch}-") for chat in far.drafts) != batch % 2 for batch in range(BATCHES))
