@@ -46,7 +46,7 @@ class Desk:
     """One chat's writer, an answer that grows, and a clock that runs while the writer waits."""
 
     def __init__(self, far: FarEnd, books: Books, channel: RecordingChannel) -> None:
-        self.far, self._books = far, books
+        self.far, self.books, self.channel = far, books, channel
         self.now, self._changes, self._runs = 0, Changes(), asyncio.Event()
         self.calls: list[tuple[str, int]] = []
         self._trouble, far.trouble = far.trouble, self._called
@@ -62,8 +62,8 @@ class Desk:
     async def deliver(self, delivery: str, words: str, origin: str = "answer") -> None:
         """Something is to go out; returns when it is settled."""
         queued = e.DeliveryQueued(DeliveryId(delivery), HERE, (Text(words),), origin)
-        await self._books.transcript.append(TALK, [queued])
-        (receipt,) = [one for one in await self._books.outbox.pending("chat") if one.id == delivery]
+        await self.books.transcript.append(TALK, [queued])
+        (receipt,) = [one for one in await self.books.outbox.pending("chat") if one.id == delivery]
         self.writer.give([receipt])
         await self.until(lambda: not self.writer.busy)
 
@@ -88,7 +88,7 @@ class Desk:
         return [name for name, _ in self.calls].count(method)
 
     async def facts(self) -> list[e.AnyFact]:
-        return [one.fact for one in await self._books.transcript.entries(TALK)]
+        return [one.fact for one in await self.books.transcript.entries(TALK)]
 
     def _called(self, method: str) -> Trouble:
         self.calls.append((method, self.now))
@@ -133,7 +133,8 @@ async def test_an_answer_grows_as_a_draft_and_comes_as_a_message_of_its_own(tmp_
         assert chat.far.messages == {}
         await chat.deliver(ANSWER, "One moment. Done.")
         assert chat.far.texts("7") == ["One moment. Done."]
-        assert chat.writer._draft is None
+        chat.writer.working(None)
+        assert chat.writer.idle
         kinds = {type(fact) for fact in await chat.facts()}
         assert not kinds & {e.PreviewStarted, e.PreviewShown}
 
@@ -217,10 +218,9 @@ async def test_where_a_draft_is_refused_the_answer_grows_as_a_message_which_is_s
 
 async def test_an_answer_that_an_earlier_life_began_as_a_message_goes_on_as_that(tmp_path: Path) -> None:
     async with desk(tmp_path) as chat:
-        channel = chat.writer._line.channel
-        number = await channel.send(HERE, OutText("One …"), "k")
+        number = await chat.channel.send(HERE, OutText("One …"), "k")
         shown: list[e.AnyFact] = [e.PreviewStarted(ANSWER, HERE), e.PreviewShown(ANSWER, number)]
-        await chat.writer._books.transcript.append(TALK, shown)
+        await chat.books.transcript.append(TALK, shown)
         await chat.grow("One two")
         await chat.until(lambda: chat.far.texts("7") == ["One two …"])
         await chat.deliver(ANSWER, "One two.")

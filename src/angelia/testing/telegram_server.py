@@ -49,7 +49,8 @@ NEWS = frozenset({"getUpdates", "setWebhook", "deleteWebhook", "getWebhookInfo"}
 class TelegramServer:
     """The fake for the length of an `async with`; a `channel_network.Network`.
 
-    What the bot asks for against the published rules is refused in the API's own way.
+    What the bot asks for against the published rules is refused in the API's own way; `refuses` has methods that are
+    refused whatever they are asked for, as by an older server.
     """
 
     broken = "a <b>bold word that nobody ends"
@@ -64,6 +65,7 @@ class TelegramServer:
         self.world = World(folder)
         self.news = News(self.world)
         self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.refuses: dict[str, Refused] = {}
         self._bot = Bot(self.world)
         self.door = WebhookDoor() if visits else None
         self._token = TOKEN
@@ -188,6 +190,8 @@ class TelegramServer:
     async def _result(self, request: HttpRequest, what: str, *, file: bool) -> bytes:
         if file:
             return self._download(unquote(what))
+        if what in self.refuses:
+            raise self.refuses[what]
         if what not in METHODS:
             raise Refused(404, "Not Found: method not found")
         said, files = read_form(request)

@@ -12,14 +12,18 @@ from angelia.channels.abilities import Kind
 from angelia.channels.failures import CannotFetch, ChannelError, Later, LoginFailed, NotSent, Rejected, Unsure
 from angelia.channels.incoming import Offer
 from angelia.channels.outgoing import Button, OutText
-from angelia.channels.port import Channel
+from angelia.channels.port import Channel, drafts_in
 from angelia.channels.telegram.api import Api
-from angelia.channels.telegram.sending import keyboard
+from angelia.channels.telegram.room import TelegramChannel
+from angelia.channels.telegram.sending import draft_for, keyboard
 from angelia.channels.telegram.table import LOCAL_UPLOAD, abilities
+from angelia.core.entry import Address
 from angelia.models.client import http_client
+from angelia.testing.channel_network import Flood, ServerError
 from angelia.testing.channel_samples import sample_of
 from angelia.testing.channel_stage import Stage, staged
 from angelia.testing.http1 import Answering, read_request
+from angelia.testing.telegram_schema import Refused
 from angelia.testing.telegram_server import TOKEN, TelegramServer
 from angelia.testing.telegram_world import BLOCKED, GROUP, HERE, MOVED
 
@@ -58,6 +62,40 @@ async def test_a_link_shows_no_preview() -> None:
         await stage.channel.edit(HERE, sent.message, OutText("https://example.com/?secret=2"))
         options = [args["link_preview_options"] for _, args in server.requests if "text" in args]
         assert options == [{"is_disabled": True}] * 2
+
+
+@pytest.mark.parametrize(
+    ("code", "description"),
+    [(404, "Not Found: method not found"), (400, "Bad Request: TEXTDRAFT_PEER_INVALID")],
+    ids=["a server that is too old", "a bot that may not yet"],
+)
+async def test_where_drafts_are_refused_the_chat_has_none_from_then_on(code: int, description: str) -> None:
+    async with connected() as (stage, server):
+        server.refuses["sendMessageDraft"] = Refused(code, description)
+        assert isinstance(stage.channel, TelegramChannel)
+        assert drafts_in(stage.channel, HERE) is stage.channel
+        error = await stage.fails(stage.channel.draft(HERE, OutText("x"), "k"), Rejected)
+        assert "Telegram refuses this" not in error.what
+        assert drafts_in(stage.channel, HERE) is None
+        assert drafts_in(stage.channel, Address("", "7002")) is stage.channel
+        assert (await stage.send(OutText("x"))).text == "x"
+
+
+async def test_flood_control_does_not_take_the_drafts_away() -> None:
+    async with connected() as (stage, server):
+        assert isinstance(stage.channel, TelegramChannel)
+        server.misbehave(Flood(300.0), ServerError())
+        for failure in (Later, NotSent):
+            await stage.fails(stage.channel.draft(HERE, OutText("x"), "k"), failure)
+        await stage.channel.draft(HERE, OutText("x"), "k")
+        assert server.world.drafted(HERE) == "x"
+
+
+async def test_a_draft_in_a_topic_is_shown_there() -> None:
+    call = draft_for(Address("", HERE.chat, "77"), OutText("a & b", "<b>a &amp; b</b>"), "k")
+    assert call.fields["message_thread_id"] == "77"
+    assert (call.fields["text"], call.fields["parse_mode"]) == ("<b>a &amp; b</b>", "HTML")
+    assert "link_preview_options" not in call.fields
 
 
 async def test_the_words_of_a_file_are_its_caption() -> None:

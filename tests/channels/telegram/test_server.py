@@ -7,12 +7,13 @@ import httpx2
 import msgspec
 import pytest
 
-from angelia.testing.channel_network import Arrived
+from angelia.channels.abilities import Heard
+from angelia.testing.channel_network import Arrived, Thing
 from angelia.testing.telegram_forms import shown_name
 from angelia.testing.telegram_markup import seen
 from angelia.testing.telegram_schema import Refused, check
 from angelia.testing.telegram_server import TOKEN, TelegramServer
-from angelia.testing.telegram_world import HERE
+from angelia.testing.telegram_world import GROUP, HERE
 
 REFUSED = {
     "a method that is not there": ("sendTelegram", {}, "Not Found: method not found"),
@@ -48,6 +49,26 @@ REFUSED = {
         },
         "Bad Request: BUTTON_DATA_INVALID",
     ),
+    "a draft in a group": (
+        "sendMessageDraft",
+        {"chat_id": GROUP.chat, "draft_id": "1", "text": "x"},
+        "Bad Request: TEXTDRAFT_PEER_INVALID",
+    ),
+    "a draft without a number": (
+        "sendMessageDraft",
+        {"chat_id": HERE.chat, "draft_id": "0", "text": "x"},
+        "Bad Request: draft_id must be non-zero",
+    ),
+    "too long a draft": (
+        "sendMessageDraft",
+        {"chat_id": HERE.chat, "draft_id": "1", "text": "x" * 4097},
+        "Bad Request: message is too long",
+    ),
+    "a draft for a name": (
+        "sendMessageDraft",
+        {"chat_id": "@ann", "draft_id": "1", "text": "x"},
+        "Bad Request: can't parse sendMessageDraft.chat_id",
+    ),
     "an emoji that is no reaction": (
         "setMessageReaction",
         {"chat_id": HERE.chat, "message_id": "101", "reaction": '[{"type": "emoji", "emoji": "🧱"}]'},
@@ -65,6 +86,31 @@ async def test_the_server_refuses(method: str, said: dict[str, str], description
         assert not answer["ok"]
         assert answer["description"].startswith(description)
         assert len(server.arrived) == 1
+
+
+@pytest.mark.anyio
+async def test_a_draft_is_seen_for_thirty_seconds_or_until_the_bot_says_something() -> None:
+    now = 0.0
+    async with TelegramServer() as server, httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:
+        server.world.clock = lambda: now
+
+        async def draft(words: str) -> str:
+            said = {"chat_id": HERE.chat, "draft_id": "7", "text": words}
+            assert (await http.post(f"/bot{TOKEN}/sendMessageDraft", data=said)).json() == {"ok": True, "result": True}
+            return server.world.drafted(HERE)
+
+        assert await draft("one") == "one"
+        now = 29.0
+        assert await draft("one two") == "one two"
+        now = 58.0
+        assert server.world.drafted(HERE) == "one two"
+        now = 59.0
+        assert server.world.drafted(HERE) == ""
+        await draft("three")
+        await server.bring(Thing(Heard.TEXT, HERE, "hm"))
+        assert server.world.drafted(HERE) == "three"
+        await http.post(f"/bot{TOKEN}/sendMessage", data={"chat_id": HERE.chat, "text": "three."})
+        assert server.world.drafted(HERE) == ""
 
 
 @pytest.mark.parametrize(
