@@ -25,6 +25,7 @@ from angelia.testing.model_server import ModelServer
 from angelia.testing.pictures import one_colour
 from angelia.testing.steps import Step, call, say
 from angelia.testing.telegram_server import TOKEN, TOKEN_VARIABLE, TelegramServer
+from angelia.testing.telegram_world import ANN, HERE
 from tests.chats.nursery import Nursery
 from tests.promise.lives import environment
 
@@ -65,10 +66,10 @@ class Seen(Struct, frozen=True):
 
 
 def seen(arrived: Sequence[Arrived]) -> Seen:
-    """Fold what arrived: edits change, deletions remove, drafts do not stay."""
+    """Fold what arrived: edits change, deletions remove, drafts and signs of typing do not stay."""
     shown: dict[str, Arrived] = {}
     for one in arrived:
-        if one.kind is Kind.DRAFT:
+        if one.kind in (Kind.DRAFT, Kind.TYPING):
             continue
         if one.method.startswith("send") or one.method.startswith("edit"):
             shown[one.message] = one
@@ -79,23 +80,25 @@ def seen(arrived: Sequence[Arrived]) -> Seen:
 
 
 class Story:
-    """One chat, its home, and the networks around it."""
+    """One chat, its home, and the networks around it. Its answers grow as drafts in private, as messages in a group."""
 
-    def __init__(self, folder: Path, model: ModelServer, network: TelegramServer, sandbox: str = "") -> None:
-        self.folder, self.model, self.network = folder, model, network
+    def __init__(
+        self, folder: Path, model: ModelServer, network: TelegramServer, sandbox: str = "", where: e.Address = HERE
+    ) -> None:
+        self.folder, self.model, self.network, self.where = folder, model, network, where
         self.home = folder / "home"
         self.home.mkdir(parents=True)
         (folder / "person").mkdir()
         self.env = {**environment(folder, model), TOKEN_VARIABLE: TOKEN}
         (self.home / "config.toml").write_text(
             f'model = "openai-chat:m"\n[sandbox]\nconfine = "off"\n{sandbox}\n'
-            f'[channels.telegram]\napi = "{network.url}"\nowners = ["{network.here.chat}"]\nstale_minutes = 0\n'
+            f'[channels.telegram]\napi = "{network.url}"\nowners = ["{ANN["id"]}"]\nstale_minutes = 0\ngroups = "all"\n'
             f'token = {{ env = "{TOKEN_VARIABLE}" }}\n'
         )
 
     async def begin(self) -> None:
         """A person sends a photo."""
-        await self.network.bring(Thing(Heard.PHOTO, self.network.here, "What colour? As a PDF.", (PHOTO,)))
+        await self.network.bring(Thing(Heard.PHOTO, self.where, "What colour? As a PDF.", (PHOTO,)))
 
     @property
     def over(self) -> bool:
@@ -140,7 +143,7 @@ class Story:
     async def _in_the_log(self) -> list[str]:
         db = Database.open(self.home)
         try:
-            conversation = await Doors(db).conversation(e.Address("telegram", self.network.here.chat))
+            conversation = await Doors(db).conversation(e.Address("telegram", self.where.chat))
             facts = [one.fact for one in await Transcript(db).entries(conversation)] if conversation else []
         finally:
             db.close()

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from angelia.core.entry import Address
 from angelia.testing.model_server import ModelServer
 from angelia.testing.telegram_server import TelegramServer
+from angelia.testing.telegram_world import GROUP, HERE
 from tests.chats.gateway_lives import Story, tell
 from tests.chats.nursery import Nursery
 
@@ -18,12 +20,14 @@ pytestmark = pytest.mark.anyio
 SIDE_BY_SIDE = 3
 TRIES = 4
 NEVER = "not reached"
+GROWING = ("preview.started:1", "preview.sent:1", "preview.taken_back:1")
+"""Passed in a group only."""
 
 
-async def lived(folder: Path, nursery: Nursery, point: str, sandbox: str) -> list[str]:
+async def lived(folder: Path, nursery: Nursery, point: str, sandbox: str, where: Address) -> list[str]:
     """What is broken after a kill at a point and a life that goes on."""
     async with ModelServer(tell) as model, TelegramServer() as network:
-        story = Story(folder, model, network, sandbox)
+        story = Story(folder, model, network, sandbox, where)
         await story.begin()
         first = await story.live(nursery, point)
         if first.status != -signal.SIGKILL:
@@ -60,8 +64,15 @@ async def test_killed_anywhere_the_story_comes_to_its_end(tmp_path: Path) -> Non
     assert {point.partition(":")[0] for point in points} == {point.partition(":")[0] for point in reached}
 
 
+async def test_killed_while_its_answer_grows_as_a_message_the_story_comes_to_its_end(tmp_path: Path) -> None:
+    async with Nursery() as nursery:
+        found = await killed_at_each(GROWING, tmp_path, nursery, where=GROUP)
+    assert [said for said in found.values() if said not in ([], [NEVER])] == []
+    assert [] in found.values()
+
+
 async def killed_at_each(
-    points: Sequence[str], folder: Path, nursery: Nursery, sandbox: str = ""
+    points: Sequence[str], folder: Path, nursery: Nursery, sandbox: str = "", where: Address = HERE
 ) -> dict[str, list[str]]:
     """What is broken after a kill at each point, a few side by side; which points are passed differs a little."""
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
@@ -69,7 +80,7 @@ async def killed_at_each(
     async def one(point: str) -> tuple[str, list[str]]:
         async with gate:
             for life in range(TRIES):
-                found = await lived(folder / re.sub(r"\W", "-", point) / str(life), nursery, point, sandbox)
+                found = await lived(folder / re.sub(r"\W", "-", point) / str(life), nursery, point, sandbox, where)
                 if found != [NEVER]:
                     return point, found
         return point, [NEVER]

@@ -23,6 +23,7 @@ from angelia.testing.heard import Request
 from angelia.testing.model_server import ModelServer
 from angelia.testing.steps import Step, say
 from angelia.testing.telegram_server import TelegramServer
+from angelia.testing.telegram_world import GROUP, HERE
 from tests.chats.gateway_lives import PATIENCE_S, Story, seen
 from tests.chats.nursery import Child, Nursery
 
@@ -31,7 +32,14 @@ pytestmark = pytest.mark.anyio
 KILLS, PEOPLE = 200, 4
 CALLS = 14
 """A life is over after at most so many requests to the network and the model; an answer takes some ten."""
-POINTS = ("append.before_commit", "append.after_commit", "delivery.started", "delivery.sent", "preview.sent")
+POINTS = (
+    "append.before_commit",
+    "append.after_commit",
+    "delivery.started",
+    "delivery.sent",
+    "preview.sent",
+    "preview.drafted",
+)
 
 
 def answer(request: Request) -> Step:
@@ -48,7 +56,7 @@ class Talk(Story):
         """One more message; its last word is told only once."""
         self.said += 1
         word = f"w{self.said}w"
-        await self.network.bring(Thing(Heard.TEXT, self.network.here, f"tell me about {word}"))
+        await self.network.bring(Thing(Heard.TEXT, self.where, f"tell me about {word}"))
         return word
 
     @property
@@ -64,7 +72,7 @@ class Talk(Story):
         """The log."""
         db = Database.open(self.home)
         try:
-            conversation = await Doors(db).conversation(e.Address("telegram", self.network.here.chat))
+            conversation = await Doors(db).conversation(e.Address("telegram", self.where.chat))
             assert conversation is not None
             return [one.fact for one in await Transcript(db).entries(conversation)]
         finally:
@@ -104,9 +112,9 @@ async def killed_often(talk: Talk, nursery: Nursery, folder: str, chance: random
 
 
 async def what_is_broken(folder: Path, nursery: Nursery, seed: int) -> list[str]:
-    """One person's talk with a gateway of their own, and what is not as it was promised."""
+    """A talk with a gateway of its own, in private or in a group, and what is not as it was promised."""
     async with ModelServer(answer) as model, TelegramServer() as network:
-        talk = Talk(folder / str(seed), model, network)
+        talk = Talk(folder / str(seed), model, network, where=GROUP if seed % 2 else HERE)
         with tempfile.TemporaryDirectory() as place:
             await killed_often(talk, nursery, place, random.Random(seed))
         facts = await talk.facts()
