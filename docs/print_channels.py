@@ -12,7 +12,8 @@ def channels() -> str:
         "Channels",
         "What each chat network can do, as the rooms have it. A size is the largest file that goes by the network's "
         "own method; a larger one goes as the next plainer kind that takes it, else as a link where there is one, "
-        "else it fails and says so. Limits of one's own server or of a boosted chat may be higher.",
+        "else it fails and says so. Limits of one's own server or of a boosted chat may be higher; "
+        "a group has less where its network says so: no drafts in Telegram's, no buttons in WhatsApp's.",
         "## What goes out",
         table(("kind", *tables), matrix.sending(tables)),
         "## What comes in",
