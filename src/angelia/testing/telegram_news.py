@@ -20,7 +20,7 @@ _AGAIN = 0.05
 
 class News:
     """The updates' way out. `visiting` may be set to False, and then nobody is visited; `refused` are the answers of
-    those who did not want what was brought, 0 for none.
+    those who did not want what was brought, 0 for none; `failed` is what `getWebhookInfo` tells of the last of them.
     """
 
     def __init__(self, world: World) -> None:
@@ -29,7 +29,7 @@ class News:
         self._polls = 0
         self._allowed: list[str] = []
         self._webhook: dict[str, Any] = {}
-        self._failed: dict[str, Any] = {}
+        self.failed: dict[str, Any] = {}
         self._busy: set[int] = set()
         self.refused: list[int] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -66,7 +66,7 @@ class News:
                 return True
             case _:
                 about = {"url": self._webhook.get("url", ""), "has_custom_certificate": False}
-                return {**about, "pending_update_count": len(self._world.updates), **self._failed}
+                return {**about, "pending_update_count": len(self._world.updates), **self.failed}
 
     async def _get(self, args: dict[str, Any]) -> list[dict[str, Any]]:
         if self._webhook:
@@ -137,7 +137,7 @@ class News:
         else:
             self.refused.append(status)
             self._changes.tell()
-            self._failed = {"last_error_date": 2_000_000_000, "last_error_message": f"Wrong response: {status}"}
+            self.failed = {"last_error_date": 2_000_000_000, "last_error_message": f"Wrong response: {status}"}
             await asyncio.sleep(_AGAIN)
         self._busy.discard(_chat(update))
         self._changes.tell()

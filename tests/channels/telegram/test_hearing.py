@@ -1,5 +1,8 @@
 """What is Telegram's own about hearing: webhooks, mentions, albums, poisoned updates, and everything without words."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -90,6 +93,19 @@ async def test_visits_that_fail_are_told_and_so_is_their_end() -> None:
         server.door.channel = ours
         await stage.until(lambda: any(one.state is State.CONNECTED and one.gap_ms > 0 for one in stage.health))
         assert [one.what for one in stage.heard] == [Said("hello")]
+
+
+async def test_an_error_from_before_we_came_says_nothing_of_now() -> None:
+    @asynccontextmanager
+    async def failed_once() -> AsyncIterator[TelegramServer]:
+        async with TelegramServer(visits=True) as server:
+            server.news.visiting = False
+            server.news.failed = {"last_error_date": 1_700_000_000, "last_error_message": "Connection refused"}
+            await server.bring(text())
+            yield server
+
+    async with asyncio.timeout(60), staged(failed_once) as stage:
+        assert stage.health[-1].state is State.CONNECTED
 
 
 async def test_a_webhook_that_another_program_has_set_is_told_and_set_again() -> None:

@@ -126,6 +126,7 @@ class Connection:
         url = f"{self._settings.webhook.rstrip('/')}/hooks/{self._outfit.door}"
         asked = {"url": url, "secret_token": await self._secret(), "allowed_updates": WANTED}
         await self._api.call("setWebhook", asked, bool)
+        self._visited = self._visited or self._outfit.clock()  # an error of before is told for days
         while True:
             info = await self._api.call("getWebhookInfo", {}, WebhookInfo)
             if info.url != url:
