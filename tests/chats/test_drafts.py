@@ -25,3 +25,12 @@ def test_no_preview_is_begun_where_the_answer_may_stand_already(
     draft = Draft(ConversationId("c"), DeliveryId("c.t1"), Address("chat", "7"))
     draft.take_up(progress)
     assert (draft.message, draft.given_up) == (message, given_up)
+
+
+def test_a_line_that_names_a_file_is_not_seen_growing() -> None:
+    draft = Draft(ConversationId("c"), DeliveryId("c.t1"), Address("chat", "7"))
+    seen = []
+    for piece in ("Here", " it is:\nME", "DIA:/tmp/m", "ay.pdf", "\nAnd that is", " all."):
+        draft.write(piece)
+        seen.append(draft.words(100))
+    assert seen == ["Here", *["Here it is:"] * 3, "Here it is:\nAnd that is", "Here it is:\nAnd that is all."]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from angelia.context.known_urls import known_urls
-from angelia.context.media_lines import PICTURES, NamedFile, files_named, without_files
+from angelia.context.media_lines import PICTURES, NamedFile, files_named, while_written, without_files
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.ids import CallId
@@ -86,6 +86,23 @@ def test_nothing_but_the_named_is_ever_taken_away(lines: list[str]) -> None:
     assert [line for line in left.split("\n") if line in ("words", "  x", "```")] == [
         line for line in lines if line in ("words", "  x", "```")
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Here:\nMEDIA:/tmp/may.pdf\nDone.", "Here:\nDone."),
+        ("[[as_document]] MEDIA:/tmp/may.pdf", ""),
+        ("Here:\n[[as_document]]\nMEDIA:/tmp/may.pdf", "Here:"),
+        ("In code:\n```\nMEDIA:/tmp/may.pdf", "In code:\n```\nMEDIA:/tmp/may.pdf"),
+        ("MEDIA: the press was there.\nMy word", "MEDIA: the press was there.\nMy word"),
+        ("See ![a](https://example.com/a.png) [x]", "See ![a](https://example.com/a.png) [x]"),
+    ],
+)
+def test_while_a_reply_is_written_no_line_that_names_a_file_is_seen(text: str, shown: str) -> None:
+    assert while_written(text) == shown
+    seen = [while_written(text[:end]) for end in range(len(text))]
+    assert all(words.strip() in shown for words in seen if "```" not in words)
 
 
 def test_one_reply_shows_at_most_an_album_of_pictures() -> None:

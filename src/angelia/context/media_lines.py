@@ -23,6 +23,7 @@ _TAG = r"\[\[(?:audio_as_voice|as_document)\]\]"
 _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _TAGS_ALONE = re.compile(rf" {{0,3}}{_TAG}(?:[ \t]*{_TAG})*[ \t]*$")
 _LINE = re.compile(rf" {{0,3}}((?:{_TAG}[ \t]*)*)MEDIA:[ \t]*(\S.*?)((?:[ \t]*{_TAG})*)[ \t]*$")
+_BEGUN = re.compile(rf" {{0,3}}(?:{_TAG}[ \t]*)*(?:M|ME|MED|MEDI|MEDIA|MEDIA:.*|\[\[?[a-z_]*\]?)$")
 _PICTURE = re.compile(
     r"!\[(?P<alt>[^\[\]\n]*)\]"
     r"\([ \t]*<?(?P<url>https?://(?:[^\s<>()]|\([^\s<>()]*\))+)>?(?:[ \t]+\"[^\"\n]*\")?[ \t]*\)"
@@ -79,6 +80,23 @@ def without_files(text: str, sent: Collection[int]) -> str:
             words[place.line] = line[: place.start] + place.instead + line[place.end :]
             if not words[place.line].strip():
                 emptied.add(place.line)
+    return "\n".join(_closed_up(words, emptied)).strip("\n")
+
+
+def while_written(text: str) -> str:
+    r"""A reply that is still being written, without the lines that name files and without one that may come to.
+
+    >>> while_written("Here it is:\nMEDIA:/tmp/may.pdf"), while_written("Here it is:\nMED"), while_written("My word")
+    ('Here it is:', 'Here it is:', 'My word')
+    """
+    *_, last = words = text.split("\n")
+    if "MEDIA:" not in text and "[[" not in text and not _BEGUN.match(last):
+        return text
+    lines = _lines(text)
+    emptied = {place.line for place in _places(lines) if place.file.kind != "picture"}
+    emptied |= {at for at, line in enumerate(lines) if line is not None and _TAGS_ALONE.match(line)}
+    if lines[-1] is not None and _BEGUN.match(last):
+        emptied.add(len(lines) - 1)
     return "\n".join(_closed_up(words, emptied)).strip("\n")
 
 

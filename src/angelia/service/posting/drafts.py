@@ -2,6 +2,7 @@
 
 from math import inf
 
+from angelia.context.media_lines import while_written
 from angelia.core.entry import Address
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.store.outbox import Progress
@@ -46,7 +47,7 @@ class Draft:
         self.given_up = progress.preview == "" or bool(progress.arrived) or any(progress.doubts.values())
 
     def words(self, limit: int) -> str:
-        """What the chat would see now, at most `limit` long; empty for nothing.
+        """What the chat would see now, at most `limit` long, without lines that name files; empty for nothing.
 
         >>> draft = Draft(ConversationId("c"), DeliveryId("c.t1"), Address("telegram", "7"))
         >>> draft.write("One moment")
@@ -54,4 +55,5 @@ class Draft:
         ('One moment', 'One mo')
         """
         self._pieces = ["".join(self._pieces)]
-        return (self._pieces[0].strip() or self._progress.strip())[:limit]
+        said = self._pieces[0].strip() or self._progress.strip()
+        return while_written(said[:limit]).strip()
