@@ -161,7 +161,7 @@ class _Piece(Struct):
     thinking: str = ""
     signature: str = ""
     partial_json: str = ""
-    input: Raw = msgspec.field(default_factory=Raw)
+    input: Raw = Raw()
     stop_reason: str | None = None
 
 
@@ -169,14 +169,14 @@ class _Answer(Struct):
     content: list[Raw] | None = None
     stop_reason: str | None = None
     usage: _Counted | None = None
-    error: Raw = msgspec.field(default_factory=Raw)
+    error: Raw = Raw()
 
 
 class _Event(Struct):
     type: str = ""
     index: int = 0
     message: _Answer | None = None
-    content_block: Raw = msgspec.field(default_factory=Raw)
+    content_block: Raw = Raw()
     delta: _Piece | None = None
     usage: _Counted | None = None
 

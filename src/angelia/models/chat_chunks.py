@@ -24,7 +24,7 @@ class CallDelta(Struct):
     index: int | None = None
     id: str | None = None
     function: FunctionDelta | None = None
-    extra_content: Raw = msgspec.field(default_factory=Raw)
+    extra_content: Raw = Raw()
 
 
 class _Call:
@@ -148,7 +148,7 @@ class Delta(Struct):
     reasoning: str | None = None
     reasoning_details: list[dict[str, Any]] | None = None
     tool_calls: list[CallDelta] | None = None
-    extra_content: Raw = msgspec.field(default_factory=Raw)
+    extra_content: Raw = Raw()
 
 
 class Choice(Struct):
@@ -165,7 +165,7 @@ class Chunk(Struct):
 
     choices: list[Choice] | None = None
     usage: Counted | None = None
-    error: Raw = msgspec.field(default_factory=Raw)
+    error: Raw = Raw()
     object: str | None = None
 
 

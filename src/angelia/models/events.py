@@ -1,9 +1,9 @@
 """Server-sent events out of bytes that were cut anywhere."""
 
-from typing import NamedTuple
+from msgspec import Struct
 
 
-class Event(NamedTuple):
+class Event(Struct, frozen=True):
     """One event; `name` is empty when the server gave none, `data` is UTF-8."""
 
     name: str
@@ -41,26 +41,28 @@ class Events:
             return []
         lines = (b"".join(self._line) + head).split(b"\n")
         self._line = [tail]
-        return [event for line in lines if (event := self._take(line)) is not None]
-
-    def _take(self, line: bytes) -> Event | None:
         if self._first:
-            line = line.removeprefix(b"\xef\xbb\xbf")
+            lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
             self._first = False
-        if not line:
-            return self._dispatch()
-        field, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
-        if field == b"data":
-            self._data.append(value)
-        elif field == b"event":
-            self._name = value.decode(errors="replace")
-        elif field == b"error":  # llama.cpp's server has sent `error: {…}` lines in place of `data:`
-            self._name = "error"
-            self._data.append(value)
-        return None
+        return self._ended(lines)
 
-    def _dispatch(self) -> Event | None:
-        event = Event(self._name, b"\n".join(self._data)) if self._data else None
-        self._name, self._data = "", []
-        return event
+    def _ended(self, lines: list[bytes]) -> list[Event]:
+        """The events that end within these lines."""
+        ended: list[Event] = []
+        for line in lines:
+            if not line:
+                if self._data:
+                    ended.append(Event(self._name, b"\n".join(self._data)))
+                    self._data = []
+                self._name = ""
+                continue
+            field, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
+            if field == b"data":
+                self._data.append(value)
+            elif field == b"event":
+                self._name = value.decode(errors="replace")
+            elif field == b"error":  # llama.cpp's server has sent `error: {…}` lines in place of `data:`
+                self._name = "error"
+                self._data.append(value)
+        return ended

@@ -1,6 +1,6 @@
 """The Chat Completions wire: OpenAI's, and what everybody else imitates."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from angelia.context.request import Message, ModelRequest, OpenMedia, Result, Role
@@ -232,28 +232,29 @@ class ChatReader:
             refuse(data)
         if chunk.usage is not None:
             self._usage = usage_of(chunk.usage)
-        pieces: list[ReplyPiece] = []
-        for choice in (chunk.choices or [])[:1]:
-            pieces += self._delta(choice.delta or choice.message or Delta())
-            if choice.usage is not None:
-                self._usage = usage_of(choice.usage)
+        if not chunk.choices:
+            return ()
+        choice = chunk.choices[0]
+        pieces = list(self._delta(choice.delta or choice.message or Delta()))
+        if choice.usage is not None:
+            self._usage = usage_of(choice.usage)
+        if choice.finish_reason:
             if choice.finish_reason in BROKEN:
                 refuse(data)
-            if choice.finish_reason:
-                self._stop = STOPS.get(choice.finish_reason.lower(), StopReason.END)
+            self._stop = STOPS.get(choice.finish_reason.lower(), StopReason.END)
         return pieces
 
-    def _delta(self, delta: Delta) -> Iterable[ReplyPiece]:
-        for field, thought in (("reasoning_content", delta.reasoning_content), ("reasoning", delta.reasoning)):
-            if thought:
-                yield self._think(field, thought)
-                break
+    def _delta(self, delta: Delta) -> Iterator[ReplyPiece]:
+        if delta.reasoning_content:
+            yield self._think("reasoning_content", delta.reasoning_content)
+        elif delta.reasoning:
+            yield self._think("reasoning", delta.reasoning)
         for detail in delta.reasoning_details or ():
             self._reasoning.detail(detail)
-        for text in words_of(delta.content), delta.refusal or "":
-            if text:
-                self._text.append(clean(text))
-                yield TextDelta(clean(text))
+        if words := words_of(delta.content):
+            yield self._say(words)
+        if delta.refusal:
+            yield self._say(delta.refusal)
         for thought in thoughts_of(delta.content):
             yield self._think("reasoning_content", thought)
         for call in delta.tool_calls or ():
@@ -262,6 +263,12 @@ class ChatReader:
         if given(delta.extra_content):
             self._extra = b'{"extra_content":' + bytes(delta.extra_content) + b"}"
 
+    def _say(self, words: str) -> TextDelta:
+        said = TextDelta(clean(words))
+        self._text.append(said.text)
+        return said
+
     def _think(self, field: str, thought: str) -> ThinkingDelta:
-        self._reasoning.add(field, clean(thought))
-        return ThinkingDelta(clean(thought))
+        said = ThinkingDelta(clean(thought))
+        self._reasoning.add(field, said.text)
+        return said

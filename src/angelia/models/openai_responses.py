@@ -166,15 +166,15 @@ class _Response(Struct):
     output: list[Raw] | None = None
     usage: _Counted | None = None
     incomplete_details: _Why | None = None
-    error: Raw = msgspec.field(default_factory=Raw)
+    error: Raw = Raw()
 
 
 class _Event(Struct):
     type: str = ""
     delta: str | None = None
-    item: Raw = msgspec.field(default_factory=Raw)
-    response: Raw = msgspec.field(default_factory=Raw)
-    error: Raw = msgspec.field(default_factory=Raw)
+    item: Raw = Raw()
+    response: Raw = Raw()
+    error: Raw = Raw()
 
 
 _events = msgspec.json.Decoder(_Event)

@@ -15,6 +15,7 @@ from angelia.core.text import clean
 from angelia.models.failures import UNREADABLE, of_stream
 
 T = TypeVar("T")
+_NOTHING = (Raw(), Raw(b"null"))
 
 
 def read(decoder: "msgspec.json.Decoder[T]", data: bytes) -> T:
@@ -42,7 +43,7 @@ def refuse(error: bytes) -> NoReturn:
 
 def given(raw: Raw) -> bool:
     """Whether a field was there and not null."""
-    return bytes(raw) not in {b"", b"null"}
+    return raw not in _NOTHING
 
 
 def native(maker: str, raw: bytes) -> Native:
