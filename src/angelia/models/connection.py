@@ -166,12 +166,10 @@ class Connection(asyncio.Protocol):
                 self._failure = httpx2.RemoteProtocolError(str(cut))
         self._wake()
 
-    async def _news(self) -> None:
+    def _news(self) -> asyncio.Future[None]:
+        """Done as soon as the event loop has said something more."""
         self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+        return self._waiter
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
