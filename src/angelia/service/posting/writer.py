@@ -25,6 +25,8 @@ _RENEWED = 0.8
 """The part of its time after which a draft or a sign of typing is shown again, so that none goes out in between."""
 _MOST_FAULTS = 3
 """Faults of ours in one delivery, before it is settled as failed and the next one goes."""
+_LOOK_S = 0.25
+"""How often an answer that has not grown is looked at: a model may think, and a command run, for minutes."""
 
 logger = logging.getLogger("angelia.delivery")
 
@@ -233,7 +235,7 @@ class ChatWriter:
             due.append(self._next_preview)
         if self._working is not None and abilities.can(Kind.TYPING):
             due.append(self._next_typing)
-        return max((min(due) - self._books.clock()) / 1000, 0.05) if due else None
+        return max((min(due) - self._books.clock()) / 1000, _LOOK_S) if due else None
 
 
 def _characters(limit: int, units: Units) -> int:
