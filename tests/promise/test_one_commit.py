@@ -1,6 +1,4 @@
-"""What is said at rest is stored by the commit that takes the conversation's lease, an answer by the one that ends its
-turn; if a commit fails, nothing of it is done.
-"""
+"""What is said and the lease are one commit, an answer and its ending another; what cannot be stored is not done."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
