@@ -1,8 +1,11 @@
 """The commands beside ask and chat: what they print, and that they change nothing but what they say."""
 
+import asyncio
+import gc
 import json
 import re
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
 
 import pexpect
@@ -10,7 +13,7 @@ import pytest
 
 from angelia.core.codec import from_json_lines
 from angelia.core.entry import Usage
-from angelia.faces.cli.main import COMMANDS
+from angelia.faces.cli.main import COMMANDS, run
 from angelia.testing.pictures import one_colour
 from angelia.testing.steps import call, say, with_usage
 from tests.faces.angelia import Place, serving
@@ -259,3 +262,21 @@ def test_doctor_says_that_confinement_is_switched_off(place: Place) -> None:
     ended = place.run("doctor", "--offline", "--set", "sandbox.confine=off")
     assert "– sandbox" in ended.out
     assert ended.code == 0
+
+
+def test_the_gateway_collects_what_goes_in_circles_since_it_runs_for_months(monkeypatch: pytest.MonkeyPatch) -> None:
+    collects: list[bool] = []
+
+    def begun(work: Coroutine[object, object, int]) -> int:
+        work.close()
+        collects.append(gc.isenabled())
+        return 0
+
+    monkeypatch.setattr(asyncio, "run", begun)
+    gc.disable()  # as `python -m angelia` does, for commands that soon end
+    try:
+        assert run(["gateway"]) == 0
+    finally:
+        gc.unfreeze()
+        gc.enable()
+    assert collects == [True]

@@ -1,6 +1,7 @@
 """`angelia gateway`: be reachable in chat networks."""
 
 import asyncio
+import gc
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ def gateway(ctx: click.Context, /, only: tuple[str, ...], **given: Any) -> int |
     """Keep Angelia reachable in every configured chat network, until Ctrl-C or TERM ends it gracefully."""
     if ctx.invoked_subcommand is not None:
         return None
+    gc.enable()  # it runs for months
+    gc.freeze()
     return asyncio.run(_run(only, given))
 
 
