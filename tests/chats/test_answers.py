@@ -9,6 +9,7 @@ from angelia.channels.abilities import Kind
 from angelia.channels.incoming import Offer
 from angelia.core import entry as e
 from angelia.core.content import Media
+from angelia.engine.live import Committed
 from angelia.testing.model_server import ModelServer
 from angelia.testing.pictures import one_colour
 from angelia.testing.recording_channel import WITHOUT_EDIT, FarEnd, Trouble
@@ -27,6 +28,23 @@ async def test_a_message_is_answered_in_its_chat_once(tmp_path: Path) -> None:
         settled = [fact for fact in await life.facts() if isinstance(fact, e.DeliverySettled)]
         assert [(one.status, one.platform_id) for one in settled] == [(e.DeliveryStatus.SENT, "1")]
         assert "Good morning" in server.requests[0].heard.last_words
+
+
+async def test_nobody_writes_to_a_chat_once_the_gateway_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = FarEnd()
+    async with ModelServer([say("Hello.")]) as server, town(tmp_path, server, far) as life:
+        await life.says("Good morning")
+        await life.answered(1)
+        (opened,), office, close = life.gateway.desk._open.values(), life.gateway.office, life.gateway.office.close
+
+        async def closed() -> None:
+            await close()
+            opened.session.live.emit(Committed(()))  # as a turn does that goes on in that instant
+
+        monkeypatch.setattr(office, "close", closed)
+    assert not office._writers, "a turn has called for a writer that nobody ends"
 
 
 async def test_a_repeat_of_the_network_is_absorbed(tmp_path: Path) -> None:

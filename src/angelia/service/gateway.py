@@ -146,8 +146,8 @@ class Gateway:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.desk.close()  # first: a turn that is cut off still tells its chat's writer
         await self.office.close()
-        await self.desk.close()
         for line in self._lines.values():
             await line.channel.close()
         if self._alone is not None:
