@@ -33,7 +33,7 @@ def rows(bench: Bench, url: str) -> Iterator[Row]:
     argv = python("-m", "bench.chats", str(folder), url, str(bench.rounds), str(bench.sessions * 5))
     found = json.loads(run(argv, env=model_environment(url, folder), cwd=ROOT).stdout)
     yield row("chat: message to model request, durable", "ms", found["heard"], 0.025)
-    yield row("chat: end of the turn to the send call, durable", "ms", found["sent"], 0.010)
+    yield row("chat: whole reply to the send call, durable", "ms", found["sent"], 0.010)
     yield Row("chat: messages taken in, each durable first", "/s", (found["rate"],), target=Target(least=100))
     yield row(f"chat: a process with {found['chats']} idle chats", "MB", found["resident"], 200_000_000)
 
@@ -82,7 +82,7 @@ async def _one_by_one(
         await far.when(lambda far, before=before: len(far.messages) > before)  # type: ignore[misc]  # bound now
         if number >= _WARM:
             heard.append(times.at["model.asked"] - began)
-            sent.append(times.at["channel.send"] - times.at["turn.before_close"])
+            sent.append(times.at["channel.send"] - times.at["model.replied"])
     on_crash_point(None)
     return heard, sent
 
