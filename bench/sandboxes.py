@@ -14,7 +14,7 @@ from tests.sandboxes.daemon import IMAGE, Daemon, KernelRefuses, daemon
 from tests.sandboxes.sshd import Server, server
 
 from angelia.sandboxes.port import Sandbox
-from angelia.store.behind import Behind
+from angelia.store.behind import WriteBehind
 from bench.moving import memory, ran, room
 from bench.rows import Row, Target, row
 from bench.runs import Bench
@@ -197,7 +197,7 @@ async def _out(sandbox: Sandbox, ground: Ground, *, hashed: bool = False) -> Non
             if hashed:
                 digest.update(chunk)
 
-        async with Behind(take) as behind:
+        async with WriteBehind(take) as behind:
             async for chunk in sandbox.get("large", limit=ground.size):
                 await behind.write(chunk)
 

@@ -61,29 +61,27 @@ async def test_the_answer_its_ending_and_its_delivery_are_one_commit(talk: Conve
     assert [e.ModelSaid, e.TurnClosed, e.DeliveryQueued] in together
 
 
-async def test_an_answer_that_cannot_be_stored_ends_nothing(talk: Conversation) -> None:
+async def driving_ends_on_a_full_disk(talk: Conversation, full: Callable[[], bool]) -> None:
+    """Somebody speaks; the disk is full as soon as `full` says so, and whoever guards the conversation hears of it."""
+
     def fail(perform: Perform, jobs: Sequence[object]) -> Sequence[object]:
-        said = len(talk.facts(e.ModelAsked)) == 2
-        return [Failed(StoreFull("The disk is full."))] * len(jobs) if said else perform(jobs)
+        return [Failed(StoreFull("The disk is full."))] * len(jobs) if full() else perform(jobs)
 
     between(talk, fail)
     await talk.say("And another.")
     async with asyncio.timeout(60):
         with pytest.raises(StoreError, match="full"):
             await talk.session.driven()
+
+
+async def test_an_answer_that_cannot_be_stored_ends_nothing(talk: Conversation) -> None:
+    await driving_ends_on_a_full_disk(talk, lambda: len(talk.facts(e.ModelAsked)) == 2)
     assert len(talk.facts(e.ModelSaid)) == len(talk.facts(e.TurnClosed)) == 1
 
 
 async def test_a_lease_that_cannot_be_given_back_ends_the_driving(talk: Conversation) -> None:
-    def fail(perform: Perform, jobs: Sequence[object]) -> Sequence[object]:
-        closed = len(talk.facts(e.TurnClosed)) == 2
-        return [Failed(StoreFull("The disk is full."))] * len(jobs) if closed else perform(jobs)
-
-    between(talk, fail)
-    await talk.say("And another.")
-    async with asyncio.timeout(60):
-        with pytest.raises(StoreError, match="full"):
-            await talk.session.driven()
+    await driving_ends_on_a_full_disk(talk, lambda: len(talk.facts(e.TurnClosed)) == 2)
+    assert talk.session.at_rest, "the turn itself was whole"
 
 
 async def test_a_commit_that_fails_is_heard_of_and_the_next_message_is_answered(talk: Conversation) -> None:

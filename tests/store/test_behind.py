@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from angelia.store.behind import AHEAD, SMALL, Behind
+from angelia.store.behind import AHEAD, SMALL, WriteBehind
 
 pytestmark = pytest.mark.anyio
 
@@ -16,7 +16,7 @@ SAFETY_NET = 60.0
 @pytest.mark.parametrize("piece", [1000, SMALL * 3, AHEAD * 2])
 async def test_all_is_taken_in_order(size: int, piece: int) -> None:
     content, taken = bytes(range(256)) * (size // 256 + 1), bytearray()
-    async with Behind(taken.extend) as behind:
+    async with WriteBehind(taken.extend) as behind:
         for begin in range(0, size, piece):
             await behind.write(content[begin : min(begin + piece, size)])
     assert taken == content[:size]
@@ -29,7 +29,7 @@ async def test_who_gives_faster_than_is_taken_waits() -> None:
         assert slow.wait(SAFETY_NET)
         taken.append(len(chunk))
 
-    async with Behind(take) as behind:
+    async with WriteBehind(take) as behind:
         await behind.write(bytes(AHEAD))
         giving = asyncio.ensure_future(behind.write(bytes(AHEAD)))
         done, _ = await asyncio.wait([giving], timeout=0)
@@ -47,7 +47,7 @@ async def test_what_cannot_be_taken_is_told_and_ends_it() -> None:
         raise OSError("no room")
 
     async def give() -> None:
-        async with Behind(take) as behind:
+        async with WriteBehind(take) as behind:
             while True:
                 await behind.write(bytes(SMALL + 1))
 
@@ -66,7 +66,7 @@ async def test_nothing_is_taken_any_more_when_a_cancelled_one_leaves() -> None:
         ended.append(True)
 
     async def give() -> None:
-        async with Behind(take) as behind:
+        async with WriteBehind(take) as behind:
             await behind.write(bytes(SMALL + 1))
             await asyncio.get_running_loop().create_future()
 

@@ -19,7 +19,7 @@ from angelia.sandboxes.beneath import Ground, Root
 from angelia.sandboxes.lives import remove_tree
 from angelia.sandboxes.port import Command, FileKind, FileStat, NoSuchFile, Reach, Sandbox, SandboxError
 from angelia.service.transfers import Pace, Told
-from angelia.store.behind import Behind
+from angelia.store.behind import WriteBehind
 
 MOST = 100_000
 """Entries of a folder that is copied file by file."""
@@ -145,7 +145,7 @@ async def _fill(sandbox: Sandbox, path: str, tree: _Tree, top: Path, room: int, 
     for name, entry in tree.files:
         try:
             with (top / name).open("xb") as file:
-                async with Behind(file.write) as behind:
+                async with WriteBehind(file.write) as behind:
                     async for chunk in _counted(sandbox.get(f"{path.rstrip('/')}/{name}", limit=room), pace):
                         room -= len(chunk)
                         await behind.write(chunk)

@@ -17,7 +17,7 @@ from angelia.context.forms import size_words
 from angelia.core.errors import BadInput
 from angelia.core.ids import sortable_id
 from angelia.sandboxes.port import Sandbox
-from angelia.store.behind import Behind
+from angelia.store.behind import WriteBehind
 
 PATIENCE = 1.0
 """Seconds before anybody is told."""
@@ -97,7 +97,7 @@ async def fetch(sandbox: Sandbox, path: str, target: Path, told: Told) -> Moved:
                 digest.update(chunk)
                 file.write(chunk)
 
-            async with Behind(take) as behind:
+            async with WriteBehind(take) as behind:
                 async for chunk in watched(sandbox.get(path, limit=room), size, told):
                     await behind.write(chunk)
             await asyncio.to_thread(_settle, file)

@@ -11,7 +11,7 @@ AHEAD = 4 * 1024 * 1024
 """Bytes that may be gathered while as many at most are being taken."""
 
 
-class Behind:
+class WriteBehind:
     """Calls `take` with each chunk, in order, one call at a time, and in a thread if they are many.
 
     Whoever waited for the thread after each chunk would wait for the interpreter each time, which a busy loop does not
@@ -24,7 +24,7 @@ class Behind:
         self._size = 0
         self._taking: asyncio.Future[None] | None = None
 
-    async def __aenter__(self) -> "Behind":
+    async def __aenter__(self) -> "WriteBehind":
         return self
 
     async def __aexit__(

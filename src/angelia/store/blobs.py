@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeVar
 
 from angelia.core.content import BlobRef
 from angelia.core.errors import BadInput, NotFound, StoreDamaged
-from angelia.store.behind import SMALL, Behind
+from angelia.store.behind import SMALL, WriteBehind
 from angelia.store.durable import UNFINISHED, Unfinished, shared, unfinished
 from angelia.store.faults import explained
 from angelia.store.sniff import HEAD, sniff
@@ -66,7 +66,7 @@ class BlobStore:
                 digest.update(chunk)
                 file.write(chunk)
 
-            async with Behind(take) as behind:
+            async with WriteBehind(take) as behind:
                 async for chunk in chunks:
                     size += len(chunk)
                     if size > limit:
