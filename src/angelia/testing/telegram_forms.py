@@ -36,8 +36,8 @@ def read_form(request: HttpRequest) -> tuple[dict[str, str], dict[str, Uploaded]
 def shown_name(name: str) -> str:
     """A file's name after the server has cleaned it: letters, digits and some signs, 60 of them and 20 of the ending.
 
-    >>> shown_name('my "report": final?.pdf')
-    'my report final.pdf'
+    >>> shown_name('my "report" final?.pdf')
+    'my  report  final.pdf'
     """
     stem, dot, ending = name.rpartition(".")
     if not dot or not stem:
