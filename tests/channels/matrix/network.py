@@ -97,9 +97,10 @@ class Matrix:
 
 
 @asynccontextmanager
-async def matrix() -> AsyncIterator[Matrix]:
-    """A fresh one, on which nothing was done that nobody may do."""
+async def matrix(prepare: Callable[[w.World], object] = lambda world: None) -> AsyncIterator[Matrix]:
+    """A fresh one, on which something was before; and in the end, nothing was done that nobody may do."""
     network = Matrix()
+    prepare(network.world)
     await network.up()
     try:
         yield network

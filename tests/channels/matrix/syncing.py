@@ -106,7 +106,8 @@ class Telling:
 
     def _invitation(self, room: str) -> Told:
         state = self.world.state(room, len(self.world.stream))
-        shown = [one for (kind, who), one in state.items() if kind in STRIPPED or who == w.US]
+        stripped = set(STRIPPED) - self.world.untold
+        shown = [one for (kind, who), one in state.items() if kind in stripped or who == w.US]
         inviter = state["m.room.member", w.US]["sender"]
         shown += [one for (_, who), one in state.items() if who == inviter]
         parts = ("type", "sender", "state_key", "content")

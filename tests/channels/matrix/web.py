@@ -22,15 +22,17 @@ Answer = tuple[int, bytes, str]
 
 
 class Web(Methods):
-    """Listens on a port of its own. `syncs` are the positions that were asked for, in order."""
+    """Listens on a port of its own. `syncs` are the positions that were asked for, in order; while it is `late`, they
+    tell no news. `forced` are answers to what is seen or uploaded next, in place of any other.
+    """
 
     def __init__(self, world: w.World, changes: Changes) -> None:
         super().__init__(world)
         self._changes = changes
         self.troubles: list[Trouble] = []
-        self.patience: list[Flood] = []
+        self.forced: list[Answer] = []
         self.syncs: list[str] = []
-        self.valid, self.mute = True, False
+        self.valid, self.mute, self.late = True, False, False
         self.listening = Listening(self._serve)
         self.base = f"http://127.0.0.1:{self.listening.port}"
 
@@ -59,15 +61,14 @@ class Web(Methods):
                 await answering.whole(status, body, mime=mime)
 
     def _trouble(self, request: HttpRequest) -> Trouble | None:
-        if self.patience and request.path.endswith("/sync"):
-            return self.patience.pop(0)
-        visible = request.path.startswith(_DOWNLOAD) or any(part in request.path for part in _SEEN)
-        return self.troubles.pop(0) if self.troubles and visible else None
+        return self.troubles.pop(0) if self.troubles and _is_seen(request) else None
 
     async def _answer(self, request: HttpRequest) -> Answer:
         """Status, body and type."""
         try:
             self._let_in(request)
+            if self.forced and (_is_seen(request) or request.path.endswith("/upload")):
+                return self.forced.pop(0)
             if request.path.startswith(_DOWNLOAD):
                 return self._download(unquote(request.path.removeprefix(_DOWNLOAD)))
             if request.path == "/_matrix/client/v3/sync":
@@ -106,7 +107,12 @@ class Web(Methods):
         if since is not None:
             try:
                 async with asyncio.timeout(given.get("timeout", 0) / 1000):
-                    await self._changes.when(lambda: self.valid and "rooms" in self.telling.sync(since, told))
+                    await self._changes.when(lambda: not self.late and "rooms" in self.telling.sync(since, told))
             except TimeoutError:
                 pass
         return self.telling.sync(since, told)
+
+
+def _is_seen(request: HttpRequest) -> bool:
+    """Whether it makes something visible, or brings bytes."""
+    return request.path.startswith(_DOWNLOAD) or any(part in request.path for part in _SEEN)

@@ -36,7 +36,8 @@ class Medium(Struct, frozen=True):
 class World:
     """`stream` is everything that happened in any room, in order: where something stands is a position, from 1 on.
 
-    `faults` is what a server would not notice, and nobody may do. Events that are brought once more stand there again.
+    Events that are brought once more stand there again. `faults` is what a server would not notice, and nobody may do;
+    `untold` is state of which invitations say nothing.
     """
 
     def __init__(self) -> None:
@@ -46,6 +47,7 @@ class World:
         self.uploads: list[str] = []
         self.arrived: list[Arrived] = []
         self.faults: list[str] = []
+        self.untold: set[str] = set()
         self.largest, self.page = UPLOAD, 100
         self._numbers = itertools.count(1)
         for room, people in ((DIRECT, (FRIEND, US)), (GROUP, (FRIEND, US, THIRD, BOT))):
