@@ -51,7 +51,7 @@ TYPING = 20.0
 
 _POSITION = "position in the sync"
 _INSIDE = ("invite", "join")
-_VOICE = "org.matrix.msc3245.voice"
+_VOICE, _AUDIO = "org.matrix.msc3245.voice", "org.matrix.msc1767.audio"
 _MXC = re.compile(r"mxc://([^/?#]+)/([\w-]+)")
 _KINDS = {"m.image": Kind.PHOTO, "m.audio": Kind.AUDIO, "m.video": Kind.VIDEO, "m.file": Kind.DOCUMENT}
 _TYPES = {kind: name for name, kind in _KINDS.items()} | {Kind.ANIMATION: "m.image", Kind.VOICE: "m.audio"}
@@ -163,16 +163,18 @@ class MatrixChannel:
     async def _news(self, room: str, told: Body) -> list[Body]:
         """What happened in a room since the last sync, and since we were invited; the oldest first."""
         events: list[Body] = within(told, "timeline", "events", default=[])
-        before = (
-            within(told, "timeline", "prev_batch", default="")
-            if within(told, "timeline", "limited", default=False)
-            else ""
-        )
+        limited = within(told, "timeline", "limited", default=False)
+        before = within(told, "timeline", "prev_batch", default="") if limited else ""
         while before and not any(map(self._begins, events)):
             place = f"{_at(room)}/messages?dir=b&limit=99&from={quote(before)}&to={quote(self._since)}"
-            page = await self._ask("GET", place)
-            earlier: list[Body] = within(page, "chunk", default=[])
-            events, before = [*reversed(earlier), *events], within(page, "end", default="") if earlier else ""
+            try:
+                page = await self._ask("GET", place)
+            except Rejected as error:
+                self._standing.trouble(f"What was said in {room} meanwhile cannot be read. {error}")
+                break
+            events = [*reversed(within(page, "chunk", default=list[Body]())), *events]
+            # a page may be empty, and not the last one ("GET /rooms/{roomId}/messages")
+            before = end if (end := within(page, "end", default="")) != before else ""
         if any(one.get("type") == "m.room.member" for one in events):
             self._people.pop(room, None)
         return events[max((n for n, one in enumerate(events) if self._begins(one)), default=0) :]
@@ -241,7 +243,7 @@ class MatrixChannel:
         """What is said, and whether it is said to us."""
         new = within(content, "m.new_content", default=Body())
         shown = new or content
-        text, kind = within(shown, "body", default=""), shown.get("msgtype", "m.image")
+        text, kind = within(shown, "body", default=""), within(shown, "msgtype", default="m.image")
         to_us = self._us in within(content, "m.mentions", "user_ids", default=list[str]()) or self._us in text
         answers, quoted = within(relation, "m.in_reply_to", "event_id", default=""), ""
         if answers and not relation.get("is_falling_back"):
@@ -295,7 +297,7 @@ class MatrixChannel:
         await self._must_be_plain(to.chat)
         await self._must_stand(to, message)
         new, relation = _words(text), {"rel_type": "m.replace", "event_id": message}
-        said = {"msgtype": "m.text", "body": f"* {text.plain}", "m.new_content": new, "m.relates_to": relation}
+        said = _words(OutText(f"* {text.plain}")) | {"m.new_content": new, "m.relates_to": relation}
         await self._put(to, "m.room.message", said, sortable_id())
 
     async def delete(self, to: Address, message: str) -> None:
@@ -330,12 +332,12 @@ class MatrixChannel:
         place = f"{self._server}/_matrix/media/v3/upload?filename={quote(file.name, safe='')}"
         with _repeatable():
             url = _needed(await self._told(Request("POST", place, pieces(file.path), headers)), "content_uri")
-        info = {"mimetype": file.mime, "size": file.size, "duration": int(file.seconds * 1000)}
-        info |= {"w": file.width, "h": file.height} if file.width else {}
-        caption = _words(file.caption) if file.caption else {"body": file.name}
-        voice: Body = {_VOICE: {}} if file.kind is Kind.VOICE else {}
-        kind = {"msgtype": _TYPES[file.kind], "filename": file.name, "url": url, "info": info}
-        return caption | kind | voice
+        long: Body = {"duration": int(file.seconds * 1000)} if file.seconds else {}
+        wide: Body = {"w": file.width, "h": file.height} if file.width else {}
+        caption = _words(file.caption or OutText(file.name))
+        voice: Body = {_VOICE: {}, _AUDIO: long} if file.kind is Kind.VOICE else {}
+        info = {"mimetype": file.mime, "size": file.size} | long | wide
+        return caption | {"msgtype": _TYPES[file.kind], "filename": file.name, "url": url, "info": info} | voice
 
     async def _is_encrypted(self, room: str) -> bool:
         try:
@@ -414,7 +416,8 @@ def _words(text: OutText) -> Body:
     if (size := len((text.marked or text.plain).encode())) > TEXT:
         raise Rejected(f"The text has {size:,} bytes, and {TEXT:,} are taken at most.")
     marked = {"format": "org.matrix.custom.html", "formatted_body": text.marked} if text.marked else {}
-    return {"msgtype": "m.text", "body": text.plain, **marked}
+    # without mentions, servers look for names among the words ("User and room mentions")
+    return {"msgtype": "m.text", "body": text.plain, "m.mentions": {}, **marked}
 
 
 def _offer(kind: str, name: str, content: Body) -> Offer:

@@ -116,7 +116,7 @@ class Methods:
     def _typing(self, room: str, content: Told) -> Told:
         if content.get("typing") is not True or not isinstance(content.get("timeout"), int):
             raise Wrong(400, "M_BAD_JSON", "`typing` and `timeout` are wanted")
-        self.world.arrived.append(Arrived("typing", Kind.TYPING, room))
+        self.world.arrived.append(Arrived("m.typing", Kind.TYPING, room))
         return {}
 
     def _redact(self, room: str, about: str) -> str:
@@ -124,7 +124,7 @@ class Methods:
         event = self._event(room, about, 404)
         if event["sender"] != w.US:
             raise Wrong(403, "M_FORBIDDEN", "You don't have permission to redact events")
-        self.world.arrived.append(Arrived("redact", Kind.DELETE, room, about))
+        self.world.arrived.append(Arrived("m.room.redaction", Kind.DELETE, room, about))
         return self.world.redact(room, w.US, about)
 
     def _send(self, room: str, kind: str, content: Told) -> str:

@@ -154,6 +154,8 @@ class Telling:
         begin = position(given["from"]) if "from" in given else len(self.world.stream)
         end = position(given["to"]) if "to" in given else 0
         limit = min(given.get("limit", LIMIT), self.world.page)
+        if room in self.world.purged:
+            raise Wrong(400, "M_UNKNOWN", "The history was purged")
         looked = list(self.world.within(room, end, begin))[::-1][:limit]
         answer: Told = {"start": f"t{begin}_x", "chunk": [dict(one) for _, one in looked if lets(told, one)]}
         # as servers do, also where what remains is before `to`; the next page is empty then, and the last one

@@ -47,7 +47,7 @@ class Web(Methods):
                 told |= {"retry_after_ms": int(seconds * 1000)}
                 await answering.whole(429, json.dumps(told).encode())
             case ServerError():
-                await answering.whole(502, b"<html>Bad Gateway</html>", mime="text/html")
+                await answering.whole(500, b'{"errcode": "M_UNKNOWN", "error": "Internal server error"}')
             case TimeOut(accepted) | Reset(accepted) as trouble:
                 if accepted:
                     await self._answer(request)
@@ -104,6 +104,7 @@ class Web(Methods):
         told = checked_filter(given.get("filter", {}))
         since = position(given["since"]) if "since" in given else None
         self.syncs.append(given.get("since", ""))
+        self._changes.tell()
         if since is not None:
             try:
                 async with asyncio.timeout(given.get("timeout", 0) / 1000):

@@ -37,7 +37,7 @@ class World:
     """`stream` is everything that happened in any room, in order: where something stands is a position, from 1 on.
 
     Events that are brought once more stand there again. `faults` is what a server would not notice, and nobody may do;
-    `untold` is state of which invitations say nothing.
+    `untold` is state of which invitations say nothing, `purged` are rooms of which nothing is told but the newest.
     """
 
     def __init__(self) -> None:
@@ -48,6 +48,7 @@ class World:
         self.arrived: list[Arrived] = []
         self.faults: list[str] = []
         self.untold: set[str] = set()
+        self.purged: set[str] = set()
         self.largest, self.page = UPLOAD, 100
         self._numbers = itertools.count(1)
         for room, people in ((DIRECT, (FRIEND, US)), (GROUP, (FRIEND, US, THIRD, BOT))):
@@ -65,7 +66,9 @@ class World:
     def enter(self, room: str, person: str, membership: str, by: str = "", reason: str = "") -> str:
         """Somebody comes, is invited `by` another, or goes."""
         content = {"membership": membership, "displayname": NAMES[person]} | ({"reason": reason} if reason else {})
-        return self.happen(room, by or person, "m.room.member", content, state_key=person)
+        before = self.state(room, len(self.stream)).get(("m.room.member", person))
+        told = {"prev_content": before["content"]} if before else {}
+        return self.happen(room, by or person, "m.room.member", content, state_key=person, unsigned=told)
 
     def say(self, room: str, person: str, text: str, **more: Any) -> str:
         """Words."""
