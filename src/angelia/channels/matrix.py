@@ -71,8 +71,8 @@ class MatrixSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
 
 
 class Waits(Struct, frozen=True):
-    """Seconds: for the next byte of an `answer`, in `silence` until the connection is taken for dead (under 90), and as
-    a `pause` between two tries.
+    """Seconds: for the next byte of an `answer` to what people see, in `silence` to anything else, until the connection
+    is taken for dead (under 90), and as a `pause` between two tries.
     """
 
     answer: float = 60.0
@@ -149,7 +149,7 @@ class MatrixChannel:
             hold = longest if self._standing.state is State.CONNECTED else 0
             since = f"&since={quote(self._since)}" if self._since else ""
             place = f"sync?filter={quote(_FILTER)}&timeout={hold * 1000:.0f}{since}"
-            told = await self._ask("GET", place, wait=self._waits.silence)
+            told = await self._ask("GET", place)
             here, invited = (within(told, "rooms", name, default=Body()) for name in ("join", "invite"))
             news = [(room, one) for room in here if self._since for one in await self._news(room, here[room])]
             self._standing.well()
@@ -297,8 +297,8 @@ class MatrixChannel:
         await self._must_be_plain(to.chat)
         await self._must_stand(to, message)
         new, relation = _words(text), {"rel_type": "m.replace", "event_id": message}
-        said = _words(OutText(f"* {text.plain}")) | {"m.new_content": new, "m.relates_to": relation}
-        await self._put(to, "m.room.message", said, sortable_id())
+        shown = {"msgtype": "m.text", "body": f"* {text.plain}", "m.mentions": Body()}
+        await self._put(to, "m.room.message", shown | {"m.new_content": new, "m.relates_to": relation}, sortable_id())
 
     async def delete(self, to: Address, message: str) -> None:
         """See `Channel.delete`."""
@@ -331,7 +331,8 @@ class MatrixChannel:
         headers = {"content-type": file.mime, "content-length": str(file.size)}
         place = f"{self._server}/_matrix/media/v3/upload?filename={quote(file.name, safe='')}"
         with _repeatable():
-            url = _needed(await self._told(Request("POST", place, pieces(file.path), headers)), "content_uri")
+            upload = Request("POST", place, pieces(file.path), headers, self._waits.silence)
+            url = _needed(await self._told(upload), "content_uri")
         long: Body = {"duration": int(file.seconds * 1000)} if file.seconds else {}
         wide: Body = {"w": file.width, "h": file.height} if file.width else {}
         caption = _words(file.caption or OutText(file.name))
@@ -360,10 +361,10 @@ class MatrixChannel:
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    async def _ask(self, verb: str, what: str, body: Body | None = None, *, wait: float = 0.0) -> Body:
+    async def _ask(self, verb: str, what: str, body: Body | None = None) -> Body:
         """A call that shows nothing to anybody, so that it may be repeated."""
         with _repeatable():
-            return await self._call(verb, what, body, wait=wait)
+            return await self._call(verb, what, body, wait=self._waits.silence)
 
     async def _call(self, verb: str, what: str, body: Body | None = None, *, wait: float = 0.0) -> Body:
         content = None if body is None else msgspec.json.encode(body)

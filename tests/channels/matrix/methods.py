@@ -189,7 +189,7 @@ class Methods:
         if content["msgtype"] in rules.FILES:
             kind, medium = self._file(content)
         text = _caption(content) if content["msgtype"] in rules.FILES else _words(content)
-        name = content.get("filename", content["body"]) if kind is not Kind.TEXT else ""
+        name = str(content.get("filename", content["body"])) if kind is not Kind.TEXT else ""
         return lambda event_id: Arrived(
             content["msgtype"],
             kind,

@@ -1,6 +1,7 @@
 """What the fake homeserver tells of its rooms: by `sync`, and page by page of what was before."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from tests.channels.matrix import world as w
@@ -50,7 +51,7 @@ def room_filter(told: Told) -> Told:
     return told
 
 
-def _known(told: Told, known: dict[str, type]) -> None:
+def _known(told: Told, known: Mapping[str, type]) -> None:
     for name, value in told.items():
         if name not in known or not isinstance(value, known[name]):
             raise Wrong(400, "M_BAD_JSON", f"A filter has no {name} of {value!r}")

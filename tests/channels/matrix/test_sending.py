@@ -82,16 +82,17 @@ async def test_an_edit_is_shown_by_older_clients_too() -> None:
         await stage.fails(stage.channel.delete(network.here, "$nowhere"), MessageGone)
 
 
-@pytest.mark.parametrize("sign", ["x", "<", '"', "🦊"])
-async def test_the_longest_words_with_markup_can_be_said_and_edited(sign: str) -> None:
+@pytest.mark.parametrize("sign", ["x", "<", '"', "🦊", "\n"])
+async def test_the_longest_words_can_be_said_and_edited(sign: str) -> None:
     async with on() as (stage, network):
         dialect, limit = stage.channel.dialect, stage.channel.abilities.text_limit
-        marked = dialect.strong(dialect.text(sign))
-        longest = marked * (limit // len(marked.encode()))
-        plain = sign * (limit // len(marked.encode()))
-        message = (await stage.send(OutText(plain, longest))).message
-        await stage.channel.edit(network.here, message, OutText(plain, longest))
-        assert [one.text for one in network.arrived] == [plain, plain]
+        marked = dialect.strong(dialect.text(f"{sign}."))
+        for one in (OutText("." + sign), OutText(f"{sign}.", marked)):
+            times = limit // len((one.marked or one.plain).encode())
+            longest = OutText(one.plain * times, one.marked * times)
+            message = (await stage.send(longest)).message
+            await stage.channel.edit(network.here, message, longest)
+            assert [arrived.text for arrived in network.arrived[-2:]] == [longest.plain.lstrip("\n")] * 2
 
 
 async def test_a_file_in_a_thread_has_marked_words_and_says_what_it_is() -> None:

@@ -43,8 +43,8 @@ class Web(Methods):
     async def _meet(self, request: HttpRequest, answering: Answering) -> None:
         match self._trouble(request):
             case Flood(seconds):
-                told = {"errcode": "M_LIMIT_EXCEEDED", "error": "Too Many Requests"}
-                told |= {"retry_after_ms": int(seconds * 1000)}
+                told: Told = {"errcode": "M_LIMIT_EXCEEDED", "error": "Too Many Requests"}
+                told["retry_after_ms"] = int(seconds * 1000)
                 await answering.whole(429, json.dumps(told).encode())
             case ServerError():
                 await answering.whole(500, b'{"errcode": "M_UNKNOWN", "error": "Internal server error"}')
