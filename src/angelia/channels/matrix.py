@@ -55,7 +55,8 @@ _VOICE, _AUDIO = "org.matrix.msc3245.voice", "org.matrix.msc1767.audio"
 _MXC = re.compile(r"mxc://([^/?#]+)/([\w-]+)")
 _KINDS = {"m.image": Kind.PHOTO, "m.audio": Kind.AUDIO, "m.video": Kind.VIDEO, "m.file": Kind.DOCUMENT}
 _TYPES = {kind: name for name, kind in _KINDS.items()} | {Kind.ANIMATION: "m.image", Kind.VOICE: "m.audio"}
-_FILTER = '{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]}}}'
+_ROOM_FILTER = '{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"types":[]}}'
+_FILTER = f'{{"presence":{{"types":[]}},"account_data":{{"types":[]}},"room":{_ROOM_FILTER}}}'
 _FAREWELL = "This room is encrypted. I read and write in plain rooms alone: please invite me to one of these."
 
 
@@ -113,6 +114,10 @@ class _NotFound(Rejected):
     """M_NOT_FOUND."""
 
 
+class _Forbidden(Rejected):
+    """M_FORBIDDEN: of a room, we are not in it any more."""
+
+
 class MatrixChannel:
     """One account. See `Channel`.
 
@@ -136,7 +141,7 @@ class MatrixChannel:
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
         lanes = Lanes(hear, self._standing.trouble, self._waits.pause)
-        self._since = await self._outfit.recall(_POSITION)
+        self._since = ""
         try:
             await self._standing.hold(lambda: self._stay(lanes))
         finally:
@@ -144,6 +149,8 @@ class MatrixChannel:
 
     async def _stay(self, lanes: Lanes) -> NoReturn:
         self._us = _needed(await self._ask("GET", "account/whoami"), "user_id")
+        kept = f"{_POSITION} of {self._us}"  # of another account it would be another one
+        self._since = self._since or await self._outfit.recall(kept)
         longest = max(self._waits.silence - LINGER, 0)
         while True:
             hold = longest if self._standing.state is State.CONNECTED else 0
@@ -156,7 +163,7 @@ class MatrixChannel:
             parts = [lanes.put(room, f"invitation to {room}", partial(self._join, room)) for room in invited]
             parts += [lanes.put(room, f"{one.get('event_id')}", partial(self._read, room, one)) for room, one in news]
             self._since = _needed(told, "next_batch")
-            lanes.after(parts, partial(self._outfit.remember, _POSITION, self._since))
+            lanes.after(parts, partial(self._outfit.remember, kept, self._since))
             if not longest:
                 await asyncio.sleep(self._waits.pause)
 
@@ -195,7 +202,8 @@ class MatrixChannel:
 
     async def _leave(self, room: str) -> None:
         try:
-            await self._ask("POST", f"{_at(room)}/leave", {"reason": _FAREWELL})
+            with suppress(_Forbidden):
+                await self._ask("POST", f"{_at(room)}/leave", {"reason": _FAREWELL})
         except Rejected as error:
             self._standing.trouble(f"An encrypted room cannot be left. {error}")
 
@@ -203,13 +211,18 @@ class MatrixChannel:
         kind, sender, id_ = (_needed(event, name) for name in ("type", "sender", "event_id"))
         content = within(event, "content", default=Body())
         relation = within(content, "m.relates_to", default=Body())
-        about, addressed = within(relation, "event_id", default=""), False
-        in_thread = relation.get("rel_type") == "m.thread"
+        about, addressed, place = within(relation, "event_id", default=""), False, relation
         what: Said | Noticed
         if kind in ("m.room.encrypted", "m.room.encryption"):
             await self._leave(room)
         if sender == self._us:
             return None
+        if relation.get("rel_type") == "m.replace":
+            first = await self._event(room, about)
+            if first.get("sender") != sender:  # clients show no such edit ("Validity of replacement events")
+                return None
+            place = within(first, "content", "m.relates_to", default=Body())
+        thread = within(place, "event_id", default="") if place.get("rel_type") == "m.thread" else ""
         match kind:
             case "m.room.message" | "m.sticker" if content:
                 what, addressed = await self._said(room, content, relation)
@@ -222,7 +235,7 @@ class MatrixChannel:
                 return None
         private = await self._is_private(room)
         return Envelope(
-            address=Address(self.door, room, about if in_thread else ""),
+            address=Address(self.door, room, thread),
             key=id_,
             sender=Sender(sender, sender, bot=content.get("msgtype") == "m.notice"),
             what=what,
@@ -235,7 +248,10 @@ class MatrixChannel:
     async def _is_private(self, room: str) -> bool:
         """Whether only one person reads there beside us."""
         if room not in self._people:
-            told = await self._ask("GET", f"{_at(room)}/joined_members")
+            try:
+                told = await self._ask("GET", f"{_at(room)}/joined_members")
+            except _Forbidden:
+                return False
             self._people[room] = len(within(told, "joined", default=Body()))
         return self._people[room] <= 2
 
@@ -248,9 +264,8 @@ class MatrixChannel:
         answers, quoted = within(relation, "m.in_reply_to", "event_id", default=""), ""
         if answers and not relation.get("is_falling_back"):
             text = text.partition("\n\n")[2] if text.startswith("> <") else text  # as older clients quote
-            with suppress(Rejected):
-                first = await self._ask("GET", _event(room, answers))
-                quoted, to_us = within(first, "content", "body", default=""), to_us or first.get("sender") == self._us
+            first = await self._event(room, answers)
+            quoted, to_us = within(first, "content", "body", default=""), to_us or first.get("sender") == self._us
         name, offers = within(shown, "filename", default=text), list[Offer]()
         if kind in _KINDS:
             offers.append(_offer(kind, name, shown))
@@ -260,6 +275,13 @@ class MatrixChannel:
         elif text.startswith("!") and text[1:].split(" ")[0] in self._outfit.commands:
             text = f"/{text[1:]}"  # what begins with a slash is for clients
         return Said(text, tuple(offers), quoted, edits=within(relation, "event_id", default="") if new else ""), to_us
+
+    async def _event(self, room: str, event: str) -> Body:
+        """An event, empty if it is not there for us."""
+        try:
+            return await self._ask("GET", _event_at(room, event))
+        except Rejected:
+            return {}
 
     async def fetch(self, offer: Offer) -> AsyncIterator[bytes]:
         """See `Channel.fetch`."""
@@ -353,7 +375,7 @@ class MatrixChannel:
 
     async def _must_stand(self, to: Address, message: str) -> None:
         try:
-            event = await self._ask("GET", _event(to.chat, message))
+            event = await self._ask("GET", _event_at(to.chat, message))
         except _NotFound as error:
             raise MessageGone(error.what) from error
         if within(event, "unsigned", "redacted_because", default=Body()):
@@ -408,7 +430,7 @@ def _at(room: str) -> str:
     return f"rooms/{quote(room, safe='')}"
 
 
-def _event(room: str, event: str) -> str:
+def _event_at(room: str, event: str) -> str:
     """Where an event can be asked for; its name may have a slash in it ("Room version 3", Event IDs)."""
     return f"{_at(room)}/event/{quote(event, safe='')}"
 
@@ -444,7 +466,13 @@ def _refusal(response: "httpx2.Response", body: bytes) -> ChannelError:
         return LoginFailed("The homeserver does not let us in.", why, then)
     if status >= 500:
         return NotSent(why) if code else Unsure(why)
-    return _NotFound(why) if code == "M_NOT_FOUND" else Rejected(why)
+    match code:
+        case "M_NOT_FOUND":
+            return _NotFound(why)
+        case "M_FORBIDDEN":
+            return _Forbidden(why)
+        case _:
+            return Rejected(why)
 
 
 ROOM = Room(MatrixSettings, partial(MatrixChannel, waits=Waits()))

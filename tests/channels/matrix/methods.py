@@ -18,19 +18,20 @@ VOICE = "org.matrix.msc3245.voice"
 
 
 class Methods:
-    """Answers everything that does not wait. `done` has what every transaction came to."""
+    """Answers what does not wait. `done` has what every transaction came to, `user` is whose the token is."""
 
     def __init__(self, world: w.World) -> None:
         self.world, self.telling = world, Telling(world)
         self.done: dict[str, Told] = {}
         self.asked: list[str] = []
+        self.user = w.US
 
     def call(self, request: HttpRequest) -> Told:
         """The answer to a call; `Wrong` for none."""
         given = dict(parse_qsl(request.query, keep_blank_values=True))
         match [request.method, *map(unquote, request.path.split("/")[2:])]:
             case ["GET", "client", "v3", "account", "whoami"]:
-                return {"user_id": w.US, "device_id": w.DEVICE, "is_guest": False}
+                return {"user_id": self.user, "device_id": w.DEVICE, "is_guest": False}
             case ["POST", "media", "v3", "upload"]:
                 return self._upload(request, rules.query(given, {"filename": str}))
             case ["POST", "client", "v3", "rooms", room, "join"]:

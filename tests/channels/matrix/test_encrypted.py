@@ -27,8 +27,9 @@ def by_state(world: w.World) -> str:
 
 
 def by_event(world: w.World) -> str:
-    """Something comes that we cannot read."""
-    world.happen(w.GROUP, w.FRIEND, "m.room.encrypted", SEALED)
+    """Something comes that we cannot read, and more of it."""
+    for _ in range(3):
+        world.happen(w.GROUP, w.FRIEND, "m.room.encrypted", SEALED)
     return w.GROUP
 
 
@@ -58,6 +59,7 @@ async def test_an_encrypted_room_is_left_with_a_reason(way: Callable[[w.World], 
         await network.when(lambda: is_left(network, room))
         await stage.until(lambda: bool(stage.heard))
         assert texts(stage.heard) == ["hello"]
+        assert not any(one.why for one in stage.health), "nothing went wrong"
 
 
 @pytest.mark.parametrize("way", [by_state, by_invitation, by_invitation_in_silence])

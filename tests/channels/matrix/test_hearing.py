@@ -69,6 +69,18 @@ async def test_a_restart_goes_on_before_what_was_not_taken_in() -> None:
         assert texts([one for one in once(stage.heard) if one.private]) == ["not yet", *map(str, range(12))]
 
 
+async def test_another_account_begins_anew() -> None:
+    async with on() as (stage, network):
+        await network.bring(said("before"))
+        await stage.until(lambda: bool(stage.heard))
+        await stage.stop()
+        asked = len(network.web.syncs)
+        network.web.user = w.BOT
+        await stage.start()
+        await network.when(lambda: len(network.web.syncs) > asked)
+        assert network.web.syncs[asked] == ""
+
+
 async def test_a_gap_that_the_server_does_not_tell_of_holds_nobody_up() -> None:
     async with on() as (stage, network):
         await network.bring(said("first"))
@@ -152,6 +164,18 @@ async def test_in_a_thread_only_a_real_answer_quotes() -> None:
         await stage.until(lambda: len(stage.heard) == 2)
         assert [one.what for one in stage.heard] == [Said("just so"), Said("why?", quoted="what I said")]
         assert {one.address.thread for one in stage.heard} == {network.topic.thread}
+
+
+async def test_an_edit_stands_where_its_message_does_and_is_of_whoever_said_it() -> None:
+    async with on() as (stage, network):
+        (about,) = await network.bring(said("one", network.topic))
+        new, relation = {"msgtype": "m.text", "body": "two"}, {"rel_type": "m.replace", "event_id": about}
+        for person in (w.THIRD, w.FRIEND):
+            network.world.say(w.GROUP, person, "* two", **{"m.new_content": new, "m.relates_to": relation})
+        await network.bring(said("end", network.group))
+        await stage.until(lambda: texts(stage.heard)[-1:] == ["end"])
+        assert [(one.sender.id, one.what) for one in stage.heard[1:-1]] == [(w.FRIEND, Said("two", edits=about))]
+        assert [one.address.thread for one in stage.heard] == [network.topic.thread] * 2 + [""]
 
 
 TOLD: list[tuple[dict[str, Any], str]] = [

@@ -140,7 +140,6 @@ async def test_a_refusal_means(answer: tuple[int, bytes, str], kind: type[Channe
         for outgoing in (OutText("x"), stage.file(sample_of(Kind.DOCUMENT))):  # the second at its upload
             network.web.forced = [answer]
             error = await stage.fails(stage.channel.send(network.here, outgoing, "1"), kind)
-            assert type(error) is kind
             assert part in str(error)
         assert network.arrived == []
 
