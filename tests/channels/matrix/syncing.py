@@ -120,7 +120,7 @@ class Telling:
         if ours and ours["content"]["membership"] == "leave":
             now = max(at for at, event in self.world.within(room, 0, now) if event is ours)
         timeline, state = told.get("timeline", {}), told.get("state", {})
-        every = [(at, one) for at, one in self.world.within(room, begin, now) if lets(timeline, one)]
+        every = [(at, one) for at, one in self.world.within(room, begin, now) if self._is_told(one, timeline)]
         limit = min(timeline.get("limit", LIMIT), self.world.page)
         shown = every[-limit:] if limit else []
         start = shown[0][0] - 1 if shown else now
@@ -138,6 +138,9 @@ class Telling:
             changed += [one for (_, who), one in known.items() if who in people and one not in changed]
             news["summary"] = self._summary(room, begin, now)
         return news | {"state": {"events": [_bare(one) for one in changed]}}
+
+    def _is_told(self, event: w.Event, told: Told) -> bool:
+        return lets(told, event) and event["sender"] not in self.world.ignored
 
     def _summary(self, room: str, begin: int, now: int) -> Told:
         """Only told when it is another one ("RoomSummary")."""
@@ -158,7 +161,7 @@ class Telling:
         if room in self.world.purged:
             raise Wrong(400, "M_UNKNOWN", "The history was purged")
         looked = list(self.world.within(room, end, begin))[::-1][:limit]
-        answer: Told = {"start": f"t{begin}_x", "chunk": [dict(one) for _, one in looked if lets(told, one)]}
+        answer: Told = {"start": f"t{begin}_x", "chunk": [dict(one) for _, one in looked if self._is_told(one, told)]}
         # as servers do, also where what remains is before `to`; the next page is empty then, and the last one
         more = looked and any(True for _ in self.world.within(room, 0, looked[-1][0] - 1))
         return answer | ({"end": f"t{looked[-1][0] - 1}_x"} if more else {})

@@ -69,6 +69,22 @@ async def test_a_restart_goes_on_before_what_was_not_taken_in() -> None:
         assert texts([one for one in once(stage.heard) if one.private]) == ["not yet", *map(str, range(12))]
 
 
+async def test_an_empty_page_is_not_the_last_one() -> None:
+    async with on() as (stage, network):
+        await network.bring(said("first", network.group))
+        await stage.until(lambda: bool(stage.heard))
+        await stage.stop()
+        network.world.page = 3
+        network.world.ignored.add(w.THIRD)
+        await network.bring(said("second", network.group))
+        for _ in range(10):
+            network.world.say(w.GROUP, w.THIRD, "nothing that is told to us")
+        await network.bring(*(said(f"{number}", network.group) for number in range(5)))
+        await stage.start()
+        await stage.until(lambda: texts(stage.heard)[-1] == "4")
+        assert texts(once(stage.heard)) == ["first", "second", *map(str, range(5))]
+
+
 async def test_another_account_begins_anew() -> None:
     async with on() as (stage, network):
         await network.bring(said("before"))

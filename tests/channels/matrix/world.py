@@ -37,7 +37,8 @@ class World:
     """`stream` is everything that happened in any room, in order: where something stands is a position, from 1 on.
 
     Events that are brought once more stand there again. `faults` is what a server would not notice, and nobody may do;
-    `untold` is state of which invitations say nothing, `purged` are rooms of which nothing is told but the newest.
+    `untold` is state of which invitations say nothing, `purged` are rooms of which nothing is told but the newest,
+    `ignored` people of whom we hear nothing.
     """
 
     def __init__(self) -> None:
@@ -49,6 +50,7 @@ class World:
         self.faults: list[str] = []
         self.untold: set[str] = set()
         self.purged: set[str] = set()
+        self.ignored: set[str] = set()
         self.largest, self.page = UPLOAD, 100
         self._numbers = itertools.count(1)
         for room, people in ((DIRECT, (FRIEND, US)), (GROUP, (FRIEND, US, THIRD, BOT))):
