@@ -305,7 +305,11 @@ class MatrixChannel:
         if isinstance(outgoing, OutAlbum):
             raise Rejected("A Matrix event holds one file.")
         await self._must_be_plain(to.chat)
-        content = _words(outgoing) if isinstance(outgoing, OutText) else await self._uploaded(outgoing)
+        if isinstance(outgoing, OutText):
+            content = _words(outgoing)
+        else:
+            content = await self._uploaded(outgoing)
+            await self._must_be_plain(to.chat)  # an upload may take minutes
         answers: Body = {"m.in_reply_to": {"event_id": outgoing.reply_to or to.thread}}
         if to.thread:
             content["m.relates_to"] = {"rel_type": "m.thread", "event_id": to.thread} | answers

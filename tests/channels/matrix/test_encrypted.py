@@ -1,5 +1,6 @@
 """An encrypted room is left, with a reason that people see, and nothing readable ever goes out into one."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -101,3 +102,13 @@ async def test_nothing_readable_goes_into_a_room_that_is_encrypted_just_now(
         assert "encrypted" in str(error)
         assert len(network.arrived) == 1
         assert not network.world.uploads
+
+
+async def test_no_file_goes_into_a_room_that_was_encrypted_during_its_upload() -> None:
+    async with on() as (stage, network):
+        network.web.late = True
+        sending = asyncio.create_task(file(stage, network.here, ""))
+        await network.when(lambda: bool(network.world.uploads))
+        network.world.happen(w.DIRECT, w.FRIEND, "m.room.encryption", w.MEGOLM, state_key="")
+        await stage.fails(sending, Rejected)
+        assert network.arrived == []
