@@ -182,8 +182,6 @@ class MatrixChannel:
             events = [*reversed(within(page, "chunk", default=list[Body]())), *events]
             # a page may be empty, and not the last one ("GET /rooms/{roomId}/messages")
             before = end if (end := within(page, "end", default="")) != before else ""
-        if any(one.get("type") == "m.room.member" for one in events):
-            self._people.pop(room, None)
         return events[max((n for n, one in enumerate(events) if self._begins(one)), default=0) :]
 
     def _begins(self, event: Body) -> bool:
@@ -215,6 +213,8 @@ class MatrixChannel:
         what: Said | Noticed
         if kind in ("m.room.encrypted", "m.room.encryption"):
             await self._leave(room)
+        if kind == "m.room.member":
+            self._people.pop(room, None)
         if sender == self._us:
             return None
         if relation.get("rel_type") == "m.replace":
@@ -257,8 +257,8 @@ class MatrixChannel:
 
     async def _said(self, room: str, content: Body, relation: Body) -> tuple[Said, bool]:
         """What is said, and whether it is said to us."""
-        new = within(content, "m.new_content", default=Body())
-        shown = new or content
+        edits = within(relation, "event_id", default="") if relation.get("rel_type") == "m.replace" else ""
+        shown = within(content, "m.new_content", default=content) if edits else content
         text, kind = within(shown, "body", default=""), within(shown, "msgtype", default="m.image")
         to_us = self._us in within(content, "m.mentions", "user_ids", default=list[str]()) or self._us in text
         answers, quoted = within(relation, "m.in_reply_to", "event_id", default=""), ""
@@ -274,7 +274,7 @@ class MatrixChannel:
             text = f"{text} ({within(shown, 'geo_uri', default='').removeprefix('geo:')})"
         elif text.startswith("!") and text[1:].split(" ")[0] in self._outfit.commands:
             text = f"/{text[1:]}"  # what begins with a slash is for clients
-        return Said(text, tuple(offers), quoted, edits=within(relation, "event_id", default="") if new else ""), to_us
+        return Said(text, tuple(offers), quoted, edits), to_us
 
     async def _event(self, room: str, event: str) -> Body:
         """An event, empty if it is not there for us."""

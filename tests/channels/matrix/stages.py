@@ -1,5 +1,6 @@
 """What the room's own claims have in common."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,8 +17,8 @@ from tests.channels.matrix.network import Matrix, matrix
 
 @asynccontextmanager
 async def on(prepare: Callable[[w.World], object] = lambda world: None) -> AsyncIterator[tuple[Stage, Matrix]]:
-    """A room that is connected, and its homeserver, on which something was before."""
-    async with staged(partial(matrix, prepare)) as stage:
+    """A room that is connected, and its homeserver, on which something was before. Whatever is waited for has an end."""
+    async with asyncio.timeout(120), staged(partial(matrix, prepare)) as stage:
         yield stage, cast("Matrix", stage.network)
 
 

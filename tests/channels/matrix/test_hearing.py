@@ -140,13 +140,15 @@ async def test_where_a_third_person_comes_it_is_not_private_any_more() -> None:
     async with on() as (stage, network):
         await network.bring(said("between us"))
         await stage.until(lambda: len(stage.heard) == 1)
+        network.world.say(w.DIRECT, w.FRIEND, "still between us")
         network.world.enter(w.DIRECT, w.THIRD, "join")
         await network.bring(said("among us"))
-        await stage.until(lambda: len(stage.heard) == 2)
+        await stage.until(lambda: len(stage.heard) == 3)
         network.world.enter(w.DIRECT, w.THIRD, "leave")
         await network.bring(said("alone again"))
-        await stage.until(lambda: len(stage.heard) == 3)
-        assert [(one.private, one.addressed) for one in stage.heard] == [(True, True), (False, False), (True, True)]
+        await stage.until(lambda: len(stage.heard) == 4)
+        assert [one.private for one in stage.heard] == [True, True, False, True]
+        assert [one.addressed for one in stage.heard] == [True, True, False, True]
 
 
 async def test_who_came_while_we_were_away_is_known_after_a_restart() -> None:
@@ -202,6 +204,10 @@ TOLD: list[tuple[dict[str, Any], str]] = [
     ({"msgtype": "m.emote", "body": "waves"}, "waves"),
     ({"msgtype": "m.text", "body": "!stop it"}, "/stop it"),
     ({"msgtype": "m.text", "body": "!nothing of ours"}, "!nothing of ours"),
+    (
+        {"msgtype": "m.text", "body": "as shown", "m.new_content": {"msgtype": "m.text", "body": "not shown"}},
+        "as shown",
+    ),
     ({"msgtype": "org.example.new", "body": "a thing of tomorrow"}, "a thing of tomorrow"),
 ]
 
