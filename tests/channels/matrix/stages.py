@@ -17,7 +17,7 @@ from tests.channels.matrix.network import Matrix, matrix
 
 @asynccontextmanager
 async def on(prepare: Callable[[w.World], object] = lambda world: None) -> AsyncIterator[tuple[Stage, Matrix]]:
-    """A room that is connected, and its homeserver, on which something was before. Whatever is waited for has an end."""
+    """A room that is connected, and a homeserver, on which something was before; every wait there has an end."""
     async with asyncio.timeout(120), staged(partial(matrix, prepare)) as stage:
         yield stage, cast("Matrix", stage.network)
 
