@@ -51,11 +51,12 @@ TYPING = 20.0
 
 _POSITION = "position in the sync"
 _INSIDE = ("invite", "join")
-_VOICE = "org.matrix.msc3245.voice"
+_VOICE, _AUDIO = "org.matrix.msc3245.voice", "org.matrix.msc1767.audio"
 _MXC = re.compile(r"mxc://([^/?#]+)/([\w-]+)")
 _KINDS = {"m.image": Kind.PHOTO, "m.audio": Kind.AUDIO, "m.video": Kind.VIDEO, "m.file": Kind.DOCUMENT}
 _TYPES = {kind: name for name, kind in _KINDS.items()} | {Kind.ANIMATION: "m.image", Kind.VOICE: "m.audio"}
-_FILTER = '{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]}}}'
+_ROOM_FILTER = '{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"types":[]}}'
+_FILTER = f'{{"presence":{{"types":[]}},"account_data":{{"types":[]}},"room":{_ROOM_FILTER}}}'
 _FAREWELL = "This room is encrypted. I read and write in plain rooms alone: please invite me to one of these."
 
 
@@ -71,8 +72,8 @@ class MatrixSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
 
 
 class Waits(Struct, frozen=True):
-    """Seconds: for the next byte of an `answer`, in `silence` until the connection is taken for dead (under 90), and as
-    a `pause` between two tries.
+    """Seconds: for the next byte of an `answer` to what people see, in `silence` to anything else, until the connection
+    is taken for dead (under 90), and as a `pause` between two tries.
     """
 
     answer: float = 60.0
@@ -113,6 +114,10 @@ class _NotFound(Rejected):
     """M_NOT_FOUND."""
 
 
+class _Forbidden(Rejected):
+    """M_FORBIDDEN: of a room, we are not in it any more."""
+
+
 class MatrixChannel:
     """One account. See `Channel`.
 
@@ -136,7 +141,7 @@ class MatrixChannel:
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
         lanes = Lanes(hear, self._standing.trouble, self._waits.pause)
-        self._since = await self._outfit.recall(_POSITION)
+        self._since = ""
         try:
             await self._standing.hold(lambda: self._stay(lanes))
         finally:
@@ -144,37 +149,39 @@ class MatrixChannel:
 
     async def _stay(self, lanes: Lanes) -> NoReturn:
         self._us = _needed(await self._ask("GET", "account/whoami"), "user_id")
+        kept = f"{_POSITION} of {self._us}"  # of another account it would be another one
+        self._since = self._since or await self._outfit.recall(kept)
         longest = max(self._waits.silence - LINGER, 0)
         while True:
             hold = longest if self._standing.state is State.CONNECTED else 0
             since = f"&since={quote(self._since)}" if self._since else ""
             place = f"sync?filter={quote(_FILTER)}&timeout={hold * 1000:.0f}{since}"
-            told = await self._ask("GET", place, wait=self._waits.silence)
+            told = await self._ask("GET", place)
             here, invited = (within(told, "rooms", name, default=Body()) for name in ("join", "invite"))
             news = [(room, one) for room in here if self._since for one in await self._news(room, here[room])]
             self._standing.well()
             parts = [lanes.put(room, f"invitation to {room}", partial(self._join, room)) for room in invited]
             parts += [lanes.put(room, f"{one.get('event_id')}", partial(self._read, room, one)) for room, one in news]
             self._since = _needed(told, "next_batch")
-            lanes.after(parts, partial(self._outfit.remember, _POSITION, self._since))
+            lanes.after(parts, partial(self._outfit.remember, kept, self._since))
             if not longest:
                 await asyncio.sleep(self._waits.pause)
 
     async def _news(self, room: str, told: Body) -> list[Body]:
         """What happened in a room since the last sync, and since we were invited; the oldest first."""
         events: list[Body] = within(told, "timeline", "events", default=[])
-        before = (
-            within(told, "timeline", "prev_batch", default="")
-            if within(told, "timeline", "limited", default=False)
-            else ""
-        )
+        limited = within(told, "timeline", "limited", default=False)
+        before = within(told, "timeline", "prev_batch", default="") if limited else ""
         while before and not any(map(self._begins, events)):
             place = f"{_at(room)}/messages?dir=b&limit=99&from={quote(before)}&to={quote(self._since)}"
-            page = await self._ask("GET", place)
-            earlier: list[Body] = within(page, "chunk", default=[])
-            events, before = [*reversed(earlier), *events], within(page, "end", default="") if earlier else ""
-        if any(one.get("type") == "m.room.member" for one in events):
-            self._people.pop(room, None)
+            try:
+                page = await self._ask("GET", place)
+            except Rejected as error:
+                self._standing.trouble(f"What was said in {room} meanwhile cannot be read. {error}")
+                break
+            events = [*reversed(within(page, "chunk", default=list[Body]())), *events]
+            # a page may be empty, and not the last one ("GET /rooms/{roomId}/messages")
+            before = end if (end := within(page, "end", default="")) != before else ""
         return events[max((n for n, one in enumerate(events) if self._begins(one)), default=0) :]
 
     def _begins(self, event: Body) -> bool:
@@ -193,7 +200,8 @@ class MatrixChannel:
 
     async def _leave(self, room: str) -> None:
         try:
-            await self._ask("POST", f"{_at(room)}/leave", {"reason": _FAREWELL})
+            with suppress(_Forbidden):
+                await self._ask("POST", f"{_at(room)}/leave", {"reason": _FAREWELL})
         except Rejected as error:
             self._standing.trouble(f"An encrypted room cannot be left. {error}")
 
@@ -201,13 +209,20 @@ class MatrixChannel:
         kind, sender, id_ = (_needed(event, name) for name in ("type", "sender", "event_id"))
         content = within(event, "content", default=Body())
         relation = within(content, "m.relates_to", default=Body())
-        about, addressed = within(relation, "event_id", default=""), False
-        in_thread = relation.get("rel_type") == "m.thread"
+        about, addressed, place = within(relation, "event_id", default=""), False, relation
         what: Said | Noticed
         if kind in ("m.room.encrypted", "m.room.encryption"):
             await self._leave(room)
+        if kind == "m.room.member":
+            self._people.pop(room, None)
         if sender == self._us:
             return None
+        if relation.get("rel_type") == "m.replace":
+            first = await self._event(room, about)
+            if first.get("sender") != sender:  # clients show no such edit ("Validity of replacement events")
+                return None
+            place = within(first, "content", "m.relates_to", default=Body())
+        thread = within(place, "event_id", default="") if place.get("rel_type") == "m.thread" else ""
         match kind:
             case "m.room.message" | "m.sticker" if content:
                 what, addressed = await self._said(room, content, relation)
@@ -220,7 +235,7 @@ class MatrixChannel:
                 return None
         private = await self._is_private(room)
         return Envelope(
-            address=Address(self.door, room, about if in_thread else ""),
+            address=Address(self.door, room, thread),
             key=id_,
             sender=Sender(sender, sender, bot=content.get("msgtype") == "m.notice"),
             what=what,
@@ -233,22 +248,24 @@ class MatrixChannel:
     async def _is_private(self, room: str) -> bool:
         """Whether only one person reads there beside us."""
         if room not in self._people:
-            told = await self._ask("GET", f"{_at(room)}/joined_members")
+            try:
+                told = await self._ask("GET", f"{_at(room)}/joined_members")
+            except _Forbidden:
+                return False
             self._people[room] = len(within(told, "joined", default=Body()))
         return self._people[room] <= 2
 
     async def _said(self, room: str, content: Body, relation: Body) -> tuple[Said, bool]:
         """What is said, and whether it is said to us."""
-        new = within(content, "m.new_content", default=Body())
-        shown = new or content
-        text, kind = within(shown, "body", default=""), shown.get("msgtype", "m.image")
+        edits = within(relation, "event_id", default="") if relation.get("rel_type") == "m.replace" else ""
+        shown = within(content, "m.new_content", default=content) if edits else content
+        text, kind = within(shown, "body", default=""), within(shown, "msgtype", default="m.image")
         to_us = self._us in within(content, "m.mentions", "user_ids", default=list[str]()) or self._us in text
         answers, quoted = within(relation, "m.in_reply_to", "event_id", default=""), ""
         if answers and not relation.get("is_falling_back"):
             text = text.partition("\n\n")[2] if text.startswith("> <") else text  # as older clients quote
-            with suppress(Rejected):
-                first = await self._ask("GET", f"{_at(room)}/event/{quote(answers)}")
-                quoted, to_us = within(first, "content", "body", default=""), to_us or first.get("sender") == self._us
+            first = await self._event(room, answers)
+            quoted, to_us = within(first, "content", "body", default=""), to_us or first.get("sender") == self._us
         name, offers = within(shown, "filename", default=text), list[Offer]()
         if kind in _KINDS:
             offers.append(_offer(kind, name, shown))
@@ -257,7 +274,14 @@ class MatrixChannel:
             text = f"{text} ({within(shown, 'geo_uri', default='').removeprefix('geo:')})"
         elif text.startswith("!") and text[1:].split(" ")[0] in self._outfit.commands:
             text = f"/{text[1:]}"  # what begins with a slash is for clients
-        return Said(text, tuple(offers), quoted, edits=within(relation, "event_id", default="") if new else ""), to_us
+        return Said(text, tuple(offers), quoted, edits), to_us
+
+    async def _event(self, room: str, event: str) -> Body:
+        """An event, empty if it is not there for us."""
+        try:
+            return await self._ask("GET", _event_at(room, event))
+        except Rejected:
+            return {}
 
     async def fetch(self, offer: Offer) -> AsyncIterator[bytes]:
         """See `Channel.fetch`."""
@@ -281,7 +305,11 @@ class MatrixChannel:
         if isinstance(outgoing, OutAlbum):
             raise Rejected("A Matrix event holds one file.")
         await self._must_be_plain(to.chat)
-        content = _words(outgoing) if isinstance(outgoing, OutText) else await self._uploaded(outgoing)
+        if isinstance(outgoing, OutText):
+            content = _words(outgoing)
+        else:
+            content = await self._uploaded(outgoing)
+            await self._must_be_plain(to.chat)  # an upload may take minutes
         answers: Body = {"m.in_reply_to": {"event_id": outgoing.reply_to or to.thread}}
         if to.thread:
             content["m.relates_to"] = {"rel_type": "m.thread", "event_id": to.thread} | answers
@@ -295,13 +323,13 @@ class MatrixChannel:
         await self._must_be_plain(to.chat)
         await self._must_stand(to, message)
         new, relation = _words(text), {"rel_type": "m.replace", "event_id": message}
-        said = {"msgtype": "m.text", "body": f"* {text.plain}", "m.new_content": new, "m.relates_to": relation}
-        await self._put(to, "m.room.message", said, sortable_id())
+        shown = {"msgtype": "m.text", "body": f"* {text.plain}", "m.mentions": Body()}
+        await self._put(to, "m.room.message", shown | {"m.new_content": new, "m.relates_to": relation}, sortable_id())
 
     async def delete(self, to: Address, message: str) -> None:
         """See `Channel.delete`."""
         await self._must_stand(to, message)
-        await self._call("PUT", f"{_at(to.chat)}/redact/{quote(message)}/{sortable_id()}", {})
+        await self._call("PUT", f"{_at(to.chat)}/redact/{quote(message, safe='')}/{sortable_id()}", {})
 
     async def typing(self, to: Address) -> None:
         """See `Channel.typing`."""
@@ -329,13 +357,14 @@ class MatrixChannel:
         headers = {"content-type": file.mime, "content-length": str(file.size)}
         place = f"{self._server}/_matrix/media/v3/upload?filename={quote(file.name, safe='')}"
         with _repeatable():
-            url = _needed(await self._told(Request("POST", place, pieces(file.path), headers)), "content_uri")
-        info = {"mimetype": file.mime, "size": file.size, "duration": int(file.seconds * 1000)}
-        info |= {"w": file.width, "h": file.height} if file.width else {}
-        caption = _words(file.caption) if file.caption else {"body": file.name}
-        voice: Body = {_VOICE: {}} if file.kind is Kind.VOICE else {}
-        kind = {"msgtype": _TYPES[file.kind], "filename": file.name, "url": url, "info": info}
-        return caption | kind | voice
+            upload = Request("POST", place, pieces(file.path), headers, self._waits.silence)
+            url = _needed(await self._told(upload), "content_uri")
+        long: Body = {"duration": int(file.seconds * 1000)} if file.seconds else {}
+        wide: Body = {"w": file.width, "h": file.height} if file.width else {}
+        caption = _words(file.caption or OutText(file.name))
+        voice: Body = {_VOICE: {}, _AUDIO: long} if file.kind is Kind.VOICE else {}
+        info = {"mimetype": file.mime, "size": file.size} | long | wide
+        return caption | {"msgtype": _TYPES[file.kind], "filename": file.name, "url": url, "info": info} | voice
 
     async def _is_encrypted(self, room: str) -> bool:
         try:
@@ -350,7 +379,7 @@ class MatrixChannel:
 
     async def _must_stand(self, to: Address, message: str) -> None:
         try:
-            event = await self._ask("GET", f"{_at(to.chat)}/event/{quote(message)}")
+            event = await self._ask("GET", _event_at(to.chat, message))
         except _NotFound as error:
             raise MessageGone(error.what) from error
         if within(event, "unsigned", "redacted_because", default=Body()):
@@ -358,10 +387,10 @@ class MatrixChannel:
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    async def _ask(self, verb: str, what: str, body: Body | None = None, *, wait: float = 0.0) -> Body:
+    async def _ask(self, verb: str, what: str, body: Body | None = None) -> Body:
         """A call that shows nothing to anybody, so that it may be repeated."""
         with _repeatable():
-            return await self._call(verb, what, body, wait=wait)
+            return await self._call(verb, what, body, wait=self._waits.silence)
 
     async def _call(self, verb: str, what: str, body: Body | None = None, *, wait: float = 0.0) -> Body:
         content = None if body is None else msgspec.json.encode(body)
@@ -405,11 +434,17 @@ def _at(room: str) -> str:
     return f"rooms/{quote(room, safe='')}"
 
 
+def _event_at(room: str, event: str) -> str:
+    """Where an event can be asked for; its name may have a slash in it ("Room version 3", Event IDs)."""
+    return f"{_at(room)}/event/{quote(event, safe='')}"
+
+
 def _words(text: OutText) -> Body:
     if (size := len((text.marked or text.plain).encode())) > TEXT:
         raise Rejected(f"The text has {size:,} bytes, and {TEXT:,} are taken at most.")
     marked = {"format": "org.matrix.custom.html", "formatted_body": text.marked} if text.marked else {}
-    return {"msgtype": "m.text", "body": text.plain, **marked}
+    # without mentions, servers look for names among the words ("User and room mentions")
+    return {"msgtype": "m.text", "body": text.plain, "m.mentions": {}, **marked}
 
 
 def _offer(kind: str, name: str, content: Body) -> Offer:
@@ -435,7 +470,13 @@ def _refusal(response: "httpx2.Response", body: bytes) -> ChannelError:
         return LoginFailed("The homeserver does not let us in.", why, then)
     if status >= 500:
         return NotSent(why) if code else Unsure(why)
-    return _NotFound(why) if code == "M_NOT_FOUND" else Rejected(why)
+    match code:
+        case "M_NOT_FOUND":
+            return _NotFound(why)
+        case "M_FORBIDDEN":
+            return _Forbidden(why)
+        case _:
+            return Rejected(why)
 
 
 ROOM = Room(MatrixSettings, partial(MatrixChannel, waits=Waits()))
