@@ -86,6 +86,10 @@ class Server:
         self._process.kill()
         self._process.wait(SECONDS)
 
+    def uploaded(self) -> int:
+        """How many files it holds."""
+        return sum(one.is_file() for one in (self._folder / "media").rglob("*"))
+
     @asynccontextmanager
     async def person(self, name: str) -> AsyncIterator["Person"]:
         """Somebody with a new account, whose name begins like this."""
@@ -138,7 +142,7 @@ class Server:
 
 
 class Person:
-    """Somebody's client. `until` goes through what comes in, in order; `history` is what a room holds now."""
+    """Somebody's client. `until` goes through what comes in, in order."""
 
     def __init__(self, client: httpx2.AsyncClient, name: str, token: str) -> None:
         client.headers["authorization"] = f"Bearer {token}"
@@ -205,11 +209,18 @@ class Person:
         event = await self.until(room, lambda one: one["type"] == "m.room.message" and one["sender"] != self.id)
         return dict(event["content"])
 
+    async def everything(self, room: str) -> list[Event]:
+        """What a room holds now, in order."""
+        page = await self.ask("GET", f"v3/rooms/{quote(room)}/messages", params={"dir": "b", "limit": 200})
+        return list(reversed(page["chunk"]))
+
     async def history(self, room: str) -> list[Event]:
-        """The messages of a room, in order, without those that were taken back."""
-        path = f"v3/rooms/{quote(room)}/messages"
-        page = await self.ask("GET", path, params={"dir": "b", "limit": 200})
-        return [one for one in reversed(page["chunk"]) if one["type"] == "m.room.message" and one["content"]]
+        """The messages of it, without those that were taken back."""
+        return [one for one in await self.everything(room) if one["type"] == "m.room.message" and one["content"]]
+
+    async def event(self, room: str, event: str) -> Event:
+        """One event, with what the server says beside it."""
+        return dict(await self.ask("GET", f"v3/rooms/{quote(room)}/event/{quote(event)}"))
 
     async def look(self, held: int = 0) -> None:
         """Ask for news, for which the server may hold the question for `held` milliseconds."""
