@@ -13,6 +13,8 @@ from angelia.core.ids import wall_clock
 from angelia.models.client import http_client
 from angelia.testing.changes import Changes
 
+_COMMANDS = {"status": "what is going on", "stop": "stop what is running"}
+
 SECONDS = 120.0
 """Safety net of every wait."""
 
@@ -26,7 +28,7 @@ class RealRoom:
         self.heard, self.health, self._memory = list[Envelope](), list[Health](), dict[str, str]()
         self._secret, self._make, self._changes = secret, make, Changes()
         self._outfit = Outfit(
-            door, folder, wall_clock, self._tell, self._recall, self._remember, self._report, {}, http_client
+            door, folder, wall_clock, self._tell, self._recall, self._remember, self._report, _COMMANDS, http_client
         )
         self.channel = make(self._outfit)
 
