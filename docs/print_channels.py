@@ -1,13 +1,13 @@
 """What the chat rooms can do, printed from the tables that they send by."""
 
-from angelia.channels import matrix
+from angelia.channels import tables
 from angelia.channels.rooms import OURS, find_room
 from docs.markdown import page, table
 
 
 def channels() -> str:
     """Every room side by side, and each by itself with methods, limits and reasons."""
-    tables = {name: matrix.table_of(find_room(name, {})) for name in OURS}
+    rooms = {name: tables.table_of(find_room(name, {})) for name in OURS}
     return page(
         "Channels",
         "What each chat network can do, as the rooms have it. A size is the largest file that goes by the network's "
@@ -15,13 +15,13 @@ def channels() -> str:
         "else it fails and says so. Limits of one's own server or of a boosted chat may be higher; "
         "a group has less where its network says so: no drafts in Telegram's, no buttons in WhatsApp's.",
         "## What goes out",
-        table(("kind", *tables), matrix.sending(tables)),
+        table(("kind", *rooms), tables.sending(rooms)),
         "## What comes in",
-        table(("kind", *tables), matrix.hearing(tables)),
+        table(("kind", *rooms), tables.hearing(rooms)),
         "## What holds for every message",
-        table(("", *tables), matrix.bounds(tables)),
+        table(("", *rooms), tables.bounds(rooms)),
         *(
-            f"## {name}\n\n{table(('what', 'how'), matrix.particulars(abilities))}"
-            for name, abilities in tables.items()
+            f"## {name}\n\n{table(('what', 'how'), tables.particulars(abilities))}"
+            for name, abilities in rooms.items()
         ),
     )

@@ -5,6 +5,8 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from angelia.channels.abilities import Abilities, As, Kind, Native
+from angelia.channels.failures import Rejected
+from angelia.channels.outgoing import OutFile
 from angelia.context.forms import size_words
 from angelia.core.content import Media, MediaKind
 
@@ -82,6 +84,20 @@ def fit(media: Media, abilities: Abilities) -> Fit | Misfit:
         reasons.append(reason)
         kind = way.kind if isinstance(way, As) else _NEXT.get(kind)
     return Misfit(reasons[-1])
+
+
+def refuse_too_large(file: OutFile, abilities: Abilities, network: str) -> None:
+    """See that a file is within its kind's limit, before a byte of it leaves.
+
+    Raises:
+        Rejected: it is not.
+    """
+    way = abilities.ways[file.kind]
+    if isinstance(way, Native) and way.limit and file.size > way.limit:
+        raise Rejected(
+            f"{file.name} is {size_words(file.size)}, and {network} takes at most {size_words(way.limit)}.",
+            then="Ask for a smaller file, or for a link.",
+        )
 
 
 def wanted(media: Media) -> Kind:

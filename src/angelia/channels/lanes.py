@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -39,6 +40,7 @@ class Lanes:
         self._lanes: dict[str, deque[Parcel]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._taken = 0
+        self._followed: asyncio.Future[None] | None = None
 
     def put(self, lane: str, name: str, read: Callable[[], Awaitable[Envelope | None]]) -> asyncio.Future[str]:
         """Begin to hand in one thing, behind what came before it on its lane."""
@@ -56,11 +58,26 @@ class Lanes:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def after(self, taken: Sequence[asyncio.Future[str]], deed: Callable[[], Awaitable[None]]) -> None:
+        """Do something once these and those of earlier calls are taken in: keep how far the news were heard, say."""
+        before, self._followed = self._followed, asyncio.get_running_loop().create_future()
+        self.begin(self._follow([*taken, *([before] if before else [])], deed, self._followed))
+
     async def close(self) -> None:
         """End what is being handed in; what was not taken has to be brought again."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _follow(
+        self, before: Sequence[asyncio.Future[Any]], deed: Callable[[], Awaitable[None]], done: asyncio.Future[None]
+    ) -> None:
+        await asyncio.gather(*before)
+        try:
+            await deed()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next of its kind makes up for it
+            self._trouble(f"How far was heard cannot be kept: {_told(error)}.")
+        done.set_result(None)
 
     async def _work(self, lane: str) -> None:
         waiting = self._lanes[lane]

@@ -1,118 +1,441 @@
-"""What every chat room can do, side by side: rows of a table, from the tables that the rooms send by."""
+"""Matrix: one account in plain rooms, by the client-server API (spec.matrix.org, version 1.11 or later)."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import NoReturn, assert_never
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from urllib.parse import quote
 
-from angelia.channels.abilities import Abilities, As, Heard, Kind, Native, Never, Way
-from angelia.channels.health import Health
-from angelia.channels.port import OpenChannel, Outfit
-from angelia.core.ids import wall_clock
+import msgspec
+from msgspec import Struct, structs
 
-Row = tuple[str, ...]
+from angelia.channels.abilities import FILES, Abilities, Heard, Kind, Native, Never, Units
+from angelia.channels.dialect_html import MatrixHtml
+from angelia.channels.dialects import Dialect
+from angelia.channels.exchange import Exchanges, Request
+from angelia.channels.failures import (
+    CannotFetch,
+    ChannelError,
+    Later,
+    LoginFailed,
+    MessageGone,
+    NotSent,
+    Rejected,
+    Unsure,
+)
+from angelia.channels.health import State
+from angelia.channels.incoming import Envelope, Hear, Noticed, Offer, Said, Sender
+from angelia.channels.kinds import refuse_too_large
+from angelia.channels.lanes import Lanes
+from angelia.channels.lenient import within
+from angelia.channels.multipart import CHUNK, pieces
+from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
+from angelia.channels.port import Outfit, Room
+from angelia.channels.settings import ChannelSettings, Secret
+from angelia.channels.standing import Standing
+from angelia.core.entry import Address
+from angelia.core.ids import sortable_id
+
+if TYPE_CHECKING:
+    import httpx2
+
+Body = dict[str, Any]
+
+TEXT = 8_000
+"""Bytes: an edit says them three times, escaped to twice as many, and an event holds 65,536 ("Size limits")."""
+LINGER = 15.0
+"""Seconds that an answer may take longer than the server was asked to hold it back."""
+TYPING = 20.0
+
+_POSITION = "position in the sync"
+_INSIDE = ("invite", "join")
+_VOICE = "org.matrix.msc3245.voice"
+_MXC = re.compile(r"mxc://([^/?#]+)/([\w-]+)")
+_KINDS = {"m.image": Kind.PHOTO, "m.audio": Kind.AUDIO, "m.video": Kind.VIDEO, "m.file": Kind.DOCUMENT}
+_TYPES = {kind: name for name, kind in _KINDS.items()} | {Kind.ANIMATION: "m.image", Kind.VOICE: "m.audio"}
+_FILTER = '{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]}}}'
+_FAREWELL = "This room is encrypted. I read and write in plain rooms alone: please invite me to one of these."
 
 
-def table_of(room: OpenChannel) -> Abilities:
-    """A room's table under its default settings; the room is opened for it, and reaches nothing."""
-    outfit = Outfit("matrix", Path(), wall_clock, _unreached, _unreached, _unheard, _untold, {}, _unreached)
-    return room(room.settings(), outfit).abilities
-
-
-def sending(tables: Mapping[str, Abilities]) -> list[Row]:
-    """A row for each kind of thing that goes out, with a cell for each room."""
-    return [(str(kind), *(in_short(table.ways[kind]) for table in tables.values())) for kind in Kind]
-
-
-def hearing(tables: Mapping[str, Abilities]) -> list[Row]:
-    """A row for each kind of thing that comes in."""
-    return [(str(heard), *(in_short(table.hears[heard]) for table in tables.values())) for heard in Heard]
-
-
-def bounds(tables: Mapping[str, Abilities]) -> list[Row]:
-    """What holds for every message of a room."""
-    all_of = tables.values()
-    return [
-        ("longest text", *(f"{table.text_limit:,} {_COUNTS[table.units]}" for table in all_of)),
-        ("a repeat is absorbed", *("yes" if table.idempotent else "no" for table in all_of)),
-        ("seconds between messages", *(f"{table.pace:g}" for table in all_of)),
-        ("seconds between edits", *(f"{table.edit_pace:g}" if table.can(Kind.EDIT) else "" for table in all_of)),
-        (
-            "seconds that a draft stays",
-            *(f"{table.draft_seconds:g}" if table.can(Kind.DRAFT) else "" for table in all_of),
-        ),
-    ]
-
-
-def particulars(table: Abilities) -> Iterator[Row]:
-    """What is behind the short cells of one room: methods with their limits, detours and refusals with their reason."""
-    for sent in Kind:
-        yield f"sends {sent}", in_full(table.ways[sent])
-    for heard in Heard:
-        yield f"hears {heard}", in_full(table.hears[heard])
-
-
-def in_short(way: Way) -> str:
-    """One cell.
-
-    >>> in_short(Native("sendPhoto", 10_000_000)), in_short(Native("getUpdates")), in_short(Never("it has none"))
-    ('10 MB', 'yes', 'no')
+class MatrixSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
+    """`server` is where the homeserver's client-server API is, `token` an access token of our account there, `upload`
+    the bytes that a file may have there (Synapse: 50 MB unless it is told otherwise).
     """
-    match way:
-        case Native(limit=limit):
-            return _size(limit) if limit else "yes"
-        case As(kind=kind):
-            return f"as {kind}"
-        case Never():
-            return "no"
-        case _:
-            assert_never(way)
+
+    needed: ClassVar[tuple[str, ...]] = ("server",)
+    server: str = "https://matrix.org"
+    token: Secret = Secret(env="MATRIX_TOKEN")
+    upload: int = 50_000_000
 
 
-def in_full(way: Way) -> str:
-    """The same with everything that is known.
-
-    >>> in_full(Native("sendVoice", 50_000_000, 1024, ("audio/ogg",)))
-    'sendVoice: at most 50 MB, a caption of 1,024, audio/ogg'
+class Waits(Struct, frozen=True):
+    """Seconds: for the next byte of an `answer`, in `silence` until the connection is taken for dead (under 90), and as
+    a `pause` between two tries.
     """
-    match way:
-        case Native(method=method):
-            bounds = [
-                f"at most {_size(way.limit)}" if way.limit else "",
-                f"a caption of {way.caption:,}" if way.caption else "",
-                f"{way.longest:,} pixels for width and height" if way.longest else "",
-                f"{way.ratio:g} to 1" if way.ratio else "",
-                f"{way.most} in one" if way.most else "",
-                ", ".join(way.mimes),
-            ]
-            known = ", ".join(bound for bound in bounds if bound)
-            return f"{method}: {known}" if known else method
-        case As(kind=kind, because=because):
-            return f"as {kind}: {because}"
-        case Never(because=because):
-            return f"no: {because}"
-        case _:
-            assert_never(way)
+
+    answer: float = 60.0
+    silence: float = 75.0
+    pause: float = 1.0
 
 
-_COUNTS = {"utf16": "UTF-16 units", "characters": "characters", "bytes": "bytes"}
+def abilities(settings: MatrixSettings) -> Abilities:
+    """The table."""
+    no_buttons = Never("Matrix has no buttons that all clients show")
+    return Abilities(
+        ways={
+            **{kind: Native(_TYPES[kind], settings.upload, TEXT // 4) for kind in FILES},
+            **{kind: Native(f"m.{kind}") for kind in (Kind.TEXT, Kind.TYPING, Kind.REACTION, Kind.THREAD)},
+            Kind.EDIT: Native("m.replace"),
+            Kind.DELETE: Native("m.room.redaction"),
+            Kind.REPLY: Native("m.in_reply_to"),
+            Kind.ALBUM: Never("a Matrix event holds one file"),
+            Kind.DRAFT: Never("a preview is a message there"),
+            Kind.BUTTONS: no_buttons,
+        },
+        hears={
+            **dict.fromkeys(Heard, Native("m.room.message")),
+            Heard.STICKER: Native("m.sticker"),
+            Heard.DELETION: Native("m.room.redaction"),
+            Heard.REACTION: Native("m.reaction"),
+            Heard.CONTACT: Never("Matrix shares no contacts"),
+            Heard.BUTTON: no_buttons,
+        },
+        text_limit=TEXT,
+        units=Units.BYTES,
+        idempotent=True,
+        typing_seconds=TYPING,
+    )
 
 
-def _size(size: int) -> str:
-    """A size in three digits.
+class _NotFound(Rejected):
+    """M_NOT_FOUND."""
 
-    >>> _size(10_485_760), _size(1_000_000_000)
-    ('10.5 MB', '1 GB')
+
+class MatrixChannel:
+    """One account. See `Channel`.
+
+    Where a sync ended is kept when all of it is taken in. Of a room we hear what was said since we were invited. In an
+    encrypted one we could neither read what is said nor keep secret what we say: we leave it, and say why.
     """
-    return f"{size / 1_000_000_000:.3g} GB" if size >= 1_000_000_000 else f"{size / 1_000_000:.3g} MB"
+
+    def __init__(self, settings: MatrixSettings, outfit: Outfit, waits: Waits) -> None:
+        self.door = outfit.door
+        self.abilities: Abilities = abilities(settings)
+        self.dialect: Dialect = MatrixHtml()
+        self._settings, self._outfit, self._waits = settings, outfit, waits
+        self._exchanges = Exchanges("The homeserver", outfit.http, waits.answer)
+        self._standing = Standing(outfit, waits.pause, waits.silence)
+        self._server, self._token = settings.server.rstrip("/"), ""
+        self._us, self._since = "", ""
+        self._people: dict[str, int] = {}
+
+    # -- in -----------------------------------------------------------------------------------------------------
+
+    async def run(self, hear: Hear) -> NoReturn:
+        """See `Channel.run`."""
+        lanes = Lanes(hear, self._standing.trouble, self._waits.pause)
+        self._since = await self._outfit.recall(_POSITION)
+        try:
+            await self._standing.hold(lambda: self._stay(lanes))
+        finally:
+            await lanes.close()
+
+    async def _stay(self, lanes: Lanes) -> NoReturn:
+        self._us = _needed(await self._ask("GET", "account/whoami"), "user_id")
+        longest = max(self._waits.silence - LINGER, 0)
+        while True:
+            hold = longest if self._standing.state is State.CONNECTED else 0
+            since = f"&since={quote(self._since)}" if self._since else ""
+            place = f"sync?filter={quote(_FILTER)}&timeout={hold * 1000:.0f}{since}"
+            told = await self._ask("GET", place, wait=self._waits.silence)
+            here, invited = (within(told, "rooms", name, default=Body()) for name in ("join", "invite"))
+            news = [(room, one) for room in here if self._since for one in await self._news(room, here[room])]
+            self._standing.well()
+            parts = [lanes.put(room, f"invitation to {room}", partial(self._join, room)) for room in invited]
+            parts += [lanes.put(room, f"{one.get('event_id')}", partial(self._read, room, one)) for room, one in news]
+            self._since = _needed(told, "next_batch")
+            lanes.after(parts, partial(self._outfit.remember, _POSITION, self._since))
+            if not longest:
+                await asyncio.sleep(self._waits.pause)
+
+    async def _news(self, room: str, told: Body) -> list[Body]:
+        """What happened in a room since the last sync, and since we were invited; the oldest first."""
+        events: list[Body] = within(told, "timeline", "events", default=[])
+        before = (
+            within(told, "timeline", "prev_batch", default="")
+            if within(told, "timeline", "limited", default=False)
+            else ""
+        )
+        while before and not any(map(self._begins, events)):
+            place = f"{_at(room)}/messages?dir=b&limit=99&from={quote(before)}&to={quote(self._since)}"
+            page = await self._ask("GET", place)
+            earlier: list[Body] = within(page, "chunk", default=[])
+            events, before = [*reversed(earlier), *events], within(page, "end", default="") if earlier else ""
+        if any(one.get("type") == "m.room.member" for one in events):
+            self._people.pop(room, None)
+        return events[max((n for n, one in enumerate(events) if self._begins(one)), default=0) :]
+
+    def _begins(self, event: Body) -> bool:
+        """Whether with it we were invited to a room, or came in uninvited."""
+        now = within(event, "content", "membership", default="")
+        before = within(event, "unsigned", "prev_content", "membership", default="")
+        return event.get("state_key") == self._us and now in _INSIDE and before not in _INSIDE
+
+    async def _join(self, room: str) -> None:
+        try:
+            await self._ask("POST", f"{_at(room)}/join", {})
+            if await self._is_encrypted(room):
+                await self._leave(room)
+        except Rejected as error:
+            self._standing.trouble(f"An invitation cannot be followed. {error}")
+
+    async def _leave(self, room: str) -> None:
+        try:
+            await self._ask("POST", f"{_at(room)}/leave", {"reason": _FAREWELL})
+        except Rejected as error:
+            self._standing.trouble(f"An encrypted room cannot be left. {error}")
+
+    async def _read(self, room: str, event: Body) -> Envelope | None:
+        kind, sender, id_ = (_needed(event, name) for name in ("type", "sender", "event_id"))
+        content = within(event, "content", default=Body())
+        relation = within(content, "m.relates_to", default=Body())
+        about, addressed = within(relation, "event_id", default=""), False
+        in_thread = relation.get("rel_type") == "m.thread"
+        what: Said | Noticed
+        if kind in ("m.room.encrypted", "m.room.encryption"):
+            await self._leave(room)
+        if sender == self._us:
+            return None
+        match kind:
+            case "m.room.message" | "m.sticker" if content:
+                what, addressed = await self._said(room, content, relation)
+            case "m.reaction":
+                what = Noticed(Heard.REACTION, f"{sender} reacted with {relation.get('key')}.", about)
+            case "m.room.redaction":
+                gone = within({**content, **event}, "redacts", default="")
+                what = Noticed(Heard.DELETION, f"{sender} deleted a message.", gone)
+            case _:
+                return None
+        private = await self._is_private(room)
+        return Envelope(
+            address=Address(self.door, room, about if in_thread else ""),
+            key=id_,
+            sender=Sender(sender, sender, bot=content.get("msgtype") == "m.notice"),
+            what=what,
+            message=id_,
+            private=private,
+            addressed=addressed or private,
+            sent_at=within(event, "origin_server_ts", default=0),
+        )
+
+    async def _is_private(self, room: str) -> bool:
+        """Whether only one person reads there beside us."""
+        if room not in self._people:
+            told = await self._ask("GET", f"{_at(room)}/joined_members")
+            self._people[room] = len(within(told, "joined", default=Body()))
+        return self._people[room] <= 2
+
+    async def _said(self, room: str, content: Body, relation: Body) -> tuple[Said, bool]:
+        """What is said, and whether it is said to us."""
+        new = within(content, "m.new_content", default=Body())
+        shown = new or content
+        text, kind = within(shown, "body", default=""), shown.get("msgtype", "m.image")
+        to_us = self._us in within(content, "m.mentions", "user_ids", default=list[str]()) or self._us in text
+        answers, quoted = within(relation, "m.in_reply_to", "event_id", default=""), ""
+        if answers and not relation.get("is_falling_back"):
+            text = text.partition("\n\n")[2] if text.startswith("> <") else text  # as older clients quote
+            with suppress(Rejected):
+                first = await self._ask("GET", f"{_at(room)}/event/{quote(answers)}")
+                quoted, to_us = within(first, "content", "body", default=""), to_us or first.get("sender") == self._us
+        name, offers = within(shown, "filename", default=text), list[Offer]()
+        if kind in _KINDS:
+            offers.append(_offer(kind, name, shown))
+            text = "" if name == text else text
+        elif kind == "m.location":
+            text = f"{text} ({within(shown, 'geo_uri', default='').removeprefix('geo:')})"
+        elif text.startswith("!") and text[1:].split(" ")[0] in self._outfit.commands:
+            text = f"/{text[1:]}"  # what begins with a slash is for clients
+        return Said(text, tuple(offers), quoted, edits=within(relation, "event_id", default="") if new else ""), to_us
+
+    async def fetch(self, offer: Offer) -> AsyncIterator[bytes]:
+        """See `Channel.fetch`."""
+        place = _MXC.fullmatch(offer.handle)
+        if place is None:
+            raise CannotFetch("The file has no address on a homeserver; it may be encrypted.")
+        request = Request("GET", f"{self._server}/_matrix/client/v1/media/download/{quote(place[1])}/{place[2]}")
+        try:
+            async with self._exchange(request) as response:
+                async for piece in response.aiter_bytes(CHUNK):
+                    yield piece
+        except Rejected as error:
+            raise CannotFetch("The homeserver does not have this file, or not for us.", error.what) from error
+        except (Unsure, Later) as error:
+            raise NotSent(error.what) from error
+
+    # -- out ----------------------------------------------------------------------------------------------------
+
+    async def send(self, to: Address, outgoing: Outgoing, key: str) -> str:
+        """See `Channel.send`."""
+        if isinstance(outgoing, OutAlbum):
+            raise Rejected("A Matrix event holds one file.")
+        await self._must_be_plain(to.chat)
+        content = _words(outgoing) if isinstance(outgoing, OutText) else await self._uploaded(outgoing)
+        answers: Body = {"m.in_reply_to": {"event_id": outgoing.reply_to or to.thread}}
+        if to.thread:
+            content["m.relates_to"] = {"rel_type": "m.thread", "event_id": to.thread} | answers
+            content["m.relates_to"]["is_falling_back"] = not outgoing.reply_to
+        elif outgoing.reply_to:
+            content["m.relates_to"] = answers
+        return await self._put(to, "m.room.message", content, key)
+
+    async def edit(self, to: Address, message: str, text: OutText) -> None:
+        """See `Channel.edit`."""
+        await self._must_be_plain(to.chat)
+        await self._must_stand(to, message)
+        new, relation = _words(text), {"rel_type": "m.replace", "event_id": message}
+        said = {"msgtype": "m.text", "body": f"* {text.plain}", "m.new_content": new, "m.relates_to": relation}
+        await self._put(to, "m.room.message", said, sortable_id())
+
+    async def delete(self, to: Address, message: str) -> None:
+        """See `Channel.delete`."""
+        await self._must_stand(to, message)
+        await self._call("PUT", f"{_at(to.chat)}/redact/{quote(message)}/{sortable_id()}", {})
+
+    async def typing(self, to: Address) -> None:
+        """See `Channel.typing`."""
+        place = f"{_at(to.chat)}/typing/{quote(self._us)}"
+        await self._call("PUT", place, {"typing": True, "timeout": int(TYPING * 1000)})
+
+    async def react(self, to: Address, message: str, emoji: str) -> None:
+        """See `Channel.react`."""
+        await self._must_be_plain(to.chat)
+        mark = {"rel_type": "m.annotation", "event_id": message, "key": emoji}
+        await self._put(to, "m.reaction", {"m.relates_to": mark}, sortable_id())
+
+    async def close(self) -> None:
+        """See `Channel.close`."""
+        await self._exchanges.close()
+
+    async def _put(self, to: Address, kind: str, content: Body, key: str) -> str:
+        return _needed(
+            await self._call("PUT", f"{_at(to.chat)}/send/{kind}/{quote(key, safe='')}", content), "event_id"
+        )
+
+    async def _uploaded(self, file: OutFile) -> Body:
+        """The content of an event with a file, whose bytes are at the homeserver by now."""
+        refuse_too_large(file, self.abilities, "the homeserver")
+        headers = {"content-type": file.mime, "content-length": str(file.size)}
+        place = f"{self._server}/_matrix/media/v3/upload?filename={quote(file.name, safe='')}"
+        with _repeatable():
+            url = _needed(await self._told(Request("POST", place, pieces(file.path), headers)), "content_uri")
+        info = {"mimetype": file.mime, "size": file.size, "duration": int(file.seconds * 1000)}
+        info |= {"w": file.width, "h": file.height} if file.width else {}
+        caption = _words(file.caption) if file.caption else {"body": file.name}
+        voice: Body = {_VOICE: {}} if file.kind is Kind.VOICE else {}
+        kind = {"msgtype": _TYPES[file.kind], "filename": file.name, "url": url, "info": info}
+        return caption | kind | voice
+
+    async def _is_encrypted(self, room: str) -> bool:
+        try:
+            await self._ask("GET", f"{_at(room)}/state/m.room.encryption/")
+        except _NotFound:
+            return False
+        return True
+
+    async def _must_be_plain(self, room: str) -> None:
+        if await self._is_encrypted(room):
+            raise Rejected("The room is encrypted, and nothing readable is sent into it.", then="Use a room without.")
+
+    async def _must_stand(self, to: Address, message: str) -> None:
+        try:
+            event = await self._ask("GET", f"{_at(to.chat)}/event/{quote(message)}")
+        except _NotFound as error:
+            raise MessageGone(error.what) from error
+        if within(event, "unsigned", "redacted_because", default=Body()):
+            raise MessageGone("The message was deleted.")
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    async def _ask(self, verb: str, what: str, body: Body | None = None, *, wait: float = 0.0) -> Body:
+        """A call that shows nothing to anybody, so that it may be repeated."""
+        with _repeatable():
+            return await self._call(verb, what, body, wait=wait)
+
+    async def _call(self, verb: str, what: str, body: Body | None = None, *, wait: float = 0.0) -> Body:
+        content = None if body is None else msgspec.json.encode(body)
+        place = f"{self._server}/_matrix/client/v3/{what}"
+        return await self._told(Request(verb, place, content, {"content-type": "application/json"}, wait))
+
+    async def _told(self, request: Request) -> Body:
+        async with self._exchange(request) as response:
+            try:
+                return msgspec.json.decode(await response.aread(), type=Body)
+            except msgspec.MsgspecError as error:
+                raise Unsure(f"The homeserver's answer cannot be read: {error}.") from error
+
+    @asynccontextmanager
+    async def _exchange(self, request: Request) -> AsyncIterator["httpx2.Response"]:
+        """A request and its response, if it is no refusal."""
+        self._token = self._token or (await self._outfit.secret(self._settings.token)).strip()
+        headers = {**request.headers, "authorization": f"Bearer {self._token}"}
+        async with self._exchanges.exchange(structs.replace(request, headers=headers)) as response:
+            if response.status_code != 200:
+                raise _refusal(response, await response.aread())
+            yield response
 
 
-async def _unreached(_: object) -> NoReturn:
-    raise AssertionError("a room that is only looked at reaches nothing")
+@contextmanager
+def _repeatable() -> Iterator[None]:
+    try:
+        yield
+    except Unsure as error:
+        raise NotSent(error.what) from error
 
 
-async def _unheard(_: str, __: str) -> None:
-    return None
+def _needed(told: Body, name: str) -> str:
+    value = within(told, name, default="")
+    if not value:
+        raise Unsure(f"The homeserver's answer has no {name}.")
+    return value
 
 
-def _untold(_: Health) -> None:
-    return None
+def _at(room: str) -> str:
+    return f"rooms/{quote(room, safe='')}"
+
+
+def _words(text: OutText) -> Body:
+    if (size := len((text.marked or text.plain).encode())) > TEXT:
+        raise Rejected(f"The text has {size:,} bytes, and {TEXT:,} are taken at most.")
+    marked = {"format": "org.matrix.custom.html", "formatted_body": text.marked} if text.marked else {}
+    return {"msgtype": "m.text", "body": text.plain, **marked}
+
+
+def _offer(kind: str, name: str, content: Body) -> Offer:
+    mime, size = within(content, "info", "mimetype", default=""), within(content, "info", "size", default=-1)
+    seconds = within(content, "info", "duration", default=0) / 1000
+    as_ = Kind.ANIMATION if mime == "image/gif" else Kind.VOICE if _VOICE in content else _KINDS[kind]
+    return Offer(as_, within(content, "url", default=""), name, mime, size, seconds)
+
+
+def _refusal(response: "httpx2.Response", body: bytes) -> ChannelError:
+    """A refusal by what can be done about it ("Standard error response", "Rate limiting")."""
+    try:
+        told = msgspec.json.decode(body, type=Body)
+    except msgspec.MsgspecError:
+        told = {}
+    status, code, words = response.status_code, told.get("errcode", ""), told.get("error", "")
+    why = f"The homeserver says: {words or 'nothing'} ({code or status})."
+    if status == 429:
+        after = response.headers.get("retry-after", "")
+        return Later(float(after) if after.isdigit() else within(told, "retry_after_ms", default=5000) / 1000)
+    if status == 401:
+        then = "Make a new access token, and put it where the channel's setting `token` points to."
+        return LoginFailed("The homeserver does not let us in.", why, then)
+    if status >= 500:
+        return NotSent(why) if code else Unsure(why)
+    return _NotFound(why) if code == "M_NOT_FOUND" else Rejected(why)
+
+
+ROOM = Room(MatrixSettings, partial(MatrixChannel, waits=Waits()))

@@ -50,11 +50,17 @@ class Multipart:
         yield self._start
         for head, one in zip(self._heads, self._uploads, strict=True):
             yield head
-            with await asyncio.to_thread(one.path.open, "rb") as file:
-                while piece := await asyncio.to_thread(file.read, CHUNK):
-                    yield piece
+            async for piece in pieces(one.path):
+                yield piece
             yield b"\r\n"
         yield self._end
+
+
+async def pieces(path: Path) -> AsyncIterator[bytes]:
+    """A file's bytes, read in a thread."""
+    with await asyncio.to_thread(path.open, "rb") as file:
+        while piece := await asyncio.to_thread(file.read, CHUNK):
+            yield piece
 
 
 def _quoted(name: str) -> str:

@@ -153,11 +153,14 @@ class Outfit(Struct, frozen=True):
     http: Callable[[str], Awaitable["httpx2.AsyncClient"]]
 
 
-class OpenChannel(Protocol):
-    """What a room's module, or a stranger's entry point in `angelia.channels`, offers as `ROOM`."""
+class Room(Struct, frozen=True):
+    """What a room's module, or a stranger's entry point in `angelia.channels`, offers as `ROOM`: the type of its
+    settings, and what makes a channel of such settings. Nothing has to be reached yet when it is made.
+    """
 
     settings: type[ChannelSettings]
+    make: Callable[[Any, Outfit], Channel]
 
     def __call__(self, settings: Any, outfit: Outfit) -> Channel:
-        """`settings` is of the type above; nothing has to be reached yet."""
-        ...
+        """A channel of settings that are of the type above."""
+        return self.make(settings, outfit)

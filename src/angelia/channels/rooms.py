@@ -6,16 +6,17 @@ from typing import cast
 
 import msgspec
 
-from angelia.channels.port import Channel, OpenChannel, Outfit
+from angelia.channels.port import Channel, Outfit, Room
 from angelia.channels.settings import ChannelSettings
 from angelia.core.errors import ConfigError, MissingPart
 
 GROUP = "angelia.channels"
-"""The entry point group: the name is the room's, the value an `OpenChannel`."""
+"""The entry point group: the name is the room's, the value a `Room`."""
 
 OURS = {
     "discord": "angelia.channels.discord.room",
     "irc": "angelia.channels.irc.room",
+    "matrix": "angelia.channels.matrix",
     "slack": "angelia.channels.slack.room",
     "telegram": "angelia.channels.telegram.room",
     "whatsapp": "angelia.channels.whatsapp.room",
@@ -38,7 +39,7 @@ def open_channel(door: str, section: Mapping[str, object], outfit: Outfit) -> Ch
     return room(read_settings(door, section, room), outfit)
 
 
-def read_settings(door: str, section: Mapping[str, object], room: OpenChannel) -> ChannelSettings:
+def read_settings(door: str, section: Mapping[str, object], room: Room) -> ChannelSettings:
     """A section as the room's own type.
 
     Raises:
@@ -52,7 +53,7 @@ def read_settings(door: str, section: Mapping[str, object], room: OpenChannel) -
         raise ConfigError(f"The setting {key} cannot be used: {fault}.") from error
 
 
-def find_room(door: str, section: Mapping[str, object]) -> OpenChannel:
+def find_room(door: str, section: Mapping[str, object]) -> Room:
     """The room of a channel: its `kind`, or the one of the door's own name.
 
     Raises:
@@ -62,7 +63,7 @@ def find_room(door: str, section: Mapping[str, object]) -> OpenChannel:
     name = str(section.get("kind") or door)
     if name in OURS:
         try:
-            return cast("OpenChannel", import_module(OURS[name]).ROOM)
+            return cast("Room", import_module(OURS[name]).ROOM)
         except ModuleNotFoundError as error:
             if error.name != _LIBRARIES.get(name, ""):
                 raise
@@ -70,7 +71,7 @@ def find_room(door: str, section: Mapping[str, object]) -> OpenChannel:
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP, name=name):
-        return cast("OpenChannel", entry.load())
+        return cast("Room", entry.load())
     raise ConfigError(
         f"The channel {door} is of the kind {name!r}, and there is none of that name.",
         f"Known are {', '.join(sorted(OURS))}.",

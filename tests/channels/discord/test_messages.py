@@ -74,7 +74,7 @@ async def test_a_thread_is_the_channel_that_a_message_goes_to(tmp_path: Path) ->
 @pytest.mark.anyio
 async def test_a_file_over_the_limit_does_not_leave(tmp_path: Path) -> None:
     album = OutAlbum((file(tmp_path), file(tmp_path, data=b"x" * 20)))
-    with pytest.raises(Rejected, match=r"a\.pdf is 20 bytes, and Discord takes at most 10 bytes here"):
+    with pytest.raises(Rejected, match=r"a\.pdf is 20 bytes, and Discord takes at most 10 bytes"):
         await call_for(HERE, album, "key", abilities(10))
 
 

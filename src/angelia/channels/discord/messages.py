@@ -7,16 +7,15 @@ import re
 from collections.abc import Sequence
 from typing import assert_never
 
-from angelia.channels.abilities import Abilities, Kind, Native
+from angelia.channels.abilities import Abilities, Kind
 from angelia.channels.dialect_marks import DiscordMarkdown
 from angelia.channels.discord.api import Call
 from angelia.channels.discord.table import TEXT
 from angelia.channels.discord.voice import measured
 from angelia.channels.failures import Rejected
-from angelia.channels.kinds import ENDINGS, NAMED
+from angelia.channels.kinds import ENDINGS, NAMED, refuse_too_large
 from angelia.channels.multipart import Upload
 from angelia.channels.outgoing import Button, OutAlbum, OutFile, Outgoing, OutText
-from angelia.context.forms import size_words
 from angelia.core.entry import Address
 
 SUPPRESS_EMBEDS = 1 << 2
@@ -142,12 +141,7 @@ async def _voice(file: OutFile) -> dict[str, object]:
 
 def _uploads(files: Sequence[OutFile], abilities: Abilities) -> list[Upload]:
     for file in files:
-        way = abilities.ways[file.kind]
-        if isinstance(way, Native) and way.limit and file.size > way.limit:
-            raise Rejected(
-                f"{file.name} is {size_words(file.size)}, and Discord takes at most {size_words(way.limit)} here.",
-                then="Ask for a smaller file, or for a link.",
-            )
+        refuse_too_large(file, abilities, "Discord")
     return [
         Upload(f"files[{n}]", one.path, one.size, safe_name(_with_ending(one))[0], one.mime)
         for n, one in enumerate(files)

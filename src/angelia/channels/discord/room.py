@@ -1,7 +1,7 @@
 """The room of one bot: what goes out, and what is fetched."""
 
 from collections.abc import AsyncIterator
-from typing import Any
+from functools import partial
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -19,8 +19,7 @@ from angelia.channels.discord.table import UPLOAD, abilities
 from angelia.channels.failures import CannotFetch, Later, NotSent, Rejected, Unsure
 from angelia.channels.incoming import Hear, Offer
 from angelia.channels.outgoing import Outgoing, OutText
-from angelia.channels.port import Outfit
-from angelia.channels.settings import ChannelSettings
+from angelia.channels.port import Outfit, Room
 from angelia.core.entry import Address
 
 
@@ -116,11 +115,4 @@ def _message(to: Address, message: str) -> str:
     return f"/channels/{messages.channel_of(to)}/messages/{message}"
 
 
-class _Room:
-    settings: type[ChannelSettings] = DiscordSettings
-
-    def __call__(self, settings: Any, outfit: Outfit) -> DiscordChannel:
-        return DiscordChannel(settings, outfit, Waits())
-
-
-ROOM = _Room()
+ROOM = Room(DiscordSettings, partial(DiscordChannel, waits=Waits()))

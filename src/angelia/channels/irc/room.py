@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import msgspec
 from msgspec.structs import replace
@@ -28,8 +28,8 @@ from angelia.channels.irc.wire import Line, is_target
 from angelia.channels.lanes import Lanes
 from angelia.channels.outgoing import Outgoing, OutText
 from angelia.channels.pauses import growing_pause
-from angelia.channels.port import Outfit
-from angelia.channels.settings import ChannelSettings, Secret
+from angelia.channels.port import Outfit, Room
+from angelia.channels.settings import Secret
 from angelia.channels.standing import Standing
 from angelia.core.entry import Address
 from angelia.core.ids import sortable_id
@@ -184,11 +184,4 @@ class IrcChannel:
             self._tried = asyncio.Event()
 
 
-class _Room:
-    settings: type[ChannelSettings] = IrcSettings
-
-    def __call__(self, settings: Any, outfit: Outfit) -> IrcChannel:
-        return IrcChannel(settings, outfit, Waits())
-
-
-ROOM = _Room()
+ROOM = Room(IrcSettings, partial(IrcChannel, waits=Waits()))

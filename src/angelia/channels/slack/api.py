@@ -5,7 +5,6 @@ that came in is acknowledged, while here nothing may repeat out of sight, and no
 stored.
 """
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -18,7 +17,7 @@ from msgspec import Struct
 from angelia.channels.exchange import Exchanges, Request
 from angelia.channels.failures import CannotFetch, ChannelError, NotSent, Unsure
 from angelia.channels.lenient import read
-from angelia.channels.multipart import CHUNK
+from angelia.channels.multipart import CHUNK, pieces
 from angelia.channels.outgoing import OutFile
 from angelia.channels.port import Outfit
 from angelia.channels.settings import Secret
@@ -82,7 +81,7 @@ class Api:
         self._trusted(url)
         headers = {"content-type": "application/octet-stream", "content-length": str(file.size)}
         try:
-            async with self._exchange(_hidden(url, _pieces(file), headers)) as response:
+            async with self._exchange(_hidden(url, pieces(file.path), headers)) as response:
                 await response.aread()
         except Unsure as error:
             raise NotSent(error.what) from error
@@ -150,12 +149,6 @@ def _hidden(url: str, content: Any, headers: Mapping[str, str]) -> Request:
     parts = urlsplit(url)
     target = f"{parts.path}?{parts.query}".removesuffix("?")
     return Request("POST", f"{parts.scheme}://{parts.netloc}/-", content, headers, target=target.encode())
-
-
-async def _pieces(file: OutFile) -> AsyncIterator[bytes]:
-    with await asyncio.to_thread(file.path.open, "rb") as source:
-        while piece := await asyncio.to_thread(source.read, CHUNK):
-            yield piece
 
 
 def _refuse(response: "httpx2.Response", *, download: bool) -> None:

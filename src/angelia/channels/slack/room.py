@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from typing import Any
 
 from angelia.channels.abilities import Abilities
@@ -10,8 +11,7 @@ from angelia.channels.failures import Later, NotSent, Rejected, Unsure
 from angelia.channels.incoming import Hear, Offer
 from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
 from angelia.channels.pauses import growing_pause
-from angelia.channels.port import Outfit
-from angelia.channels.settings import ChannelSettings
+from angelia.channels.port import Outfit, Room
 from angelia.channels.slack import shapes as s
 from angelia.channels.slack.api import Api, Asked
 from angelia.channels.slack.connection import Connection
@@ -158,11 +158,4 @@ def _thread(to: Address) -> dict[str, object]:
     return {"thread_ts": to.thread} if to.thread else {}
 
 
-class _Room:
-    settings: type[ChannelSettings] = SlackSettings
-
-    def __call__(self, settings: Any, outfit: Outfit) -> SlackChannel:
-        return SlackChannel(settings, outfit, Waits())
-
-
-ROOM = _Room()
+ROOM = Room(SlackSettings, partial(SlackChannel, waits=Waits()))

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from angelia.channels.abilities import Abilities, Kind, Native
+from angelia.channels.abilities import Abilities, Kind
 from angelia.channels.dialect_marks import SlackMarkdown
 from angelia.channels.failures import Rejected
-from angelia.channels.kinds import ENDINGS, NAMED
+from angelia.channels.kinds import ENDINGS, NAMED, refuse_too_large
 from angelia.channels.outgoing import Button, OutFile, OutText
 from angelia.channels.slack.table import LABEL, NOTICE, TEXT
-from angelia.context.forms import size_words
 
 DIALECT = SlackMarkdown()
 
@@ -54,12 +53,7 @@ def checked(file: OutFile, abilities: Abilities) -> OutFile:
     Raises:
         Rejected: it does not; no byte has left.
     """
-    way = abilities.ways[file.kind]
-    if isinstance(way, Native) and way.limit and file.size > way.limit:
-        raise Rejected(
-            f"{file.name} is {size_words(file.size)}, and Slack takes at most {size_words(way.limit)}.",
-            then="Ask for a smaller file, or for a link.",
-        )
+    refuse_too_large(file, abilities, "Slack")
     if not file.size:
         raise Rejected(f"{file.name} is empty, and Slack takes no empty file.")
     return file

@@ -1,8 +1,8 @@
 """The room of one bot: what goes out, and what is fetched."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ from angelia.channels.dialect_html import TelegramHtml
 from angelia.channels.dialects import Dialect
 from angelia.channels.failures import CannotFetch, Later, NotSent, Rejected, Unsure
 from angelia.channels.incoming import Hear, Offer
-from angelia.channels.multipart import CHUNK
+from angelia.channels.multipart import pieces
 from angelia.channels.outgoing import Outgoing, OutText
-from angelia.channels.port import Outfit
-from angelia.channels.settings import ChannelSettings
+from angelia.channels.port import Outfit, Room
 from angelia.channels.telegram.api import Api
 from angelia.channels.telegram.connection import Connection
 from angelia.channels.telegram.refusals import FETCH_LIMIT, ChatMoved, NoText, NotModified
@@ -66,7 +65,7 @@ class TelegramChannel:
         try:
             file = await self._api.call("getFile", {"file_id": offer.handle}, File)
             local = self._local and Path(file.file_path).is_absolute()
-            async for piece in _pieces(Path(file.file_path)) if local else self._api.download(file.file_path):
+            async for piece in pieces(Path(file.file_path)) if local else self._api.download(file.file_path):
                 yield piece
         except (Unsure, Later) as error:
             raise NotSent(error.what) from error
@@ -138,18 +137,4 @@ class TelegramChannel:
         return await self._api.call(call.method, {**call.fields, "chat_id": chat}, Any, call.uploads)
 
 
-async def _pieces(path: Path) -> AsyncIterator[bytes]:
-    """A file's bytes, read in a thread."""
-    with await asyncio.to_thread(path.open, "rb") as file:
-        while piece := await asyncio.to_thread(file.read, CHUNK):
-            yield piece
-
-
-class _Room:
-    settings: type[ChannelSettings] = TelegramSettings
-
-    def __call__(self, settings: Any, outfit: Outfit) -> TelegramChannel:
-        return TelegramChannel(settings, outfit, Waits())
-
-
-ROOM = _Room()
+ROOM = Room(TelegramSettings, partial(TelegramChannel, waits=Waits()))

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from angelia.channels.abilities import Abilities, Kind, Native
 from angelia.channels.failures import Rejected
+from angelia.channels.kinds import refuse_too_large
 from angelia.channels.multipart import Upload
 from angelia.channels.outgoing import Button, OutAlbum, OutFile, Outgoing, OutText
 from angelia.core.entry import Address
@@ -145,9 +146,5 @@ def _way(file: OutFile, abilities: Abilities) -> Native:
     way = abilities.ways[file.kind]
     if not isinstance(way, Native):
         raise Rejected(f"Telegram has no {file.kind}.")
-    if way.limit and file.size > way.limit:
-        raise Rejected(
-            f"{file.name} is {file.size / 1e6:.1f} MB, and Telegram takes at most {way.limit / 1e6:.0f} MB.",
-            then="Ask for a smaller file, or for a link.",
-        )
+    refuse_too_large(file, abilities, "Telegram")
     return way

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
 from msgspec import Struct
@@ -14,8 +15,7 @@ from angelia.channels.failures import ChannelError, MessageGone, Rejected, Unsur
 from angelia.channels.incoming import Confirmed, Envelope, Hear, Offer, Reached
 from angelia.channels.multipart import Upload
 from angelia.channels.outgoing import OutFile, Outgoing, OutText
-from angelia.channels.port import Outfit
-from angelia.channels.settings import ChannelSettings
+from angelia.channels.port import Outfit, Room
 from angelia.channels.standing import Standing
 from angelia.channels.web import WebRequest, WebResponse
 from angelia.channels.whatsapp import refusals, sending
@@ -174,11 +174,4 @@ class WhatsAppChannel:
         return ""
 
 
-class _Room:
-    settings: type[ChannelSettings] = WhatsAppSettings
-
-    def __call__(self, settings: Any, outfit: Outfit) -> WhatsAppChannel:
-        return WhatsAppChannel(settings, outfit, Waits())
-
-
-ROOM = _Room()
+ROOM = Room(WhatsAppSettings, partial(WhatsAppChannel, waits=Waits()))

@@ -13,10 +13,10 @@ from msgspec.structs import fields
 
 from angelia.channels.abilities import Abilities
 from angelia.channels.incoming import Envelope
-from angelia.channels.matrix import bounds, hearing, sending, table_of
 from angelia.channels.port import HasLinking
 from angelia.channels.rooms import OURS, find_room, read_settings
 from angelia.channels.settings import ChannelSettings, Secret
+from angelia.channels.tables import bounds, hearing, sending, table_of
 from angelia.core.entry import Address
 from angelia.core.errors import BadInput, MissingPart
 from angelia.faces.cli.options import loaded_from, open_house, settings_options

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,10 +25,9 @@ from angelia.channels.failures import (
 )
 from angelia.channels.incoming import Hear, Offer
 from angelia.channels.lanes import Lanes
-from angelia.channels.multipart import CHUNK
+from angelia.channels.multipart import pieces
 from angelia.channels.outgoing import Outgoing, OutText
-from angelia.channels.port import Outfit
-from angelia.channels.settings import ChannelSettings
+from angelia.channels.port import Outfit, Room
 from angelia.channels.standing import Standing
 from angelia.channels.whatsapp.bridge.install import install, is_installed
 from angelia.channels.whatsapp.bridge.linking import LOGGED_OUT, linked
@@ -212,9 +212,8 @@ class PersonalChannel:
         path = self._outfit.folder / f"coming-{secrets.token_hex(8)}"
         try:
             await self._ask("fetch", Address(self.door), message=message, path=str(path))
-            with await asyncio.to_thread(path.open, "rb") as file:
-                while piece := await asyncio.to_thread(file.read, CHUNK):
-                    yield piece
+            async for piece in pieces(path):
+                yield piece
         except (MessageGone, Rejected) as error:
             raise CannotFetch("The file cannot be had from WhatsApp any more.", error.what) from error
         except (Unsure, Later, LoginFailed) as error:
@@ -243,11 +242,4 @@ class PersonalChannel:
         self._standing.well()
 
 
-class _Room:
-    settings: type[ChannelSettings] = PersonalSettings
-
-    def __call__(self, settings: Any, outfit: Outfit) -> PersonalChannel:
-        return PersonalChannel(settings, outfit, Waits())
-
-
-ROOM = _Room()
+ROOM = Room(PersonalSettings, partial(PersonalChannel, waits=Waits()))

@@ -3,8 +3,8 @@
 import pytest
 
 from angelia.channels.abilities import As, Heard, Kind, Native, Never, Way, faults
-from angelia.channels.matrix import bounds, hearing, in_full, in_short, particulars, sending, table_of
 from angelia.channels.rooms import OURS, find_room
+from angelia.channels.tables import bounds, hearing, in_full, in_short, particulars, sending, table_of
 
 
 @pytest.mark.parametrize("name", OURS)
