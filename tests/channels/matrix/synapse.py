@@ -122,7 +122,7 @@ class Server:
         limits["rc_joins"] = dict.fromkeys(("local", "remote"), _ENOUGH)
         limits["rc_invites"] = dict.fromkeys(("per_room", "per_user", "per_issuer"), _ENOUGH)
         return limits | {
-            "server_name": "matrix.example.net",
+            "server_name": "matrix.example.net:8448",
             "listeners": [{**listens, "resources": [{"names": ["client"]}]}],
             "database": {"name": "sqlite3", "args": {"database": f"{folder}/database"}},
             "media_store_path": f"{folder}/media",
@@ -137,6 +137,10 @@ class Server:
             "trusted_key_servers": [],
             "federation_domain_whitelist": [],
             "report_stats": False,
+            "caches": {"sync_response_cache_duration": 0},  # or an old answer hides a forgotten position
+            "presence": {"enabled": False},
+            "push": {"enabled": False},
+            "user_directory": {"enabled": False},
             "bcrypt_rounds": 4,
         }
 

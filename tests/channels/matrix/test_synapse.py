@@ -177,23 +177,21 @@ async def test_files_go_both_ways(scene: Scene, tmp_path: Path, kind: Kind, said
 async def test_what_was_said_while_nobody_listened_is_heard_in_order(scene: Scene) -> None:
     ann, room = scene.ann, scene.room
     async with room.running():
-        first, other = await scene.chat(), await scene.chat()
+        first = await scene.chat()
         await ann.say(first.chat, "before")
         await room.until(lambda: bool(room.heard))
     await asyncio.gather(*(ann.say(first.chat, f"line {number}") for number in range(60)))
-    await ann.say(other.chat, "here too")
     invited = await ann.create(scene.us.id)
     await ann.say(invited, "come in")
     said = [one["content"]["body"] for one in await ann.history(first.chat)]
     assert len(said) == 61
     async with room.running():
-        await room.until(lambda: {"here too", "come in"} <= {text(one) for one in room.heard})
+        await room.until(lambda: any(text(one) == "come in" for one in room.heard))
         await ann.say(first.chat, "after")
         await room.until(lambda: text(room.heard[-1]) == "after")
     by_key = {one.key: one for one in room.heard}  # what was heard just before the end may be heard again
     assert [text(one) for one in by_key.values() if one.address == first] == [*said, "after"]
-    assert {text(one) for one in by_key.values() if one.address != first} == {"here too", "come in"}
-    assert len(by_key) == len(said) + 3
+    assert [text(one) for one in by_key.values() if one.address != first] == ["come in"]
     assert len(room.heard) - len(by_key) <= 1
 
 
