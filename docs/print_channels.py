@@ -20,8 +20,5 @@ def channels() -> str:
         table(("kind", *rooms), tables.hearing(rooms)),
         "## What holds for every message",
         table(("", *rooms), tables.bounds(rooms)),
-        *(
-            f"## {name}\n\n{table(('what', 'how'), tables.particulars(abilities))}"
-            for name, abilities in rooms.items()
-        ),
+        *(f"## {name}\n\n{table(('what', 'how'), tables.particulars(abilities))}" for name, abilities in rooms.items()),
     )
