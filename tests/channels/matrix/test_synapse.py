@@ -22,6 +22,10 @@ from tests.channels.real_room import RealRoom
 pytestmark = [pytest.mark.anyio, pytest.mark.real("matrix")]
 
 
+PAUSE = 0.5e-6
+"""Seconds, so that pauses that are doubled twenty times are half a second: a server takes longer to come up."""
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Synapse."""
@@ -58,7 +62,7 @@ async def scene(server: Server, tmp_path: Path) -> AsyncIterator[Scene]:
 
 def room(server: Server, folder: Path, token: str) -> RealRoom:
     """A room of ours that comes with a token."""
-    settings, waits = MatrixSettings(server=server.url, token=Secret(env="TOKEN")), Waits(pause=0.05)
+    settings, waits = MatrixSettings(server=server.url, token=Secret(env="TOKEN")), Waits(pause=PAUSE)
     return RealRoom("matrix", folder, token, lambda outfit: MatrixChannel(settings, outfit, waits))
 
 
