@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from urllib.parse import quote
@@ -193,15 +193,17 @@ class MatrixChannel:
     async def _join(self, room: str) -> None:
         try:
             await self._ask("POST", f"{_at(room)}/join", {})
-            if await self._is_encrypted(room):
-                await self._leave(room)
+            await self._leave_if_encrypted(room)
         except Rejected as error:
             self._standing.trouble(f"An invitation cannot be followed. {error}")
 
-    async def _leave(self, room: str) -> None:
+    async def _leave_if_encrypted(self, room: str) -> None:
+        """Anybody may send what looks encrypted: only the room's own state counts."""
         try:
-            with suppress(_Forbidden):
+            if await self._is_encrypted(room):
                 await self._ask("POST", f"{_at(room)}/leave", {"reason": _FAREWELL})
+        except _Forbidden:
+            return  # it was left before
         except Rejected as error:
             self._standing.trouble(f"An encrypted room cannot be left. {error}")
 
@@ -212,7 +214,7 @@ class MatrixChannel:
         about, addressed, place = within(relation, "event_id", default=""), False, relation
         what: Said | Noticed
         if kind in ("m.room.encrypted", "m.room.encryption"):
-            await self._leave(room)
+            await self._leave_if_encrypted(room)
         if kind == "m.room.member":
             self._people.pop(room, None)
         if sender == self._us:

@@ -27,11 +27,17 @@ def by_state(world: w.World) -> str:
     return w.GROUP
 
 
-def by_event(world: w.World) -> str:
+def sealed(world: w.World) -> str:
     """Something comes that we cannot read, and more of it."""
     for _ in range(3):
         world.happen(w.GROUP, w.FRIEND, "m.room.encrypted", SEALED)
     return w.GROUP
+
+
+def by_state_and_words(world: w.World) -> str:
+    """Somebody switches encryption on, and speaks."""
+    by_state(world)
+    return sealed(world)
 
 
 def by_invitation(world: w.World) -> str:
@@ -52,7 +58,7 @@ def is_left(network: Matrix, room: str) -> bool:
     return ours["membership"] == "leave" and "encrypted" in ours.get("reason", "")
 
 
-@pytest.mark.parametrize("way", [by_state, by_event, by_invitation, by_invitation_in_silence])
+@pytest.mark.parametrize("way", [by_state, by_state_and_words, by_invitation, by_invitation_in_silence])
 async def test_an_encrypted_room_is_left_with_a_reason(way: Callable[[w.World], str]) -> None:
     async with on() as (stage, network):
         room = way(network.world)
@@ -68,10 +74,18 @@ async def test_one_that_was_encrypted_before_the_start_is_left(way: Callable[[w.
     rooms: list[str] = []
     async with on(lambda world: rooms.append(way(world))) as (_, network):
         if way is by_state:  # we are in it: it is left when somebody speaks there
-            by_event(network.world)
+            sealed(network.world)
             await network.bring(said("hello"))
         await network.when(lambda: is_left(network, rooms[0]))
         assert not network.arrived
+
+
+async def test_what_looks_encrypted_in_a_plain_room_does_not_put_us_out_of_it() -> None:
+    async with on() as (stage, network):
+        sealed(network.world)
+        await network.bring(said("hello"), said("are you there?", network.group, to_us=True))
+        await stage.until(lambda: len(stage.heard) == 2)
+        assert not is_left(network, w.GROUP)
 
 
 async def words(stage: Stage, to: Address, message: str) -> None:
