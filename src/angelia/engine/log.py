@@ -19,14 +19,15 @@ class Log:
         self.live = live
         self._listeners: list[Callable[[Sequence[Entry]], None]] = []
 
-    async def append(self, *facts: AnyFact, lease: Lease | None = None) -> list[Entry]:
-        """Append facts durably and in one commit; what others appended meanwhile is taken in first.
+    async def append(self, *facts: AnyFact, lease: Lease | None = None, patient: bool = False) -> list[Entry]:
+        """Append facts durably and in one commit; what others appended meanwhile is taken in first. `patient` is for
+        what nobody waits for (`Database.write`).
 
         Raises:
             Fenced: `lease` is no longer held; nothing was appended.
             StoreError: nothing was appended.
         """
-        added = await self._transcript.append(self.conversation, facts, lease=lease)
+        added = await self._transcript.append(self.conversation, facts, lease=lease, patient=patient)
         if added and added[0].seq == len(self.entries) + 1:
             self.take(added)
         elif added:

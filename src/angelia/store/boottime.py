@@ -1,6 +1,7 @@
 """A clock that also runs while the machine sleeps, and the name of the boot that it counts from."""
 
 import time
+from functools import cache
 from pathlib import Path
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -14,6 +15,7 @@ def boottime_ms() -> int:
     return time.clock_gettime_ns(_CLOCK) // 1_000_000
 
 
+@cache
 def boot_id() -> str:
     """Names this start of the machine; empty where the system does not tell (presence files decide there)."""
     try:

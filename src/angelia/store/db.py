@@ -69,8 +69,9 @@ class Database:
                 raise
         return cls(home, clock, patience_s, writer)
 
-    async def write(self, job: Job[T]) -> T:
-        """Run `job` inside a transaction and return its result once that is durably committed.
+    async def write(self, job: Job[T], *, patient: bool = False) -> T:
+        """Run `job` inside a transaction and return its result once that is durably committed. One that is `patient`
+        waits some milliseconds for another to share its commit.
 
         Jobs run one after the other, many to a commit; one that raises is undone and disturbs no other.
         Cancelling the wait does not undo the write.
@@ -78,7 +79,7 @@ class Database:
         Raises:
             StoreFull, StoreReadOnly, StoreBusy, StoreDamaged: nothing was written. And whatever `job` raises.
         """
-        return cast("T", await self._writes.run(job))
+        return cast("T", await self._writes.run(job, patient=patient))
 
     async def read(self, job: Job[T]) -> T:
         """Run `job` on a consistent state that holds every write acknowledged so far.

@@ -56,12 +56,13 @@ class Lease:
             await self.renew()
 
     async def release(self) -> None:
-        """Let the next one have it at once. Nothing happens if it was lost already."""
+        """Let the next one have it within milliseconds. Nothing happens if it was lost already."""
         await self._db.write(
             lambda connection: connection.execute(
                 "UPDATE leases SET presence = '', expires = 0 WHERE conversation = ? AND epoch = ?",
                 (self.conversation, self.epoch),
-            )
+            ),
+            patient=True,
         )
 
     def _prolong(self, connection: sqlite3.Connection) -> int:

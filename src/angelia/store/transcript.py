@@ -72,9 +72,14 @@ class Transcript:
         self._news = News(db)
 
     async def append(
-        self, conversation: ConversationId, facts: Sequence[AnyFact], *, lease: Lease | None = None
+        self,
+        conversation: ConversationId,
+        facts: Sequence[AnyFact],
+        *,
+        lease: Lease | None = None,
+        patient: bool = False,
     ) -> list[Entry]:
-        """Append `facts` in one durable commit and return them with their places.
+        """Append `facts` in one durable commit and return them with their places; `patient` as for `Database.write`.
 
         A driver passes its `lease`; facts from outside need none. If `facts` begins with `ConversationOpened`,
         the conversation begins in the same commit. What came in under a key that its door knows already is a
@@ -88,7 +93,9 @@ class Transcript:
             StoreFull, StoreReadOnly, StoreBusy, StoreDamaged: as they say. In each case nothing was appended.
         """
         drafts = [_Draft(fact, codec.kind_of(fact), codec.encode(fact)) for fact in facts]
-        entries = await self._db.write(lambda connection: self._append(connection, conversation, drafts, lease))
+        entries = await self._db.write(
+            lambda connection: self._append(connection, conversation, drafts, lease), patient=patient
+        )
         if entries:
             # Told in the loop's next round, when whoever appended knows its own entries and need not be woken.
             asyncio.get_running_loop().call_soon(self._news.tell, conversation, entries[-1].seq)

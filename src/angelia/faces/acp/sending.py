@@ -150,7 +150,8 @@ class Sending:
         except Gone:
             status = e.DeliveryStatus.KEPT
         try:
-            await self._session.log.append(e.DeliverySettled(queued.id, status))  # a second receipt is absorbed
+            # a second receipt is absorbed
+            await self._session.log.append(e.DeliverySettled(queued.id, status), patient=True)
         except AngeliaError as error:  # it is told again to whoever opens the session next
             logger.warning("%s: %s", self._session.conversation, error)
 
