@@ -1,6 +1,7 @@
 """The examples in docstrings show what really comes out."""
 
 import doctest
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 import angelia
 
 ROOT = Path(angelia.__file__).parent.parent
+EXAMPLE = re.compile(r"^ *>>> ", re.MULTILINE)
 EXAMPLES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in ROOT.rglob("*.py")
-    if "\n    >>> " in path.read_text(encoding="utf-8")
+    if EXAMPLE.search(path.read_text(encoding="utf-8"))
 )
 
 

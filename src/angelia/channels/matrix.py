@@ -55,8 +55,12 @@ _VOICE, _AUDIO = "org.matrix.msc3245.voice", "org.matrix.msc1767.audio"
 _MXC = re.compile(r"mxc://([^/?#]+)/([\w-]+)")
 _KINDS = {"m.image": Kind.PHOTO, "m.audio": Kind.AUDIO, "m.video": Kind.VIDEO, "m.file": Kind.DOCUMENT}
 _TYPES = {kind: name for name, kind in _KINDS.items()} | {Kind.ANIMATION: "m.image", Kind.VOICE: "m.audio"}
-_ROOM_FILTER = '{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"types":[]}}'
-_FILTER = f'{{"presence":{{"types":[]}},"account_data":{{"types":[]}},"room":{_ROOM_FILTER}}}'
+_NONE = {"types": list[str]()}
+_FILTER: Body = {
+    "presence": _NONE,
+    "account_data": _NONE,
+    "room": {"ephemeral": _NONE, "account_data": _NONE, "state": _NONE},
+}
 _FAREWELL = "This room is encrypted. I read and write in plain rooms alone: please invite me to one of these."
 
 
@@ -155,7 +159,7 @@ class MatrixChannel:
         while True:
             hold = longest if self._standing.state is State.CONNECTED else 0
             since = f"&since={quote(self._since)}" if self._since else ""
-            place = f"sync?filter={quote(_FILTER)}&timeout={hold * 1000:.0f}{since}"
+            place = f"sync?filter={quote(msgspec.json.encode(_FILTER))}&timeout={hold * 1000:.0f}{since}"
             told = await self._ask("GET", place)
             here, invited = (within(told, "rooms", name, default=Body()) for name in ("join", "invite"))
             news = [(room, one) for room in here if self._since for one in await self._news(room, here[room])]

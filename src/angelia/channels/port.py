@@ -155,12 +155,8 @@ class Outfit(Struct, frozen=True):
 
 class Room(Struct, frozen=True):
     """What a room's module, or a stranger's entry point in `angelia.channels`, offers as `ROOM`: the type of its
-    settings, and what makes a channel of such settings. Nothing has to be reached yet when it is made.
+    settings, and what opens a channel by settings of that type. Nothing has to be reached yet.
     """
 
     settings: type[ChannelSettings]
-    make: Callable[[Any, Outfit], Channel]
-
-    def __call__(self, settings: Any, outfit: Outfit) -> Channel:
-        """A channel of settings that are of the type above."""
-        return self.make(settings, outfit)
+    open: Callable[[Any, Outfit], Channel]

@@ -36,7 +36,7 @@ def open_channel(door: str, section: Mapping[str, object], outfit: Outfit) -> Ch
         MissingPart: the room needs an extra.
     """
     room = find_room(door, section)
-    return room(read_settings(door, section, room), outfit)
+    return room.open(read_settings(door, section, room), outfit)
 
 
 def read_settings(door: str, section: Mapping[str, object], room: Room) -> ChannelSettings:

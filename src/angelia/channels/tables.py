@@ -15,7 +15,7 @@ Row = tuple[str, ...]
 def table_of(room: Room) -> Abilities:
     """A room's table under its default settings; the room is opened for it, and reaches nothing."""
     outfit = Outfit("matrix", Path(), wall_clock, _unreached, _unreached, _unheard, _untold, {}, _unreached)
-    return room(room.settings(), outfit).abilities
+    return room.open(room.settings(), outfit).abilities
 
 
 def sending(tables: Mapping[str, Abilities]) -> list[Row]:

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 from angelia.channels.abilities import Abilities, Kind, Native
 from angelia.channels.dialects import Dialect
 from angelia.channels.failures import Rejected
+from angelia.channels.kinds import refuse_too_large
 from angelia.channels.outgoing import Button, OutAlbum, OutFile, Outgoing, OutText
 from angelia.channels.whatsapp.table import BODY, BUTTONS, ROW_TITLE, TEXT, TITLE, UPLOADED, WORDS
 from angelia.core.entry import Address
@@ -90,8 +91,7 @@ def checked(outgoing: Outgoing, abilities: Abilities) -> OutText | OutFile:
                 raise Rejected(f"WhatsApp has no {kind}.")
             if size == 0:
                 raise Rejected(f"{outgoing.name} is empty, and WhatsApp takes no empty files.")
-            if way.limit and size > way.limit:
-                raise Rejected(f"{outgoing.name} has {size:,} bytes, and WhatsApp takes at most {way.limit:,}.")
+            refuse_too_large(outgoing, abilities, "WhatsApp")
             return outgoing
         case _:
             assert_never(outgoing)

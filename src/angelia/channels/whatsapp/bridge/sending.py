@@ -6,6 +6,7 @@ from typing import Any, assert_never
 from angelia.channels.abilities import Abilities, Native
 from angelia.channels.dialects import Dialect
 from angelia.channels.failures import ChannelError, Later, LoginFailed, MessageGone, NotSent, Rejected, Unsure
+from angelia.channels.kinds import refuse_too_large
 from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
 from angelia.channels.whatsapp.bridge.process import BridgeFailed
 from angelia.channels.whatsapp.sending import words
@@ -38,8 +39,7 @@ def _file(file: OutFile, abilities: Abilities, dialect: Dialect) -> dict[str, An
     way = abilities.ways[file.kind]
     if not isinstance(way, Native) or file.size == 0:
         raise Rejected(f"{file.name} is empty, or nothing that WhatsApp takes.")
-    if way.limit and file.size > way.limit:
-        raise Rejected(f"{file.name} has {file.size:,} bytes, and WhatsApp takes at most {way.limit:,}.")
+    refuse_too_large(file, abilities, "WhatsApp")
     caption = words(file.caption, dialect) if file.caption else ""
     about = {"mime": file.mime, "name": file.name, "seconds": file.seconds, "caption": caption}
     return {"kind": file.kind, "path": str(file.path), **about}
