@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 import asyncssh
 
 from angelia.sandboxes.port import AccessRefused, SandboxError, Unreachable
+from angelia.sandboxes.ssh.fastpath import FastPath
 
 T = TypeVar("T")
 
@@ -16,10 +17,6 @@ KEEP_ALIVE_SECONDS = 15.0
 """Between two signs of life; after four without an answer the connection counts as lost."""
 QUICK = "^aes256-gcm@openssh.com,aes128-gcm@openssh.com"
 """Ciphers that are tried first: processors have instructions for AES, and asyncssh moves twice as much by it."""
-PIECE = 64 * 1024
-"""Bytes that asyncssh is given at once. It takes packets of 32 KiB off the front of what it holds and copies the rest
-each time: with the 256 KiB that a loop reads at once, a large file costs a quarter more processor time.
-"""
 
 
 class Host(str):
@@ -101,20 +98,6 @@ def link_to(host: str) -> Link:
     return link
 
 
-class _InPieces(asyncssh.SSHClient):
-    """Hands what comes to its connection in small pieces."""
-
-    def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
-        """The connection is there; it calls nobody else before bytes come."""
-        take = conn.data_received
-
-        def in_pieces(data: bytes, datatype: int | None = None) -> None:
-            for begin in range(0, len(data), PIECE):
-                take(data[begin : begin + PIECE], datatype)
-
-        conn.data_received = in_pieces  # type: ignore[method-assign]
-
-
 async def _connected(host: Host) -> asyncssh.SSHClientConnection:
     user, name, port = host.parts()
     try:
@@ -123,7 +106,7 @@ async def _connected(host: Host) -> asyncssh.SSHClientConnection:
         return await asyncssh.connect(
             name,
             port or (),
-            client_factory=_InPieces,
+            client_factory=FastPath,
             username=user or (),
             encryption_algs=() if wanted.config.get("Ciphers") else QUICK,
             connect_timeout=CONNECT_SECONDS,
