@@ -99,9 +99,15 @@ else
 fi
 setsid= watcher=; command -v setsid >&2 && setsid=setsid
 
-# Sets `all` to " PID PID ": what lives of the tree of $c, which is judged by descent, group, session and mark.
+# Sets `all` to " PID PID ": what lives of the tree of $c, which is judged by descent, group, session and mark. A mark
+# may be missed: a process that becomes another program has no environment for a moment. So where one had none of any
+# command, and is no launcher, we look again.
 members() {
-  rows=
+  look; looks=0
+  while [ "$all" = " " ] && [ "$unsure" ] && [ $looks -lt 2 ]; do sleep $pause; look; looks=$((looks + 1)); done
+}
+look() {
+  rows=; unsure=
   if [ -r /proc/self/stat ]; then
     read -r x x x x newest </proc/loadavg
     near=$((newest - c))
@@ -117,9 +123,9 @@ members() {
   fi
   found=" $c "; others=" "; close
   if [ "$others" != " " ] && [ -r /proc/self/stat ]; then
-    marked=
-    for p in $others; do bears $p && { found="$found$p "; marked=1; }; done
-    [ "$marked" ] && close
+    grown=
+    for p in $others; do bears $p && { found="$found$p "; grown=1; }; done
+    [ "$grown" ] && close
   fi
   all=" "; for x in $rows; do p=${x%%:*}; case $found in *" $p "*) all="$all$p ";; esac; done
 }
@@ -127,10 +133,18 @@ row() {
   line=; while read -r x; do line=$x; done <"/proc/$1/stat"  # a program's name may hold line ends
   [ "$line" ] || return
   set -- $1 ${line##*") "}
-  case $2 in Z|X) ;; *) rows="$rows $1:$3:$4:$5";; esac
+  case $2 in Z|X) ;; *) [ $(($8 & 2097152)) -gt 0 ] || rows="$rows $1:$3:$4:$5";; esac  # no threads of the kernel
 }
 bears() {  # an environment is words between zeros, which `read` leaves out and some greps stop at
-  bears=1; while read -r x || [ "$x" ]; do case $x in *"$mark"*) bears=0;; esac; done <"/proc/$1/environ"
+  [ -r /proc/$1/environ ] || return
+  bears=1; marked=
+  while read -r x || [ "$x" ]; do
+    case $x in *"$mark"*) bears=0; marked=1;; *"${mark%%=*}="*) marked=1;; esac
+  done <"/proc/$1/environ"
+  if ! [ "$marked" ]; then
+    x=; read -r x </proc/$1/cmdline
+    case $x in *'eval "$(head -c '*) ;; *) [ ! -d /proc/$1 ] || unsure=1;; esac
+  fi
   return $bears
 }
 close() {
