@@ -13,7 +13,7 @@ run: setup
 	@$(BIN)/angelia chat
 
 test: check  # a file stays on one process, with what it starts once for all of its tests
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 check: setup-dev
 	$(BIN)/ruff check .

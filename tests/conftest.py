@@ -30,6 +30,11 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are processors, since tests wait half of their time; four are enough anywhere."""
+    return min((os.cpu_count() or 1) + 1, 4)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test marked `real("part")` is skipped where the part is missing, and fails there in CI.
 
