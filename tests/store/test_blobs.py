@@ -78,6 +78,32 @@ async def test_what_is_no_readable_file_is_bad_input(blobs: BlobStore, tmp_path:
         await blobs.put_file(path, limit=1000)
 
 
+async def test_where_the_file_system_can_share_blocks_nothing_is_copied(
+    blobs: BlobStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clones = 0
+
+    def ioctl(target: int, request: int, source: int) -> None:
+        """As btrfs and XFS do it (ioctl_ficlone(2))."""
+        nonlocal clones
+        assert request == 0x40049409
+        os.sendfile(target, source, 0, os.fstat(source).st_size)
+        clones += 1
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("it was copied")
+
+    monkeypatch.setattr("angelia.store.durable.fcntl.ioctl", ioctl)
+    monkeypatch.setattr("angelia.store.blobs._copy", refuse)
+    monkeypatch.setattr("angelia.store.blobs.shutil.copyfileobj", refuse)
+    there, back = tmp_path / "there", tmp_path / "back"
+    there.write_bytes(os.urandom(300_000))
+    ref = await blobs.put_file(there, limit=1_000_000)
+    blobs.copy(ref, back)
+    assert (await blobs.get(ref.sha256), back.read_bytes()) == (there.read_bytes(), there.read_bytes())
+    assert clones == 2
+
+
 async def test_a_stream_that_breaks_leaves_nothing_and_says_its_own_error(blobs: BlobStore) -> None:
     async def broken() -> AsyncIterator[bytes]:
         yield b"some"
