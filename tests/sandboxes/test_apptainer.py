@@ -140,10 +140,11 @@ async def test_git_hooks_and_settings_are_read_only(enter: Enter, tmp_path: Path
 
 
 async def test_files_move_in_every_place_that_can_be_written(enter: Enter, tmp_path: Path) -> None:
-    for name in ("shared", "given"):
-        (tmp_path / name).mkdir()
+    for name in ("shared", "given", "around/angelia"):
+        (tmp_path / name).mkdir(parents=True)
     (tmp_path / "given/letter").write_text("read only")
-    sandbox = enter(volumes=(f"{tmp_path}/shared:/shared:rw", f"{tmp_path}/given:/given"))
+    volumes = (f"{tmp_path}/shared:/shared:rw", f"{tmp_path}/given:/given")
+    sandbox = enter(volumes=(*volumes, f"{tmp_path}/around:/home:rw"))
     await shell(sandbox, "ln -s /given out")
     for path in ("/tmp/in/a b", "/var/tmp/c", "/home/angelia/in/a b", "/shared/d"):
         await place(sandbox, path, b"some bytes")
@@ -154,6 +155,9 @@ async def test_files_move_in_every_place_that_can_be_written(enter: Enter, tmp_p
     for path in ("/given/letter", "/given/new", "out/letter", "out/new"):
         await refused(place(sandbox, path, b"x"), AccessRefused)
     assert (tmp_path / "given/letter").read_text() == "read only"
+    for inside in (f"{tmp_path}/work/data", "/home/angelia", "/tmp/x", "/shared/../given/in"):
+        with pytest.raises(ConfigError, match="cannot lie in"):
+            enter(volumes=(*volumes, f"{tmp_path}/shared:{inside}"))
 
 
 async def test_what_is_changed_in_the_image_stays_in_an_overlay(enter: Enter) -> None:

@@ -16,6 +16,7 @@ from angelia.sandboxes.commands import Commands
 from angelia.sandboxes.docker.container import LOOK, TMP, Plan, ensure, remove
 from angelia.sandboxes.docker.engine import Engine
 from angelia.sandboxes.docker.execwire import ExecWire, exec_wire
+from angelia.sandboxes.docker.hold import hold, hold_bound
 from angelia.sandboxes.docker.lasting import in_use, is_idle
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.docker.shell import run_shell
@@ -28,11 +29,12 @@ from angelia.sandboxes.port import (
     FileStat,
     SandboxError,
     SandboxGone,
+    SandboxMissing,
     Unreachable,
 )
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
 from angelia.sandboxes.terminal import Terminal
-from angelia.sandboxes.volumes import volumes
+from angelia.sandboxes.volumes import refuse_within, volumes
 from angelia.sandboxes.walls import Walls
 from angelia.sandboxes.wired import WiredRunning
 
@@ -68,6 +70,9 @@ class DockerSandbox(FilesByExec):
         self._image, self._place = image, place
         self._engine = Engine(socket or socket_of(self._settings))
         self._volumes = volumes(self._settings.volumes)
+        if self._settings.workspace == "bind":
+            for volume in self._volumes:
+                refuse_within(volume, (str(self._bound.workspace), HOME))
         self._making = asyncio.Lock()
         self._container = ""
         self._keeper: ExecWire | None = None
@@ -168,10 +173,19 @@ class DockerSandbox(FilesByExec):
                 plan = self._plan()
                 self._stays = self._place.visit and await self._stays_as_found(plan.name)
                 container = await ensure(self._engine, plan, self._place.progress)
-                # an idle process, for as long as we live: the container takes it for a sign of life
-                self._keeper = await exec_wire(self._engine, container, ("/bin/sh", "-c", "read -r word"))
+                self._keeper = await self._hold(container)
                 self._container = container
             return self._container
+
+    async def _hold(self, container: str) -> ExecWire:
+        if self._settings.workspace == "tmpfs":
+            return await hold(self._engine, container)
+        try:
+            return await hold_bound(self._engine, container, self._bound.home, HOME, self._place.state)
+        except SandboxMissing:
+            if not await in_use(self._engine, container):
+                await remove(self._engine, container)
+            raise
 
     async def _rest(self) -> None:
         """Let the container go while we do not use it; everything but /tmp lies on this machine."""
