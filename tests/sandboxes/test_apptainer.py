@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxGone, SandboxMissing
 from angelia.testing.sandbox_acts import arrives, place, refused, said, script, shell
 
-from .apptainer import Images
+from .apptainer import Images, live_and_be_killed
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("apptainer")]
 
@@ -33,10 +32,12 @@ async def enter(apptainer: Images, person: Path, own: Path, tmp_path: Path) -> A
     """Makes sandboxes of one conversation; closed after the test, and then no instance is left."""
     made: list[ApptainerSandbox] = []
 
-    def enter(image: Path = apptainer.folder, conversation: str = "one", **settings: object) -> ApptainerSandbox:
+    def enter(
+        image: Path = apptainer.folder, conversation: str = "one", *, visit: bool = False, **settings: object
+    ) -> ApptainerSandbox:
         workspace = tmp_path / "work"
         workspace.mkdir(exist_ok=True)
-        where = Place(conversation, str(workspace), own, own / "run")
+        where = Place(conversation, str(workspace), own, own / "run", visit=visit)
         made.append(ApptainerSandbox(str(image), where, settings=ApptainerSettings(**settings)))  # type: ignore[arg-type]
         return made[-1]
 
@@ -139,10 +140,11 @@ async def test_git_hooks_and_settings_are_read_only(enter: Enter, tmp_path: Path
 
 
 async def test_files_move_in_every_place_that_can_be_written(enter: Enter, tmp_path: Path) -> None:
-    for name in ("shared", "given"):
-        (tmp_path / name).mkdir()
+    for name in ("shared", "given", "around/angelia"):
+        (tmp_path / name).mkdir(parents=True)
     (tmp_path / "given/letter").write_text("read only")
-    sandbox = enter(volumes=(f"{tmp_path}/shared:/shared:rw", f"{tmp_path}/given:/given"))
+    volumes = (f"{tmp_path}/shared:/shared:rw", f"{tmp_path}/given:/given")
+    sandbox = enter(volumes=(*volumes, f"{tmp_path}/around:/home:rw"))
     await shell(sandbox, "ln -s /given out")
     for path in ("/tmp/in/a b", "/var/tmp/c", "/home/angelia/in/a b", "/shared/d"):
         await place(sandbox, path, b"some bytes")
@@ -153,6 +155,9 @@ async def test_files_move_in_every_place_that_can_be_written(enter: Enter, tmp_p
     for path in ("/given/letter", "/given/new", "out/letter", "out/new"):
         await refused(place(sandbox, path, b"x"), AccessRefused)
     assert (tmp_path / "given/letter").read_text() == "read only"
+    for inside in (f"{tmp_path}/work/data", "/home/angelia", "/tmp/x", "/shared/../given/in"):
+        with pytest.raises(ConfigError, match="cannot lie in"):
+            enter(volumes=(*volumes, f"{tmp_path}/shared:{inside}"))
 
 
 async def test_what_is_changed_in_the_image_stays_in_an_overlay(enter: Enter) -> None:
@@ -165,33 +170,6 @@ async def test_what_is_changed_in_the_image_stays_in_an_overlay(enter: Enter) ->
     await refused(place(again, "/opt/tool/file", b"x"), AccessRefused)
     passing = enter(conversation="two", overlay="tmpfs")
     assert await shell(passing, "echo x >/etc/new && cat /etc/new && ls /opt 2>/dev/null; :") == "x"
-
-
-LIFE = """
-import asyncio, pathlib, sys
-from angelia.sandboxes.apptainer.room import ApptainerSandbox
-from angelia.sandboxes.place import Place
-from angelia.sandboxes.port import Command
-
-async def main(folder, image, line):
-    place = Place("one", str(folder / "work"), folder / "own", folder / "own/run")
-    sandbox = ApptainerSandbox(image, place)
-    running = await sandbox.start(Command(shell=line))
-    async for chunk in running.output():
-        print(chunk.decode(), end="", flush=True)
-
-asyncio.run(main(pathlib.Path(sys.argv[1]), *sys.argv[2:]))
-"""
-
-
-async def live_and_be_killed(folder: Path, image: Path, line: str) -> None:
-    """A process of ours runs `line` in the instance, and is killed once the command has said `ready`."""
-    words = (sys.executable, "-c", LIFE, str(folder), str(image), line)
-    life = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
-    assert life.stdout is not None
-    assert await life.stdout.readline() == b"ready\n"
-    life.send_signal(signal.SIGKILL)
-    await life.wait()
 
 
 async def test_after_a_crash_the_instance_is_found_again_and_its_commands_have_ended(
@@ -238,6 +216,31 @@ async def test_an_instance_that_is_held_and_not_used_ends_and_comes_again(enter:
     await sandbox._rest()  # as when it has not been used for 15 minutes
     assert await instances(own) == []
     assert await shell(sandbox, "cat ~/kept") == "x"
+
+
+async def test_resting_leaves_an_instance_that_somebody_else_uses(enter: Enter, own: Path) -> None:
+    first, second = enter(), enter()
+    await shell(first, "echo kept >/tmp/note")
+    running = await second.start(script("echo ready; sleep 1000"))
+    assert await anext(running.output()) == b"ready\n"
+    await first._rest()  # as when we have not used it for 15 minutes, and a person's shell is open there
+    assert await shell(second, "cat /tmp/note") == "kept"
+    await running.kill()
+    await second._rest()
+    assert await instances(own) == [], "the last one who rests ends it"
+
+
+async def test_a_visit_leaves_an_idle_instance_as_it_was(enter: Enter, own: Path) -> None:
+    host = enter()
+    await shell(host, "echo kept >/tmp/note")
+    assert host._keeper is not None
+    await host._keeper.close()  # as when we die
+    for _ in range(2):
+        guest = enter(visit=True)
+        assert await shell(guest, "cat /tmp/note") == "kept"
+        await guest.close()
+    (known,) = await instances(own)
+    assert known.use is Use.IDLE
 
 
 async def test_an_instance_that_dies_is_said_and_the_next_command_has_a_new_one(enter: Enter, own: Path) -> None:

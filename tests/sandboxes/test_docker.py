@@ -134,6 +134,36 @@ async def test_files_move_in_the_home_and_in_tmp_too(contain: Contain) -> None:
         assert (await sandbox.stat(path)).size == 10
 
 
+async def test_a_volume_that_files_would_be_moved_past_is_refused(contain: Contain, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    for inside in (f"{tmp_path}/work/data", f"/{tmp_path}/work", "/data/../home/angelia/.cache"):
+        with pytest.raises(ConfigError, match=r"cannot lie in .*at /volumes/"):
+            contain(volumes=(f"{tmp_path}/more:{inside}:rw",))
+    beside = contain(volumes=(f"{tmp_path}/more:/data:rw",))
+    await place(beside, "/data/x", b"some bytes")
+    assert (tmp_path / "more/x").read_bytes() == b"some bytes"
+    await beside.close()
+    within = contain(volumes=(f"{tmp_path}/more:{tmp_path}/work/data:rw",), workspace="tmpfs")
+    await place(within, "data/y", b"in memory all files move inside")
+    assert (tmp_path / "more/y").read_bytes() == b"in memory all files move inside"
+
+
+async def test_a_container_that_sees_other_folders_than_we_do_is_not_worked_in(
+    contain: Contain, docker: Daemon, own: Path
+) -> None:
+    first, second = contain(), contain()
+    await shell(first, "true")
+    home = own / "run/docker/one/home"
+    home.rename(home.with_name("elsewhere"))  # the container still has that one, as a daemon in another file system has
+    error = await refused(second.start(script("echo no")), SandboxMissing)
+    assert str(home) in error.what
+    assert 'workspace = "tmpfs"' in error.then
+    assert len(docker.containers()) == 1, "somebody uses it"
+    assert not [*home.iterdir(), *(own / "run").glob("*.lock")]
+    await first.close()
+    assert await shell(second, "ls -A ~; echo fine") == "fine"
+
+
 LIFE = """
 import asyncio, pathlib, sys
 from angelia.sandboxes.docker.room import DockerSandbox

@@ -26,8 +26,10 @@ async def contain(docker: Daemon, person: Path, own: Path, tmp_path: Path) -> As
     made: list[DockerSandbox] = []
     (tmp_path / "work").mkdir()
 
-    def contain(conversation: str = "one", state: Path = own / "run", **settings: object) -> DockerSandbox:
-        place = Place(conversation, str(tmp_path / "work"), own, state)
+    def contain(
+        conversation: str = "one", state: Path = own / "run", *, visit: bool = False, **settings: object
+    ) -> DockerSandbox:
+        place = Place(conversation, str(tmp_path / "work"), own, state, visit=visit)
         chosen = DockerSettings(socket=docker.socket, **settings)  # type: ignore[arg-type]
         made.append(DockerSandbox(IMAGE, place, settings=chosen))
         return made[-1]
@@ -117,3 +119,46 @@ async def test_closing_leaves_a_container_that_somebody_else_uses(contain: Conta
     assert await shell(first, "cat /tmp/note") == "kept"
     await first.close()
     assert docker.containers() == []
+
+
+async def test_resting_leaves_a_container_that_somebody_else_uses(contain: Contain, docker: Daemon) -> None:
+    first, second = contain(), contain()
+    await shell(first, "echo kept >/tmp/note")
+    running = await second.start(script("echo ready; sleep 1000"))
+    assert await anext(running.output()) == b"ready\n"
+    await first._rest()  # as when we have not used it for an hour, and a person's shell is open there
+    assert await shell(second, "cat /tmp/note") == "kept"
+    assert await shell(first, "cat /tmp/note") == "kept", "the next use finds it again"
+    await first._rest()
+    await running.kill()
+    await second._rest()
+    assert docker.containers() == [], "the last one who rests removes it"
+
+
+@pytest.mark.parametrize("kind", ["bind", "tmpfs"])
+async def test_a_visit_leaves_an_idle_container_as_it_was_and_keeps_none_from_its_end(
+    contain: Contain, docker: Daemon, kind: str
+) -> None:
+    host, guest = contain(workspace=kind), contain(visit=True, workspace=kind)
+    await shell(host, "echo kept | tee note >/tmp/note")
+    assert host._keeper is not None
+    await host._keeper.close()  # as when we die
+    await host._keeper.status()
+    assert await shell(guest, "cat note /tmp/note") == "kept\nkept"
+    await guest.close()
+    late = contain(visit=True, workspace=kind)
+    assert await shell(late, "cat note /tmp/note") == "kept\nkept"
+    await late.close()
+    again, beside = contain(workspace=kind), contain(visit=True, workspace=kind)
+    assert await shell(again, "cat /tmp/note") == "kept"
+    await shell(beside, "true")
+    await again.close()
+    await beside.close()
+    assert docker.containers() == [], "what others used when we came goes with the last of them"
+
+
+async def test_what_lies_in_memory_is_known_as_the_only_copy(contain: Contain, docker: Daemon, own: Path) -> None:
+    await shell(contain("one"), "true")
+    await shell(contain("two", workspace="tmpfs"), "true")
+    seen = {place.conversation: place.only_copy for place in await ours(docker, own / "run")}
+    assert seen == {"one": False, "two": True}

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import socket
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -101,6 +102,40 @@ def test_what_nobody_will_ask_for_again_is_tidied_and_nobody_elses_is_touched(tm
         assert docker.containers() == ["a-strangers"]
         assert not (state / "docker/01gone").exists()
         docker.docker("rm", "a-strangers")
+
+
+@pytest.mark.real("docker")
+def test_a_look_into_what_a_killed_life_left_in_memory_takes_nothing_away(tmp_path: Path, docker: Daemon) -> None:
+    host = f"unix://{docker.socket}"
+    steps = [call("shell", {"command": "echo canary >note"}), say("Here.")]
+    with serving(tmp_path, steps) as place:
+        place.home.mkdir(exist_ok=True)
+        (place.home / "config.toml").write_text('[sandbox.docker]\nworkspace = "tmpfs"\n')
+        with place.chat("--sandbox", f"docker:{IMAGE}", at="model.asked:2", DOCKER_HOST=host) as terminal:
+            terminal.types("hello")
+            assert terminal.ends() == -9
+        (left,) = docker.containers()
+        got = place.run("sandbox", "get", left.split("-")[1], "note", "got", DOCKER_HOST=host)
+        assert (place.work / "got").read_text() == "canary\n", got.err
+        asked = place.run("sandbox", "stop", left, DOCKER_HOST=host)
+        assert "Its files lie there alone, and are lost." in asked.err
+        assert docker.containers() == [left]
+        docker.docker("rm", "-f", left)
+
+
+def test_a_daemon_that_is_down_spoils_no_copy_in_another_room(place: Place) -> None:
+    (place.home / "running/docker").mkdir(parents=True)
+    (place.work / "a.txt").write_text("here")
+    with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(f"{folder}/d.sock")  # nobody listens, as when a daemon was killed
+        host = f"unix://{folder}/d.sock"
+        ended = place.run("sandbox", "get", "local", "a.txt", "b.txt", DOCKER_HOST=host)
+        assert (ended.code, (place.work / "b.txt").read_text()) == (0, "here"), ended.err
+        ended = place.run("sandbox", "get", "local", "missing", DOCKER_HOST=host)
+        assert (ended.code, "No such file" in ended.err) == (1, True), ended.err
+        ended = place.run("sandbox", "get", f"docker:{IMAGE}", "/tmp/x", DOCKER_HOST=host)
+        assert "stays for now" in ended.err
+        assert ended.err.splitlines()[-1].startswith(f"angelia: The container daemon at {folder}/d.sock does not")
 
 
 def test_prune_leaves_what_is_the_only_copy_of_a_conversations_files(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ class Place(Struct, frozen=True):
     """For whom, and where. `workspace` is a path inside the sandbox, empty for the room's own choice.
 
     `home` is Angelia's own and stays unseen inside; `state` takes records of what runs. `progress` is told what takes
-    more than a second. With `confine = "off"` rooms that cannot confine commands run them all the same.
+    more than a second. With `confine = "off"` rooms that cannot confine commands run them all the same. A `visit` looks
+    in from outside: a room that outlives its processes, and that nobody else uses, stays as it was found when we leave.
     """
 
     conversation: str
@@ -24,3 +25,4 @@ class Place(Struct, frozen=True):
     state: Path
     progress: Callable[[str], None] = _unheard
     confine: Literal["auto", "off"] = "auto"
+    visit: bool = False

@@ -1,10 +1,12 @@
 """Further folders of this machine for a container, as a person writes them."""
 
 import os
-from collections.abc import Sequence
-from pathlib import Path
+import posixpath
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.core.errors import ConfigError
 
@@ -26,6 +28,21 @@ def volumes(texts: Sequence[str]) -> tuple[Volume, ...]:
     return tuple(map(_volume, texts))
 
 
+def refuse_within(volume: Volume, places: Iterable[str]) -> None:
+    """Refuse a volume inside folders whose files are moved on this machine: there its files lie elsewhere.
+
+    Raises:
+        ConfigError: it lies in one of `places`, which are paths inside.
+    """
+    for place in places:
+        if PurePosixPath(volume.inside).is_relative_to(place):
+            raise ConfigError(
+                f"The volume {volume.outside}:{volume.inside} cannot lie in {place}.",
+                "Files move in and out of there on this machine, past the mount: they would not be the volume's.",
+                f"Mount it beside that, such as at /volumes{volume.inside}.",
+            )
+
+
 def _volume(text: str) -> Volume:
     match text.split(":"):
         case [outside, inside] if inside.startswith("/"):
@@ -36,4 +53,4 @@ def _volume(text: str) -> Volume:
             raise ConfigError(f"{text!r} is no volume.", then="Write /here:/inside, or /here:/inside:rw.")
     if not Path(volume.outside).is_absolute() or not Path(volume.outside).exists():
         raise ConfigError(f"The volume {text!r} names no folder of this machine.", then="Make it, or take it away.")
-    return volume
+    return replace(volume, inside=posixpath.normpath(f"/{volume.inside.lstrip('/')}"))

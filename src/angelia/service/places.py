@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Sequence
 from contextlib import asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -91,12 +91,12 @@ async def places(house: "House") -> list[Found]:
     return sorted(rows, key=lambda row: row.since)
 
 
-async def _lasting(house: "House") -> list[Lasting]:
-    """What outlives processes, in the rooms that were ever used from this home."""
+async def _lasting(house: "House", rooms: Container[str] = LASTING) -> list[Lasting]:
+    """What outlives processes, in those `rooms` that were ever used from this home."""
     return [
         place
         for room in LASTING
-        if (house.running / room).is_dir()
+        if room in rooms and (house.running / room).is_dir()
         for place in await keeper_of(room).found(house.running, _settings_of(house, room))
     ]
 
@@ -176,10 +176,11 @@ async def forget(house: "House", conversation: ConversationId) -> None:
     Raises:
         SandboxError: it cannot be ended.
     """
-    for lasting in await _lasting(house):
+    homes = {room: home for room in OURS if (home := house.running / room / conversation).is_dir()}
+    for lasting in await _lasting(house, homes):  # no other room was used, and none has to answer
         if lasting.conversation == conversation:
             await _keeper(lasting).end(lasting)
-    await remove_homes([home for room in OURS if (home := house.running / room / conversation).is_dir()])
+    await remove_homes(list(homes.values()))
 
 
 async def clear(house: "House") -> None:
@@ -207,7 +208,8 @@ async def visited(
 ) -> AsyncIterator[tuple[Sandbox, str]]:
     """The sandbox of a conversation (a part of its id), or a fresh one by a preset or spec; with its spec.
 
-    A fresh one, and what was kept for it, is gone afterwards; a conversation's stays as it was.
+    A fresh one, and what was kept for it, is gone afterwards, and `say` is told what could not be removed; a
+    conversation's stays as it was.
 
     Raises:
         NotFound, BadInput: there is no such conversation, or several fit.
@@ -220,7 +222,7 @@ async def visited(
     else:
         at, name, inside = await _of_conversation(house, where)
         fresh = False
-    place = Place(name, inside, house.loaded.home, house.running, say, settings.confine)
+    place = Place(name, inside, house.loaded.home, house.running, say, settings.confine, visit=not fresh)
     tenancy = move_in(house.running, Tenancy(name, at.spec, inside, house.clock()))
     try:
         sandbox = open_sandbox(at.spec, place, at.rooms)
@@ -230,7 +232,10 @@ async def visited(
             await sandbox.close()
     finally:
         if fresh:
-            await forget(house, name)
+            try:
+                await forget(house, name)
+            except SandboxError as error:  # what was done there is done, and why it failed is not hidden by this
+                say(f"what was kept for {at.spec} stays for now: {error}")
         tenancy.close()
 
 

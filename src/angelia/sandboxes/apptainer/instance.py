@@ -112,6 +112,11 @@ async def in_use(program: Program, name: str) -> bool:
     return said.strip().isdigit() and int(said) > _USED
 
 
+async def is_idle(program: Program, name: str) -> bool:
+    """Whether it runs, and nobody uses it."""
+    return name in await program.instances(name) and not await in_use(program, name)
+
+
 async def _ask_to_end(program: Program, name: str, *, unless: int) -> None:
     """`unless` more processes than so many are there."""
     await program.said(*inside(name, "/bin/sh", "-c", _END, str(unless)))

@@ -8,7 +8,7 @@ from angelia.sandboxes.apptainer.instance import LOOK, Plan
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.beneath import Ground, Root
 from angelia.sandboxes.bound import HOME, Bound
-from angelia.sandboxes.volumes import Volume
+from angelia.sandboxes.volumes import Volume, refuse_within
 
 _TEMPORARY = {"/tmp": "tmp", "/var/tmp": "var_tmp"}  # noqa: S108 - the instance's own
 """Where they lie in the folder that `--workdir` names."""
@@ -24,6 +24,14 @@ class Layout:
     """All that can be written lies here: workspace, home, a scratch for /tmp, volumes, and perhaps an overlay."""
 
     def __init__(self, bound: Bound, settings: ApptainerSettings, volumes: Sequence[Volume]) -> None:
+        """See the settings.
+
+        Raises:
+            ConfigError: a volume lies in another, or in what else can be written.
+        """
+        for volume in volumes:
+            others = (other.inside for other in volumes if other is not volume)
+            refuse_within(volume, (str(bound.workspace), HOME, *_TEMPORARY, *others))
         self._bound, self._settings, self._volumes = bound, settings, volumes
         self.scratch = bound.state / "scratch"
 
@@ -80,8 +88,8 @@ class Layout:
         """Outer ones first, so that what is within is laid over them."""
         bound = self._bound
         folders, files = bound.hidden()
-        places = [Volume(str(bound.workspace), str(bound.workspace), writable=True)]
-        places += [Volume(str(bound.home), HOME, writable=True), *self._volumes]
+        places = [*self._volumes, Volume(str(bound.workspace), str(bound.workspace), writable=True)]
+        places += [Volume(str(bound.home), HOME, writable=True)]
         places += [Volume(str(share.path), str(share.path), share.writable) for share in bound.guarded()]
         places += [Volume("/dev/null", path) for path in files]
         return places + [Volume(str(bound.nothing), path) for path in folders]

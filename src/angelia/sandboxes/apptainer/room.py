@@ -10,7 +10,7 @@ from angelia.core.errors import ConfigError
 from angelia.sandboxes import localfiles
 from angelia.sandboxes.apptainer import program as programs
 from angelia.sandboxes.apptainer.execwire import ProcessWire, process_wire
-from angelia.sandboxes.apptainer.instance import LOOK, end, end_unless_used, ensure, inside, stem_of
+from angelia.sandboxes.apptainer.instance import LOOK, end_unless_used, ensure, inside, is_idle, stem_of
 from angelia.sandboxes.apptainer.layout import Layout, is_elsewhere
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.apptainer.shell import run_shell
@@ -69,6 +69,7 @@ class ApptainerSandbox:
         self._starting = asyncio.Lock()
         self._instance = ""
         self._keeper: ProcessWire | None = None
+        self._stays = False
         self._commands = Commands()
         self._idle = Idle(max(self._settings.idle_minutes * 60, LOOK), lambda: self._commands.busy, self._rest)
         self._described: Description | None = None
@@ -135,17 +136,12 @@ class ApptainerSandbox:
         return self._described
 
     async def close(self) -> None:
-        """End what of ours still runs, and the instance, unless somebody else uses it. Idempotent."""
+        """End what of ours still runs, and let the instance go. Idempotent."""
         self._closed = True
         self._idle.stop()
-        async with self._starting:
-            instance, self._instance = self._instance, ""
-            keeper, self._keeper = self._keeper, None
         await self._commands.end()
-        if keeper is not None:
-            await keeper.close()
-        if instance and await end_unless_used(self._program, instance):
-            await asyncio.to_thread(remove_tree, self._layout.scratch)
+        async with self._starting:
+            await self._let_go()
 
     async def _ready(self) -> str:
         """The instance's name; it is started, found or started anew, by one at a time."""
@@ -157,6 +153,7 @@ class ApptainerSandbox:
                     await self._keeper.close()
                 self._bound.make()
                 plan = self._layout.plan(self._source, stem_of(self._place.conversation, owner(self._place.state)))
+                self._stays = self._place.visit and await is_idle(self._program, plan.name)
                 instance = await ensure(self._program, plan, self._place.progress)
                 # an idle process, for as long as we live: the instance takes it for a sign of life
                 self._keeper = await self._wire(instance, "read -r word")
@@ -164,15 +161,27 @@ class ApptainerSandbox:
             return self._instance
 
     async def _rest(self) -> None:
-        """Let the instance go that nobody uses; everything but /tmp stays on this machine."""
+        """Let the instance go while we do not use it; everything but /tmp stays on this machine."""
         async with self._starting:
             if not self._instance or not self._idle.unused:
                 return
             try:
-                await end(self._program, self._instance)
+                await self._let_go()
             except SandboxError as error:
                 logger.warning("%s: an idle instance stays: %s", self._place.conversation, error)
-            self._instance = ""
+
+    async def _let_go(self) -> None:
+        """Hold the instance no more, and end it, unless somebody else uses it, or we only looked in.
+
+        Raises:
+            SandboxMissing: the program does not tell who is there.
+        """
+        instance, self._instance = self._instance, ""
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            await keeper.close()
+        if instance and not self._stays and await end_unless_used(self._program, instance):
+            await asyncio.to_thread(remove_tree, self._layout.scratch)
 
     async def _wire(self, instance: str, line: str) -> ProcessWire:
         return await process_wire(self._program.line(*inside(instance, "/bin/sh", "-c", line)), self._program.env)

@@ -11,8 +11,9 @@ class ApptainerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     Limits need cgroups: version 2 with systemd, or root. `network` is none, or the machine's own. The image is
     read-only unless `overlay` names a folder or an overlay image that takes what is changed in it, `"keep"`, which is
     a folder of the conversation's own, or `"tmpfs"`, which forgets it with the instance. `volumes` are further
-    folders, `/here:/inside` or `/here:/inside:rw`. An instance that nobody uses for `idle_minutes` ends by itself.
-    `program` is `apptainer` or `singularity` where it is not on `PATH`.
+    folders, `/here:/inside` or `/here:/inside:rw`, and lie beside workspace, home, /tmp and each other. An instance
+    that nobody uses for `idle_minutes` ends by itself. `program` is `apptainer` or `singularity` where it is not on
+    `PATH`.
     """
 
     program: str = ""

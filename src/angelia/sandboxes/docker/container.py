@@ -20,6 +20,8 @@ LABEL = "angelia"
 """Its value is the conversation's name."""
 HOME_LABEL = f"{LABEL}.home"
 """Its value is whose container it is (`sandboxes.lasting.owner`)."""
+MEMORY_LABEL = f"{LABEL}.memory"
+"""It is there if workspace and home lie in the container's memory, and go with it."""
 TMP = "/tmp"  # noqa: S108 - the container's own
 
 LOOK = 5
@@ -152,7 +154,9 @@ async def _body(engine: Engine, plan: Plan) -> dict[str, Any]:
         },
     }
     digest = hashlib.sha256(msgspec.json.encode(body)).hexdigest()[:16]
-    return body | {"Labels": {LABEL: plan.conversation, HOME_LABEL: plan.owner, f"{LABEL}.plan": digest}}
+    labels = {LABEL: plan.conversation, HOME_LABEL: plan.owner, f"{LABEL}.plan": digest}
+    in_memory = {MEMORY_LABEL: ""} if plan.settings.workspace == "tmpfs" else {}
+    return body | {"Labels": labels | in_memory}
 
 
 def _refuse_limits(settings: DockerSettings) -> None:

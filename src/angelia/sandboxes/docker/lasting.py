@@ -1,12 +1,12 @@
 """The containers of this home: found by their labels, never anybody else's; see `sandboxes.lasting.Keeper`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from angelia.sandboxes.docker.container import HOME_LABEL, LABEL, remove
+from angelia.sandboxes.docker.container import HOME_LABEL, LABEL, MEMORY_LABEL, remove
 from angelia.sandboxes.docker.engine import Engine, Refused
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.lasting import Lasting, Use, owner
@@ -32,7 +32,16 @@ async def end(place: Lasting) -> None:
 
 async def in_use(engine: Engine, container: str) -> bool:
     """Whether anybody holds it, or runs a command in it: a process there that its first one did not start."""
+    return await _runs_more(engine, await _told(engine, f"/containers/{container}/json"))
+
+
+async def is_idle(engine: Engine, container: str) -> bool:
+    """Whether it runs, and nobody uses it."""
     known = await _told(engine, f"/containers/{container}/json")
+    return bool(known) and known["State"]["Running"] and not await _runs_more(engine, known)
+
+
+async def _runs_more(engine: Engine, known: Mapping[str, Any]) -> bool:
     commands = [await _told(engine, f"/exec/{name}/json") for name in known.get("ExecIDs") or ()]
     return any(command.get("Running") for command in commands)
 
@@ -63,6 +72,7 @@ async def _seen(engine: Engine, row: dict[str, Any]) -> Lasting:
         what=str(row["Image"]),
         use=use,
         since=float(row["Created"]),
+        only_copy=MEMORY_LABEL in row["Labels"] and use is not Use.ENDED,  # what ended has lost its memory
     )
 
 

@@ -16,7 +16,8 @@ from angelia.sandboxes.commands import Commands
 from angelia.sandboxes.docker.container import LOOK, TMP, Plan, ensure, remove
 from angelia.sandboxes.docker.engine import Engine
 from angelia.sandboxes.docker.execwire import ExecWire, exec_wire
-from angelia.sandboxes.docker.lasting import in_use
+from angelia.sandboxes.docker.hold import hold, hold_bound
+from angelia.sandboxes.docker.lasting import in_use, is_idle
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.docker.shell import run_shell
 from angelia.sandboxes.idle import Idle
@@ -28,11 +29,12 @@ from angelia.sandboxes.port import (
     FileStat,
     SandboxError,
     SandboxGone,
+    SandboxMissing,
     Unreachable,
 )
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
 from angelia.sandboxes.terminal import Terminal
-from angelia.sandboxes.volumes import volumes
+from angelia.sandboxes.volumes import refuse_within, volumes
 from angelia.sandboxes.walls import Walls
 from angelia.sandboxes.wired import WiredRunning
 
@@ -68,9 +70,13 @@ class DockerSandbox(FilesByExec):
         self._image, self._place = image, place
         self._engine = Engine(socket or socket_of(self._settings))
         self._volumes = volumes(self._settings.volumes)
+        if self._settings.workspace == "bind":
+            for volume in self._volumes:
+                refuse_within(volume, (str(self._bound.workspace), HOME))
         self._making = asyncio.Lock()
         self._container = ""
         self._keeper: ExecWire | None = None
+        self._stays = False
         self._commands = Commands()
         self._idle = Idle(max(self._settings.idle_minutes * 60, LOOK), lambda: self._commands.busy, self._rest)
         self._described: Description | None = None
@@ -146,19 +152,13 @@ class DockerSandbox(FilesByExec):
         return self._described
 
     async def close(self) -> None:
-        """End what of ours still runs, and remove the container, unless somebody else uses it. Idempotent."""
+        """End what of ours still runs, and let the container go. Idempotent."""
         self._closed = True
         self._idle.stop()
-        async with self._making:
-            container, self._container = self._container, ""
-            keeper, self._keeper = self._keeper, None
         await self._commands.end()  # while somebody is there who can tell how they ended
-        with suppress(Unreachable, SandboxGone):  # a daemon that is down has no containers running
-            if keeper is not None:
-                await keeper.close()
-                await keeper.status()
-            if container and not await in_use(self._engine, container):
-                await remove(self._engine, container)
+        async with self._making:
+            with suppress(Unreachable, SandboxGone):  # a daemon that is down has no containers running
+                await self._let_go()
         await self._engine.close()
 
     async def _ready(self) -> str:
@@ -170,22 +170,52 @@ class DockerSandbox(FilesByExec):
                 if self._keeper is not None:
                     await self._keeper.close()
                 self._bound.make()
-                container = await ensure(self._engine, self._plan(), self._place.progress)
-                # an idle process, for as long as we live: the container takes it for a sign of life
-                self._keeper = await exec_wire(self._engine, container, ("/bin/sh", "-c", "read -r word"))
+                plan = self._plan()
+                self._stays = self._place.visit and await self._stays_as_found(plan.name)
+                container = await ensure(self._engine, plan, self._place.progress)
+                self._keeper = await self._hold(container)
                 self._container = container
             return self._container
 
+    async def _hold(self, container: str) -> ExecWire:
+        if self._settings.workspace == "tmpfs":
+            return await hold(self._engine, container)
+        try:
+            return await hold_bound(self._engine, container, self._bound.home, HOME, self._place.state)
+        except SandboxMissing:
+            if not await in_use(self._engine, container):
+                await remove(self._engine, container)
+            raise
+
     async def _rest(self) -> None:
-        """Let the container go that nobody uses; everything but /tmp lies on this machine."""
+        """Let the container go while we do not use it; everything but /tmp lies on this machine."""
         async with self._making:
             if not self._container or not self._idle.unused or self._settings.workspace == "tmpfs":
                 return
             try:
-                await remove(self._engine, self._container)
+                await self._let_go()
             except SandboxError as error:
                 logger.warning("%s: an idle container stays: %s", self._place.conversation, error)
-            self._container = ""
+
+    async def _stays_as_found(self, name: str) -> bool:
+        """Whether a visitor leaves the container there: one that is idle, and one whose files would go with it."""
+        if self._settings.workspace == "tmpfs":
+            return not await in_use(self._engine, name)
+        return await is_idle(self._engine, name)
+
+    async def _let_go(self) -> None:
+        """Hold the container no more, and remove it, unless somebody else uses it, or we only looked in.
+
+        Raises:
+            Unreachable, SandboxGone: the daemon does not say who is there.
+        """
+        container, self._container = self._container, ""
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            await keeper.close()
+            await keeper.status()
+        if container and not self._stays and not await in_use(self._engine, container):
+            await remove(self._engine, container)
 
     def _plan(self) -> Plan:
         bound = self._bound

@@ -14,9 +14,9 @@ class DockerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Limits and looks of a container. 0 is no limit; `memory_mb` and `tmp_mb` are 1,000,000 bytes, `cpus` are cores.
 
     `workspace = "bind"` binds the workspace and a home of the conversation's own in; `"tmpfs"` keeps both in memory,
-    and nothing of the person's is seen. `volumes` are further folders, `/here:/inside` or `/here:/inside:rw`.
-    A container that nobody uses for `idle_minutes` ends by itself. `socket` is the daemon's, Docker's or Podman's;
-    without it `DOCKER_HOST` says, else the first that is there.
+    and nothing of the person's is seen. `volumes` are further folders, `/here:/inside` or `/here:/inside:rw`,
+    and lie beside what is bound in. A container that nobody uses for `idle_minutes` ends by itself. `socket` is the
+    daemon's, Docker's or Podman's; without it `DOCKER_HOST` says, else the first that is there.
     """
 
     socket: str = ""
