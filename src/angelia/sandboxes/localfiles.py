@@ -27,6 +27,7 @@ from angelia.sandboxes.port import (
     SandboxError,
     SandboxGone,
 )
+from angelia.sandboxes.promise import Promise
 
 CHUNK = 1024 * 1024
 """Bytes that move at once."""
@@ -76,7 +77,7 @@ async def read(ground: Ground, path: str, limit: int) -> AsyncIterator[bytes]:
             os.close(handle)
 
 
-async def write(ground: Ground, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int) -> None:
+async def write(ground: Ground, path: str, content: AsyncIterator[bytes], promise: Promise) -> None:
     """See `Sandbox.put`. A link at the end of `path` stays, and the file it leads to is replaced."""
     with _plain_words(path), spot(ground, path, follow=True, make=True) as target:
         refuse_git_internals(target.names, path)
@@ -84,8 +85,8 @@ async def write(ground: Ground, path: str, content: AsyncIterator[bytes], *, siz
         with unfinished(ground.state, target.place) as draft:
             handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target.folder)
             try:
-                await _fill(handle, content, path, size=size, sha256=sha256)
-                await _in_thread(_settle, handle, mode & 0o777)
+                await _fill(handle, content, path, promise.size, promise.sha256)
+                await _in_thread(_settle, handle, promise)
                 crash_point("put.before_rename")
                 os.rename(draft, target.name, src_dir_fd=target.folder, dst_dir_fd=target.folder)
             except BaseException:
@@ -160,7 +161,7 @@ def _refuse_to_replace(target: Spot, path: str) -> None:
             raise NotAFile(f"{shown(path)} is a device, socket or FIFO; a file does not take its place.")
 
 
-async def _fill(handle: int, content: AsyncIterator[bytes], path: str, *, size: int, sha256: str) -> None:
+async def _fill(handle: int, content: AsyncIterator[bytes], path: str, size: int, sha256: str) -> None:
     digest, written = hashlib.sha256(), 0
     async for chunk in content:
         written += len(chunk)
@@ -182,8 +183,10 @@ def _write_all(handle: int, chunk: bytes, digest: Any) -> None:
         left = left[os.write(handle, left) :]
 
 
-def _settle(handle: int, mode: int) -> None:
-    os.fchmod(handle, mode)
+def _settle(handle: int, promise: Promise) -> None:
+    os.fchmod(handle, promise.mode & 0o777)
+    if promise.modified is not None:
+        os.utime(handle, (promise.modified, promise.modified))
     os.fsync(handle)
 
 

@@ -203,8 +203,20 @@ class Sandbox(Protocol):
         """
         ...
 
-    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+    async def put(
+        self,
+        path: str,
+        content: AsyncIterator[bytes],
+        *,
+        size: int,
+        sha256: str,
+        mode: int = 0o644,
+        modified: float | None = None,
+    ) -> None:
         """Write a file whole or not at all (temporary file, flush, rename); folders on the way are made.
+
+        It gets the permission bits of `mode`, and the time `modified` (Unix seconds; kept to the second at least),
+        which is now unless it is given.
 
         Raises:
             FileChanged: `content` is not `size` bytes with that hash; the old file stands.
