@@ -34,6 +34,12 @@ class RoomForTextOnly(RoomThatOnlyStarts):
     binary_safe = False
 
 
+class RoomThatIsTrusted(RoomThatOnlyStarts):
+    """As a container's daemon is: it brings what was sent."""
+
+    trusted = True
+
+
 class RoomThatConfinesNothing(RoomThatOnlyStarts):
     """It says so, and refuses what is to be confined."""
 

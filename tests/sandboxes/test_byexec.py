@@ -15,7 +15,13 @@ from angelia.testing.sandbox_acts import MB, arrives, names_in, pieces, place, r
 from angelia.testing.sandbox_checks import Check, Sizes, checks
 from angelia.testing.sandbox_files import FILE_CLAIMS
 
-from .byexec_room import RoomForTextOnly, RoomThatConfinesNothing, RoomThatMangles, RoomThatOnlyStarts
+from .byexec_room import (
+    RoomForTextOnly,
+    RoomThatConfinesNothing,
+    RoomThatIsTrusted,
+    RoomThatMangles,
+    RoomThatOnlyStarts,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -80,6 +86,22 @@ async def test_a_put_of_many_pieces_is_renamed_once_and_whole(tmp_path: Path) ->
     assert (tmp_path / "deep/er/file").read_bytes() == data
     assert (tmp_path / "deep/er/file").stat().st_mode & 0o777 == 0o640
     assert await names_in(room, "deep/er") == {"file"}
+    await room.close()
+
+
+@pytest.mark.parametrize("how", ["r+b", "ab"])
+async def test_what_is_written_to_while_a_trusted_stream_brings_it_is_told(how: str, tmp_path: Path) -> None:
+    room = RoomThatIsTrusted(tmp_path / "work", tmp_path / "own")
+    file = tmp_path / "work/file"
+    file.write_bytes(bytes(8 * MB))
+    os.utime(file, (1, 1))
+    reading = room.get("file", limit=8 * MB)
+    await anext(reading)  # more than all that lies between is still to come
+    with file.open(how) as handle:
+        handle.write(b"x")
+    with pytest.raises(FileChanged, match="was written to"):
+        [chunk async for chunk in reading]
+    assert len(await arrives(room, "file")) == file.stat().st_size
     await room.close()
 
 

@@ -88,7 +88,10 @@ class FilesByExec(ABC):
                 yield chunk
             told = (await said.read(64)).decode(errors="replace")
             if self.trusted and told != scripts.SAME:
-                raise FileChanged(f"{shown(path)} was written to while it was read.", then="Read it again.")
+                raise FileChanged(
+                    f"{shown(path)} was written to while it was read.",
+                    then="Read it again. Where something writes to it all the time, copy it there first.",
+                )
             if not self.trusted and told != digest.hexdigest():
                 raise FileChanged(
                     f"{shown(path)} is not what came: its SHA-256 inside is {told}.",

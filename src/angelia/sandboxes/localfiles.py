@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, ParamSpec, TypeVar
+from zlib import crc32
 
 from angelia.core.crash import crash_point
 from angelia.sandboxes.beneath import Ground, Spot, shown, spot
@@ -55,23 +56,23 @@ _MEANING: dict[int, type[SandboxError]] = {
 
 
 async def read(ground: Ground, path: str, limit: int) -> AsyncIterator[bytes]:
-    """See `Sandbox.get`. What is appended to a file while it is read is left for the next time.
+    """See `Sandbox.get`. What is appended to a file while it is read is left for the next time: where it has grown, its
+    first part is read once more, and must be what was read before.
 
     Raises:
-        FileChanged: it became shorter, or was written in place, since it was opened.
+        FileChanged: it became shorter, or was written to otherwise, since it was opened.
     """
     with _plain_words(path):
         handle, entry = _open_to_read(ground, path, limit)
         try:
-            left = entry.st_size
+            left, summed = entry.st_size, 0
             while left:
-                chunk = await _in_thread(os.read, handle, min(CHUNK, left))
+                chunk, summed = await _in_thread(_next_piece, handle, left, summed)
                 if not chunk:
                     raise FileChanged(f"{shown(path)} became {left} bytes shorter while it was read.")
                 left -= len(chunk)
                 yield chunk
-            now = os.fstat(handle)
-            if now.st_size == entry.st_size and now.st_mtime_ns != entry.st_mtime_ns:
+            if not await _is_still(handle, entry, summed):
                 raise FileChanged(f"{shown(path)} was written to while it was read.", then="Read it again.")
         finally:
             os.close(handle)
@@ -136,6 +137,31 @@ def _open_to_read(ground: Ground, path: str, limit: int) -> tuple[int, os.stat_r
         os.close(handle)
         raise
     return handle, entry
+
+
+def _next_piece(handle: int, left: int, summed: int) -> tuple[bytes, int]:
+    chunk = os.read(handle, min(CHUNK, left))
+    return chunk, crc32(chunk, summed)
+
+
+async def _is_still(handle: int, entry: os.stat_result, summed: int) -> bool:
+    """Whether a file is what was read of it: as it was when it was opened, or appended to since.
+
+    The sum finds accidents, and is hidden behind what whoever takes the bytes does with them; a hash would not be.
+    """
+    now = os.fstat(handle)
+    if (now.st_size, now.st_mtime_ns) == (entry.st_size, entry.st_mtime_ns):
+        return True
+    if now.st_size <= entry.st_size:
+        return False
+    os.lseek(handle, 0, os.SEEK_SET)
+    left, again = entry.st_size, 0
+    while left:
+        chunk, again = await _in_thread(_next_piece, handle, left, again)
+        if not chunk:
+            return False
+        left -= len(chunk)
+    return again == summed
 
 
 def _refuse_to_read(entry: os.stat_result, path: str, limit: int) -> None:

@@ -197,6 +197,10 @@ class Sandbox(Protocol):
     def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
         """A regular file's bytes, in chunks of at most 1 MB; links are resolved beneath the workspace.
 
+        All that it held when it was opened comes, or else `FileChanged` once some of it has: when its length or time
+        are others at the end than at the beginning. A room may leave what was appended meanwhile for the next time, if
+        it knows that nothing else was changed. A room whose bytes could be changed on the way compares hashes too.
+
         Raises:
             FileTooLarge: over `limit` bytes; checked before the first byte moves.
             NoSuchFile, IsFolder, NotAFile, AccessRefused, FileChanged, SandboxGone, Unreachable.

@@ -66,8 +66,11 @@ async def read(sftp: asyncssh.SFTPClient, root: str, path: str, limit: int, link
             if left:
                 raise FileChanged(f"{shown(path)} became {left} bytes shorter while it was read.")
             now = await handle.stat()
-            if now.size == opened.size and now.mtime != opened.mtime:
-                raise FileChanged(f"{shown(path)} was written to while it was read.", then="Read it again.")
+            if (now.size, now.mtime) != (opened.size, opened.mtime):  # appended, or else: nothing here tells which
+                raise FileChanged(
+                    f"{shown(path)} was written to while it was read.",
+                    then="Read it again. Where something writes to it all the time, copy it there first.",
+                )
 
 
 async def write(
