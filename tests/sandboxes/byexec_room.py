@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from angelia.sandboxes.byexec import FilesByExec
 from angelia.sandboxes.local import LocalSandbox
-from angelia.sandboxes.port import Command, Description, Running
+from angelia.sandboxes.port import AccessRefused, Command, Description, Reach, Running
 
 
 class RoomThatOnlyStarts(FilesByExec):
@@ -32,6 +32,21 @@ class RoomForTextOnly(RoomThatOnlyStarts):
     """As when there is a terminal in between: no input, and no byte is safe."""
 
     binary_safe = False
+
+
+class RoomThatIsTrusted(RoomThatOnlyStarts):
+    """As a container's daemon is: it brings what was sent."""
+
+    trusted = True
+
+
+class RoomThatConfinesNothing(RoomThatOnlyStarts):
+    """It says so, and refuses what is to be confined."""
+
+    async def start(self, command: Command) -> Running:
+        if command.reach is not Reach.OUTSIDE:
+            raise AccessRefused("This room cannot confine commands.")
+        return await super().start(command)
 
 
 class RoomThatMangles(RoomThatOnlyStarts):

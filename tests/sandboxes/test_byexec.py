@@ -1,18 +1,27 @@
 """A room that can only run commands moves files as every other does."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from angelia.sandboxes.port import AccessRefused, FileChanged, OutOfSpace, Sandbox
+from angelia.sandboxes import byexec_answer
+from angelia.sandboxes.port import AccessRefused, Command, Exit, FileChanged, OutOfSpace, Sandbox
 from angelia.testing.sandbox_acts import MB, arrives, names_in, pieces, place, refused, sha256
 from angelia.testing.sandbox_checks import Check, Sizes, checks
 from angelia.testing.sandbox_files import FILE_CLAIMS
 
-from .byexec_room import RoomForTextOnly, RoomThatMangles, RoomThatOnlyStarts
+from .byexec_room import (
+    RoomForTextOnly,
+    RoomThatConfinesNothing,
+    RoomThatIsTrusted,
+    RoomThatMangles,
+    RoomThatOnlyStarts,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -77,6 +86,91 @@ async def test_a_put_of_many_pieces_is_renamed_once_and_whole(tmp_path: Path) ->
     assert (tmp_path / "deep/er/file").read_bytes() == data
     assert (tmp_path / "deep/er/file").stat().st_mode & 0o777 == 0o640
     assert await names_in(room, "deep/er") == {"file"}
+    await room.close()
+
+
+@pytest.mark.parametrize("how", ["r+b", "ab"])
+async def test_what_is_written_to_while_a_trusted_stream_brings_it_is_told(how: str, tmp_path: Path) -> None:
+    room = RoomThatIsTrusted(tmp_path / "work", tmp_path / "own")
+    file = tmp_path / "work/file"
+    file.write_bytes(bytes(8 * MB))
+    os.utime(file, (1, 1))
+    reading = room.get("file", limit=8 * MB)
+    await anext(reading)  # more than all that lies between is still to come
+    with file.open(how) as handle:
+        handle.write(b"x")
+    with pytest.raises(FileChanged, match="was written to"):
+        [chunk async for chunk in reading]
+    assert len(await arrives(room, "file")) == file.stat().st_size
+    await room.close()
+
+
+@pytest.mark.parametrize("room", [RoomThatOnlyStarts, RoomForTextOnly])
+async def test_the_limit_is_for_opening_and_not_for_hashing_and_flushing_what_came(
+    room: type[RoomThatOnlyStarts], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place_of = tmp_path / "bin"
+    place_of.mkdir()
+    os.mkfifo(tmp_path / "gate")
+    (place_of / "sha256sum").write_text(f"#!/bin/sh\nread -r word <{tmp_path}/gate\nexec /usr/bin/sha256sum\n")
+    (place_of / "sha256sum").chmod(0o755)
+    sandbox = room(tmp_path / "work", tmp_path / "own")
+    sandbox.path = f"{place_of}:/usr/bin:/bin"
+    over = asyncio.Event()
+
+    @asynccontextmanager
+    async def limit(seconds: float) -> AsyncIterator[None]:
+        yield
+        over.set()
+
+    monkeypatch.setattr(byexec_answer, "asyncio", SimpleNamespace(timeout=limit))
+    gate = os.open(tmp_path / "gate", os.O_RDWR)  # whoever hashes waits for a line of ours
+    putting = asyncio.create_task(place(sandbox, "file", b"x"))
+    async with asyncio.timeout(60):  # how it fails, where nothing is said before that
+        await over.wait()
+    assert not (tmp_path / "work/file").exists()
+    os.write(gate, b"\n")
+    await putting
+    os.close(gate)
+    assert (tmp_path / "work/file").read_bytes() == b"x"
+    await sandbox.close()
+
+
+class Speaks:
+    """A command that says a line, and takes its time for the next."""
+
+    id = "p1"
+
+    def __init__(self, *lines: bytes) -> None:
+        self._lines = lines
+
+    async def output(self) -> AsyncIterator[bytes]:
+        for line in self._lines:
+            yield line
+            await asyncio.sleep(0.2)  # no wait, but what is measured: longer than the limit
+
+    async def wait(self) -> Exit:
+        return Exit(0)
+
+    async def kill(self) -> None:
+        """It is over."""
+
+
+async def test_what_has_begun_may_take_longer_than_opening(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(byexec_answer, "SECONDS_TO_SPEAK", 0.05)
+    said = await byexec_answer.answer(Speaks(b"begun\n", b"ok 5\n"), "file", ["/work"], plain=True)
+    assert said.rest == "5"
+    with pytest.raises(FileChanged, match=r"no sign for 0\.05 s"):
+        await byexec_answer.answer(Speaks(b"o", b"k 5\n"), "file", ["/work"], plain=True)
+
+
+async def test_a_room_that_cannot_confine_moves_files_too(tmp_path: Path) -> None:
+    room = RoomThatConfinesNothing(tmp_path / "work", tmp_path / "own")
+    await refused(room.start(Command(shell="true")), AccessRefused)
+    await place(room, "deep/file", b"x")
+    assert await arrives(room, "deep/file") == b"x"
+    assert await names_in(room, ".") == {"deep"}
+    await refused(arrives(room, "/etc/passwd"), AccessRefused)
     await room.close()
 
 

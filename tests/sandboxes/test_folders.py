@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,8 @@ def content(folder: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink():
-            found[str(path.relative_to(folder))] = (path.read_bytes(), path.stat().st_mode & 0o777)
+            known = path.stat()
+            found[str(path.relative_to(folder))] = (path.read_bytes(), known.st_mode & 0o777, known.st_mtime)
         elif path.is_dir() and not path.is_symlink():
             found[str(path.relative_to(folder))] = None
     return found
@@ -59,12 +61,28 @@ async def test_a_folder_arrives_as_it_is_in_both_directions_and_no_link_is_follo
     assert content(tmp_path / "out") == content(tmp_path / "work/tree")
     assert (out.files, out.size, moved[-1]) == (len(NAMES), 7000, (7000, 7000))
     assert sorted(line.partition(":")[0] for line in out.left) == ["link", "out", "pipe"]
-    assert (tmp_path / "out/deep/er/\N{FOX FACE}").stat().st_mtime == 4
     furnish(tmp_path / "mine")
     back = await bring_folder(sandbox, tmp_path / "mine", "in/tree", told)
     assert content(tmp_path / "work/in/tree") == content(tmp_path / "mine")
     assert (back.files, len(back.left)) == (len(NAMES), 3)
     assert {path.name for path in tmp_path.iterdir()} == {"person", "own", "work", "out", "mine"}
+
+
+async def test_a_file_keeps_its_permission_bits_and_its_time_in_both_directions(build: Build, tmp_path: Path) -> None:
+    sandbox = build(confine="off")
+    (tmp_path / "work/deep").mkdir()
+    (tmp_path / "work/deep/run").write_bytes(b"#!/bin/sh")
+    (tmp_path / "work/deep/run").chmod(0o755)
+    os.utime(tmp_path / "work/deep/run", (1, 1))
+    (tmp_path / "work/link").symlink_to("deep/near")
+    (tmp_path / "work/deep/near").symlink_to("run")
+    for path in ("deep/run", "link"):
+        await transfers.fetch(sandbox, path, tmp_path / "out", told)
+        found = (tmp_path / "out").stat()
+        assert (found.st_mode & 0o7777, found.st_mtime) == (0o755, 1), path
+    await transfers.bring(sandbox, tmp_path / "out", "back", told)
+    found = (tmp_path / "work/back").stat()
+    assert (found.st_mode & 0o7777, found.st_mtime) == (0o755, 1)
 
 
 class HostileRoom(LocalSandbox):
@@ -105,9 +123,9 @@ class RoomThatDies(LocalSandbox):
         self._one_more()
         yield b"taken"
 
-    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+    async def put(self, path: str, content: AsyncIterator[bytes], **promised: Any) -> None:
         self._one_more()
-        await super().put(path, content, size=size, sha256=sha256, mode=mode)
+        await super().put(path, content, **promised)
 
     def _one_more(self) -> None:
         self.moved += 1

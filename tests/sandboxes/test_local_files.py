@@ -51,7 +51,13 @@ async def test_a_file_that_shrinks_or_changes_while_it_is_read_is_not_passed_off
     def cut() -> None:
         os.truncate(file, 5)
 
-    for change in (cut, rewrite):
+    def rewrite_longer() -> None:
+        with file.open("r+b") as handle:
+            handle.write(b"y")
+            handle.seek(0, os.SEEK_END)
+            handle.write(b"more")
+
+    for change in (cut, rewrite, rewrite_longer):
         file.write_bytes(b"x" * 3_000_000)
         reading = sandbox.get("file", limit=3_000_000)
         assert len(await anext(reading)) == 1 << 20

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from angelia.sandboxes.place import Place
-from angelia.sandboxes.port import AccessRefused, Command, NoSuchFile, NotAFile, Reach, Unreachable
+from angelia.sandboxes.port import AccessRefused, Command, FileChanged, NoSuchFile, NotAFile, Reach, Unreachable
 from angelia.sandboxes.ssh import files
 from angelia.sandboxes.ssh.execwire import CHUNK, WINDOW, SessionWire
 from angelia.sandboxes.ssh.link import Host, link_to
@@ -174,6 +174,17 @@ async def test_a_transfer_that_is_cut_leaves_the_old_file(reached: Reached, tmp_
     assert (tmp_path / "work/file").read_bytes() == b"old"
     await sandbox.put("file", pieces(b"newer"), size=5, sha256=sha256(b"newer"))
     assert (tmp_path / "work/file").read_bytes() == b"newer"
+
+
+async def test_what_is_written_to_while_it_is_read_is_told(reached: Reached, tmp_path: Path) -> None:
+    sandbox = reached()
+    await place(sandbox, "log", bytes(3_000_000))
+    reading = sandbox.get("log", limit=3_000_000)
+    await anext(reading)
+    with (tmp_path / "work/log").open("r+b") as log:  # rewritten, and longer than it was
+        log.write(b"x" * 3_000_001)
+    with pytest.raises(FileChanged, match="was written to"):
+        [chunk async for chunk in reading]
 
 
 KILLED_IN_A_PUT = """

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from angelia.sandboxes import byexec_scripts as scripts
 from angelia.sandboxes.beneath import shown
-from angelia.sandboxes.byexec_answer import UNTOUCHED, Answer, answer
+from angelia.sandboxes.byexec_answer import BEGUN, UNTOUCHED, Answer, answer
 from angelia.sandboxes.port import (
     Command,
     Description,
@@ -30,6 +30,7 @@ from angelia.sandboxes.port import (
     FileStat,
     Judged,
     NoSuchFile,
+    Reach,
     Running,
     SandboxError,
 )
@@ -87,7 +88,10 @@ class FilesByExec(ABC):
                 yield chunk
             told = (await said.read(64)).decode(errors="replace")
             if self.trusted and told != scripts.SAME:
-                raise FileChanged(f"{shown(path)} was written to while it was read.", then="Read it again.")
+                raise FileChanged(
+                    f"{shown(path)} was written to while it was read.",
+                    then="Read it again. Where something writes to it all the time, copy it there first.",
+                )
             if not self.trusted and told != digest.hexdigest():
                 raise FileChanged(
                     f"{shown(path)} is not what came: its SHA-256 inside is {told}.",
@@ -97,16 +101,26 @@ class FilesByExec(ABC):
         finally:
             await said.end()
 
-    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+    async def put(
+        self,
+        path: str,
+        content: AsyncIterator[bytes],
+        *,
+        size: int,
+        sha256: str,
+        mode: int = 0o644,
+        modified: float | None = None,
+    ) -> None:
         """See the port."""
         draft, offset, begun = f".angelia-{os.urandom(8).hex()}", 0, False
+        when = "" if modified is None else str(int(modified))  # busybox knows whole seconds
         digest, pending, most = hashlib.sha256(), bytearray(), PIECE if self.binary_safe else WORD * 3 // 4 - 2
 
         async def send(count: int, *, last: bool) -> None:
             nonlocal offset, begun
             begun = True
             settings = [f"draft={draft}", f"offset={offset}", f"count={count}", f"last={int(last)}"]
-            settings += [f"sha256={sha256}", f"mode={mode & 0o777:o}"]
+            settings += [f"sha256={sha256}", f"mode={mode & 0o777:o}", f"modified={when}"]
             with memoryview(pending)[:count] as view:
                 piece = bytes(view)
             del pending[:count]  # before it is sent: one copy of a piece is enough
@@ -162,10 +176,11 @@ class FilesByExec(ABC):
             await said.end()
 
     async def _append(self, path: str, data: bytes, settings: Sequence[str]) -> None:
-        source, stdin = "source=cat", data
+        source, stdin = ["source=cat", f"word={BEGUN}"], data
         if not self.binary_safe:
-            source, stdin = f"source='printf %s {base64.b64encode(data).decode()} | base64 -d'", b""
-        await (await self._ask(scripts.PUT, path, [*settings, source], stdin)).end()
+            word = base64.b64encode(f"{BEGUN}\n".encode()).decode()
+            source, stdin = [f"source='printf %s {base64.b64encode(data).decode()} | base64 -d'", f"word={word}"], b""
+        await (await self._ask(scripts.PUT, path, [*settings, *source], stdin)).end()
 
     async def _drop(self, path: str, draft: str) -> None:
         await (await self._ask(scripts.DROP, path, [f"draft={draft}"])).end()
@@ -177,8 +192,9 @@ class FilesByExec(ABC):
         settings = [*settings, f"straight={1 if isinstance(path, Judged) else ''}"]
         argv = scripts.words(script, path, settings, roots)
         if not self.binary_safe:
-            argv = ("/bin/sh", "-c", '"$@" | base64', "sh", *argv)
-        running = await self.start(Command(argv=argv, stdin=stdin))
+            argv = ("/bin/sh", "-c", '{ "$@" | base64; } 4>&1', "sh", *argv)  # 4: past what waits for the end
+        reach = Reach.CONFINED if (await self.describe()).confined else Reach.OUTSIDE
+        running = await self.start(Command(argv=argv, stdin=stdin, reach=reach))
         return await answer(running, path, roots, plain=self.binary_safe)
 
 

@@ -113,8 +113,7 @@ look() { stat -L -c '%s %y' /proc/self/fd/3; }
   if [ $hashed = 1 ]; then
     feed </proc/self/fd/3 | sha256sum | head -c 64
   else
-    after=$(look)
-    case $after in "$before") printf same;; "$size "*) ;; *) printf same;; esac  # it may have grown
+    [ "$(look)" = "$before" ] && printf same
   fi
 } 2>/dev/null 3<"./$f" || say changed
 """
@@ -122,20 +121,24 @@ look() { stat -L -c '%s %y' /proc/self/fd/3; }
 
 PUT = r"""
 make=; [ $offset = 0 ] && make=1
+[ "$word" = begun ] && exec 4>&1
 walk "$path"; follow
 [ -d "./$f" ] && say folder
 [ ! -e "./$f" ] || [ -f "./$f" ] || say other
 [ $offset != 0 ] || { e=$( (set -C; : >"./$draft") 2>&1 ) || say failed "$e"; }
 [ "$(size "$draft")" = $offset ] || say changed
-e=$( { eval "$source" >>"./$draft"; } 2>&1 ) || { rm -f "./$draft"; say failed "$e"; }
+e=$( { { echo "$word" >&4; eval "$source"; } >>"./$draft"; } 2>&1 ) || { rm -f "./$draft"; say failed "$e"; }
 [ "$(size "$draft")" = $((offset + count)) ] || { rm -f "./$draft"; say changed; }
 [ $last = 0 ] && say ok
 [ "$(sha256sum <"./$draft" | head -c 64)" = $sha256 ] || { rm -f "./$draft"; say changed; }
-e=$( { chmod $mode "./$draft" && mv -f "./$draft" "./$f"; } 2>&1 ) || { rm -f "./$draft"; say failed "$e"; }
+dress() { chmod $mode "./$draft" && { [ -z "$modified" ] || touch -d "@$modified" "./$draft"; }; }
+e=$( { dress && mv -f "./$draft" "./$f"; } 2>&1 ) || { rm -f "./$draft"; say failed "$e"; }
 sync "./$f" 2>/dev/null
 say ok
 """
-"""`draft offset count source last sha256 mode`: appends to a draft beside the file; the last piece renames it."""
+"""`draft offset count source last sha256 mode modified word`: appends to a draft beside the file; the last piece
+renames it. Says `word` once all is open (on 4: past base64, where all goes through that), and then works for as long
+as it takes, for so many bytes, on that disk."""
 
 DROP = r"""
 walk "$path"; follow

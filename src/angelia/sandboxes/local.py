@@ -28,6 +28,7 @@ from angelia.sandboxes.port import (
     SandboxGone,
     SandboxMissing,
 )
+from angelia.sandboxes.promise import Promise
 from angelia.sandboxes.running import OPTIONS, LocalRunning, Start
 from angelia.sandboxes.seatbelt import profile
 from angelia.sandboxes.secrets import secret_places
@@ -118,9 +119,18 @@ class LocalSandbox:
         """See the port."""
         return localfiles.read(self._ground(path), path, limit)
 
-    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+    async def put(
+        self,
+        path: str,
+        content: AsyncIterator[bytes],
+        *,
+        size: int,
+        sha256: str,
+        mode: int = 0o644,
+        modified: float | None = None,
+    ) -> None:
         """See the port. Git's hooks and settings are refused, as they are to commands."""
-        await localfiles.write(self._ground(path), path, content, size=size, sha256=sha256, mode=mode)
+        await localfiles.write(self._ground(path), path, content, Promise(size, sha256, mode, modified))
 
     async def stat(self, path: str) -> FileStat:
         """See the port."""

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, ParamSpec, TypeVar
+from zlib import crc32
 
 from angelia.core.crash import crash_point
 from angelia.sandboxes.beneath import Ground, Spot, shown, spot
@@ -27,6 +28,7 @@ from angelia.sandboxes.port import (
     SandboxError,
     SandboxGone,
 )
+from angelia.sandboxes.promise import Promise
 
 CHUNK = 1024 * 1024
 """Bytes that move at once."""
@@ -54,29 +56,29 @@ _MEANING: dict[int, type[SandboxError]] = {
 
 
 async def read(ground: Ground, path: str, limit: int) -> AsyncIterator[bytes]:
-    """See `Sandbox.get`. What is appended to a file while it is read is left for the next time.
+    """See `Sandbox.get`. What is appended to a file while it is read is left for the next time: where it has grown, its
+    first part is read once more, and must be what was read before.
 
     Raises:
-        FileChanged: it became shorter, or was written in place, since it was opened.
+        FileChanged: it became shorter, or was written to otherwise, since it was opened.
     """
     with _plain_words(path):
         handle, entry = _open_to_read(ground, path, limit)
         try:
-            left = entry.st_size
+            left, summed = entry.st_size, 0
             while left:
-                chunk = await _in_thread(os.read, handle, min(CHUNK, left))
+                chunk, summed = await _in_thread(_next_piece, handle, left, summed)
                 if not chunk:
                     raise FileChanged(f"{shown(path)} became {left} bytes shorter while it was read.")
                 left -= len(chunk)
                 yield chunk
-            now = os.fstat(handle)
-            if now.st_size == entry.st_size and now.st_mtime_ns != entry.st_mtime_ns:
+            if not await _is_still(handle, entry, summed):
                 raise FileChanged(f"{shown(path)} was written to while it was read.", then="Read it again.")
         finally:
             os.close(handle)
 
 
-async def write(ground: Ground, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int) -> None:
+async def write(ground: Ground, path: str, content: AsyncIterator[bytes], promise: Promise) -> None:
     """See `Sandbox.put`. A link at the end of `path` stays, and the file it leads to is replaced."""
     with _plain_words(path), spot(ground, path, follow=True, make=True) as target:
         refuse_git_internals(target.names, path)
@@ -84,8 +86,8 @@ async def write(ground: Ground, path: str, content: AsyncIterator[bytes], *, siz
         with unfinished(ground.state, target.place) as draft:
             handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target.folder)
             try:
-                await _fill(handle, content, path, size=size, sha256=sha256)
-                await _in_thread(_settle, handle, mode & 0o777)
+                await _fill(handle, content, path, promise.size, promise.sha256)
+                await _in_thread(_settle, handle, promise)
                 crash_point("put.before_rename")
                 os.rename(draft, target.name, src_dir_fd=target.folder, dst_dir_fd=target.folder)
             except BaseException:
@@ -137,6 +139,31 @@ def _open_to_read(ground: Ground, path: str, limit: int) -> tuple[int, os.stat_r
     return handle, entry
 
 
+def _next_piece(handle: int, left: int, summed: int) -> tuple[bytes, int]:
+    chunk = os.read(handle, min(CHUNK, left))
+    return chunk, crc32(chunk, summed)
+
+
+async def _is_still(handle: int, entry: os.stat_result, summed: int) -> bool:
+    """Whether a file is what was read of it: as it was when it was opened, or appended to since.
+
+    The sum finds accidents, and is hidden behind what whoever takes the bytes does with them; a hash would not be.
+    """
+    now = os.fstat(handle)
+    if (now.st_size, now.st_mtime_ns) == (entry.st_size, entry.st_mtime_ns):
+        return True
+    if now.st_size <= entry.st_size:
+        return False
+    os.lseek(handle, 0, os.SEEK_SET)
+    left, again = entry.st_size, 0
+    while left:
+        chunk, again = await _in_thread(_next_piece, handle, left, again)
+        if not chunk:
+            return False
+        left -= len(chunk)
+    return again == summed
+
+
 def _refuse_to_read(entry: os.stat_result, path: str, limit: int) -> None:
     if stat.S_ISDIR(entry.st_mode):
         raise IsFolder(f"{shown(path)} is a folder.", then="List it, or pack it into an archive.")
@@ -160,7 +187,7 @@ def _refuse_to_replace(target: Spot, path: str) -> None:
             raise NotAFile(f"{shown(path)} is a device, socket or FIFO; a file does not take its place.")
 
 
-async def _fill(handle: int, content: AsyncIterator[bytes], path: str, *, size: int, sha256: str) -> None:
+async def _fill(handle: int, content: AsyncIterator[bytes], path: str, size: int, sha256: str) -> None:
     digest, written = hashlib.sha256(), 0
     async for chunk in content:
         written += len(chunk)
@@ -182,8 +209,10 @@ def _write_all(handle: int, chunk: bytes, digest: Any) -> None:
         left = left[os.write(handle, left) :]
 
 
-def _settle(handle: int, mode: int) -> None:
-    os.fchmod(handle, mode)
+def _settle(handle: int, promise: Promise) -> None:
+    os.fchmod(handle, promise.mode & 0o777)
+    if promise.modified is not None:
+        os.utime(handle, (promise.modified, promise.modified))
     os.fsync(handle)
 
 

@@ -197,14 +197,30 @@ class Sandbox(Protocol):
     def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
         """A regular file's bytes, in chunks of at most 1 MB; links are resolved beneath the workspace.
 
+        All that it held when it was opened comes, or else `FileChanged` once some of it has: when its length or time
+        are others at the end than at the beginning. A room may leave what was appended meanwhile for the next time, if
+        it knows that nothing else was changed. A room whose bytes could be changed on the way compares hashes too.
+
         Raises:
             FileTooLarge: over `limit` bytes; checked before the first byte moves.
             NoSuchFile, IsFolder, NotAFile, AccessRefused, FileChanged, SandboxGone, Unreachable.
         """
         ...
 
-    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+    async def put(
+        self,
+        path: str,
+        content: AsyncIterator[bytes],
+        *,
+        size: int,
+        sha256: str,
+        mode: int = 0o644,
+        modified: float | None = None,
+    ) -> None:
         """Write a file whole or not at all (temporary file, flush, rename); folders on the way are made.
+
+        It gets the permission bits of `mode`, and the time `modified` (Unix seconds; kept to the second at least),
+        which is now unless it is given.
 
         Raises:
             FileChanged: `content` is not `size` bytes with that hash; the old file stands.

@@ -18,7 +18,7 @@ from angelia.sandboxes import localfiles
 from angelia.sandboxes.beneath import Ground, Root
 from angelia.sandboxes.lives import remove_tree
 from angelia.sandboxes.port import Command, FileKind, FileStat, NoSuchFile, Reach, Sandbox, SandboxError
-from angelia.service.transfers import Pace, Told
+from angelia.service.transfers import Pace, Told, dress
 from angelia.store.behind import WriteBehind
 
 MOST = 100_000
@@ -94,7 +94,7 @@ async def fetch_folder(sandbox: Sandbox, path: str, target: Path, told: Told) ->
 
 
 async def bring_folder(sandbox: Sandbox, source: Path, path: str, told: Told) -> Carried:
-    """Copy a folder into a sandbox, each file whole or not at all, with permission bits.
+    """Copy a folder into a sandbox, each file whole or not at all, with its permission bits and time.
 
     Raises:
         BadInput: it cannot be read.
@@ -113,7 +113,8 @@ async def bring_folder(sandbox: Sandbox, source: Path, path: str, told: Told) ->
                 digest.update(chunk)
                 size += len(chunk)
             content = _counted(localfiles.read(ground, name, 1 << 62), pace)
-            await sandbox.put(f"{path}/{name}", content, size=size, sha256=digest.hexdigest(), mode=entry.mode & 0o777)
+            mode, modified, sha256 = entry.mode & 0o777, entry.modified, digest.hexdigest()
+            await sandbox.put(f"{path}/{name}", content, size=size, sha256=sha256, mode=mode, modified=modified)
             done += 1
         await _make(sandbox, [f"{path}/{name}".rstrip("/") for name in empty])
     except SandboxError as error:
@@ -154,17 +155,11 @@ async def _fill(sandbox: Sandbox, path: str, tree: _Tree, top: Path, room: int, 
             tree.leave(name, "it was removed meanwhile")
             gone.append((name, entry))
             continue
-        _dress(top / name, entry)
+        dress(top / name, entry)
     tree.files = [known for known in tree.files if known not in gone]
     for name, entry in reversed(tree.folders):
-        _dress(top / name, entry)
+        dress(top / name, entry)
     pace.over()
-
-
-def _dress(path: Path, entry: FileStat) -> None:
-    """Its permission bits (we can always read it, and enter a folder) and its time."""
-    path.chmod(entry.mode & 0o777 | (0o700 if entry.kind is FileKind.FOLDER else 0o400))
-    os.utime(path, (entry.modified, entry.modified))
 
 
 def _listed(source: Path) -> tuple[_Tree, list[str]]:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import posixpath
 import shutil
 import stat
 import time
@@ -16,12 +17,15 @@ from msgspec import Struct
 from angelia.context.forms import size_words
 from angelia.core.errors import BadInput
 from angelia.core.ids import sortable_id
-from angelia.sandboxes.port import Sandbox
+from angelia.sandboxes.beneath import shown
+from angelia.sandboxes.port import AccessRefused, FileKind, FileStat, Sandbox
 from angelia.store.behind import WriteBehind
 
 PATIENCE = 1.0
 """Seconds before anybody is told."""
 
+MOST_LINKS = 40
+"""Links that are followed one after the other, as Linux does (path_resolution(7))."""
 _CHUNK = 1 << 20
 
 Told = Callable[[int, int], None]
@@ -79,7 +83,8 @@ class Moved(Struct, frozen=True):
 
 
 async def fetch(sandbox: Sandbox, path: str, target: Path, told: Told) -> Moved:
-    """Copy a file out of a sandbox, whole or not at all; a file that stands at `target` is replaced.
+    """Copy a file out of a sandbox, whole or not at all, with its permission bits and time; a file that stands at
+    `target` is replaced.
 
     At most what the disk has room for is taken.
 
@@ -88,7 +93,7 @@ async def fetch(sandbox: Sandbox, path: str, target: Path, told: Told) -> Moved:
         SandboxError: see `Sandbox.get`.
     """
     unfinished = target.with_name(f".{sortable_id()}.part")
-    digest, size = hashlib.sha256(), (await sandbox.stat(path)).size
+    digest, entry = hashlib.sha256(), await _followed(sandbox, path)
     try:
         room = shutil.disk_usage(target.parent).free
         with unfinished.open("xb") as file:
@@ -98,9 +103,9 @@ async def fetch(sandbox: Sandbox, path: str, target: Path, told: Told) -> Moved:
                 file.write(chunk)
 
             async with WriteBehind(take) as behind:
-                async for chunk in watched(sandbox.get(path, limit=room), size, told):
+                async for chunk in watched(sandbox.get(path, limit=room), entry.size, told):
                     await behind.write(chunk)
-            await asyncio.to_thread(_settle, file)
+            await asyncio.to_thread(_settle, file, entry)
             size = file.tell()
         unfinished.replace(target)
     except OSError as error:
@@ -112,7 +117,7 @@ async def fetch(sandbox: Sandbox, path: str, target: Path, told: Told) -> Moved:
 
 
 async def bring(sandbox: Sandbox, source: Path, path: str, told: Told) -> Moved:
-    """Copy a file into a sandbox, whole or not at all; its permission bits stay.
+    """Copy a file into a sandbox, whole or not at all; its permission bits and time stay.
 
     Raises:
         BadInput: it is no file that can be read.
@@ -127,12 +132,32 @@ async def bring(sandbox: Sandbox, source: Path, path: str, told: Told) -> Moved:
     except OSError as error:
         raise BadInput(f"{source} cannot be read: {error.strerror or error}.") from error
     content = watched(_read(source), status.st_size, told)
-    await sandbox.put(path, content, size=status.st_size, sha256=sha256, mode=stat.S_IMODE(status.st_mode) & 0o777)
+    mode, modified = stat.S_IMODE(status.st_mode) & 0o777, status.st_mtime
+    await sandbox.put(path, content, size=status.st_size, sha256=sha256, mode=mode, modified=modified)
     return Moved(path, status.st_size, sha256)
 
 
-def _settle(file: BinaryIO) -> None:
+def dress(place: Path | int, entry: FileStat) -> None:
+    """Give a copy (its path, or its descriptor) the permission bits and the time of what it is a copy of; we can always
+    read it, and enter a folder.
+    """
+    os.chmod(place, entry.mode & 0o777 | (0o700 if entry.kind is FileKind.FOLDER else 0o400))  # noqa: PTH101
+    os.utime(place, (entry.modified, entry.modified))
+
+
+async def _followed(sandbox: Sandbox, path: str) -> FileStat:
+    """What a path leads to, its last links followed."""
+    for _ in range(MOST_LINKS):
+        entry = await sandbox.stat(path)
+        if entry.kind is not FileKind.LINK:
+            return entry
+        path = posixpath.join(posixpath.dirname(path), entry.target)
+    raise AccessRefused(f"{shown(path)} leads in circles: over {MOST_LINKS} links.")
+
+
+def _settle(file: BinaryIO, entry: FileStat) -> None:
     file.flush()
+    dress(file.fileno(), entry)
     os.fsync(file.fileno())
 
 

@@ -70,9 +70,9 @@ async def arrives(sandbox: Sandbox, path: str, *, limit: int = 1 << 40) -> bytes
     return b"".join([chunk async for chunk in sandbox.get(path, limit=limit)])
 
 
-async def place(sandbox: Sandbox, path: str, data: bytes, *, mode: int = 0o644) -> None:
+async def place(sandbox: Sandbox, path: str, data: bytes, *, mode: int = 0o644, modified: float | None = None) -> None:
     """Put bytes at a path."""
-    await sandbox.put(path, pieces(data), size=len(data), sha256=sha256(data), mode=mode)
+    await sandbox.put(path, pieces(data), size=len(data), sha256=sha256(data), mode=mode, modified=modified)
 
 
 async def pieces(data: bytes, size: int = 100_000) -> AsyncIterator[bytes]:

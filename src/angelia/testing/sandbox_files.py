@@ -107,6 +107,20 @@ async def permissions_are_given_and_told(make: Make, sizes: Sizes) -> None:
         expect(await shell(sandbox, "./run.sh") == "ran", "a program that was put does not run")
 
 
+async def a_time_is_kept_and_told(make: Make, sizes: Sizes) -> None:
+    async with make() as sandbox:
+        for seconds in (1.0, 1_234_567_890.5):
+            await place(sandbox, "old", b"data", mode=0o755, modified=seconds)
+            told = await sandbox.stat("old")
+            expect(int(told.modified) == int(seconds), f"a file of {seconds} is told as one of {told.modified}")
+            expect(told.mode == 0o755, "the mode is lost where a time is given")
+            inside = await shell(sandbox, "stat -c %Y old")
+            expect(inside == str(int(seconds)), f"a file of {seconds} has the time {inside} inside")
+        await place(sandbox, "new", b"data")
+        newer = await shell(sandbox, "find new -newer old")
+        expect(newer == "new", "a file that was put without a time has an old one")
+
+
 async def what_is_missing_is_said(make: Make, sizes: Sizes) -> None:
     async with make() as sandbox:
         await shell(sandbox, "mkdir folder; echo x > file")
@@ -249,6 +263,7 @@ FILE_CLAIMS = (
     *LARGE_FILES,
     kinds_are_told_and_links_are_not_followed,
     permissions_are_given_and_told,
+    a_time_is_kept_and_told,
     what_is_missing_is_said,
     links_inside_are_followed,
     links_to_the_outside_are_refused,

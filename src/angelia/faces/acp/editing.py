@@ -131,15 +131,25 @@ class BehindEditor:
             return
         yield await self._as_shown(path, kept)
 
-    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
-        """See the port. A text file is written by the editor, unless its folder has to be made first.
+    async def put(
+        self,
+        path: str,
+        content: AsyncIterator[bytes],
+        *,
+        size: int,
+        sha256: str,
+        mode: int = 0o644,
+        modified: float | None = None,
+    ) -> None:
+        """See the port. A text file is written by the editor, unless its folder has to be made first, or it is to have
+        a time of its own.
 
         Raises:
             AccessRefused: the editor did not write it; says why.
             Unreachable: it did not answer, so it may have written it or not.
         """
-        if not self._editing.writes or size > MOST_BYTES or not await self._can_take(path):
-            await self._inner.put(path, content, size=size, sha256=sha256, mode=mode)
+        if modified is not None or not self._editing.writes or size > MOST_BYTES or not await self._can_take(path):
+            await self._inner.put(path, content, size=size, sha256=sha256, mode=mode, modified=modified)
             return
         data = b"".join([chunk async for chunk in content])
         if len(data) != size or hashlib.sha256(data).hexdigest() != sha256:
@@ -147,7 +157,7 @@ class BehindEditor:
         try:
             text = data.decode()
         except UnicodeDecodeError:
-            await self._inner.put(path, _once(data), size=size, sha256=sha256, mode=mode)
+            await self._inner.put(path, _once(data), size=size, sha256=sha256, mode=mode, modified=modified)
             return
         try:
             async with asyncio.timeout(ANSWER_S):

@@ -131,7 +131,7 @@ async def _shell(where: str, workspace: Path, given: dict[str, Any]) -> int:
 @click.option("--yes", is_flag=True, help="Replace a file that is there.")
 @settings_options
 def get(where: str, path: str, target: Path | None, yes: bool, **given: Any) -> int:
-    """Copy a file or folder out of a sandbox, here or to TARGET; it is checked, and written whole or not at all."""
+    """Copy a file or folder out of a sandbox, here or to TARGET, whole or not at all, with mode and time."""
     name = posixpath.basename(posixpath.normpath(path))
     place = Path.cwd() if target is None else target.expanduser()
     place = place / ("workspace" if name in ("", ".", "..") else name) if place.is_dir() else place
@@ -147,7 +147,7 @@ async def _get(where: str, path: str, target: Path, yes: bool, given: dict[str, 
         with moving(target.name) as told:
             moved = await (fetch_folder if folder else fetch)(there, path, target, told)
     await house.close()
-    return _arrived(moved)
+    return _arrived(moved, "came")
 
 
 @sandbox.command(epilog=f"{WHERE}  Examples:  angelia sandbox put 5c8r2n6h data.csv  ·  … put 5c8r2n6h a.csv in/b.csv")
@@ -157,7 +157,7 @@ async def _get(where: str, path: str, target: Path, yes: bool, given: dict[str, 
 @click.option("--yes", is_flag=True, help="Replace a file that is there.")
 @settings_options
 def put(where: str, source: Path, path: str | None, yes: bool, **given: Any) -> int:
-    """Copy a file or folder into a sandbox: into its workspace, or to PATH there."""
+    """Copy a file or folder into a sandbox, with mode and time: into its workspace, or to PATH there."""
     return asyncio.run(_put(where, source.expanduser(), path or "", yes, given))
 
 
@@ -170,7 +170,7 @@ async def _put(where: str, source: Path, path: str, yes: bool, given: dict[str, 
         with moving(source.name) as told:
             moved = await (bring_folder if source.is_dir() else bring)(there, source, path, told)
     await house.close()
-    return _arrived(moved)
+    return _arrived(moved, "was sent")
 
 
 @sandbox.command(epilog="Examples:  angelia sandbox stop 5c8r2n6h  ·  angelia sandbox stop 5c8r2n6h --yes")
@@ -245,15 +245,15 @@ def _left(text: str) -> int:
     return 1
 
 
-def _arrived(moved: Moved | Carried) -> int:
+def _arrived(moved: Moved | Carried, verb: str) -> int:
     match moved:
         case Moved():
-            _note(f"{moved.path}: {size_words(moved.size)}, SHA-256 {moved.sha256}, checked")
+            _note(f"{moved.path}: {size_words(moved.size)}, whole; SHA-256 of what {verb}: {moved.sha256}")
         case Carried():
             for line in moved.left[:20]:
                 _note(f"left out: {line}")
             more = f"; {len(moved.left)} left out" if moved.left else ""
-            _note(f"{moved.path}: {moved.files} files, {size_words(moved.size)}, checked{more}")
+            _note(f"{moved.path}: {moved.files} files, {size_words(moved.size)}, whole{more}")
     return 0
 
 

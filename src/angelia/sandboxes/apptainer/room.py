@@ -29,6 +29,7 @@ from angelia.sandboxes.port import (
     SandboxGone,
     SandboxMissing,
 )
+from angelia.sandboxes.promise import Promise
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
 from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.volumes import volumes
@@ -106,9 +107,18 @@ class ApptainerSandbox:
         """See the port."""
         return localfiles.read(self._layout.readable(), path, limit)
 
-    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+    async def put(
+        self,
+        path: str,
+        content: AsyncIterator[bytes],
+        *,
+        size: int,
+        sha256: str,
+        mode: int = 0o644,
+        modified: float | None = None,
+    ) -> None:
         """See the port."""
-        await localfiles.write(self._layout.writable(), path, content, size=size, sha256=sha256, mode=mode)
+        await localfiles.write(self._layout.writable(), path, content, Promise(size, sha256, mode, modified))
 
     async def stat(self, path: str) -> FileStat:
         """See the port."""

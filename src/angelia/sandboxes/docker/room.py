@@ -32,6 +32,7 @@ from angelia.sandboxes.port import (
     SandboxMissing,
     Unreachable,
 )
+from angelia.sandboxes.promise import Promise
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
 from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.volumes import refuse_within, volumes
@@ -118,12 +119,21 @@ class DockerSandbox(FilesByExec):
         ground = self._ground(path)
         return localfiles.read(ground, path, limit) if ground else super().get(path, limit=limit)
 
-    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+    async def put(
+        self,
+        path: str,
+        content: AsyncIterator[bytes],
+        *,
+        size: int,
+        sha256: str,
+        mode: int = 0o644,
+        modified: float | None = None,
+    ) -> None:
         """See the port."""
         if ground := self._ground(path):
-            await localfiles.write(ground, path, content, size=size, sha256=sha256, mode=mode)
+            await localfiles.write(ground, path, content, Promise(size, sha256, mode, modified))
         else:
-            await super().put(path, content, size=size, sha256=sha256, mode=mode)
+            await super().put(path, content, size=size, sha256=sha256, mode=mode, modified=modified)
 
     async def stat(self, path: str) -> FileStat:
         """See the port."""

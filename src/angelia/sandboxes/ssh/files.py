@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import suppress
 
 import asyncssh
-from msgspec import Struct
 
 from angelia.sandboxes.beneath import shown
 from angelia.sandboxes.port import (
@@ -25,6 +24,7 @@ from angelia.sandboxes.port import (
     NoSuchFile,
     NotAFile,
 )
+from angelia.sandboxes.promise import Promise
 from angelia.sandboxes.ssh.blocks import BLOCK, BlockWriter, read_blocks
 from angelia.sandboxes.ssh.drafts import Drafts
 from angelia.sandboxes.ssh.large import LARGE, LargeFile, open_large
@@ -66,16 +66,11 @@ async def read(sftp: asyncssh.SFTPClient, root: str, path: str, limit: int, link
             if left:
                 raise FileChanged(f"{shown(path)} became {left} bytes shorter while it was read.")
             now = await handle.stat()
-            if now.size == opened.size and now.mtime != opened.mtime:
-                raise FileChanged(f"{shown(path)} was written to while it was read.", then="Read it again.")
-
-
-class Promise(Struct, frozen=True):
-    """What a file is to be once it is written."""
-
-    size: int
-    sha256: str
-    mode: int
+            if (now.size, now.mtime) != (opened.size, opened.mtime):  # appended, or else: nothing here tells which
+                raise FileChanged(
+                    f"{shown(path)} was written to while it was read.",
+                    then="Read it again. Where something writes to it all the time, copy it there first.",
+                )
 
 
 async def write(
@@ -119,9 +114,15 @@ async def _draft(
             await writer.abandoned()
         with suppress(asyncssh.SFTPOpUnsupported):
             await handle.fsync()
-        await handle.setstat(asyncssh.SFTPAttrs(permissions=promise.mode & 0o777))
+        await handle.setstat(_attributes(promise))
         if (await handle.stat()).size != promise.size:
             raise FileChanged(f"{shown(path)} did not arrive whole.", "Nothing was changed.")
+
+
+def _attributes(promise: Promise) -> asyncssh.SFTPAttrs:
+    """Permission bits and times, which this version of SFTP tells in whole seconds, and both or none."""
+    seconds = None if promise.modified is None else int(promise.modified)
+    return asyncssh.SFTPAttrs(permissions=promise.mode & 0o777, atime=seconds, mtime=seconds)
 
 
 async def look(sftp: asyncssh.SFTPClient, root: str, path: str) -> FileStat:

@@ -21,6 +21,7 @@ from angelia.sandboxes.port import (
     SandboxGone,
     Unreachable,
 )
+from angelia.sandboxes.promise import Promise
 from angelia.sandboxes.ssh import files
 from angelia.sandboxes.ssh.drafts import Drafts
 from angelia.sandboxes.ssh.execwire import session_wire
@@ -86,10 +87,19 @@ class SshSandbox:
             async for chunk in files.read(sftp, self._workspace, path, limit, self._link):
                 yield chunk
 
-    async def put(self, path: str, content: AsyncIterator[bytes], *, size: int, sha256: str, mode: int = 0o644) -> None:
+    async def put(
+        self,
+        path: str,
+        content: AsyncIterator[bytes],
+        *,
+        size: int,
+        sha256: str,
+        mode: int = 0o644,
+        modified: float | None = None,
+    ) -> None:
         """See the port."""
         async with self._files() as sftp:
-            promise = files.Promise(size, sha256, mode)
+            promise = Promise(size, sha256, mode, modified)
             await files.write(sftp, self._workspace, path, content, promise, self._drafts)
 
     async def stat(self, path: str) -> FileStat:
