@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from inspect import isawaitable
 from pathlib import Path
 from types import TracebackType
@@ -56,6 +56,17 @@ Answerer = Callable[[dict[str, Any]], Any]
 def checker(name: str) -> jsonschema.Draft202012Validator:
     """What holds a value against one definition of the schema."""
     return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]})
+
+
+def check(name: str, value: dict[str, Any]) -> None:
+    """Hold a value against a definition. Most are the same in every session but for its id, and are held once."""
+    checker("SessionId").validate(value.get("sessionId", ""))
+    _check_once(name, json.dumps(value | {"sessionId": "any"} if "sessionId" in value else value))
+
+
+@lru_cache(4096)
+def _check_once(name: str, text: str) -> None:
+    checker(name).validate(json.loads(text))
 
 
 class Refused(Exception):
@@ -199,7 +210,7 @@ class Editor:
         self.said.append(message)
         self.wire.append((False, message))
         if "method" in message:
-            checker(ASKED[message["method"]]).validate(message["params"])
+            check(ASKED[message["method"]], message["params"])
             if message["method"] == "session/update":
                 self.updates.append(message["params"])
             elif "id" in message:
@@ -208,13 +219,13 @@ class Editor:
             return
         method, future = self._pending.pop(message["id"], ("", None)) if message["id"] is not None else ("", None)
         if future is None:
-            checker("Error").validate(message["error"])
+            check("Error", message["error"])
             self.stray.append(message)
         elif "error" in message:
-            checker("Error").validate(message["error"])
+            check("Error", message["error"])
             future.set_exception(Refused(message["error"]))
         else:
-            checker(RESULTS[method]).validate(message["result"])
+            check(RESULTS[method], message["result"])
             future.set_result(message["result"])
 
     def _answer(self, message: dict[str, Any]) -> None:

@@ -68,7 +68,7 @@ def _asked(request: Request) -> str:
 
 def argv(place: Place) -> list[str]:
     """How a client starts the agent."""
-    return [sys.executable, "-m", "angelia", "acp", "--model", "openai-chat:m", "--set=policy.mode=ask"]
+    return [sys.executable, "-m", "angelia", "acp", "--model", f"{place.wire}:m", "--set=policy.mode=ask"]
 
 
 class Client:

@@ -98,9 +98,13 @@ async def test_a_client_that_vanishes_in_mid_permission_is_asked_again_later(tmp
 SCRIPT = by_replies(
     [
         say("I write.") + call("write", {"path": "a.txt", "content": "x\n"}, wire_id="call_1"),
+        call("shell", {"command": "echo x >> counter"}, wire_id="call_2"),
         say("It is written."),
     ]
 )
+SETS = (*ASKING, "sandbox.confine=off")  # so that every command asks, wherever this runs
+TRIES = 5
+NEVER = ["not reached"]
 
 
 def at_desk() -> dict[str, Answerer]:
@@ -109,7 +113,7 @@ def at_desk() -> dict[str, Answerer]:
 
 
 async def lived(place: Place, at: str = "") -> tuple[str, list[str]]:
-    """A session with a picture and a question, until its end or until it is killed; its id, and what was passed."""
+    """A session with a picture and two questions, until its end or until it is killed; its id, and what was passed."""
     editor = Remote(place, at_desk(), at=at)
     session = ""
     async with editor:
@@ -122,50 +126,69 @@ async def lived(place: Place, at: str = "") -> tuple[str, list[str]]:
     return session, editor.passed
 
 
-async def broken(folder: Path, at: str) -> list[str]:
-    """What is wrong after a kill at one point, when a new life loads the session."""
-    folder.mkdir()
-    async with ModelServer(SCRIPT) as server:
-        place = first(server, folder, sets=ASKING)
-        session, passed = await lived(place, at)
-        if at not in passed:
-            return []
-        left = await place.entries()
-        async with Editor(place, at_desk()) as editor:
-            await editor.hello(**FS)
-            if left:
-                await editor.load(session)
-                await editor.rest(session)
-            else:
-                session = await editor.new()
-                await editor.prompt(session, "Write.", image(one_colour("orange")))
-        facts = await place.facts()
-        said = [fact for fact in facts if isinstance(fact, e.UserSaid)]
-        endings = [fact.ending for fact in facts if isinstance(fact, e.TurnClosed)]
-        seen = [len(request.images) for request in server.requests]
-        problems = [*await place.problems(), *editor.complaints]
-        if len(said) != 1 or endings != [Answered()]:
-            problems.append(f"{len(said)} messages, closed with {endings}")
-        if set(seen) != {1}:
-            problems.append(f"requests carried {seen} pictures")
-        [status], file = await results(place), place.workspace / "a.txt"
+async def found_at(folder: Path, at: str) -> list[str]:
+    """What is wrong after a kill at one point. It is tried again when the point was not reached: how many appends go
+    into one commit is left to chance.
+    """
+    for life in range(TRIES):
+        async with ModelServer(SCRIPT) as server:
+            place = first(server, folder / str(life), sets=SETS)
+            session, passed = await lived(place, at)
+            if at in passed:
+                return await broken(place, session, server)
+    return NEVER
+
+
+async def broken(place: Place, session: str, server: ModelServer) -> list[str]:
+    """What is wrong when a new life loads the session that was killed."""
+    left = await place.entries()
+    async with Editor(place, at_desk()) as editor:
+        await editor.hello(**FS)
+        if left:
+            await editor.load(session)
+            await editor.rest(session)
+        else:
+            session = await editor.new()
+            await editor.prompt(session, "Write.", image(one_colour("orange")))
+    facts = await place.facts()
+    said = [fact for fact in facts if isinstance(fact, e.UserSaid)]
+    endings = [fact.ending for fact in facts if isinstance(fact, e.TurnClosed)]
+    seen = [len(request.heard.media) for request in server.requests]
+    problems = [*await place.problems(), *editor.complaints, *await about_effects(place)]
+    if len(said) != 1 or endings != [Answered()]:
+        problems.append(f"{len(said)} messages, closed with {endings}")
+    if set(seen) != {1}:
+        problems.append(f"requests carried {seen} pictures")
+    if editor.text().count("It is written.") != 1:
+        problems.append("the answer is not told once")
+    return problems
+
+
+async def about_effects(place: Place) -> list[str]:
+    """What is wrong with the file and with what the command did."""
+    ended = await results(place)
+    if len(ended) != 2 or not {*ended} <= {CallStatus.OK, CallStatus.UNKNOWN}:
+        return [f"the calls are told as {ended}"]
+    said = []
+    for status, name in zip(ended, ("a.txt", "counter"), strict=True):
+        file = place.workspace / name
         if (file.read_text() if file.exists() else "") not in ("x\n", *([""] if status is CallStatus.UNKNOWN else [])):
-            problems.append(f"the file is not as it was asked for, and its call is told as {status}")
-        if editor.text().count("It is written.") != 1:
-            problems.append("the answer is not told once")
-        return problems
+            said.append(f"{name} is not as it was asked for, and its call is told as {status}")
+    return said
 
 
 async def test_killed_anywhere_during_a_prompt_the_conversation_is_whole(tmp_path: Path) -> None:
     async with ModelServer(SCRIPT) as server:
-        (tmp_path / "whole").mkdir()
-        _, points = await lived(first(server, tmp_path / "whole", sets=ASKING))
-    assert len(points) > 30
+        _, points = await lived(first(server, tmp_path / "whole", sets=SETS))
+    assert {"command.before_start:1", "command.after_start:1"} <= {*points}
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def one(point: str) -> tuple[str, list[str]]:
         async with gate:
-            return point, await broken(tmp_path / re.sub(r"\W", "-", point), point)
+            return point, await found_at(tmp_path / re.sub(r"\W", "-", point), point)
 
     found = {point: said for point, said in await asyncio.gather(*map(one, points)) if said}
+    grouped = [point for point in points if found.get(point) == NEVER and point.startswith("append.")]
+    assert len(grouped) <= 4, grouped
+    found = {point: said for point, said in found.items() if point not in grouped}
     assert not found, "\n".join(f"{point}: {said}" for point, said in found.items())

@@ -1,24 +1,44 @@
 """Configurations of editors that can use Angelia: printed, or put where the editor reads them."""
 
 import json
+import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from angelia.core.errors import BadInput
+from angelia.faces.acp.commented import put_in
 
 NAME = "Angelia"
 
 
+def _settings(home: Path, environ: Mapping[str, str]) -> Path:
+    """The person's folder of settings: a relative name in the variable counts for nothing (XDG Base Directory)."""
+    named = Path(environ.get("XDG_CONFIG_HOME", ""))
+    return named if named.is_absolute() else home / ".config"
+
+
+def _of_zed(home: Path, environ: Mapping[str, str]) -> Path:
+    return _settings(home, {} if sys.platform == "darwin" else environ) / "zed" / "settings.json"
+
+
+def _of_jetbrains(home: Path, _: Mapping[str, str]) -> Path:
+    return home / ".jetbrains" / "acp.json"
+
+
+def _of_neovim(home: Path, environ: Mapping[str, str]) -> Path:
+    return _settings(home, environ) / "nvim" / "lua" / "angelia_acp.lua"
+
+
 class Editor(Struct, frozen=True):
-    """Where an editor keeps its configuration beneath the home, what stands there, and what one does then."""
+    """Where an editor keeps its configuration, what stands there, and what one does then."""
 
     title: str
-    path: str
+    path: Callable[[Path, Mapping[str, str]], Path]
     entry: Callable[[str], dict[str, Any]]
     then: str
 
@@ -32,20 +52,13 @@ def _custom(command: str) -> dict[str, Any]:
 
 
 EDITORS = {
-    "zed": Editor(
-        "Zed",
-        ".config/zed/settings.json",
-        _custom,
-        "Then choose Angelia in the agent panel's menu for a new thread.",
-    ),
+    "zed": Editor("Zed", _of_zed, _custom, "Then choose Angelia in the agent panel's menu for a new thread."),
     "jetbrains": Editor(
-        "JetBrains IDEs",
-        ".jetbrains/acp.json",
-        _plain,
-        "Then choose Angelia among the agents of the AI chat.",
+        "JetBrains IDEs", _of_jetbrains, _plain, "Then choose Angelia among the agents of the AI chat."
     ),
 }
-"""Zed: "External Agents"; JetBrains: "Agent Client Protocol" of the AI Assistant's documentation."""
+"""Zed: "External Agents", and "Configuring Zed" for the variable, which counts on Linux alone; JetBrains: "Agent Client
+Protocol" of the AI Assistant's documentation."""
 
 _LUA = """\
 -- Angelia as an agent of CodeCompanion. Use it in your configuration:
@@ -60,6 +73,7 @@ return function()
     formatted_name = "Angelia",
     type = "acp",
     roles = {{ llm = "assistant", user = "user" }},
+    opts = {{ vision = true }}, -- without it, /image is not offered
     commands = {{ default = {{ {command}, "acp" }} }},
     defaults = {{ mcpServers = {{}}, timeout = 20000 }},
     parameters = {{
@@ -82,24 +96,29 @@ return function()
   }}
 end
 """
-_LUA_PATH = ".config/nvim/lua/angelia_acp.lua"
 
 
-def set_up(editor: str, home: Path, *, write: bool) -> str:
+def set_up(editor: str, home: Path, environ: Mapping[str, str], *, write: bool) -> str:
     """The configuration of an editor, with where it goes; with `write` it is put there.
 
     Raises:
-        BadInput: the file holds something that cannot be changed without harm; nothing was changed.
+        BadInput: the file holds something that cannot be changed without harm, or cannot be written; nothing was
+            changed, and `then` says what to put where.
     """
     command = own_command()
     if editor == "neovim":
-        return _neovim(command, home, write=write)
+        return _neovim(command, _of_neovim(home, environ), write=write)
     known = EDITORS[editor]
-    path, entry = home / known.path, known.entry(command)
+    path, wanted = known.path(home, environ), {"agent_servers": {NAME: known.entry(command)}}
+    shown = json.dumps(wanted, indent=2)
     if not write:
-        shown = json.dumps({"agent_servers": {NAME: entry}}, indent=2)
         return f"{known.title}: put this into {path}:\n\n{shown}\n\n{known.then}"
-    _merge(path, entry)
+    try:
+        _merge(path, wanted)
+    except BadInput as odd:
+        raise BadInput(
+            f"{path} is left as it is: {odd.what}", then=f"Put this into it yourself:\n\n{shown}\n\n{known.then}"
+        ) from None
     return f"{known.title}: written to {path}. {known.then}"
 
 
@@ -109,30 +128,48 @@ def own_command() -> str:
     return str(Path(found).absolute())
 
 
-def _merge(path: Path, entry: dict[str, Any]) -> None:
-    """Add or replace our entry, and leave everything else as it is; the old file is kept beside the new one."""
-    old = path.read_text("utf-8") if path.exists() else ""
+def _merge(path: Path, wanted: Mapping[str, Any]) -> None:
+    """Put our entry in, and leave everything else as it is; the old file is kept beside the new one."""
     try:
-        tree = json.loads(old) if old.strip() else {}
-        servers = tree.setdefault("agent_servers", {})
-        servers[NAME] = entry
-    except (json.JSONDecodeError, AttributeError, TypeError):
-        raise BadInput(
-            f"{path} holds comments, or is not an object, so it is not rewritten.",
-            then="Without --write the lines are printed; put them there yourself. Nothing was changed.",
-        ) from None
+        old = path.read_bytes() if path.exists() else b""
+        new = put_in(old.decode("utf-8"), wanted).encode()
+        if new != old:
+            _replace(path, new, old)
+    except UnicodeDecodeError:
+        raise BadInput("It is not in UTF-8.") from None
+    except OSError as error:
+        raise BadInput(f"{error.strerror or error}.") from None
+
+
+def _replace(path: Path, new: bytes, old: bytes) -> None:
+    """The whole new text or the whole old one, whatever happens; a link stays one, and its target is replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if old:
-        path.with_name(f"{path.name}.before-angelia").write_text(old, "utf-8")
-    unfinished = path.with_name(f".{path.name}.part")
-    unfinished.write_text(json.dumps(tree, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    unfinished.replace(path)
+        path.with_name(f"{path.name}.before-angelia").write_bytes(old)
+    target = path.resolve()
+    unfinished = target.with_name(f".{target.name}.part")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(new)
+            file.flush()
+            os.fsync(file.fileno())
+        if old:
+            shutil.copymode(target, unfinished)
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
-def _neovim(command: str, home: Path, *, write: bool) -> str:
-    lua, path = _LUA.format(command=json.dumps(command)), home / _LUA_PATH
+def _neovim(command: str, path: Path, *, write: bool) -> str:
+    lua = _LUA.format(command=json.dumps(command))
     if not write:
         return f"Neovim with CodeCompanion: put this into {path}:\n\n{lua}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(lua, "utf-8")
+    try:
+        old = path.read_bytes() if path.exists() else b""
+        if lua.encode() != old:
+            _replace(path, lua.encode(), old)
+    except OSError as error:
+        raise BadInput(
+            f"{path} is left as it is: {error.strerror or error}.", then=f"Put this there:\n\n{lua}"
+        ) from None
     return f"Neovim with CodeCompanion: written to {path}. Its first lines say how to use it."

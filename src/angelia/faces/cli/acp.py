@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ def acp(setup: str | None, *, write: bool, **given: Any) -> int:
     if setup:
         from angelia.faces.acp.setup import set_up
 
-        click.echo(set_up(setup, Path.home(), write=write))
+        click.echo(set_up(setup, Path.home(), os.environ, write=write))
         return 0
     if write:
         raise BadInput("--write belongs to --setup.", then="Example: angelia acp --setup zed --write")
