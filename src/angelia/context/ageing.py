@@ -91,5 +91,5 @@ def _normal(arguments: str) -> str:
     """Arguments as one text whatever their spacing and order."""
     try:
         return msgspec.json.encode(msgspec.json.decode(arguments), order="sorted").decode()
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return arguments

@@ -1,5 +1,6 @@
 """What faces may watch while a turn runs; never stored, and nothing depends on anybody watching."""
 
+import logging
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -52,6 +53,7 @@ class MakingRoom(Struct, frozen=True):
 
 LiveEvent = MakingRoom | Committed | Writing | Thinks | CallComing | Working | Resting
 Watcher = Callable[[LiveEvent], None]
+logger = logging.getLogger(__name__)
 
 
 class Live:
@@ -71,6 +73,9 @@ class Live:
         return bool(self._watchers)
 
     def emit(self, event: LiveEvent) -> None:
-        """Tell every watcher."""
+        """Tell every watcher; one that fails is noted in the log file, and nobody else hears of it."""
         for watcher in tuple(self._watchers):
-            watcher(event)
+            try:
+                watcher(event)
+            except Exception as error:
+                logger.exception("a watcher failed at %s", type(event).__name__, exc_info=error)

@@ -90,7 +90,7 @@ class Registry:
         except msgspec.ValidationError as error:
             schema = bytes(shown_schema(tool.arguments)).decode()
             return BadCall(f"{name} was not run: {error}. Its arguments must match this schema: {schema}")
-        except (msgspec.DecodeError, UnicodeError) as error:
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             return BadCall(
                 f"{name} was not run: its arguments are not complete, valid JSON ({error}). "
                 f"Write the whole call again. They began: {shorten(arguments, 200)}"

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from angelia import __version__
 from angelia.core import entry as e
@@ -47,7 +48,7 @@ class Agent:
         self.house = house
         self._flushed = flushed
         self._open: dict[str, Conversation] = {}
-        self._opening = asyncio.Lock()
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._client: Client | None = None
         self._choice: Choice | None = None
         self._logged_out = False
@@ -142,7 +143,12 @@ class Agent:
         folder = folder_in(given.cwd)
         session = self.house.begin(door=DOOR, workspace=folder)
         conversation = Conversation(self.house, session, client, chosen.spec, folder)
-        await self._driven(conversation, given.mcp_servers)
+        try:
+            await conversation.be_driven(given.mcp_servers)
+        except BaseException:
+            await conversation.close()
+            raise
+        self._open[session.conversation] = conversation
         notes = left_out(given.additional_directories)
         if chosen.spec == EMBEDDED and chosen.because:
             notes.insert(0, chosen.because)
@@ -162,23 +168,23 @@ class Agent:
 
     async def _reopen(self, given: i.OpenSession, *, replay: bool) -> Then:
         self._must_be_logged_in()
-        client, folder = self.client, folder_in(given.cwd)
-        async with self._opening:
-            conversation = self._open.get(given.session_id) or await self._stored(given.session_id, client, folder)
-        if not works_in(conversation.session, folder):
-            await self._let_go(conversation)
-            raise BadInput(
-                f"This conversation works in {conversation.session.workspace}, not in {folder}.",
-                then="Open that folder, or begin a new conversation here.",
-            )
-        if replay:
-            conversation.replay()
-        else:
-            conversation.catch_up()
-        await conversation.servers.take(given.mcp_servers)
-        await conversation.drive()
-        await conversation.drained()
-        notes = left_out(given.additional_directories)
+        folder = folder_in(given.cwd)
+        async with self._alone_with(given.session_id):
+            known = self._open.get(given.session_id)
+            conversation = known or await self._stored(given.session_id, self.client, folder)
+            try:
+                if not works_in(conversation.session, folder):
+                    raise BadInput(
+                        f"This conversation works in {conversation.session.workspace}, not in {folder}.",
+                        then="Open that folder, or begin a new conversation here.",
+                    )
+                notes = await conversation.open_again(given.mcp_servers, replay=replay)
+            except BaseException:
+                if not known:
+                    await conversation.close()
+                raise
+            self._open[given.session_id] = conversation
+        notes += left_out(given.additional_directories)
 
         def attach() -> None:
             self._prepare()
@@ -187,6 +193,10 @@ class Agent:
 
         return Then(conversation.choosing.opened(), attach)
 
+    def _alone_with(self, number: str) -> asyncio.Lock:
+        """Held by who opens or lets go of a session: each of two that come at once finds it as the other left it."""
+        return self._opening.setdefault(number, asyncio.Lock())
+
     async def _stored(self, number: str, client: Client, folder: Path) -> Conversation:
         """A conversation that is in the store and not open here.
 
@@ -194,9 +204,7 @@ class Agent:
             NotFound: there is none of this id.
         """
         session = await self.house.resume(ConversationId(number), door=DOOR)
-        conversation = Conversation(self.house, session, client, await self._last_model(session), folder)
-        self._open[number] = conversation
-        return conversation
+        return Conversation(self.house, session, client, await self._last_model(session), folder)
 
     async def _last_model(self, session: "Session") -> str:
         """The model that was last asked here, while there is a key for it; else the one for new sessions."""
@@ -207,15 +215,6 @@ class Agent:
             if last and seating.keyring.has(seating.rows[seating.profile(last).vendor]):
                 return last
         return (await self._chosen()).spec
-
-    async def _driven(self, conversation: Conversation, servers: tuple[i.McpServer, ...]) -> None:
-        try:
-            await conversation.servers.take(servers)
-            await conversation.drive()
-        except BaseException:
-            await conversation.close()
-            raise
-        self._open[conversation.session.conversation] = conversation
 
     async def _let_go(self, conversation: Conversation) -> None:
         self._open.pop(conversation.session.conversation, None)
@@ -238,19 +237,21 @@ class Agent:
         return r.Sessions(listed, f"{page[-1].last_at}.{page[-1].id}" if more else None)
 
     async def _close(self, given: i.OneSession) -> o.Nothing:
-        conversation = self._session(given.session_id)
-        await conversation.finish()
-        await self._let_go(conversation)
+        async with self._alone_with(given.session_id):
+            conversation = self._session(given.session_id)
+            await conversation.finish()
+            await self._let_go(conversation)
         return o.Nothing()
 
     async def _delete(self, given: i.OneSession) -> o.Nothing:
         """Erase it for good; one that was opened and never spoken to is nowhere yet."""
-        if conversation := self._open.get(given.session_id):
-            await conversation.finish()
-            await self._let_go(conversation)
-            if not conversation.session.log.entries:
-                return o.Nothing()
-        await self.house.transcript.erase(ConversationId(given.session_id), self.house.blobs)
+        async with self._alone_with(given.session_id):
+            if conversation := self._open.get(given.session_id):
+                await conversation.finish()
+                await self._let_go(conversation)
+                if not conversation.session.log.entries:
+                    return o.Nothing()
+            await self.house.transcript.erase(ConversationId(given.session_id), self.house.blobs)
         return o.Nothing()
 
     # -- in a session -------------------------------------------------------------------------------------------
@@ -272,4 +273,4 @@ class Agent:
     async def _set_option(self, given: i.SetOption) -> r.OptionSet:
         conversation = self._session(given.session_id)
         await conversation.choose(given.config_id, given.value)
-        return r.OptionSet(conversation.choosing.opened().config_options)
+        return r.OptionSet(conversation.choosing.options())

@@ -155,3 +155,9 @@ def link_line(block: i.LinkBlock) -> str:
     said = "; ".join(one_line(clean(text), 200) for text in (block.title, block.description) if text)
     where = one_line(path_in(block.uri) or clean(block.uri), 500)
     return f"[link to {quoted(clean(block.name))}{about} at {where}: not opened yet{f'; {said}' if said else ''}]"
+
+
+def only_words(parts: Sequence[Content]) -> str:
+    """The text of a message that is nothing but text."""
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    return "\n".join(texts) if len(texts) == len(parts) else ""

@@ -31,6 +31,9 @@ KINDS = {
 _VERBATIM = frozenset({"shell", "process", "read", "find"})
 """Tools whose results are no Markdown."""
 
+DEEPEST = 100
+"""Levels of arguments that are sent as an object: serde_json, by which clients in Rust read, takes 128 in a message."""
+
 TAIL = 4_000
 """Characters of a running command's output that are shown."""
 
@@ -107,11 +110,12 @@ def places(call: ToolCall, workspace: str) -> tuple[o.Place, ...]:
 
 
 def arguments(call: ToolCall) -> Any:
-    """The arguments as an object, or as the text they are if they are none."""
+    """The arguments as an object, or as the text they are if they are none, or nested deeper than clients read."""
     try:
-        return msgspec.json.decode(call.arguments)
-    except (msgspec.MsgspecError, UnicodeError):
+        given = msgspec.json.decode(call.arguments)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return call.arguments
+    return call.arguments if _deeper(given, DEEPEST) else given
 
 
 def shown(part: Part, tool: str) -> o.Content:
@@ -148,6 +152,11 @@ def _wanted_changes(call: ToolCall, workspace: str) -> tuple[o.Changed, ...]:
 
 def _absolute(path: str, workspace: str) -> str:
     return posixpath.normpath(posixpath.join(workspace, path))
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels == 0 or any(_deeper(one, levels - 1) for one in inner)
 
 
 def _object(call: ToolCall) -> Mapping[str, Any]:

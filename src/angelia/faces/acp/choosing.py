@@ -55,6 +55,8 @@ class Choosing:
         self._house, self._session, self._editing, self._folder = house, session, editing, folder
         self.spec = spec
         self.effort: Effort = house.loaded.config.effort
+        self._next: _Choice | None = None
+        self._told: tuple[o.Option, ...] = ()
         self.window = house.seating.profile(spec).window
         session.around = self._around
 
@@ -64,20 +66,21 @@ class Choosing:
 
     @property
     def setting(self) -> Setting:
-        """What holds now."""
+        """What holds now, or from the next turn on where a running one is in the way."""
         house, session, editing = self._house, self._session, self._editing
+        chosen = self._chosen
         known = (*house.loaded.config.fallback, *at_hand(house.seating))
         here, can = session.sandbox == ANYWHERE, editing.client.capabilities
         return Setting(
-            model=self.spec,
-            profile=house.seating.profile(self.spec),
-            effort=self.effort,
+            model=chosen.spec,
+            profile=house.seating.profile(chosen.spec),
+            effort=chosen.effort,
             mode=house.mode(session),
-            models=models_to_choose(self.spec, known),
+            models=models_to_choose(chosen.spec, known),
             sandbox=self._sandbox,
             sandboxes=self._sandboxes(),
-            files=_by(editing.files) if here and (can.fs.read_text_file or can.fs.write_text_file) else "",
-            commands=_by(editing.terminal) if here and can.terminal else "",
+            files=_by(chosen.files) if here and (can.fs.read_text_file or can.fs.write_text_file) else "",
+            commands=_by(chosen.terminal) if here and can.terminal else "",
         )
 
     @property
@@ -93,26 +96,35 @@ class Choosing:
 
     def opened(self, session_id: str | None = None) -> r.SessionOpened:
         """What a client is told when it opens the session."""
-        return r.SessionOpened(modes(self.setting), options(self.setting), session_id)
+        return r.SessionOpened(modes(self.setting), self.options(), session_id)
+
+    def options(self) -> tuple[o.Option, ...]:
+        """All settings, as the client is told them now."""
+        self._told = options(self.setting)
+        return self._told
+
+    def news(self) -> list[o.Update]:
+        """The settings, where they are not what the client was told last."""
+        before = self._told
+        return [] if self.options() == before else [o.OptionsAre(self._told)]
 
     def set_mode(self, name: str) -> None:
-        """Raises BadInput for a mode that there is not."""
+        """From the next call on. Raises BadInput for a mode that there is not."""
         if name not in {mode.value for mode in Mode}:
             raise BadInput(f"There is no mode {name[:50]!r}.", then=f"Modes: {', '.join(Mode)}.")
         self._house.set_mode(self._session, Mode(name))
 
-    async def choose(self, name: str, value: str, drive: Drive) -> list[o.Update]:
-        """Change one setting; returns what the client is to be told. What fails changes nothing.
+    async def choose(self, name: str, value: str, drive: Drive) -> list[str]:
+        """Change one setting other than the mode; returns what the person is to be told. What fails changes nothing.
+
+        While a turn is open, it goes on as it began, and the next one is begun with the change.
 
         Raises:
-            BadInput: no such setting or value, it cannot be changed any more, or a turn is running.
+            BadInput: no such setting or value, or it cannot be changed any more.
             KeyMissing, ConfigError, MissingPart, SandboxError: it cannot be used.
         """
-        before, setting = self._choice(), self.setting
+        before, setting = self._chosen, self.setting
         match name:
-            case "mode":
-                self.set_mode(value)
-                return [o.ModeIs(value)]
             case "model":
                 after = replace(before, spec=value)
             case "thinking" if value in EFFORTS:
@@ -125,12 +137,26 @@ class Choosing:
                 after = replace(before, terminal=value == EDITOR)
             case _:
                 raise BadInput(f"There is no setting {name[:50]!r} with the value {value[:50]!r}.")
-        await self._change(before, after, drive)
-        return []
+        if not self._session.turn.opened:
+            await self._change(after, drive)
+            return []
+        if after.sandbox != self._sandbox:
+            raise BadInput("The sandbox is part of the conversation.", then="Begin a new one for another sandbox.")
+        self._house.seating.profile(after.spec)
+        self._next = after
+        return [f"The running turn goes on as it began; the new setting ({name}) holds for what you say after it."]
 
-    async def _change(self, before: _Choice, after: _Choice, drive: Drive) -> None:
-        if self._session.turn.opened:
-            raise BadInput("A turn is running.", then="Stop it first, or wait for its end.")
+    async def begin(self, drive: Drive) -> None:
+        """Before something is said: what was chosen during a turn holds, once that is over.
+
+        Raises:
+            KeyMissing, ConfigError, MissingPart, SandboxError: it cannot be used; what held before does so again.
+        """
+        if self._next and not self._session.turn.opened:
+            await self._change(self._next, drive)
+
+    async def _change(self, after: _Choice, drive: Drive) -> None:
+        before, self._next = self._choice(), None
         try:
             await self._take(after)
             await drive()
@@ -138,6 +164,10 @@ class Choosing:
             await self._take(before)
             await drive()
             raise
+
+    @property
+    def _chosen(self) -> _Choice:
+        return self._next or self._choice()
 
     def _choice(self) -> _Choice:
         return _Choice(self.spec, self.effort, self._sandbox, self._editing.files, self._editing.terminal)

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from angelia.context.compaction import last_move
 from angelia.context.view import refused_by
-from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.content import Content, Text
+from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId, sortable_id
 from angelia.engine.live import Committed, LiveEvent
 from angelia.engine.remedies import DEFAULT
@@ -21,7 +20,7 @@ from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
 from angelia.faces.acp.asking import Asking
-from angelia.faces.acp.blocks import taken
+from angelia.faces.acp.blocks import only_words, taken
 from angelia.faces.acp.choosing import Choosing
 from angelia.faces.acp.commands import COMMANDS, command_in
 from angelia.faces.acp.editing import Editing
@@ -30,7 +29,7 @@ from angelia.faces.acp.questions import in_words
 from angelia.faces.acp.sending import DOOR, Client, Sending, unsettled
 from angelia.faces.acp.servers import Introductions
 from angelia.faces.acp.telling import Telling, owed
-from angelia.faces.acp.waiting import AskedBack, Waiting
+from angelia.faces.acp.waiting import AskedBack, Prompts, Waiting
 from angelia.service.judging import OWNER
 
 if TYPE_CHECKING:
@@ -38,6 +37,10 @@ if TYPE_CHECKING:
     from angelia.service.sessions import Session
 
 YOU = "you"
+
+_SERVERS_STAY = (
+    "A turn is running, so its MCP servers stay as they are. Load the session again after it for the new ones."
+)
 logger = logging.getLogger("angelia.acp")
 
 
@@ -57,10 +60,11 @@ class Conversation:
         self.servers = Introductions(house, session, client, self._sending.tell)
         self._asking = Asking(session, client, house.clock, self._ask_in_words)
         self._order = asyncio.Lock()
-        self._waiting: dict[str, Waiting] = {}
+        self._prompts = Prompts()
         self._question: e.ApprovalAsked | None = None
         self._turn = session.turn
         self._guard: asyncio.Task[None] | None = None
+        self._named: tuple[i.McpServer, ...] = ()
         self._attached = False
         self._unwatch = session.live.watch(self._see)
 
@@ -80,15 +84,51 @@ class Conversation:
         self._guard = asyncio.create_task(self.session.driven())
         self._guard.add_done_callback(self._fell)
 
-    def replay(self) -> None:
-        """Tell everything that was said and done, then give what had not been shown yet its receipt."""
-        telling = Telling(self.session.workspace, self._telling.window)
-        self._telling = telling
-        self._sending.tell(telling.replay(self.session.log.entries))
+    async def be_driven(self, servers: tuple[i.McpServer, ...]) -> None:
+        """Know these servers of the client's, in place of those before, and let the model drive it.
+
+        Raises:
+            KeyMissing, ConfigError, MissingPart, SandboxError: as `drive` does.
+        """
+        async with self._order:
+            await self._take(servers)
+
+    async def open_again(self, servers: tuple[i.McpServer, ...], *, replay: bool) -> list[str]:
+        """Show it to the client that opens it, and see that it is driven; returns what the person is to be told.
+
+        A turn that runs here goes on as it is, with the servers that it has.
+
+        Raises:
+            KeyMissing, ConfigError, MissingPart, SandboxError: as `drive` does.
+        """
+        if replay:
+            self._replay()
+        elif not self._attached:
+            self._catch_up()
+        async with self._order:
+            runs = self._guard is not None and bool(self.session.turn.opened)
+            if not runs:
+                await self._take(servers)
+        await self.drained()
+        return [_SERVERS_STAY] if runs and servers != self._named else []
+
+    async def _take(self, servers: tuple[i.McpServer, ...]) -> None:
+        await self.servers.take(servers)
+        await self.drive()
+        self._named = servers
+
+    def _replay(self) -> None:
+        """Tell everything that was said and done, and what a running turn has streamed since; then give what had not
+        been shown yet its receipt.
+        """
+        before, self._telling = self._telling, Telling(self.session.workspace, self._telling.window)
+        self._sending.tell(self._telling.replay(self.session.log.entries))
+        if self._attached:
+            self._sending.tell(self._telling.go_on_from(before.streamed))
         for queued in unsettled(self.session):
             self._sending.settle(queued)
 
-    def catch_up(self) -> None:
+    def _catch_up(self) -> None:
         """Take in what the client knows already, and tell what was never shown to it."""
         self._telling.skip(self.session.log.entries)
         for queued in unsettled(self.session):
@@ -121,8 +161,7 @@ class Conversation:
         await self.servers.close()
         await self.house.leave(self.session)
         await self._sending.close()
-        for waiting in self._waiting.values():
-            waiting.answer.cancel()
+        self._prompts.leave()
 
     # -- what the person does -----------------------------------------------------------------------------------
 
@@ -138,20 +177,25 @@ class Conversation:
                 self.say_aloud([await command(self)])
                 return r.Stopped("end_turn")
             key = sortable_id(self.house.clock)
-            waiting = self._waiting[key] = Waiting(asyncio.get_running_loop().create_future())
+            waiting = self._prompts.begin(key)
             try:
                 await self._say(blocks, key, waiting)
             except BaseException:
-                del self._waiting[key]
+                self._prompts.forget(key)
                 raise
         try:
             answer = await waiting.answer
         finally:
-            self._waiting.pop(key, None)
+            self._prompts.forget(key)
         await self._sending.drained()
         return r.Stopped("end_turn" if isinstance(answer, AskedBack) else stop_reason(answer))
 
     async def _say(self, blocks: Sequence[i.Block], key: str, waiting: Waiting) -> None:
+        try:
+            await self.choosing.begin(self.drive)
+        except AngeliaError:
+            self._sending.tell(self.choosing.news())
+            raise
         if self._guard is None:
             await self.drive()
         profile = self.house.seating.profile(self.choosing.spec)
@@ -160,7 +204,7 @@ class Conversation:
         transcriber = self.house.loaded.config.transcriber
         message = await taken(blocks, self.house.intake.to_media, profile, refused, transcriber)
         self.say_aloud(message.notes)
-        if self._question and (words := _only_words(message.parts)):
+        if self._question and (words := only_words(message.parts)):
             waiting.seq = self.session.turn.opened
             asked, self._question = self._question, None
             await self.session.approve(asked.call, by=OWNER, answer=words)
@@ -168,8 +212,13 @@ class Conversation:
             await self.session.say(message.parts, address=e.Address(DOOR, self.session.conversation), key=key)
 
     async def choose(self, name: str, value: str) -> None:
-        """Change a setting, and tell the client of it; raises as `Choosing.choose` does."""
-        self._sending.tell(await self.choosing.choose(name, value, self.drive))
+        """Change a setting, and tell the client and the person of it; raises as `Choosing.choose` does."""
+        if name == "mode":
+            self.choosing.set_mode(value)
+            self._sending.tell([o.ModeIs(value), *self.choosing.news()])
+            return
+        async with self._order:
+            self.say_aloud(await self.choosing.choose(name, value, self.drive))
 
     async def cancel(self) -> None:
         """Stop the running turn, after what was asked before has been stored."""
@@ -186,39 +235,44 @@ class Conversation:
     # -- what happens -------------------------------------------------------------------------------------------
 
     def _see(self, event: LiveEvent) -> None:
-        self._sending.tell(self._telling.tell(event, frozenset(self._waiting)))
-        if isinstance(event, Committed):
-            for entry in event.entries:
-                self._turn = replace(step(self._turn, entry, DEFAULT), seen=entry.seq)
-                self._heed(entry)
+        if not isinstance(event, Committed):
+            self._sending.tell(self._telling.tell(event))
+            return
+        for entry in event.entries:
+            told = self._tell(entry)
+            self._turn = replace(step(self._turn, entry, DEFAULT), seen=entry.seq)
+            self._heed(entry, told=told)
+
+    def _tell(self, entry: e.Entry) -> bool:
+        """Whether it could be told: a fault of ours there must not keep a prompt from being answered."""
+        try:
+            self._sending.tell(self._telling.tell(Committed((entry,)), self._prompts.keys))
+        except Exception as error:
+            logger.exception("%s: entry %d could not be told", self.session.conversation, entry.seq, exc_info=error)
+            return False
+        return True
 
     def _in_terminal(self, call: str, terminal: str) -> None:
         self._sending.tell(self._telling.in_terminal(CallId(call), terminal))
 
-    def _heed(self, entry: e.Entry) -> None:
+    def _heed(self, entry: e.Entry, *, told: bool) -> None:
         match entry.fact:
+            case e.ConversationOpened():
+                self._sending.tell(self.choosing.news())
             case e.UserSaid(key=key):
                 self._question = None
-                if waiting := self._waiting.get(key):
-                    waiting.seq = entry.seq
+                self._prompts.stored(key, entry.seq)
             case e.ApprovalAsked() if self._attached:
                 self._ask(entry.fact)
             case e.ApprovalGiven(call=call) | e.ApprovalRefused(call=call) | e.ToolFinished(call=call):
                 self._asking.withdraw(call)
-            case e.DeliveryQueued():
+            case e.DeliveryQueued() if told:  # what was not stays open, and is told to whoever opens it next
                 self._sending.settle(entry.fact)
             case e.TurnClosed(ending=ending):
-                self._closed(entry.seq, ending)
+                self._question = None
+                self._prompts.closed(entry.seq, ending, {unread.seq for unread in self._turn.unread})
             case _:
                 return
-
-    def _closed(self, seq: int, ending: end.Ending) -> None:
-        """Every prompt that this turn dealt with is answered; one that came too late opens the next turn."""
-        self._question = None
-        late = {unread.seq for unread in self._turn.unread}
-        for waiting in self._waiting.values():
-            if 0 < waiting.seq < seq and waiting.seq not in late:
-                waiting.resolve(ending)
 
     def _ask(self, asked: e.ApprovalAsked) -> None:
         if call := self._telling.calls.get(asked.call):
@@ -227,9 +281,7 @@ class Conversation:
     def _ask_in_words(self, asked: e.ApprovalAsked) -> None:
         self._question = asked
         self.say_aloud([in_words(asked)])
-        for waiting in self._waiting.values():
-            if waiting.seq:
-                waiting.resolve(AskedBack())
+        self._prompts.asked_back()
 
     def _fell(self, guard: "asyncio.Task[None]") -> None:
         """The driving failed: whoever waits is told why, and the next prompt tries again."""
@@ -238,12 +290,4 @@ class Conversation:
             return
         self._guard = None
         logger.error("%s is not driven any more: %s", self.session.conversation, error)
-        for waiting in self._waiting.values():
-            if not waiting.answer.done():
-                waiting.answer.set_exception(error)
-
-
-def _only_words(parts: Sequence[Content]) -> str:
-    """The text of a message that is nothing but text."""
-    texts = [part.text for part in parts if isinstance(part, Text)]
-    return "\n".join(texts) if len(texts) == len(parts) else ""
+        self._prompts.failed(error)

@@ -53,11 +53,11 @@ class Link(Object, frozen=True, tag_field="type", tag="resource_link"):
 class Unopened(Struct, frozen=True):
     """A medium whose bytes are read when it is sent; it never goes out like this.
 
-    `as_file` is for what the person was given: a copy is put where the person's files are, and a link is sent.
+    `delivery` is the one by which the person is given it: a copy is put where their files are, and a link is sent.
     """
 
     media: Media
-    as_file: bool = False
+    delivery: str = ""
 
 
 Content = Words | Image | Audio | Link | Unopened

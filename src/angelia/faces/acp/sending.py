@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from angelia.context.forms import WIRE_PICTURES, label
 from angelia.core import entry as e
 from angelia.core.content import Media
-from angelia.core.errors import AngeliaError, NotFound
+from angelia.core.errors import AngeliaError
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp.incoming import ClientCapabilities
 from angelia.faces.acp.lines import Gone
@@ -49,6 +49,7 @@ class Sending:
         self._task: asyncio.Task[None] | None = None
         self._receipts: set[asyncio.Task[None]] = set()
         self._pending = 0
+        self._lost: dict[str, list[str]] = {}
 
     def tell(self, updates: Iterable[o.Update]) -> None:
         """Send these, after everything that was told before."""
@@ -94,8 +95,6 @@ class Sending:
             update = await self._updates.get()
             try:
                 self._send(await self._opened(update))
-            except AngeliaError as error:
-                logger.warning("%s: %s", self._session.conversation, error)
             finally:
                 self._pending -= 1
                 self._updates.task_done()
@@ -123,17 +122,21 @@ class Sending:
         return shown
 
     async def _content(self, unopened: o.Unopened) -> o.Content:
+        """The medium, or words in its place; a delivery that it was given by is remembered as failed."""
         media, mime = unopened.media, unopened.media.blob.mime
         try:
-            if unopened.as_file:
+            if unopened.delivery:
                 return await asyncio.to_thread(self._file, media)
             if mime in WIRE_PICTURES or mime.startswith("audio/"):
                 data = await self._house.blobs.get(media.blob.sha256)
                 encoded = (await asyncio.to_thread(b64encode, data)).decode("ascii")
                 return o.Image(encoded, mime) if mime in WIRE_PICTURES else o.Audio(encoded, mime)
-        except (NotFound, OSError) as error:
+        except (AngeliaError, OSError) as error:
             logger.warning("%s of %s: %s", label(media), self._session.conversation, error)
-            return o.Words(f"[{label(media)}: it cannot be opened any more]")
+            why = error.strerror or error if isinstance(error, OSError) else error
+            if unopened.delivery:
+                self._lost.setdefault(unopened.delivery, []).append(f"{media.name or media.media}: {why}")
+            return o.Words(f"[{label(media)}: it cannot be opened. {why}]")
         return _link(media, f"blob:{media.blob.sha256}")
 
     def _file(self, media: Media) -> o.Link:
@@ -149,9 +152,12 @@ class Sending:
             status = e.DeliveryStatus.SENT
         except Gone:
             status = e.DeliveryStatus.KEPT
+        lost = self._lost.get(queued.id, [])
+        if lost:
+            status = e.DeliveryStatus.FAILED
         try:
             # a second receipt is absorbed
-            await self._session.log.append(e.DeliverySettled(queued.id, status), patient=True)
+            await self._session.log.append(e.DeliverySettled(queued.id, status, detail="; ".join(lost)), patient=True)
         except AngeliaError as error:  # it is told again to whoever opens the session next
             logger.warning("%s: %s", self._session.conversation, error)
 

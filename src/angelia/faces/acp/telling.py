@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from angelia.context.budget import ASSUMED_WINDOW
 from angelia.context.limits import Learnt, learnt_limits
 from angelia.core import entry as e
@@ -20,6 +22,15 @@ from angelia.tools.todo import Item, todos
 _STEPS = {"pending": "pending", "active": "in_progress", "done": "completed"}
 
 
+class Streamed(Struct):
+    """What no entry tells yet: of a reply text and thinking, of calls the end of their output, and their terminals."""
+
+    text: str = ""
+    thought: str = ""
+    tails: dict[CallId, str] = {}
+    terminals: dict[CallId, str] = {}
+
+
 class Telling:
     """Remembers of a session what the next update depends on: the calls, and what of a reply was streamed already.
 
@@ -35,9 +46,7 @@ class Telling:
         self._reply = 0
         self._titled = False
         self._joins = False
-        self._text = self._thought = ""
-        self._tails: dict[CallId, str] = {}
-        self._terminals: dict[CallId, str] = {}
+        self.streamed = Streamed()
         self._waiting = ""
         self._model, self._learnt = "", Learnt()
 
@@ -50,14 +59,14 @@ class Telling:
                 for entry in entries:
                     yield from self._entry(entry, mine)
             case Writing(text=text):
-                self._text += text
+                self.streamed.text += text
                 yield o.AgentChunk(o.Words(clean(text)), f"r{self._reply}")
             case Thinks(text=text):
-                self._thought += text
+                self.streamed.thought += text
                 yield o.ThoughtChunk(o.Words(clean(text)), f"t{self._reply}")
-            case Working(call=call, text=text) if call in self.calls and call not in self._terminals:
-                self._tails[call] = (self._tails.get(call, "") + text)[-calls.TAIL :]
-                yield calls.working(self.calls[call], self._tails[call])
+            case Working(call=call, text=text) if call in self.calls and call not in self.streamed.terminals:
+                self.streamed.tails[call] = (self.streamed.tails.get(call, "") + text)[-calls.TAIL :]
+                yield calls.working(self.calls[call], self.streamed.tails[call])
             case Resting(until=until, why=why) if why != self._waiting:
                 self._waiting = why
                 yield self._note(f"Waiting: {why}", f"w{until}")
@@ -81,15 +90,13 @@ class Telling:
                 yield from self._past(entry)
                 if self.calls[call].name == TODO and entry.fact.status is CallStatus.OK:
                     yield plan(todos(self._entries))
-            case e.DeliverySettled(status=e.DeliveryStatus.FAILED):
-                yield from self._past(entry)
             case _:
                 yield from self._past(entry)
 
     def in_terminal(self, call: CallId, terminal: str) -> Iterator[o.Update]:
         """A call's command is to be seen in a terminal of the client, now and when it has ended."""
         if call in self.calls:
-            self._terminals[call] = terminal
+            self.streamed.terminals[call] = terminal
             yield calls.in_terminal(self.calls[call], terminal)
 
     # -- from the log -------------------------------------------------------------------------------------------
@@ -106,6 +113,23 @@ class Telling:
         """Take in a conversation that its client knows already."""
         for _ in self.replay(entries):
             continue
+
+    def go_on_from(self, streamed: Streamed) -> Iterator[o.Update]:
+        """After a replay of a turn that runs: what had been streamed of it, and the calls that are not over."""
+        self.streamed = streamed
+        if streamed.thought:
+            yield o.ThoughtChunk(o.Words(clean(streamed.thought)), f"t{self._reply}")
+        if streamed.text:
+            yield o.AgentChunk(o.Words(clean(streamed.text)), f"r{self._reply}")
+        facts = [entry.fact for entry in self._entries]
+        over = {fact.call for fact in facts if isinstance(fact, e.ToolFinished)}
+        for fact in facts:
+            if isinstance(fact, e.ToolStarted) and fact.call in self.calls and fact.call not in over:
+                call = self.calls[fact.call]
+                if terminal := streamed.terminals.get(call.id):
+                    yield calls.in_terminal(call, terminal)
+                else:
+                    yield calls.working(call, streamed.tails.get(call.id, ""))
 
     def _past(self, entry: e.Entry) -> Iterator[o.Update]:  # noqa: C901 - one closed vocabulary, one line a kind
         """What an entry shows, beside what was streamed of it."""
@@ -125,13 +149,15 @@ class Telling:
             case e.ModelFailed():
                 yield from self._failed(entry)
             case e.ToolFinished(call=call) if call in self.calls:
-                self._tails.pop(call, None)
-                yield calls.finished(self.calls[call], entry.fact, self.workspace, self._terminals.get(call, ""))
-            case e.ProcessEnded(call=call, told_by="") if call in self.calls and call not in self._terminals:
+                self.streamed.tails.pop(call, None)
+                yield calls.finished(
+                    self.calls[call], entry.fact, self.workspace, self.streamed.terminals.get(call, "")
+                )
+            case e.ProcessEnded(call=call, told_by="") if call in self.calls and call not in self.streamed.terminals:
                 yield calls.ended(self.calls[call], entry.fact)
-            case e.DeliveryQueued(parts=parts, origin=origin) if origin not in ("answer", "ending"):
+            case e.DeliveryQueued(parts=parts, origin=origin, id=number) if origin not in ("answer", "ending"):
                 for part in parts:
-                    yield from _given(part, f"d{entry.seq}")
+                    yield from _given(part, f"d{entry.seq}", number)
             case e.TurnClosed(ending=ending):
                 self._joins = False
                 if words := told(ending):
@@ -151,16 +177,16 @@ class Telling:
         self._waiting = ""
         if not self._joins:
             self._reply = entry.seq
-        self._text = self._thought = ""
+        self.streamed.text = self.streamed.thought = ""
 
     def _said(self, fact: e.ModelSaid) -> Iterator[o.Update]:
         text = "".join(part.text for part in fact.parts if isinstance(part, Text))
         thought = "".join(part.text for part in fact.parts if isinstance(part, Thinking))
-        if thought and not self._thought:
+        if thought and not self.streamed.thought:
             yield o.ThoughtChunk(o.Words(thought), f"t{self._reply}")
-        if text and not self._text:
+        if text and not self.streamed.text:
             yield o.AgentChunk(o.Words(text), f"r{self._reply}")
-        self._text = self._thought = ""
+        self.streamed.text = self.streamed.thought = ""
         self._joins = fact.stop in (e.StopReason.LENGTH, e.StopReason.PAUSE)
         for part in fact.parts:
             if isinstance(part, ToolCall):
@@ -172,9 +198,9 @@ class Telling:
 
     def _failed(self, entry: e.Entry) -> Iterator[o.Update]:
         """What had been shown of a reply that came to nothing is marked as cut; the next one is a new message."""
-        if self._text.strip():
+        if self.streamed.text.strip():
             yield o.AgentChunk(o.Words("\n\n*(The reply was cut off here.)*\n\n"), f"n{entry.seq}")
-        self._text = self._thought = ""
+        self.streamed.text = self.streamed.thought = ""
         self._joins = False
         yield from self._noted(entry)
 
@@ -218,15 +244,15 @@ def plan(items: tuple[Item, ...]) -> o.Plan:
 def owed(queued: e.DeliveryQueued) -> Iterator[o.AgentChunk]:
     """Something that was to be shown before, and was not."""
     for part in queued.parts:
-        yield from _given(part, queued.id)
+        yield from _given(part, queued.id, queued.id)
 
 
-def _given(part: Content, message: str) -> Iterator[o.AgentChunk]:
+def _given(part: Content, message: str, delivery: str) -> Iterator[o.AgentChunk]:
     """Something sent to the person: pictures are shown, and every file is linked."""
     if not isinstance(part, Media) or part.media is MediaKind.IMAGE:
         yield o.AgentChunk(_plain(part), message)
     if isinstance(part, Media):
-        yield o.AgentChunk(o.Unopened(part, as_file=True), message)
+        yield o.AgentChunk(o.Unopened(part, delivery), message)
 
 
 def _plain(part: Content) -> o.Content:

@@ -62,11 +62,11 @@ def call_in_words(call: ToolCall) -> str:
     """
     try:
         given = msgspec.json.decode(call.arguments, type=dict[str, Any])
-    except msgspec.MsgspecError:
-        return one_line(f"{call.name} {call.arguments}", MOST)
-    if words := _WORDS.get(call.name):
-        return one_line(words(given), MOST)
-    return one_line(" ".join([call.name, *(f"{key}={value}" for key, value in given.items())]), MOST)
+        say = _WORDS.get(call.name)
+        words = say(given) if say else " ".join([call.name, *(f"{key}={value}" for key, value in given.items())])
+    except (msgspec.MsgspecError, RecursionError):  # no object, or nested too deeply to be read or shown as one
+        words = f"{call.name} {call.arguments}"
+    return one_line(words, MOST)
 
 
 def result_in_words(finished: ToolFinished) -> str:
