@@ -1,10 +1,12 @@
-"""A container daemon of the tests' own, with an image made here, so that no registry is needed."""
+"""A container daemon of the tests' own, with an image made here, so that no registry is needed; and a life in it."""
 
+import asyncio
 import contextlib
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -143,3 +145,30 @@ def _make_image(one: Daemon, root: Path) -> None:
         capture_output=True,
         check=True,
     )
+
+
+LIFE = """
+import asyncio, pathlib, sys
+from angelia.sandboxes.docker.room import DockerSandbox
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import Command
+
+async def main(folder, socket, image, line):
+    place = Place("one", str(folder / "work"), folder / "own", folder / "own/run")
+    sandbox = DockerSandbox(image, place, socket=socket)
+    running = await sandbox.start(Command(shell=line))
+    async for chunk in running.output():
+        print(chunk.decode(), end="", flush=True)
+
+asyncio.run(main(pathlib.Path(sys.argv[1]), *sys.argv[2:]))
+"""
+
+
+async def live_and_be_killed(folder: Path, docker: Daemon, line: str) -> None:
+    """A process of ours runs `line` in the container, and is killed once the command has said `ready`."""
+    words = (sys.executable, "-c", LIFE, str(folder), docker.socket, IMAGE, line)
+    life = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
+    assert life.stdout is not None
+    assert await life.stdout.readline() == b"ready\n"
+    life.send_signal(signal.SIGKILL)
+    await life.wait()

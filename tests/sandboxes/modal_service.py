@@ -105,7 +105,10 @@ class Control(_Service):
         name = self._id("sb")
         box = self.world.made(name, wanted.image_id, wanted.name, asked.app_id)
         blocked = wanted.network_access.network_access_type == api.NetworkAccess.NetworkAccessType.BLOCKED
-        box.begin(list(wanted.entrypoint_args), network=not blocked)
+        limits = wanted.resources
+        asked = f"idle {wanted.idle_timeout_secs} s, {limits.memory_mb} to {limits.memory_mb_max} MiB, "
+        asked += f"{limits.milli_cpu} to {limits.milli_cpu_max} mcpu"
+        box.begin(list(wanted.entrypoint_args), network=not blocked, asked=asked)
         await stream.send_message(api.SandboxCreateV2Response(sandbox_id=name, task_id=f"ta-{name}V"))
 
     async def SandboxGetFromNameV2(self, stream: Stream[Any, Any]) -> None:  # noqa: N802

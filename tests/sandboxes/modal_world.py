@@ -30,15 +30,15 @@ class Box:
         """Whether it has."""
         return self._first is None or self._first.poll() is not None
 
-    def begin(self, argv: list[str], *, network: bool) -> None:
-        """Start its first process."""
+    def begin(self, argv: list[str], *, network: bool, asked: str) -> None:
+        """Start its first process; `asked` are the limits, which it has in its environment and nobody enforces."""
         (ours, theirs), (ready, tell) = os.pipe(), os.pipe()
         words = ["bwrap", "--bind", str(self.root), "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid"]
         words += ["--unshare-ipc", "--unshare-uts", "--die-with-parent", "--info-fd", str(theirs)]
         words += [] if network else ["--unshare-net"]
         # its number is told before its root is in place, and whoever enters then is somewhere else
         words += ["--", "/bin/sh", "-c", f'echo >/proc/self/fd/{tell}; exec "$@"', "sh", *argv]
-        world = {"PATH": "/bin:/usr/bin"}
+        world = {"PATH": "/bin:/usr/bin", "ASKED": asked}
         self._first = subprocess.Popen(words, stdin=DEVNULL, stdout=DEVNULL, pass_fds=(theirs, tell), env=world)
         os.close(theirs)
         os.close(tell)

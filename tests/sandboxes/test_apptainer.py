@@ -85,6 +85,7 @@ async def test_it_has_no_capabilities_no_new_privileges_and_no_network(enter: En
     assert described.confined
     assert described.network == "off, and it cannot be had"
     assert "Busybox of the tests" in described.system
+    assert "There is no limit but this machine's on memory, processors and processes." in described.notes
 
 
 async def test_with_the_network_of_this_machine_it_says_so(enter: Enter) -> None:
@@ -98,6 +99,7 @@ async def test_with_the_network_of_this_machine_it_says_so(enter: Enter) -> None
 @pytest.mark.skipif(os.geteuid() != 0, reason="without root limits need systemd")
 async def test_limits_are_obeyed(enter: Enter) -> None:
     sandbox = enter(memory_mb=60, processes=40)
+    assert "All that runs here has at most 60 MB of memory and 40 processes." in (await sandbox.describe()).notes
     _, end = await said(sandbox, script("tail /dev/zero", seconds=60))
     assert (end.signal, end.timed_out) == (signal.SIGKILL, False)
     output, _ = await said(sandbox, script("i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); done", seconds=60))

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,7 @@ from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxGone, S
 from angelia.sandboxes.volumes import volumes
 from angelia.testing.sandbox_acts import arrives, place, refused, said, script, shell
 
-from .daemon import IMAGE, Daemon
+from .daemon import IMAGE, Daemon, live_and_be_killed
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("docker")]
 
@@ -72,6 +71,23 @@ async def test_only_workspace_home_and_tmp_can_be_written(contain: Contain, tmp_
     assert (entry.st_uid, entry.st_gid) == (os.getuid(), os.getgid())
 
 
+@pytest.mark.parametrize("kind", ["bind", "tmpfs"])
+async def test_a_command_has_the_persons_own_user_id(
+    contain: Contain, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    (own / "run/docker/one/home").mkdir(parents=True)
+    (tmp_path / "work").mkdir()
+    for folder in (own / "run/docker/one/home", tmp_path / "work"):
+        os.chown(folder, 1234, 1235)
+    monkeypatch.setattr(os, "getuid", lambda: 1234)
+    monkeypatch.setattr(os, "getgid", lambda: 1235)
+    sandbox = contain(workspace=kind)
+    assert await shell(sandbox, "touch file ~/file && stat -c %u:%g file ~/file") == "1234:1235\n1234:1235"
+    if kind == "bind":
+        entry = (tmp_path / "work/file").stat()
+        assert (entry.st_uid, entry.st_gid) == (1234, 1235)
+
+
 async def test_it_has_no_capabilities_no_new_privileges_no_network_and_limits(contain: Contain) -> None:
     sandbox = contain(memory_mb=100, processes=50)
     status = await shell(sandbox, "grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status")
@@ -81,6 +97,8 @@ async def test_it_has_no_capabilities_no_new_privileges_no_network_and_limits(co
     limits += "/sys/fs/cgroup/pids/pids.max 2>/dev/null; :"
     memory, processes = (await shell(sandbox, limits)).split()
     assert (int(memory) // 1_000_000, int(processes)) == (99, 50)  # the kernel counts in pages
+    told_limits = "All that runs here has at most 100 MB of memory, 50 processes and 1,000 MB in /tmp."
+    assert told_limits in (await sandbox.describe()).notes
 
 
 async def test_a_command_over_its_memory_is_killed_and_the_container_stays(contain: Contain) -> None:
@@ -162,33 +180,6 @@ async def test_a_container_that_sees_other_folders_than_we_do_is_not_worked_in(
     assert not [*home.iterdir(), *(own / "run").glob("*.lock")]
     await first.close()
     assert await shell(second, "ls -A ~; echo fine") == "fine"
-
-
-LIFE = """
-import asyncio, pathlib, sys
-from angelia.sandboxes.docker.room import DockerSandbox
-from angelia.sandboxes.place import Place
-from angelia.sandboxes.port import Command
-
-async def main(folder, socket, image, line):
-    place = Place("one", str(folder / "work"), folder / "own", folder / "own/run")
-    sandbox = DockerSandbox(image, place, socket=socket)
-    running = await sandbox.start(Command(shell=line))
-    async for chunk in running.output():
-        print(chunk.decode(), end="", flush=True)
-
-asyncio.run(main(pathlib.Path(sys.argv[1]), *sys.argv[2:]))
-"""
-
-
-async def live_and_be_killed(folder: Path, docker: Daemon, line: str) -> None:
-    """A process of ours runs `line` in the container, and is killed once the command has said `ready`."""
-    words = (sys.executable, "-c", LIFE, str(folder), docker.socket, IMAGE, line)
-    life = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
-    assert life.stdout is not None
-    assert await life.stdout.readline() == b"ready\n"
-    life.send_signal(signal.SIGKILL)
-    await life.wait()
 
 
 async def test_after_a_crash_the_container_is_found_again_and_its_commands_have_ended(

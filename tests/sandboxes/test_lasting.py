@@ -12,8 +12,7 @@ from angelia.sandboxes.lasting import Lasting, Use, owner
 from angelia.sandboxes.place import Place
 from angelia.testing.sandbox_acts import script, shell
 
-from .daemon import IMAGE, Daemon
-from .test_docker import live_and_be_killed
+from .daemon import IMAGE, Daemon, live_and_be_killed
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("docker")]
 

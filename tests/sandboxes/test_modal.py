@@ -114,6 +114,18 @@ async def test_it_has_no_network_unless_that_is_set(enter: Enter) -> None:
     assert (await open_one.describe()).always_networked
 
 
+async def test_its_limits_are_asked_for_and_told(enter: Enter, modal: Cloud) -> None:
+    sandbox = enter(memory_mb=500, cpus=1.5, idle_minutes=3)
+    (told_limits,) = [note for note in (await sandbox.describe()).notes if "at most" in note]
+    assert told_limits == "All that runs here has at most 500 MB of memory and 1.5 processor cores."
+    if not modal.environ:
+        pytest.skip("Modal's own service does not say inside what was asked for")
+    asked = await shell(sandbox, "tr '\\0' '\\n' </proc/1/environ | sed -n s/ASKED=//p")
+    assert asked == "idle 180 s, 477 to 477 MiB, 1500 to 1500 mcpu"
+    unlimited = enter(conversation="two")
+    assert "Modal chooses how much memory and how many processor cores there are." in (await unlimited.describe()).notes
+
+
 async def lose(sandbox: ModalSandbox) -> None:
     """It ends at Modal, and nobody has saved it."""
     assert sandbox._sandbox is not None

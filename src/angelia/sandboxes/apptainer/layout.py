@@ -8,6 +8,7 @@ from angelia.sandboxes.apptainer.instance import LOOK, Plan
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.beneath import Ground, Root
 from angelia.sandboxes.bound import HOME, Bound
+from angelia.sandboxes.limits import limits, processes
 from angelia.sandboxes.volumes import Volume, refuse_within
 
 _TEMPORARY = {"/tmp": "tmp", "/var/tmp": "var_tmp"}  # noqa: S108 - the instance's own
@@ -45,6 +46,13 @@ class Layout:
                 return "What is changed elsewhere goes with the instance."
             case _:
                 return "What is changed elsewhere is kept in an overlay."
+
+    @property
+    def limits(self) -> str:
+        """A sentence about them."""
+        nothing = "There is no limit but this machine's on memory, processors and processes."
+        settings = self._settings
+        return limits(settings.memory_mb, settings.cpus, processes(settings.processes), nothing=nothing)
 
     def plan(self, image: str, stem: str) -> Plan:
         """What the instance of a conversation is to be.

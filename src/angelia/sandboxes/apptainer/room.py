@@ -139,6 +139,7 @@ class ApptainerSandbox:
                     f"This is an Apptainer instance of the image {self._image}.",
                     "Workspace and home can be written and stay; /tmp goes with the instance.",
                     self._layout.elsewhere,
+                    self._layout.limits,
                     "What a command leaves in the background ends with it.",
                     f"Programs found: {seen.programs}.",
                 ),

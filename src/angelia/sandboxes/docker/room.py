@@ -22,6 +22,7 @@ from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.docker.shell import run_shell
 from angelia.sandboxes.idle import Idle
 from angelia.sandboxes.lasting import owner
+from angelia.sandboxes.limits import limits, processes
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import (
     Command,
@@ -155,11 +156,21 @@ class DockerSandbox(FilesByExec):
                 notes=(
                     f"This is a container of the image {self._image}.",
                     f"Only the workspace, the home and {TMP} can be written; the first two {kept}.",
+                    self._limits(),
                     "What a command leaves in the background ends with it.",
                     f"Programs found: {seen.programs}.",
                 ),
             )
         return self._described
+
+    def _limits(self) -> str:
+        settings = self._settings
+        memory = f"{settings.tmp_mb:,} MB in {TMP}" if settings.tmp_mb else ""
+        if memory and settings.workspace == "tmpfs":
+            memory = f"{settings.tmp_mb:,} MB in each of {TMP}, the workspace and the home"
+        parts = (processes(settings.processes), memory)
+        nothing = "There is no limit but this machine's on memory, processors and processes."
+        return limits(settings.memory_mb, settings.cpus, *parts, nothing=nothing)
 
     async def close(self) -> None:
         """End what of ours still runs, and let the container go. Idempotent."""

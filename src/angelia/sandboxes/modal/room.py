@@ -17,6 +17,7 @@ from angelia.sandboxes.commands import Commands
 from angelia.sandboxes.idle import Idle
 from angelia.sandboxes.lasting import owner
 from angelia.sandboxes.launcher import quoted
+from angelia.sandboxes.limits import limits
 from angelia.sandboxes.modal.execwire import ModalWire, modal_wire
 from angelia.sandboxes.modal.hold import Hold
 from angelia.sandboxes.modal.life import give_signs, watch
@@ -130,6 +131,11 @@ class ModalSandbox(FilesByExec):
                 notes=(
                     f"This is a sandbox at Modal of the image {self._image}; nothing of the person's machine is there.",
                     "Files stay from one use to the next, by a snapshot; nothing that runs does.",
+                    limits(
+                        self._settings.memory_mb,
+                        self._settings.cpus,
+                        nothing="Modal chooses how much memory and how many processor cores there are.",
+                    ),
                     *([self._went_back] if self._went_back else ()),
                     "What a command leaves in the background ends with it.",
                     f"Programs found: {seen.programs}.",
