@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from angelia.channels.incoming import Pressed, Sender
+from angelia.channels.settings import ChatSettings
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.service.reception.verbs import VERBS
@@ -182,3 +183,33 @@ async def test_nobody_reaches_anothers_conversations_and_only_presets_are_offere
         await life.says("again", chat="8", sender=BEN)
         await life.answered(6, "8")
         assert server.requests[-1].body["model"] == "other"
+
+
+async def test_a_chat_works_where_its_channel_or_it_says_and_moves_by_sandbox(tmp_path: Path) -> None:
+    far = FarEnd()
+    settings = replace(OPEN, sandbox=("lab", "box"), chats={"8": ChatSettings(sandbox="box")})
+    sets = (*(f"sandbox.presets.{name}.spec=local" for name in ("lab", "box")), "sandbox.confine=off")
+
+    async def preset(life: Town, chat: str) -> str:
+        (begun,) = [fact for fact in await life.facts(chat) if isinstance(fact, e.ConversationOpened)]
+        return begun.preset
+
+    async with (
+        ModelServer(lambda _: say("Heard.")) as server,
+        town(tmp_path, server, far, settings, sets=sets) as life,
+    ):
+        for chat, name in (("7", "lab"), ("8", "box")):
+            await life.says("Hello.", chat=chat)
+            await life.answered(1, chat)
+            assert await preset(life, chat) == name
+        await life.says("/sandbox")
+        (_, offer) = await life.answered(2)
+        assert "To choose from: lab, box." in offer
+        await life.says("/sandbox attic")
+        (*_, refusal) = await life.answered(3)
+        assert "There is no sandbox “attic” for this channel." in refusal
+        assert await preset(life, "7") == "lab"
+        await life.says("/sandbox box")
+        (*_, moved) = await life.answered(4)
+        assert "A new conversation in local." in moved
+        assert await preset(life, "7") == "box"

@@ -4,23 +4,26 @@ import hashlib
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 from angelia.testing.steps import call, say
 from tests.faces.angelia import Place, requests, serving
 
+from .apptainer import Images
 from .daemon import IMAGE, Daemon
+from .modal_cloud import Cloud
 from .sshd import Server
 
 DATA = bytes(range(256)) * 700
 STEPS = (call("shell", {"command": "sha256sum <'inbox/a b.bin'; ls inbox"}), say("I see it."))
 
 
-def sees_it(place: Place, *words: str, host: str = "") -> None:
+def sees_it(place: Place, *words: str, **more: Any) -> None:
     """Send a file, and let the model look with a command of that sandbox."""
     (place.home.parent / "a b.bin").write_bytes(DATA)
-    ended = place.ask("look", "--file", str(place.home.parent / "a b.bin"), *words, DOCKER_HOST=host)
+    ended = place.ask("look", "--file", str(place.home.parent / "a b.bin"), *words, **more)
     assert (ended.code, ended.out) == (0, "I see it.\n"), ended.err
     assert "lies at inbox/a b.bin in the workspace" in json.dumps(requests(place)[0]["body"])
     shown = place.run("show", "--json").out
@@ -32,9 +35,26 @@ def sees_it(place: Place, *words: str, host: str = "") -> None:
 def test_in_a_container(tmp_path: Path, docker: Daemon, workspace: str) -> None:
     with serving(tmp_path, STEPS) as place:
         setting = f"sandbox.docker.workspace={workspace}"
-        sees_it(place, "--sandbox", f"docker:{IMAGE}", "--set", setting, host=f"unix://{docker.socket}")
+        sees_it(place, "--sandbox", f"docker:{IMAGE}", "--set", setting, DOCKER_HOST=f"unix://{docker.socket}")
         assert (place.work / "inbox").exists() is (workspace == "bind")
     assert docker.containers() == []
+
+
+@pytest.mark.real("apptainer")
+def test_in_an_instance(tmp_path: Path, apptainer: Images) -> None:
+    with serving(tmp_path, STEPS) as place:
+        sees_it(place, "--sandbox", f"apptainer:{apptainer.folder}")
+        assert (place.work / "inbox/a b.bin").read_bytes() == DATA
+
+
+@pytest.mark.real("bwrap")
+def test_at_modal(tmp_path: Path, modal: Cloud) -> None:
+    with serving(tmp_path, STEPS) as place:
+        sees_it(place, "--sandbox", f"modal:{modal.image}", **modal.environ)
+        assert not list(place.work.iterdir())
+        (known,) = place.run("sandbox", "list", "--json", **modal.environ).out.splitlines()
+        ended = place.run("sandbox", "stop", json.loads(known)["conversation"], "--yes", **modal.environ)
+        assert ended.code == 0, ended.err
 
 
 @pytest.mark.real("ssh")

@@ -4,7 +4,6 @@ import codecs
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -274,7 +273,7 @@ async def test_a_large_change_is_shown_short(bench: Bench) -> None:
 class Forgetful(LocalSandbox):
     """A sandbox whose disk loses what is written."""
 
-    async def put(self, path: str, content: AsyncIterator[bytes], **promised: Any) -> None:
+    async def put(self, path: str, content: AsyncIterator[bytes], **promised: object) -> None:
         Path(path).write_bytes(b"")
 
 

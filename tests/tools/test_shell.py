@@ -32,7 +32,11 @@ OK, ERROR = CallStatus.OK, CallStatus.ERROR
         ("echo out; echo err >&2", OK, "out\nerr\n[exit status 0]"),
         ("true", OK, "(no output)\n[exit status 0]"),
         ("exit 3", ERROR, "(no output)\n[exit status 3]"),
-        ("echo last; kill -9 $$", ERROR, "last\n[ended by signal 9 (SIGKILL)]"),
+        (
+            "echo last; kill -9 $$",
+            ERROR,
+            "last\n[ended by signal 9 (SIGKILL): by somebody, or for using more memory than it may]",
+        ),
         (r"printf 'a\377b\n'", OK, "a\ufffdb\n[exit status 0]"),
         (r"printf '\033[31mred\033[0m 10%%\rred 99%%\n'", OK, "red 99%\n[exit status 0]"),
         ("cat", OK, "(no output)\n[exit status 0]"),

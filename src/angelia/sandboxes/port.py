@@ -11,9 +11,12 @@ Every failure is one of these:
      ├─ IsFolder
      ├─ NotAFile            a device, socket, FIFO: nothing that ends
      ├─ FileTooLarge        over the limit, known before bytes move
-     ├─ FileChanged         length or hash differ from what was promised
-     ├─ OutOfSpace
-     └─ OutOfMemory
+     ├─ FileChanged         length or hash differ from what was promised, or it was written to while it was read
+     └─ OutOfSpace
+
+How a command ends is no failure of the sandbox, but an `Exit`: a time-out is its `timed_out`. One that was killed for
+using more memory than it may ended by signal 9, as by anybody's SIGKILL: no room can tell the two apart for every
+process of a tree, so nothing is guessed here.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -67,10 +70,6 @@ class FileChanged(SandboxError):
 
 class OutOfSpace(SandboxError):
     """The target is full; a partial file was removed."""
-
-
-class OutOfMemory(SandboxError):
-    """The command was killed for using more memory than it may."""
 
 
 class Reach(StrEnum):

@@ -110,7 +110,8 @@ def told(ended: Exit | AngeliaError, limit: float) -> str:
     if ended.timed_out:
         return f"[timed out after {limit:g} s: the whole process tree was ended; use background=true for long work]"
     if ended.signal:
-        return f"[ended by signal {ended.signal} ({_signal_name(ended.signal)})]"
+        perhaps = ": by somebody, or for using more memory than it may" if ended.signal == Signals.SIGKILL else ""
+        return f"[ended by signal {ended.signal} ({_signal_name(ended.signal)}){perhaps}]"
     return f"[exit status {ended.status}]"
 
 
