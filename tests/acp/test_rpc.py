@@ -264,7 +264,7 @@ async def test_an_answer_that_cannot_be_read_ends_the_wait_for_it(line: bytes | 
     await asyncio.sleep(0)
     wire.peer.receive(line)
     with pytest.raises(Fault, match=said):
-        await asking
+        await asyncio.wait_for(asking, 60)
     assert [one["method"] for one in wire.written] == ["echo"]
 
 
