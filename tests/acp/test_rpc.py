@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -30,7 +30,9 @@ async def echo(given: Name) -> Name:
 class Wire:
     """A peer, and what it wrote."""
 
-    def __init__(self, *, stop: Callable[[Any], Awaitable[None]] | None = None, **acts: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, *, stop: Callable[[Any], Coroutine[Any, Any, None]] | None = None, **acts: Callable[[Any], Any]
+    ) -> None:
         self.written: list[Any] = []
         methods = {name: Method(Name, act, stop) for name, act in {"echo": echo, **acts}.items()}
         self.peer = Peer(
@@ -57,6 +59,14 @@ class Wire:
         return int(answer["error"]["code"])
 
 
+DEEP = b"[" * 5_000 + b"]" * 5_000
+
+
+def too_long(head: bytes, tail: bytes) -> TooLong:
+    """What is left of a message of 60 MB."""
+    return TooLong(head + b"aaaa", b"aaaa" + tail, 60_000_000)
+
+
 @pytest.mark.parametrize("number", [1, "one", None])
 async def test_a_request_is_answered_under_its_id(number: Any) -> None:
     wire = Wire()
@@ -77,6 +87,15 @@ async def test_a_request_is_answered_under_its_id(number: Any) -> None:
         (b'{"id":5,"method":"echo","params":{}}', -32602, 5),
         (b'{"id":6,"method":"echo","params":{"name":7}}', -32602, 6),
         (b'{"id":7,"method":"echo"}', -32602, 7),
+        (b'{"id":"\\x","method":"echo"}', -32700, None),
+        (b'{"id":01,"method":"echo"}', -32700, None),
+        (b'{"id":"\x07","method":"echo"}', -32700, None),
+        (b'{"id":"\xff","method":"echo"}', -32700, None),
+        (b'{"id":1.5,"method":"echo"}', -32600, None),
+        (b'{"id":8,"method":"\xff"}', -32700, 8),
+        (b'{"id":9,"method":"echo","params":{"name":"\xff"}}', -32700, 9),
+        (b'{"id":10,"method":"echo","params":' + DEEP + b"}", -32700, 10),
+        (b'{"params":' + DEEP + b',"id":11,"method":"echo"}', -32700, 11),
     ],
 )
 async def test_what_is_wrong_is_said_to_who_asked(line: bytes, code: int, number: Any) -> None:
@@ -88,7 +107,7 @@ async def test_what_is_wrong_is_said_to_who_asked(line: bytes, code: int, number
 
 async def test_who_sent_too_long_a_line_is_told_under_its_own_id() -> None:
     wire = Wire()
-    wire.peer.receive(TooLong(b'{"jsonrpc":"2.0","id":12,"method":"echo","params":{"id":9,"x":"aaaa', 60_000_000))
+    wire.peer.receive(too_long(b'{"jsonrpc":"2.0","id":12,"method":"echo","params":{"id":9,"x":"', b'"}}'))
     assert (await wire.code(), wire.written[0]["id"]) == (-32600, 12)
     assert "60 MB" in wire.written[0]["error"]["message"]
 
@@ -133,18 +152,24 @@ async def test_many_requests_are_open_at_once_and_answered_as_they_end() -> None
     assert sorted(one["id"] for one in await wire.settled()) == list(range(50))
 
 
-async def test_a_request_that_is_taken_back_is_answered_as_cancelled() -> None:
+@pytest.mark.parametrize("begun", [False, True])
+async def test_a_request_that_is_taken_back_is_answered_as_cancelled(*, begun: bool) -> None:
+    began = asyncio.Event()
+
     async def wait(_: Name) -> Name:
+        began.set()
         await asyncio.Event().wait()
         raise AssertionError
 
     wire = Wire(wait=wait)
     wire.hear(id=8, method="wait", params={"name": ""})
-    await asyncio.sleep(0)
+    await began.wait() if begun else None
     wire.hear(method="$/cancel_request", params={"requestId": 8})
     wire.hear(method="$/cancel_request", params={"requestId": "unknown"})
     wire.hear(method="$/cancel_request", params={})
     assert (await wire.code(), wire.written[0]["id"]) == (-32800, 8)
+    wire.hear(method="$/cancel_request", params={"requestId": 8})
+    assert (len(await wire.settled()), wire.peer._answering) == (1, {})
 
 
 async def test_a_request_that_winds_down_answers_itself() -> None:
@@ -170,6 +195,18 @@ async def test_what_follows_a_result_comes_after_it() -> None:
     wire = Wire(begin=begin)
     wire.hear(id=1, method="begin", params={"name": "now"})
     assert [one.get("method", "result") for one in await wire.settled()] == ["result", "news"]
+
+
+async def test_what_follows_a_result_and_fails_changes_nothing_about_it() -> None:
+    def fail() -> None:
+        raise ValueError("/home/me/.ssh/id_rsa has 42 lines")
+
+    async def begin(given: Name) -> Then:
+        return Then(given, fail)
+
+    wire = Wire(begin=begin)
+    wire.hear(id=1, method="begin", params={"name": "now"})
+    assert await wire.settled() == [{"jsonrpc": "2.0", "id": 1, "result": {"name": "now"}}]
 
 
 async def test_notifications_are_heard_and_never_answered() -> None:
@@ -210,21 +247,39 @@ async def test_closing_ends_what_is_open() -> None:
     assert not wire.peer._tasks
 
 
-async def test_an_answer_that_is_too_long_ends_the_wait_for_it() -> None:
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (too_long(b'{"jsonrpc":"2.0","id":1,"result":{"name":"', b'"}}'), "60 MB is too long"),
+        (too_long(b'{"result":{"name":"', b'"},"id":1}'), "60 MB is too long"),
+        (b'{"id":1,"result":{"name":}}', "not JSON"),
+        (b'{"id":1,"error":"no"}', "no JSON-RPC message"),
+        (b'{"id":1,"result":{"name":"\xff"}}', "not answered as the protocol says"),
+        (b'{"id":1,"result":' + b"[" * 5_000 + b"]" * 5_000 + b"}", "nested too deep"),
+    ],
+)
+async def test_an_answer_that_cannot_be_read_ends_the_wait_for_it(line: bytes | TooLong, said: str) -> None:
     wire = Wire()
     asking = asyncio.create_task(wire.peer.ask("echo", Name("x"), Name))
     await asyncio.sleep(0)
-    wire.peer.receive(TooLong(b'{"jsonrpc":"2.0","id":1,"result":{"name":"aaaa', 60_000_000))
-    with pytest.raises(Fault, match="60 MB is too long"):
-        await asking
+    wire.peer.receive(line)
+    with pytest.raises(Fault, match=said):
+        await asyncio.wait_for(asking, 60)
     assert [one["method"] for one in wire.written] == ["echo"]
 
 
-async def test_a_request_that_is_too_long_is_refused_though_we_asked_under_its_number() -> None:
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"echo","params":{"name":"', b'"}}'),
+        (b'{"params":{"name":"', b'"},"id":1,"jsonrpc":"2.0","method":"echo"}'),
+    ],
+)
+async def test_a_request_that_is_too_long_is_refused_though_we_asked_under_its_number(head: bytes, tail: bytes) -> None:
     wire = Wire()
     asking = asyncio.create_task(wire.peer.ask("echo", Name("x"), Name))
     await asyncio.sleep(0)
-    wire.peer.receive(TooLong(b'{"jsonrpc":"2.0","id":1,"method":"echo","params":{"name":"aaaa', 60_000_000))
-    assert wire.written[-1]["error"]["code"] == -32600
+    wire.peer.receive(too_long(head, tail))
+    assert (wire.written[-1]["id"], wire.written[-1]["error"]["code"]) == (1, -32600)
     assert not asking.done()
     asking.cancel()

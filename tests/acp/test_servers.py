@@ -97,6 +97,18 @@ async def test_a_no_starts_nothing_and_person_and_model_hear_of_it(tmp_path: Pat
     assert not [name for name in server.requests[0].heard.tools if name.startswith("bare")]
 
 
+async def test_of_a_server_that_is_none_the_person_is_told_and_the_others_are_begun(tmp_path: Path) -> None:
+    async with ModelServer(by_replies([])) as server:
+        place = first(server, tmp_path, sets=PATIENT)
+        async with Editor(place, {PERMISSION: choose("reject")}) as editor:
+            await editor.hello()
+            servers = [{"type": "acp", "id": "1", "name": "inner"}, named(tmp_path / "s")]
+            await editor.ask("session/new", cwd=str(place.workspace), mcpServers=servers)
+            await editor.until(lambda editor: editor.asked)
+            assert ["MCP server bare" in str(one) for one in editor.asked] == [True]
+            assert "The MCP server inner cannot be used: it has neither a command nor a URL." in editor.text()
+
+
 async def test_a_yes_for_once_starts_it_and_every_use_asks(tmp_path: Path) -> None:
     async with ModelServer(by_replies(using("say", words="x"))) as server:
         place = first(server, tmp_path, sets=PATIENT)

@@ -25,13 +25,26 @@ pytestmark = pytest.mark.anyio
 
 SIDE_BY_SIDE = 3
 
+NONSENSE = (
+    (b"{", -32700),
+    (b"[]", -32600),
+    (b"", 0),
+    (b"\xff\xfe\x00", -32700),
+    (b'{"jsonrpc":"2.0","id":"x","method":"no/such"}', -32601),
+    (b'{"jsonrpc":"2.0","id":"\\x","method":"session/list"}', -32700),
+    (b'{"jsonrpc":"2.0","id":"x","method":"session/list","params":{"cwd":"\xff"}}', -32700),
+    (b'{"jsonrpc":"2.0","id":"x","method":"session/list","params":' + b"[" * 5_000 + b"]" * 5_000 + b"}", -32700),
+    (b'{"jsonrpc":"2.0","id":"x","method":"initialize","params":{}}', -32602),
+)
+"""Lines, and the code of the error that each is answered with; none for an empty line."""
+
 
 async def test_nonsense_is_answered_and_the_process_lives(tmp_path: Path) -> None:
     async with ModelServer(instant) as server, Remote(first(server, tmp_path)) as editor:
-        for line in (b"{", b"[]", b"", b"\xff\xfe\x00", b'{"jsonrpc":"2.0","id":"x","method":"no/such"}'):
+        for line, _ in NONSENSE:
             editor.write(line)
-        await editor.until(lambda editor: len(editor.stray) == 4)
-        assert [one["error"]["code"] for one in editor.stray] == [-32700, -32600, -32700, -32601]
+        await editor.until(lambda editor: len(editor.stray) == len(NONSENSE) - 1)
+        assert [one["error"]["code"] for one in editor.stray] == [code for _, code in NONSENSE if code]
         await editor.hello()
         session = await editor.new()
         huge = {"type": "image", "mimeType": "image/png", "data": "A" * 60_000_000}

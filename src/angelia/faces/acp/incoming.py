@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
+from angelia.faces.acp.reading import Lenient
+
 T = TypeVar("T")
 """Any answer."""
 
@@ -30,7 +32,7 @@ class ImageBlock(_Block, frozen=True, tag="image"):
 
     data: str
     mime_type: str
-    uri: str | None = None
+    uri: Lenient[str | None] = None
 
 
 class AudioBlock(_Block, frozen=True, tag="audio"):
@@ -45,17 +47,17 @@ class LinkBlock(_Block, frozen=True, tag="resource_link"):
 
     name: str
     uri: str
-    mime_type: str | None = None
-    size: int | None = None
-    title: str | None = None
-    description: str | None = None
+    mime_type: Lenient[str | None] = None
+    size: Lenient[int | None] = None
+    title: Lenient[str | None] = None
+    description: Lenient[str | None] = None
 
 
 class Resource(Camel, frozen=True):
     """Something with its content: `text`, or base64 in `blob`."""
 
     uri: str
-    mime_type: str | None = None
+    mime_type: Lenient[str | None] = None
     text: str | UnsetType = UNSET
     blob: str | UnsetType = UNSET
 
@@ -72,22 +74,22 @@ Block = TextBlock | ImageBlock | AudioBlock | LinkBlock | ResourceBlock
 class FileSystem(Camel, frozen=True):
     """Whether the client reads and writes text files for us."""
 
-    read_text_file: bool = False
-    write_text_file: bool = False
+    read_text_file: Lenient[bool] = False
+    write_text_file: Lenient[bool] = False
 
 
 class Elicitation(Camel, frozen=True):
     """In which ways the client asks the person something."""
 
-    form: dict[str, Any] | None = None
+    form: Lenient[dict[str, Any] | None] = None
 
 
 class ClientCapabilities(Camel, frozen=True):
     """What the client can do; what is missing it cannot."""
 
-    fs: FileSystem = FileSystem()
-    terminal: bool = False
-    elicitation: Elicitation | None = None
+    fs: Lenient[FileSystem] = FileSystem()
+    terminal: Lenient[bool] = False
+    elicitation: Lenient[Elicitation | None] = None
 
     @property
     def forms(self) -> bool:
@@ -99,7 +101,7 @@ class Initialize(Camel, frozen=True):
     """Parameters of `initialize`."""
 
     protocol_version: int
-    client_capabilities: ClientCapabilities = ClientCapabilities()
+    client_capabilities: Lenient[ClientCapabilities] = ClientCapabilities()
 
 
 class Authenticate(Camel, frozen=True):
@@ -130,22 +132,27 @@ class McpServer(Camel, frozen=True):
     url: str = ""
     headers: tuple[Pair, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Raises ValueError if there is nothing to start and nothing to connect to."""
+        if not (self.command or self.url):
+            raise ValueError("it has neither a command nor a URL")
+
 
 class NewSession(Camel, frozen=True):
-    """Parameters of `session/new`."""
+    """Parameters of `session/new`; of its servers each is read by itself (`servers.py`)."""
 
     cwd: str
-    mcp_servers: tuple[McpServer, ...]
-    additional_directories: tuple[str, ...] = ()
+    mcp_servers: Any
+    additional_directories: Lenient[tuple[Lenient[str], ...]] = ()
 
 
 class OpenSession(Camel, frozen=True):
-    """Parameters of `session/load` and `session/resume`."""
+    """Parameters of `session/load` and `session/resume`; of its servers each is read by itself (`servers.py`)."""
 
     session_id: str
     cwd: str
-    mcp_servers: tuple[McpServer, ...] = ()
-    additional_directories: tuple[str, ...] = ()
+    mcp_servers: Any = ()
+    additional_directories: Lenient[tuple[Lenient[str], ...]] = ()
 
 
 class ListSessions(Camel, frozen=True):
@@ -222,8 +229,8 @@ class TerminalMade(Camel, frozen=True):
 class TerminalExit(Camel, frozen=True):
     """The answer to `terminal/wait_for_exit`: a code, or the signal that ended it."""
 
-    exit_code: int | None = None
-    signal: str | None = None
+    exit_code: Lenient[int | None] = None
+    signal: Lenient[str | None] = None
 
 
 class TerminalOutput(Camel, frozen=True):

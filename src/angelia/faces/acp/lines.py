@@ -7,20 +7,26 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import msgspec
 from msgspec import Struct
 
+from angelia.models.failures import UNREADABLE
+
 MOST_BYTES = 50_000_000
 """The longest message that is taken: five pictures of 7 MB, since base64 adds a third."""
 
 HEAD = 4_096
-"""Bytes that are kept of a line that is too long, enough to find out whose answer waits for it."""
+"""Bytes that are kept of either end of a line that is too long, enough to find out whose answer waits for it."""
 
 _CHUNK = 262_144
-_ID = re.compile(rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")')
+_ID = rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")\s*'
+_EARLY = re.compile(_ID + rb"[,}]")
+_LATE = re.compile(_ID + rb'(?:,\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*)*\}\s*$')
+_BODY = re.compile(rb'"(?:params|result|error)"\s*:')
 
 
 class TooLong(Struct, frozen=True):
-    """A line over the limit: its beginning, and how many bytes it had."""
+    """A line over the limit: its beginning, its end, and how many bytes it had."""
 
     head: bytes
+    tail: bytes
     size: int
 
 
@@ -41,23 +47,28 @@ async def lines_in(read: Callable[[int], Awaitable[bytes]], most: int = MOST_BYT
         held += rest
         size += len(rest)
         if size > most:
-            del held[HEAD:]
+            del held[HEAD:-HEAD]
     if line := _line(held, size, most):
         yield line
 
 
 def _line(held: bytearray, size: int, most: int) -> bytes | TooLong:
-    return TooLong(bytes(held[:HEAD]), size) if size > most else bytes(held).strip()
+    return TooLong(bytes(held[:HEAD]), bytes(held[-HEAD:]), size) if size > most else bytes(held).strip()
 
 
-def id_in(head: bytes) -> int | str | None:
-    """The id of a message of which only the beginning was read, so that nobody waits for it in vain.
+def id_in(head: bytes, tail: bytes) -> int | str | None:
+    """The id of a message that cannot be read, so that nobody waits for it in vain: before what it says, or behind.
 
-    >>> id_in(b'{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"id":8')
+    >>> id_in(b'{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"id":8', b'"id":9}}')
+    7
+    >>> id_in(b'{"params":{"id":8', b'"id":9},"id":7,"method":"session/prompt"}')
     7
     """
-    found = _ID.search(head.partition(b'"params"')[0])
-    return msgspec.json.decode(found[1], type=int | str) if found else None
+    found = _EARLY.search(_BODY.split(head, 1)[0]) or _LATE.search(tail)
+    try:
+        return msgspec.json.decode(found[1], type=int | str) if found else None
+    except UNREADABLE:
+        return None
 
 
 class LineWriter(asyncio.BaseProtocol):

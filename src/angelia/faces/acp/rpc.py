@@ -2,8 +2,7 @@
 
 import asyncio
 import logging
-import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,6 +20,8 @@ from angelia.faces.acp.faults import (
     fault_of_ours,
 )
 from angelia.faces.acp.lines import HEAD, MOST_BYTES, TooLong, id_in
+from angelia.faces.acp.reading import read, storable
+from angelia.models.failures import UNREADABLE
 
 Id = int | str | None
 T = TypeVar("T")
@@ -38,15 +39,15 @@ class Method(Struct, frozen=True):
     """How a request is answered. `stop`, if there is one, ends it early where its caller takes it back."""
 
     params: Any
-    act: Callable[[Any], Awaitable[Struct | Then]]
-    stop: Callable[[Any], Awaitable[None]] | None = None
+    act: Callable[[Any], Coroutine[Any, Any, Struct | Then]]
+    stop: Callable[[Any], Coroutine[Any, Any, None]] | None = None
 
 
 class Notice(Struct, frozen=True):
     """What is done about a notification."""
 
     params: Any
-    act: Callable[[Any], Awaitable[None]]
+    act: Callable[[Any], Coroutine[Any, Any, None]]
 
 
 class _Error(Struct, frozen=True, omit_defaults=True):
@@ -99,13 +100,13 @@ class _Taken(Struct, frozen=True, rename="camel"):
 class _Open(Struct):
     """A request that is being answered."""
 
-    task: "asyncio.Task[None]"
-    stop: Callable[[], Awaitable[None]] | None = None
+    task: "asyncio.Task[Struct | Then]"
+    stop: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
 _encoder = msgspec.json.Encoder()
 _message = msgspec.json.Decoder(_Message)
-_HALVES = re.compile(rb"\\\\|\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)", re.IGNORECASE)
+_NO_JSON = "This is not JSON in UTF-8, or it is nested too deep."
 
 
 class Peer:
@@ -117,7 +118,7 @@ class Peer:
         self._write, self._methods, self._notices = write, methods, notices
         self._answering: dict[Id, _Open] = {}
         self._asked: dict[int, asyncio.Future[Raw]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._count = 0
 
     # -- what we ask --------------------------------------------------------------------------------------------
@@ -137,8 +138,8 @@ class Peer:
         future = self._asked[number] = asyncio.get_running_loop().create_future()
         self._send(_Request("2.0", number, method, params))
         try:
-            return msgspec.json.decode(await future, type=answer)
-        except msgspec.MsgspecError as error:
+            return read(await future, answer)
+        except UNREADABLE as error:
             logger.warning("%s was answered with something else: %s", method, error)
             raise Fault(INVALID_REQUEST, f"{method} was not answered as the protocol says.") from None
         except asyncio.CancelledError:
@@ -153,27 +154,27 @@ class Peer:
     def receive(self, line: bytes | TooLong) -> None:
         """Take in one message, and begin to answer it."""
         if isinstance(line, TooLong):
-            self._too_long(line)
+            said = f"A message of {line.size / 1e6:.0f} MB is too long: at most {MOST_BYTES / 1e6:.0f} MB are taken."
+            self._lost(line.head, line.tail, Fault(INVALID_REQUEST, said))
             return
         try:
-            message = _message.decode(_storable(line))
+            message = _message.decode(storable(line))
         except msgspec.ValidationError:
-            self._refuse(id_in(line[:HEAD]), Fault(INVALID_REQUEST, "This is no JSON-RPC message."))
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            self._refuse(id_in(line[:HEAD]), Fault(PARSE_ERROR, "This is not JSON."))
+            self._lost(line[:HEAD], line[-HEAD:], Fault(INVALID_REQUEST, "This is no JSON-RPC message."))
+        except UNREADABLE:
+            self._lost(line[:HEAD], line[-HEAD:], Fault(PARSE_ERROR, _NO_JSON))
         else:
             self._heard(message)
 
-    def _too_long(self, line: TooLong) -> None:
-        """Whoever waits for it is told: the other side, or the one of ours who asked."""
-        number = id_in(line.head)
-        said = f"A message of {line.size / 1e6:.0f} MB is too long: at most {MOST_BYTES / 1e6:.0f} MB are taken."
-        answer = isinstance(number, int) and b'"method"' not in line.head
+    def _lost(self, head: bytes, tail: bytes, fault: Fault) -> None:
+        """Of what cannot be taken in, whoever waits for it is told: the other side, or the one of ours who asked."""
+        number = id_in(head, tail)
+        answer = isinstance(number, int) and b'"method"' not in head + tail
         future = self._asked.get(int(number or 0)) if answer else None
         if future is None:
-            self._refuse(number, Fault(INVALID_REQUEST, said))
+            self._refuse(number, fault)
         elif not future.done():
-            future.set_exception(Fault(INVALID_REQUEST, said))
+            future.set_exception(fault)
 
     def _heard(self, message: _Message) -> None:
         if isinstance(message.method, UnsetType):
@@ -204,7 +205,7 @@ class Peer:
             self._take_back(params)
         elif notice := self._notices.get(name):
             try:
-                self._start(notice.act(_read(params, notice.params)))
+                self._start(notice.act(_read(params, notice.params)), _noted)
             except Fault as fault:
                 logger.warning("%s was not understood: %s", name, fault.message)
 
@@ -215,7 +216,7 @@ class Peer:
             return
         if request := self._answering.get(taken.request_id):
             if request.stop:
-                self._start(request.stop())
+                self._start(request.stop(), _noted)
             else:
                 request.task.cancel()
 
@@ -225,33 +226,34 @@ class Peer:
         except Fault as fault:
             self._refuse(number, fault)
             return
-        task = self._start(self._answer(number, method.act(given)))
+        task = self._start(method.act(given), lambda task: self._answer(number, task))
         stop = method.stop
         self._answering[number] = _Open(task, (lambda: stop(given)) if stop else None)
 
-    async def _answer(self, number: Id, act: Awaitable[Struct | Then]) -> None:
+    def _answer(self, number: Id, task: "asyncio.Task[Struct | Then]") -> None:
+        """Every request comes here once, also one that was taken back before its first step."""
+        self._answering.pop(number, None)
         try:
-            result = await act
+            result = task.result()
+            line = _encoder.encode(_Result("2.0", number, result.result if isinstance(result, Then) else result))
         except Fault as fault:
             self._refuse(number, fault)
         except AngeliaError as error:
             self._refuse(number, fault_of(error))
         except asyncio.CancelledError:
             self._refuse(number, Fault(CANCELLED, "Cancelled."))
-            raise
         except Exception as error:  # noqa: BLE001 - the other side gets a sentence and a code, the log the trace
             self._refuse(number, fault_of_ours(error))
         else:
-            self._send(_Result("2.0", number, result.result if isinstance(result, Then) else result))
+            self._write(line)
             if isinstance(result, Then):
-                result.act()
-        finally:
-            self._answering.pop(number, None)
+                _follow(result)
 
-    def _start(self, act: Awaitable[None]) -> "asyncio.Task[None]":
-        task = asyncio.create_task(_quietly(act))
+    def _start(self, act: Coroutine[Any, Any, T], ended: Callable[["asyncio.Task[T]"], None]) -> "asyncio.Task[T]":
+        task = asyncio.create_task(act)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(ended)
         return task
 
     def _refuse(self, number: Id, fault: Fault) -> None:
@@ -270,30 +272,27 @@ class Peer:
             future.cancel()
 
 
-async def _quietly(act: Awaitable[None]) -> None:
-    """A notification's failure is heard by nobody but the log."""
+def _follow(then: Then) -> None:
     try:
-        await act
-    except AngeliaError as error:
+        then.act()
+    except Exception as error:  # noqa: BLE001 - the request is answered; the log has the trace
+        fault_of_ours(error)
+
+
+def _noted(task: "asyncio.Task[None]") -> None:
+    """A notification's failure is heard by nobody but the log."""
+    error = None if task.cancelled() else task.exception()
+    if isinstance(error, AngeliaError):
         logger.warning("%s", error)
-    except Exception as error:  # noqa: BLE001 - as above
+    elif isinstance(error, Exception):
         fault_of_ours(error)
 
 
 def _read(params: Raw | UnsetType, wanted: Any) -> Any:
+    given = b"{}" if isinstance(params, UnsetType) or bytes(params) == b"null" else params
     try:
-        given = b"{}" if isinstance(params, UnsetType) or bytes(params) == b"null" else params
-        return msgspec.json.decode(given, type=wanted)
+        return read(given, wanted)
     except msgspec.ValidationError as error:
         raise Fault(INVALID_PARAMS, f"Invalid parameters: {error}.") from None
-
-
-def _storable(line: bytes) -> bytes:
-    r"""The line with half characters replaced: JavaScript's strings can hold them, and UTF-8 cannot.
-
-    >>> _storable(b'"\\ud83d\\ude00 \\ud83d \\\\ud83d"')
-    b'"\\ud83d\\ude00 \\ufffd \\\\ud83d"'
-    """
-    if b"\\ud" not in line and b"\\uD" not in line:
-        return line
-    return _HALVES.sub(lambda found: b"\\ufffd" if found[1] else found[0], line)
+    except UNREADABLE:
+        raise Fault(PARSE_ERROR, _NO_JSON) from None

@@ -3,12 +3,15 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId, sortable_id
+from angelia.core.text import one_line
 from angelia.engine.toolrun import digest
 from angelia.faces.acp import calls
 from angelia.faces.acp import incoming as i
@@ -39,16 +42,23 @@ class Introductions:
     ) -> None:
         self._house, self._session, self._client, self._tell = house, session, client, tell
         self._strangers: tuple[Connection, ...] = ()
+        self._left_out = ""
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def take(self, given: Iterable[i.McpServer]) -> None:
+    async def take(self, given: Any) -> None:
         """Know them before the first turn is driven; those that were named before are let go. Nothing is begun."""
         await self.close()
-        servers = [server_of(one, self._house.handles) for one in given]
+        usable, self._left_out = sorted_out(given)
+        servers = [server_of(one, self._house.handles) for one in usable]
         self._strangers = await self._house.toolbox(self._session).pass_on(servers)
 
     def begin(self) -> None:
-        """Judge and begin each of them, in the background: nobody waits for another one. Those of the settings too."""
+        """Judge and begin each of them, in the background: nobody waits for another one. Those of the settings too.
+
+        Of those that cannot be read the person is told.
+        """
+        self._say(self._left_out)
+        self._left_out = ""
         self._house.toolbox(self._session).begin()
         for connection in self._strangers:
             task = asyncio.create_task(self._introduce(connection))
@@ -77,7 +87,10 @@ class Introductions:
             logger.warning("%s: %s", self._session.conversation, error)
             connection.refuse(str(error).rstrip("."))
         await connection.settled()
-        if words := trouble(connection):
+        self._say(trouble(connection))
+
+    def _say(self, words: str) -> None:
+        if words:
             self._tell([o.AgentChunk(o.Words(f"{words}\n\n"), f"s{sortable_id()}")])
 
     async def _ask(self, connection: Connection, ask: Ask) -> None:
@@ -105,6 +118,24 @@ class Introductions:
             return q.decided(asked, await self._client.peer.ask("session/request_permission", request, i.Permission))
         except Fault as fault:
             return q.No(f"the editor could not put the question: {fault.message}".rstrip("."))
+
+
+def sorted_out(given: Any) -> tuple[list[i.McpServer], str]:
+    """What a client calls its servers: those that can be used, and what is wrong with the others, for the person.
+
+    >>> sorted_out([{"type": "acp", "name": "notes"}])
+    ([], 'The MCP server notes cannot be used: it has neither a command nor a URL.')
+    """
+    if not isinstance(given, list):
+        return [], "The editor's MCP servers cannot be used: they are not a list." if given else ""
+    usable, wrong = [], []
+    for one in given:
+        try:
+            usable.append(msgspec.convert(one, i.McpServer))
+        except msgspec.ValidationError as error:
+            name = one_line(str(one.get("name", "")), 50) if isinstance(one, dict) else ""
+            wrong.append(f"The MCP server {name or 'without a name'} cannot be used: {error}.")
+    return usable, "\n".join(wrong)
 
 
 def server_of(given: i.McpServer, handles: Handles) -> Server:
