@@ -98,7 +98,7 @@ def damaged(editor: Editor) -> None:
                 file.write_bytes(b"rot")
         whole(ref, target)
 
-    blobs.copy = copy  # type: ignore[method-assign,assignment]  # the disk rots at this very moment
+    blobs.copy = copy  # type: ignore[method-assign]  # the disk rots at this very moment
 
 
 @pytest.mark.parametrize("trouble", [no_folder, damaged])
