@@ -98,6 +98,7 @@ async def test_what_could_not_be_opened_is_not_open(tmp_path: Path, monkeypatch:
                 with pytest.raises(Refused, match="daemon"):
                     await editor.load(session)
                 assert not editor._agent._open
+                assert session not in editor._house._sessions
                 with pytest.raises(Refused) as refused:
                     await editor.prompt(session, "Two")
             assert refused.value.code == -32002
