@@ -7,7 +7,6 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
-from angelia.testing import steps
 from angelia.testing.answerers import by_replies, instant
 from angelia.testing.model_server import ModelServer
 from angelia.testing.steps import call, say
@@ -31,6 +30,8 @@ async def test_the_mode_holds_from_the_next_call_on(tmp_path: Path, way: str) ->
                 await editor.ask(way, sessionId=session, **given)
                 await editor.prompt(session, "Write.")
             assert [one["currentModeId"] for one in editor.all("current_mode_update")] == ["plan", "edit"]
+            told = [one["configOptions"] for one in editor.all("config_option_update")]
+            assert [choices(options, "mode")[0] for options in told] == ["plan", "edit"]
             with pytest.raises(Refused, match="mode"):
                 await editor.ask("session/set_mode", sessionId=session, modeId="wild")
         finished = [fact.status for fact in await place.facts() if isinstance(fact, e.ToolFinished)]
@@ -63,14 +64,62 @@ async def test_model_and_thinking_are_set_for_one_session(tmp_path: Path) -> Non
             assert [o["currentValue"] for o in loaded["configOptions"] if o["id"] == "model"] == ["openai-chat:other"]
 
 
-async def test_the_model_is_not_changed_under_a_running_turn(tmp_path: Path) -> None:
-    async with ModelServer(lambda _: steps.hang()) as server, Editor(first(server, tmp_path)) as editor:
+UNTIL_GO = call("shell", {"command": "while [ ! -e go ]; do sleep 0.05; done"})
+
+
+async def test_what_is_chosen_in_a_turn_holds_from_the_next_message_on(tmp_path: Path) -> None:
+    script = by_replies([UNTIL_GO, say("Over."), say("Other.")])
+    async with ModelServer(script) as server, Editor(first(server, tmp_path, wire="openai-responses")) as editor:
         await editor.hello()
         session = await editor.new()
-        editor.begin(session, "Go")
-        await server.when(lambda server: len(server.requests) == 1)
-        with pytest.raises(Refused, match="turn is running"):
-            await editor.ask("session/set_config_option", sessionId=session, configId="model", value="openai-chat:x")
+        waiting = editor.begin(session, "Go")
+        await editor.until(lambda editor: editor.all("tool_call_update"))
+        asked = {"sessionId": session, "configId": "model", "value": "openai-chat:other"}
+        options = (await editor.ask("session/set_config_option", **asked))["configOptions"]
+        assert choices(options, "model")[0] == "openai-chat:other"
+        await editor.until(lambda editor: "goes on as it began" in editor.text())
+        for name, value, why in (("model", "nobody:x", "nobody"), ("sandbox", "docker", "part of the conversation")):
+            with pytest.raises(Refused, match=why):
+                await editor.ask("session/set_config_option", sessionId=session, configId=name, value=value)
+        (editor.place.workspace / "go").touch()
+        assert (await waiting)["stopReason"] == "end_turn"
+        assert await editor.prompt(session, "And?") == "end_turn"
+        assert [request.wire for request in server.requests] == ["openai-responses"] * 2 + ["openai-chat"]
+
+
+async def test_what_was_chosen_in_a_turn_and_cannot_be_had_is_taken_back_and_said(tmp_path: Path) -> None:
+    script = by_replies([UNTIL_GO, say("Over."), say("As before.")])
+    async with ModelServer(script) as server:
+        place = first(server, tmp_path, wire="openai-responses")
+        del place.env["ANTHROPIC_API_KEY"]
+        async with Editor(place) as editor:
+            await editor.hello()
+            session = await editor.new()
+            waiting = editor.begin(session, "Go")
+            await editor.until(lambda editor: editor.all("tool_call_update"))
+            asked = {"sessionId": session, "configId": "model", "value": "anthropic:m"}
+            await editor.ask("session/set_config_option", **asked)
+            (place.workspace / "go").touch()
+            assert (await waiting)["stopReason"] == "end_turn"
+            with pytest.raises(Refused, match="ANTHROPIC_API_KEY"):
+                await editor.prompt(session, "And?")
+            [update] = editor.all("config_option_update")
+            assert choices(update["configOptions"], "model")[0] == "openai-responses:m"
+            assert await editor.prompt(session, "And?") == "end_turn"
+
+
+async def test_an_open_question_lets_settings_through(tmp_path: Path) -> None:
+    script = by_replies([call("ask_user", {"question": "Which colour?"}), say("Blue."), say("Other.")])
+    async with ModelServer(script) as server, Editor(first(server, tmp_path, wire="openai-responses")) as editor:
+        await editor.hello()
+        session = await editor.new()
+        assert await editor.prompt(session, "Paint.") == "end_turn"
+        assert "Which colour?" in editor.text()
+        asked = {"sessionId": session, "configId": "model", "value": "openai-chat:other"}
+        await editor.ask("session/set_config_option", **asked)
+        for words in ("blue", "And?"):
+            assert await editor.prompt(session, words) == "end_turn"
+        assert [request.wire for request in server.requests] == ["openai-responses"] * 2 + ["openai-chat"]
 
 
 PRESET = 'sandbox.presets.lab={spec="local"}'
@@ -96,6 +145,8 @@ async def test_the_sandbox_is_chosen_before_the_first_message_and_stands_after_i
             with pytest.raises(Refused, match="nowhere"):
                 await editor.ask("session/set_config_option", **{**lab, "value": "nowhere:x"})
             assert await editor.prompt(session, "x") == "end_turn"
+            [update] = editor.all("config_option_update")
+            assert choices(update["configOptions"], "sandbox") == ("lab", ["lab"])
             with pytest.raises(Refused, match="works in lab, as it has from its first message on"):
                 await editor.ask("session/set_config_option", **{**lab, "value": "local"})
             set_to = await editor.ask("session/set_config_option", sessionId=session, configId="thinking", value="low")

@@ -44,6 +44,18 @@ def test_every_log_can_be_told_and_both_ways_say_the_same(entries: list[e.Entry]
     assert texts(replayed(entries)) == texts(lived(entries))
 
 
+def test_who_opens_it_in_mid_reply_is_told_what_was_streamed_and_then_the_rest() -> None:
+    before, entries = Telling("/project"), log(said("hi"), reply("Hello there."), closed())
+    for event in (Committed(tuple(entries[:3])), Thinks("Hm."), Writing("Hello ")):
+        list(before.tell(event))
+    again = Telling("/project")
+    told = [*again.replay(entries[:3]), *again.go_on_from(before.streamed), *again.tell(Writing("there."))]
+    told.extend(again.tell(Committed(tuple(entries[3:]))))
+    assert texts(told) == "Hello there."
+    assert [one.content for one in told if isinstance(one, o.ThoughtChunk)] == [o.Words("Hm.")]
+    assert {one.message_id for one in told if isinstance(one, o.AgentChunk)} == {"r3"}
+
+
 def test_what_was_streamed_is_not_told_again() -> None:
     telling = Telling("/project")
     entries = log(said("hi"), reply("Hello there."), closed())
