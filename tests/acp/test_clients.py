@@ -174,6 +174,10 @@ async def test_the_official_python_client_drives_every_method(tmp_path: Path) ->
             await server.when(lambda server: _asked(server.requests[-1]) == "Hang.")
             await agent.cancel(session)
             assert (await waiting).stop_reason == "cancelled"
+            await check_taking_back(agent, session, server)
+            client.updates.clear()
+            answered = await agent.prompt(session, [acp.text_block("/status")])
+            assert (answered.stop_reason, session in client.said()) == ("end_turn", True)
             await check_reopening(agent, client, session, cwd)
             assert process.returncode is None
 
@@ -187,6 +191,9 @@ async def check_turns(agent: Any, client: Client, session: str) -> None:
     assert (answered.stop_reason, client.permissions, client.elicitations) == ("end_turn", 1, 1)
     kinds = {type(one).__name__ for one in client.updates}
     assert {"ToolCallStart", "ToolCallProgress", "AgentPlanUpdate", "AvailableCommandsUpdate"} <= kinds
+    assert [one.title for one in client.updates if isinstance(one, schema.SessionInfoUpdate)] == ["Colour?"]
+    filled = [one for one in client.updates if isinstance(one, schema.UsageUpdate)]
+    assert 0 < filled[0].used < filled[-1].used < filled[-1].size
 
 
 async def check_editing(agent: Any, client: Client, session: str, place: Place) -> None:
@@ -206,9 +213,26 @@ async def check_editing(agent: Any, client: Client, session: str, place: Place) 
     assert shown == {"term-1", "term-2"}
 
 
+async def check_taking_back(agent: Any, session: str, server: ModelServer) -> None:
+    """A request is taken back by its number; the client has no name for that yet."""
+    asked, connection = len(server.requests), agent._conn
+    number = connection._next_request_id
+    waiting = asyncio.create_task(agent.prompt(session, [acp.text_block("Hang.")]))
+    await server.when(lambda server: len(server.requests) > asked)
+    await connection.send_notification("$/cancel_request", {"requestId": number})
+    assert (await waiting).stop_reason == "cancelled"
+
+
 async def check_reopening(agent: Any, client: Client, session: str, cwd: str) -> None:
-    """A session is listed, closed, resumed, loaded, deleted; then one logs out."""
-    assert [one.session_id for one in (await agent.list_sessions()).sessions] == [session]
+    """A session is listed, on the second page too, closed, resumed, loaded, deleted; then one logs out."""
+    assert [(one.session_id, one.title) for one in (await agent.list_sessions()).sessions] == [(session, "Colour?")]
+    made = [(await agent.new_session(cwd)).session_id for _ in range(50)]
+    for one in made:
+        await agent.prompt(one, [acp.text_block("Colour?")])
+    page = await agent.list_sessions()
+    rest = await agent.list_sessions(cursor=page.next_cursor)
+    assert (len(page.sessions), len(rest.sessions), rest.next_cursor) == (50, 1, None)
+    assert [one.session_id for one in (*page.sessions, *rest.sessions)] == [*reversed(made), session]
     await agent.close_session(session)
     with pytest.raises(acp.RequestError):
         await agent.prompt(session, [acp.text_block("x")])
@@ -250,6 +274,8 @@ async def test_the_official_typescript_client_drives_every_method(tmp_path: Path
         "tools": "end_turn",
         "editing": "end_turn",
         "cancelled": "cancelled",
+        "taken back": "cancelled",
+        "command": "end_turn",
     }
     assert (seen["asked"]["elicitation"], seen["status"]) == (1, 0)
     assert seen["asked"]["permission"] >= 3
@@ -261,6 +287,11 @@ async def test_the_official_typescript_client_drives_every_method(tmp_path: Path
     assert seen["errors"] == {"closed": -32002, "deleted": -32002, "unknown": -32601, "logged out": -32000}
     said = [one["update"] for one in seen["updates"] if one["update"]["sessionUpdate"] == "agent_message_chunk"]
     assert said[0]["content"]["text"] == "orange"
-    assert (seen["resumed"], len(seen["list"]["sessions"])) == (0, 1)
+    assert (seen["resumed"], seen["pages"], seen["listed"]["title"]) == (0, [50, 1], "Colour?")
+    session = seen["listed"]["sessionId"]
+    told = {one["update"]["sessionUpdate"]: one["update"] for one in seen["updates"] if one["sessionId"] == session}
+    assert told["session_info_update"]["title"] == "Colour?"
+    assert 0 < told["usage_update"]["used"] < told["usage_update"]["size"]
+    assert any(session in one["content"]["text"] for one in said)
     assert {"user_message_chunk", "tool_call", "tool_call_update", "plan", "agent_message_chunk"} <= set(seen["loaded"])
     assert (place.workspace / "a.txt").read_text() == "x\n"

@@ -1,4 +1,4 @@
-"""The picture arrives: every form, on every wire, streamed or not, now and later, after a kill and a load."""
+"""The picture arrives: every form, on every wire, streamed or not, on the first turn and on the twentieth."""
 
 import io
 import random
@@ -59,25 +59,6 @@ async def test_five_at_once_are_seen_on_the_first_turn_and_on_the_twentieth(tmp_
         for request in server.requests:
             assert [one.sha256 for one in request.images] == [sha256(data).hexdigest() for data in PICTURES]
         assert len(server.requests) == 20
-
-
-@pytest.mark.parametrize("wire", WIRES)
-async def test_every_form_is_seen_after_a_kill_and_a_load(tmp_path: Path, wire: str) -> None:
-    async with ModelServer(name_the_colour) as server:
-        place = first(server, tmp_path, wire=wire)
-        async with Remote(place) as editor:
-            await editor.hello()
-            session = await editor.new()
-            assert await editor.prompt(session, ASKED, *BLOCKS) == "end_turn"
-            await editor.kill()
-        async with Remote(place) as editor:
-            await editor.hello()
-            await editor.load(session)
-            for _ in range(2):
-                assert await editor.prompt(session, "And now?") == "end_turn"
-            assert editor.text() == "purple" * 3
-        for request in server.requests:
-            assert [one.sha256 for one in request.images] == [sha256(data).hexdigest() for data in PICTURES]
 
 
 async def test_without_one_the_server_says_so(tmp_path: Path) -> None:

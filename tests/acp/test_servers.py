@@ -14,9 +14,11 @@ from angelia.testing.answerers import by_replies
 from angelia.testing.heard import Request
 from angelia.testing.model_server import ModelServer
 from angelia.testing.steps import Step, call, say
+from angelia.tools.mcp.server import Site
 from tests.acp.editor import Editor, first
 from tests.acp.remote import Remote
 from tests.mcp.reached import BARE
+from tests.mcp.test_real_servers import Transport, garden
 from tests.promise.lives import ROOT, WIRES, Place
 
 pytestmark = pytest.mark.anyio
@@ -82,6 +84,22 @@ async def test_one_yes_starts_a_server_and_lets_its_tools_be_used(tmp_path: Path
     assert any("server: bare (python" in option["name"] for option in asked["options"])
     assert [one.scope for one in given] == [e.Scope.CONVERSATION]
     assert "notifications/initialized" in notes(tmp_path / "s")
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_one_yes_connects_to_a_site_and_lets_its_tools_be_used(tmp_path: Path, transport: Transport) -> None:
+    steps = [call("bare__bed", {"name": "north"}), call("bare__bed", {"name": "south"}), say("Done.")]
+    async with garden(tmp_path, transport) as way, ModelServer(by_replies(steps)) as server:
+        assert isinstance(way, Site)
+        site: dict[str, Any] = {"type": transport, "name": "bare", "url": way.url, "headers": []}
+        place = first(server, tmp_path, sets=PATIENT)
+        async with Editor(place, {PERMISSION: choose("conversation")}) as editor:
+            session = await opened(editor, site)
+            assert await editor.prompt(session, "Which beds?") == "end_turn"
+            [asked] = [one["params"] for one in editor.asked]
+        told = await results(place)
+    assert "Connect to the MCP server bare?" in asked["toolCall"]["content"][0]["content"]["text"]
+    assert [(status, "plants" in words) for status, words in told] == [(CallStatus.OK, True)] * 2
 
 
 async def test_a_no_starts_nothing_and_person_and_model_hear_of_it(tmp_path: Path) -> None:

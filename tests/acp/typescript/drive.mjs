@@ -100,7 +100,23 @@ await app.connectWith(stream, async (ctx) => {
   await new Promise((resolve) => setTimeout(resolve, 200));
   await ctx.notify(methods.session.cancel, { sessionId });
   seen.stops.cancelled = await waiting;
-  seen.list = await ctx.request(methods.session.list, {});
+  const taken = new AbortController();
+  const back = ctx.request(
+    methods.session.prompt,
+    { sessionId, prompt: [text("Hang.")] },
+    { cancellationSignal: taken.signal },
+  );
+  taken.abort();
+  seen.stops["taken back"] = await back;
+  seen.stops.command = await prompt(sessionId, text("/status"));
+  for (let count = 0; count < 50; count += 1) {
+    const more = await ctx.request(methods.session.new, where);
+    await prompt(more.sessionId, text("Colour?"));
+  }
+  const list = await ctx.request(methods.session.list, {});
+  const rest = await ctx.request(methods.session.list, { cursor: list.nextCursor });
+  seen.pages = [list, rest].map((page) => page.sessions.length);
+  seen.listed = [list, rest].flatMap((page) => page.sessions).find((one) => one.sessionId === sessionId);
   await ctx.request(methods.session.close, { sessionId });
   await refused("closed", () => prompt(sessionId, text("x")));
   const before = seen.updates.length;
