@@ -191,7 +191,10 @@ def test_a_tool_with_a_schema_of_its_own_gets_the_object_that_was_written() -> N
     assert registry.parse("weigh", '{"kg": 3, "more": [1, null]}') == Given({"kg": 3, "more": [1, None]})
 
 
-@pytest.mark.parametrize("arguments", ['{"g": 3}', "[]", "null", "", '{"kg": 3', '{"kg": "a\u0000"}'])
+@pytest.mark.parametrize(
+    "arguments",
+    ['{"g": 3}', "[]", "null", "", '{"kg": 3', '{"kg": "a\u0000"}', pytest.param('{"kg": ' + "[" * 3000, id="endless")],
+)
 def test_a_call_that_its_own_schema_refuses_explains_itself(arguments: str) -> None:
     answer = REGISTRY.joined([Weighed()]).parse("weigh", arguments)
     assert isinstance(answer, BadCall)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -64,7 +64,7 @@ class Conversation:
         self._question: e.ApprovalAsked | None = None
         self._turn = session.turn
         self._guard: asyncio.Task[None] | None = None
-        self._named: tuple[i.McpServer, ...] = ()
+        self._named: Any = ()
         self._attached = False
         self._unwatch = session.live.watch(self._see)
 
@@ -84,8 +84,8 @@ class Conversation:
         self._guard = asyncio.create_task(self.session.driven())
         self._guard.add_done_callback(self._fell)
 
-    async def be_driven(self, servers: tuple[i.McpServer, ...]) -> None:
-        """Know these servers of the client's, in place of those before, and let the model drive it.
+    async def be_driven(self, servers: Any) -> None:
+        """Know these servers, as the client names them, in place of those before, and let the model drive it.
 
         Raises:
             KeyMissing, ConfigError, MissingPart, SandboxError: as `drive` does.
@@ -93,7 +93,7 @@ class Conversation:
         async with self._order:
             await self._take(servers)
 
-    async def open_again(self, servers: tuple[i.McpServer, ...], *, replay: bool) -> list[str]:
+    async def open_again(self, servers: Any, *, replay: bool) -> list[str]:
         """Show it to the client that opens it, and see that it is driven; returns what the person is to be told.
 
         A turn that runs here goes on as it is, with the servers that it has.
@@ -110,12 +110,12 @@ class Conversation:
             if not runs:
                 await self._take(servers)
         await self.drained()
-        return [_SERVERS_STAY] if runs and servers != self._named else []
+        return [_SERVERS_STAY] if runs and (servers or ()) != self._named else []
 
-    async def _take(self, servers: tuple[i.McpServer, ...]) -> None:
+    async def _take(self, servers: Any) -> None:
         await self.servers.take(servers)
         await self.drive()
-        self._named = servers
+        self._named = servers or ()
 
     def _replay(self) -> None:
         """Tell everything that was said and done, and what a running turn has streamed since; then give what had not
