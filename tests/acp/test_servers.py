@@ -14,11 +14,9 @@ from angelia.testing.answerers import by_replies
 from angelia.testing.heard import Request
 from angelia.testing.model_server import ModelServer
 from angelia.testing.steps import Step, call, say
-from angelia.tools.mcp.server import Site
 from tests.acp.editor import Editor, first
 from tests.acp.remote import Remote
 from tests.mcp.reached import BARE
-from tests.mcp.test_real_servers import Transport, garden
 from tests.promise.lives import ROOT, WIRES, Place
 
 pytestmark = pytest.mark.anyio
@@ -84,22 +82,6 @@ async def test_one_yes_starts_a_server_and_lets_its_tools_be_used(tmp_path: Path
     assert any("server: bare (python" in option["name"] for option in asked["options"])
     assert [one.scope for one in given] == [e.Scope.CONVERSATION]
     assert "notifications/initialized" in notes(tmp_path / "s")
-
-
-@pytest.mark.parametrize("transport", ["http", "sse"])
-async def test_one_yes_connects_to_a_site_and_lets_its_tools_be_used(tmp_path: Path, transport: Transport) -> None:
-    steps = [call("bare__bed", {"name": "north"}), call("bare__bed", {"name": "south"}), say("Done.")]
-    async with garden(tmp_path, transport) as way, ModelServer(by_replies(steps)) as server:
-        assert isinstance(way, Site)
-        site: dict[str, Any] = {"type": transport, "name": "bare", "url": way.url, "headers": []}
-        place = first(server, tmp_path, sets=PATIENT)
-        async with Editor(place, {PERMISSION: choose("conversation")}) as editor:
-            session = await opened(editor, site)
-            assert await editor.prompt(session, "Which beds?") == "end_turn"
-            [asked] = [one["params"] for one in editor.asked]
-        told = await results(place)
-    assert "Connect to the MCP server bare?" in asked["toolCall"]["content"][0]["content"]["text"]
-    assert [(status, "plants" in words) for status, words in told] == [(CallStatus.OK, True)] * 2
 
 
 async def test_a_no_starts_nothing_and_person_and_model_hear_of_it(tmp_path: Path) -> None:
@@ -272,32 +254,3 @@ async def test_after_a_kill_in_mid_call_the_call_is_unknown_and_the_session_has_
         (status, _), again = await results(place)
     assert (status, again) == (CallStatus.UNKNOWN, (CallStatus.OK, "here"))
     assert notes(tmp_path / "s").count("x") == 1
-
-
-async def test_a_site_gets_its_headers_once_it_was_allowed_and_one_that_is_closed_never(tmp_path: Path) -> None:
-    heard: list[bytes] = []
-
-    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append(await reader.readuntil(b"\r\n\r\n"))
-        writer.write(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-        writer.close()
-
-    site = await asyncio.start_server(listen, "127.0.0.1", 0)
-    port = site.sockets[0].getsockname()[1]
-    headers = [{"name": "Authorization", "value": f"Bearer {TOKEN}"}]
-    open_one = {"type": "http", "name": "here", "url": f"http://127.0.0.1:{port}/mcp?key={TOKEN}", "headers": headers}
-    closed = {"type": "sse", "name": "cloud", "url": "http://169.254.169.254/sse", "headers": headers}
-    async with site, ModelServer(by_replies([say("Done.")])) as server:
-        place = first(server, tmp_path, sets=PATIENT)
-        async with Editor(place, {PERMISSION: choose("conversation")}) as editor:
-            hello = await editor.hello()
-            assert hello["agentCapabilities"]["mcpCapabilities"] == {"http": True, "sse": True}
-            session = await editor.ask("session/new", cwd=str(place.workspace), mcpServers=[open_one, closed])
-            assert await editor.prompt(session["sessionId"], "Go.") == "end_turn"
-            [asked] = editor.asked
-    assert f"authorization: bearer {TOKEN}".encode() in heard[0].lower()
-    assert "Connect to the MCP server here?" in str(asked)
-    assert TOKEN not in str(asked)
-    told = server.requests[0].raw.decode()
-    assert "here cannot be used: it wants a login (HTTP 401)" in told
-    assert "cloud cannot be used: 169.254.169.254 is a cloud's metadata service" in told

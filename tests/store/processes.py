@@ -26,7 +26,8 @@ def line(child: Child) -> str:
 def rest_of(child: Child) -> list[str]:
     """The whole lines that are still to be read; one that was cut off says nothing."""
     assert child.stdout
-    return [text.strip() for text in child.communicate()[0].splitlines(keepends=True) if text.endswith("\n")]
+    with child:  # `communicate` would pass over what was read ahead with an earlier line
+        return [text.strip() for text in child.stdout.read().splitlines(keepends=True) if text.endswith("\n")]
 
 
 def output(words: Sequence[str]) -> list[str]:
