@@ -11,14 +11,14 @@ from angelia.sandboxes.apptainer.room import ApptainerSandbox
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
-from angelia.testing.sandbox_checks import Check, checks
+from angelia.testing.sandbox_checks import FULL, Check, checks
 
 from .apptainer import Images
 
 
 @pytest.mark.anyio
 @pytest.mark.real("apptainer")
-@pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
+@pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
 async def test_in_an_instance(check: Check, apptainer: Images, tmp_path: Path) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[Sandbox]:

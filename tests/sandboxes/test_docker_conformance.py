@@ -12,7 +12,7 @@ from angelia.sandboxes.docker.room import DockerSandbox
 from angelia.sandboxes.docker.settings import DockerSettings
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
-from angelia.testing.sandbox_checks import FULL, Check, Sizes, checks
+from angelia.testing.sandbox_checks import FULL, Check, checks
 from angelia.testing.sandbox_files import FILE_CLAIMS
 
 from .daemon import IMAGE, Daemon
@@ -45,7 +45,7 @@ async def meets(check: Check, workspace: Literal["bind", "tmpfs"], docker: Daemo
     await check.run(make)
 
 
-@pytest.mark.parametrize("check", checks(Sizes(output=FULL.output)), ids=lambda check: check.name)
+@pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
 async def test_with_a_bound_workspace(check: Check, docker: Daemon, tmp_path: Path) -> None:
     await meets(check, "bind", docker, tmp_path)
 

@@ -28,9 +28,8 @@ class Sizes(Struct, frozen=True):
 
 
 FULL = Sizes(sparse=1 << 30, real=200 * MB, output=1000 * MB, files=10_000)
-"""What this machine, a container and a machine over SSH meet in every run of our tests; some seconds when it is calm.
-
-An instance of Apptainer meets the ordinary `Sizes`, and a sandbox at Modal smaller ones.
+"""What this machine, a container, an instance of Apptainer and a machine over SSH meet in every run of our tests; some
+seconds when it is calm. A sandbox at Modal meets smaller ones.
 """
 
 
