@@ -11,6 +11,7 @@ from angelia.core.content import CallStatus, ToolCall
 from angelia.core.ids import CallId
 from angelia.engine.live import Live, LiveEvent, Writing
 from angelia.faces.acp import calls
+from angelia.faces.acp.sending import Sending
 from angelia.testing.answerers import by_replies
 from angelia.testing.model_server import ModelServer
 from angelia.testing.steps import call, say, truncated_call
@@ -72,6 +73,20 @@ async def test_a_face_that_fails_faults_no_turn(tmp_path: Path, monkeypatch: pyt
     assert "a watcher failed at Committed" in logged
 
 
+async def test_an_update_that_cannot_be_sent_holds_up_none_behind_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sending, "_opened", failing)
+    script = by_replies([call("send_file", {"path": "r.txt"}), say("There it is.")])
+    async with ModelServer(script) as server:
+        place = first(server, tmp_path)
+        (place.workspace / "r.txt").write_text("forty-two\n")
+        async with Editor(place) as editor:
+            await editor.hello()
+            assert await editor.prompt(await editor.new(), "Send it.") == "end_turn"
+        assert "an update could not be sent" in (place.home / "angelia.log").read_text()
+
+
 def test_who_watches_and_fails_stands_in_nobodys_way() -> None:
     live, seen = Live(), list[LiveEvent]()
     live.watch(failing)
@@ -101,7 +116,12 @@ def damaged(editor: Editor) -> None:
     blobs.copy = copy  # type: ignore[method-assign]  # the disk rots at this very moment
 
 
-@pytest.mark.parametrize("trouble", [no_folder, damaged])
+def at_fault(editor: Editor) -> None:
+    """Copying it is a fault of ours."""
+    editor._house.blobs.copy = failing  # type: ignore[assignment, method-assign]
+
+
+@pytest.mark.parametrize("trouble", [no_folder, damaged, at_fault])
 async def test_a_file_that_is_lost_on_the_way_is_a_failed_delivery_and_both_hear_of_it(
     tmp_path: Path, trouble: Callable[[Editor], None]
 ) -> None:

@@ -7,6 +7,7 @@ import msgspec
 from angelia.context.forms import label
 from angelia.core import entry as e
 from angelia.core.content import Media, Text, ToolCall
+from angelia.core.errors import UNREADABLE
 from angelia.core.ids import CallId
 from angelia.core.text import shorten
 
@@ -91,5 +92,5 @@ def _normal(arguments: str) -> str:
     """Arguments as one text whatever their spacing and order."""
     try:
         return msgspec.json.encode(msgspec.json.decode(arguments), order="sorted").decode()
-    except (msgspec.DecodeError, RecursionError):
+    except UNREADABLE:
         return arguments

@@ -18,9 +18,14 @@ AngeliaError                 what happened, why, what next
 └─ SandboxError             see `angelia.sandboxes.port`
 """
 
+import msgspec
+
 from angelia.core.content import ReplyPart
 from angelia.core.failure import Failure
 from angelia.core.installing import installing
+
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
+"""What decoding somebody's JSON can raise: not JSON, not UTF-8, or nested beyond reason."""
 
 
 class AngeliaError(Exception):

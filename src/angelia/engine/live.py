@@ -77,5 +77,5 @@ class Live:
         for watcher in tuple(self._watchers):
             try:
                 watcher(event)
-            except Exception as error:
-                logger.exception("a watcher failed at %s", type(event).__name__, exc_info=error)
+            except Exception:
+                logger.exception("a watcher failed at %s", type(event).__name__)

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from angelia.core.errors import UNREADABLE
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.text import clean, one_line, shorten
 from angelia.models.patience import wait_of
@@ -174,10 +175,6 @@ _BY_STATUS: Mapping[int, FailureKind] = {
     429: FailureKind.BUSY,
     529: FailureKind.BUSY,
 }
-
-
-UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
-"""What decoding somebody's JSON can raise: not JSON, not UTF-8, or nested beyond reason."""
 
 
 def of_response(status: int, headers: Mapping[str, str], body: bytes, now: float) -> Failure:

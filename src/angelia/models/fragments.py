@@ -10,10 +10,9 @@ from msgspec import Raw
 
 from angelia.context.request import Message, MessagePart, ModelRequest, OpenedBytes, OpenedText, OpenMedia, Shown
 from angelia.core.content import Media, Native, Text, ToolCall
-from angelia.core.errors import ModelFailed
+from angelia.core.errors import UNREADABLE, ModelFailed
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.profile import Profile
-from angelia.models.failures import UNREADABLE
 
 NOTHING = "(nothing)"
 """Stands where a wire refuses an empty text."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from angelia.core.errors import ModelFailed
+from angelia.core.errors import UNREADABLE, ModelFailed
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.profile import Ability
-from angelia.models.failures import UNREADABLE, of_response, redacted
+from angelia.models.failures import of_response, redacted
 from angelia.models.port import Credential
 from angelia.models.vendors import Rows, Vendor, local_servers, vendors
 from angelia.models.wire import bearer

@@ -9,10 +9,10 @@ from msgspec import Raw
 
 from angelia.core.content import Native, ReplyPart, ToolCall
 from angelia.core.entry import StopReason
-from angelia.core.errors import ModelFailed
+from angelia.core.errors import UNREADABLE, ModelFailed
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.text import clean
-from angelia.models.failures import UNREADABLE, of_stream
+from angelia.models.failures import of_stream
 
 T = TypeVar("T")
 _NOTHING = (Raw(), Raw(b"null"))

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from angelia.context.request import ToolSpec
-from angelia.core.errors import ConfigError
+from angelia.core.errors import UNREADABLE, ConfigError
 from angelia.core.text import shorten
 from angelia.tools.port import Given, Schema, Tool
 from angelia.tools.schema import shown_schema
@@ -90,7 +90,7 @@ class Registry:
         except msgspec.ValidationError as error:
             schema = bytes(shown_schema(tool.arguments)).decode()
             return BadCall(f"{name} was not run: {error}. Its arguments must match this schema: {schema}")
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        except UNREADABLE as error:
             return BadCall(
                 f"{name} was not run: its arguments are not complete, valid JSON ({error}). "
                 f"Write the whole call again. They began: {shorten(arguments, 200)}"

@@ -10,6 +10,7 @@ import msgspec
 from angelia.core.content import CallStatus, Media, Text, ToolCall
 from angelia.core.content import Content as Part
 from angelia.core.entry import Diff, ProcessEnded, ToolFinished
+from angelia.core.errors import UNREADABLE
 from angelia.core.text import clean
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
@@ -113,7 +114,7 @@ def arguments(call: ToolCall) -> Any:
     """The arguments as an object, or as the text they are if they are none, or nested deeper than clients read."""
     try:
         given = msgspec.json.decode(call.arguments)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+    except UNREADABLE:
         return call.arguments
     return call.arguments if _deeper(given, DEEPEST) else given
 

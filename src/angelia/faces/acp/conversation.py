@@ -247,8 +247,8 @@ class Conversation:
         """Whether it could be told: a fault of ours there must not keep a prompt from being answered."""
         try:
             self._sending.tell(self._telling.tell(Committed((entry,)), self._prompts.keys))
-        except Exception as error:
-            logger.exception("%s: entry %d could not be told", self.session.conversation, entry.seq, exc_info=error)
+        except Exception:
+            logger.exception("%s: entry %d could not be told", self.session.conversation, entry.seq)
             return False
         return True
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import msgspec
 from msgspec import Struct
 
-from angelia.models.failures import UNREADABLE
+from angelia.core.errors import UNREADABLE
 
 MOST_BYTES = 50_000_000
 """The longest message that is taken: five pictures of 7 MB, since base64 adds a third."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import UNREADABLE, AngeliaError
 from angelia.faces.acp.faults import (
     CANCELLED,
     INVALID_PARAMS,
@@ -21,7 +21,6 @@ from angelia.faces.acp.faults import (
 )
 from angelia.faces.acp.lines import HEAD, MOST_BYTES, TooLong, id_in
 from angelia.faces.acp.reading import read, storable
-from angelia.models.failures import UNREADABLE
 
 Id = int | str | None
 T = TypeVar("T")

@@ -95,6 +95,8 @@ class Sending:
             update = await self._updates.get()
             try:
                 self._send(await self._opened(update))
+            except Exception:  # or nothing more would be sent, and who waits for that would wait for ever
+                logger.exception("%s: an update could not be sent", self._session.conversation)
             finally:
                 self._pending -= 1
                 self._updates.task_done()
@@ -131,9 +133,9 @@ class Sending:
                 data = await self._house.blobs.get(media.blob.sha256)
                 encoded = (await asyncio.to_thread(b64encode, data)).decode("ascii")
                 return o.Image(encoded, mime) if mime in WIRE_PICTURES else o.Audio(encoded, mime)
-        except (AngeliaError, OSError) as error:
-            logger.warning("%s of %s: %s", label(media), self._session.conversation, error)
-            why = error.strerror or error if isinstance(error, OSError) else error
+        except Exception as error:
+            logger.exception("%s of %s cannot be opened", label(media), self._session.conversation)
+            why = _why(error)
             if unopened.delivery:
                 self._lost.setdefault(unopened.delivery, []).append(f"{media.name or media.media}: {why}")
             return o.Words(f"[{label(media)}: it cannot be opened. {why}]")
@@ -152,7 +154,7 @@ class Sending:
             status = e.DeliveryStatus.SENT
         except Gone:
             status = e.DeliveryStatus.KEPT
-        lost = self._lost.get(queued.id, [])
+        lost = self._lost.pop(queued.id, [])
         if lost:
             status = e.DeliveryStatus.FAILED
         try:
@@ -160,6 +162,16 @@ class Sending:
             await self._session.log.append(e.DeliverySettled(queued.id, status, detail="; ".join(lost)), patient=True)
         except AngeliaError as error:  # it is told again to whoever opens the session next
             logger.warning("%s: %s", self._session.conversation, error)
+
+
+def _why(error: Exception) -> str:
+    match error:
+        case AngeliaError():
+            return str(error)
+        case OSError():
+            return f"{error.strerror or error}."
+        case _:
+            return "A fault of ours; the log file says which."
 
 
 def unsettled(session: "Session") -> list[e.DeliveryQueued]:

@@ -7,6 +7,7 @@ import msgspec
 
 from angelia.core.content import CallStatus, Content, Media, Text, ToolCall
 from angelia.core.entry import ToolFinished
+from angelia.core.errors import UNREADABLE
 from angelia.core.text import one_line
 
 MOST = 100
@@ -64,7 +65,7 @@ def call_in_words(call: ToolCall) -> str:
         given = msgspec.json.decode(call.arguments, type=dict[str, Any])
         say = _WORDS.get(call.name)
         words = say(given) if say else " ".join([call.name, *(f"{key}={value}" for key, value in given.items())])
-    except (msgspec.MsgspecError, RecursionError):  # no object, or nested too deeply to be read or shown as one
+    except UNREADABLE:  # no object, or nested too deeply to be read or shown as one
         words = f"{call.name} {call.arguments}"
     return one_line(words, MOST)
 
