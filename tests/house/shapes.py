@@ -9,7 +9,7 @@ from tests.house.sources import Function, Rule, Source, calls
 OURS = ("src",)
 ALL = ("src", "tests", "bench")
 
-MOST_LINES = 300
+MOST_LINES = 500
 MOST_FUNCTION_LINES = 60
 MOST_PARAMETERS = 6
 BANNED = {"Manager", "Managers", "Helper", "Helpers", "Util", "Utils", "Handler", "Handlers", "Base"}
@@ -89,14 +89,13 @@ def _claims(function: Function, local: dict[str, Function], seen: frozenset[str]
 
 RULES = [
     Rule(
-        "a file has at most 300 lines",
+        "a file has at most 500 lines",
         ALL,
         long_file,
         "A file has one idea: find the second one and give it a file of its own.",
-        ("src/angelia/core/long.py", '"""Long."""\n' * 301),
+        ("src/angelia/core/long.py", '"""Long."""\n' * 501),
         {
             "src/angelia/core/entry.py": "the log's one closed vocabulary is read best in one place",
-            "src/angelia/channels/matrix.py": "it proves that a channel is one file and one line",
         },
     ),
     Rule(
