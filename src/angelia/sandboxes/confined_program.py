@@ -1,4 +1,4 @@
-"""A program of ours that opens what strangers sent: what to put before it so that it sees the system and little else."""
+"""A program of ours that opens what strangers sent: the words before it that leave it the system and little else."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,6 +41,7 @@ from angelia.store.media_jobs import (
     CountPages,
     MeasurePicture,
     MediaJob,
+    MediaLimits,
     MediaType,
     ReadPages,
     RedrawPicture,
@@ -52,7 +53,7 @@ from angelia.store.media_jobs import (
 )
 from angelia.store.pictures import Drawn
 
-_BEGIN = "import sys; sys.path.extend(sys.argv[2:]); from angelia.store.media_worker import main; main(sys.argv[1])"
+_BEGIN = "import sys; sys.path.extend(sys.argv[4:]); from angelia.store.media_worker import main; main()"
 """Isolated (`-I`), Python looks into no folder of the person's; so it is told where the packages are."""
 
 _PACKAGES = ("angelia", "msgspec", "PIL", "pypdfium2")
@@ -76,13 +77,19 @@ class MediaProcesses:
     """Opens media. `launch` is called once and gives the words before the command that confine it, none for none.
 
     With `ahead` a process is started in advance after each medium, and waits some seconds for the next one; then
-    `close` is to be called.
+    `close` is to be called. `limits` are those of each type of media.
     """
 
-    def __init__(self, launch: Callable[[], Sequence[str]] = tuple, *, ahead: bool = False) -> None:
-        self._launch, self._ahead = launch, ahead
+    def __init__(
+        self,
+        launch: Callable[[], Sequence[str]] = tuple,
+        *,
+        ahead: bool = False,
+        limits: Mapping[MediaType, MediaLimits] = LIMITS,
+    ) -> None:
+        self._launch, self._ahead, self.limits = launch, ahead, limits
         self._argv: tuple[str, ...] = ()
-        self._slots = {of: asyncio.Semaphore(limits.at_once) for of, limits in LIMITS.items()}
+        self._slots = {of: asyncio.Semaphore(limit.at_once) for of, limit in limits.items()}
         self._waiting: dict[MediaType, _Process] = {}
 
     async def check(self, source: bytes | Path, name: str = "") -> Pixels:
@@ -136,32 +143,34 @@ class MediaProcesses:
         async with self._slots[of]:
             with await asyncio.to_thread(_file_of, source) as file:
                 sign, answer = await self._asked(of, job, file.fileno())
-        return _read(job, sign, answer)
+        return _read(job, sign, answer, self.limits[of])
 
     async def _asked(self, of: MediaType, job: MediaJob, file: int) -> tuple[bytes, bytes]:
         if not self._argv:
             self._argv = (*await asyncio.to_thread(self._launch), sys.executable, "-I", "-B", "-c", _BEGIN)
+        limits = self.limits[of]
         for process in (self._waiting.pop(of, None), None):
             with _ended(process or self._start(of)) as running:
                 try:
-                    async with asyncio.timeout(LIMITS[of].seconds):
+                    async with asyncio.timeout(limits.seconds):
                         taken = await running.take(job, file)
                         found = await running.answer() if taken else None
                 except TimeoutError:
-                    raise over_time(job) from None
+                    raise over_time(job, limits) from None
             if self._ahead and of not in self._waiting:
                 self._waiting[of] = self._start(of)
             if found:
                 return found
             if taken:
                 _log.warning("What opened %s ended without an answer (status %s).", job.name, await running.status())
-                raise broke_down(job)
+                raise broke_down(job, limits)
             status = await running.status()
         raise NotStarted(self._argv, f"it ended with status {status}")
 
     def _start(self, of: MediaType) -> "_Process":
+        limits = self.limits[of]
         try:
-            return _Process([*self._argv, of.value, *code_folders()])
+            return _Process([*self._argv, of, f"{limits.seconds}", f"{limits.memory}", *code_folders()])
         except OSError as error:
             raise NotStarted(self._argv, error.strerror or str(error)) from error
 
@@ -188,7 +197,7 @@ class _Process:
                 # Here, on the loop's thread, and not on another: the process dies with the thread that started it.
                 self._process = subprocess.Popen(  # noqa: S603 - a fixed command line
                     argv,
-                    stdin=theirs,
+                    stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     env={"LANG": "C.UTF-8"},
@@ -254,22 +263,26 @@ def _file_of(source: bytes | Path) -> Any:
     """A descriptor on it, read-only or of memory, that can be handed to another process."""
     if isinstance(source, Path):
         return source.open("rb")
-    file = os.fdopen(os.memfd_create("medium"), "w+b") if sys.platform == "linux" else tempfile.TemporaryFile()
+    file = os.fdopen(os.memfd_create("medium"), "w+b") if sys.platform == "linux" else _unnamed()
     file.write(source)
     file.seek(0)
     return file
 
 
-def _read(job: MediaJob, sign: bytes, answer: bytes) -> Any:
+def _unnamed() -> Any:
+    return tempfile.TemporaryFile()
+
+
+def _read(job: MediaJob, sign: bytes, answer: bytes, limits: MediaLimits) -> Any:
     """What was answered, or why not; what a broken process says counts no more than its silence."""
     try:
         if sign == NO_MEMORY:
-            raise over_memory(job)
+            raise over_memory(job, limits)
         if sign == REFUSED:
             refusal = msgspec.msgpack.decode(answer, type=Refusal)
             raise BadInput(refusal.what, refusal.why, refusal.then)
         if sign == ANSWERED:
             return msgspec.msgpack.decode(answer, type=ANSWERS[type(job)])
     except UNREADABLE as error:
-        raise broke_down(job) from error
-    raise broke_down(job)
+        raise broke_down(job, limits) from error
+    raise broke_down(job, limits)

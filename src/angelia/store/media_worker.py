@@ -5,6 +5,7 @@ which holds no other's bytes, has no files, limits of memory and processor, and 
 it (`store.media_processes`) keeps the time, and confines it further where it is handed a way to.
 """
 
+import math
 import os
 import resource
 import socket
@@ -19,14 +20,12 @@ from angelia.store.documents import count_pages, read_pages
 from angelia.store.media_jobs import (
     ANSWERED,
     LENGTH,
-    LIMITS,
     NO_MEMORY,
     REFUSED,
     TAKEN,
     CountPages,
     MeasurePicture,
     MediaJob,
-    MediaLimits,
     MediaType,
     ReadPages,
     RedrawPicture,
@@ -40,6 +39,9 @@ IDLE_S = 20.0
 _WHOLE = 64_000_000
 """Bytes up to which a file is read at once; a larger one is read where it is needed."""
 
+_BEFORE_S = 5
+"""Seconds of a processor that loading the libraries may take, at most."""
+
 _FILES = 32
 """Descriptors that may be open; loading a library takes three or four at a time."""
 
@@ -50,10 +52,12 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SIGKILL = 9
 
 
-def main(name: str) -> None:
-    """Wait for one job on descriptor 0, a Unix socket, and answer it there."""
-    of = MediaType(name)
-    _limit(LIMITS[of])
+def main() -> None:
+    """Wait for one job on descriptor 0, a Unix socket, and answer it there. The words of the command line are the type
+    of media, the seconds of processor time, and the bytes of memory.
+    """
+    of = MediaType(sys.argv[1])
+    _limit(math.ceil(float(sys.argv[2])) + _BEFORE_S, int(sys.argv[3]))
     _load(of)
     with socket.socket(fileno=0) as asker:
         asker.settimeout(IDLE_S)
@@ -113,15 +117,15 @@ def _load(of: MediaType) -> None:
         import pypdfium2  # noqa: F401 - loaded in advance
 
 
-def _limit(limits: MediaLimits) -> None:
-    """From here on: no files written, no core left, bounded memory and processor, and on Linux no rights gained."""
-    seconds = int(limits.seconds) + 5
+def _limit(seconds: int, memory: int) -> None:
+    """From here on: no files written, no core left, no processes begun, bounded memory and processor, and on Linux no rights gained."""
     for what, most in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NOFILE, _FILES),
+        (resource.RLIMIT_NPROC, 0),  # neither processes nor threads; root is not held to it
         (resource.RLIMIT_CPU, seconds),
-        (resource.RLIMIT_AS, limits.memory),
+        (resource.RLIMIT_AS, memory),
     ):
         with suppress(OSError, ValueError):  # less is allowed already, or this system has no such limit
             resource.setrlimit(what, (most, most))

@@ -16,7 +16,7 @@ from angelia.core.content import Form, Media, MediaKind
 from angelia.core.errors import BadInput, MissingPart, NotFound, StoreDamaged
 from angelia.core.ids import sortable_id
 from angelia.store.documents import Missing, Page, PagePicture, PageText
-from angelia.store.media_jobs import LIMITS, MediaLimitMet, ReadPages
+from angelia.store.media_jobs import MediaLimitMet, ReadPages
 from angelia.store.media_processes import MediaProcesses
 from angelia.store.picture_metadata import UnknownLayout, without_metadata
 from angelia.store.plaintext import read_text
@@ -170,7 +170,7 @@ class Renditions:
         """What was made of `shown` before, else what `make` makes of its bytes now; what took too much is not tried
         again, under any name and at any size.
         """
-        sha256, limits = shown.media.blob.sha256, tuple(LIMITS.values())
+        sha256, limits = shown.media.blob.sha256, tuple(self._processes.limits.values())
         # Names appear in what is made, and limits shape it: whatever differs in one of them is another rendition.
         shaping = (self._most_text, self._most_pages, self._keep_metadata)
         recipe = (_RECIPE, shown.media.name, shown.media.blob.mime, *shaping)
@@ -178,9 +178,9 @@ class Renditions:
         beyond = self._place(sha256) / f"{sha256}.{shown.form}.beyond.{_digest((_RECIPE, *limits, *shaping))}"
         found = await asyncio.to_thread(_read, place)
         if found is None:
-            match await asyncio.to_thread(_read, beyond):
-                case (OpenedText(text=took),):
-                    return _beyond(shown.media, took)
+            known = await asyncio.to_thread(_read, beyond) or ()
+            if known and isinstance(known[0], OpenedText):
+                return _beyond(shown.media, known[0].text)
             data = await self._blobs.get(sha256)
             try:
                 found = await make(shown, data)
