@@ -118,7 +118,9 @@ def _load(of: MediaType) -> None:
 
 
 def _limit(seconds: int, memory: int) -> None:
-    """From here on: no files written, no core left, no processes begun, bounded memory and processor, and on Linux no rights gained."""
+    """From here on: no files written, no core left, no processes begun, bounded memory and processor, and on Linux no
+    rights gained.
+    """
     for what, most in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
