@@ -9,8 +9,13 @@ import pytest
 
 from angelia.sandboxes.confine import Confined, confinement
 from angelia.sandboxes.confined_program import confined_prefix
+from angelia.store.media_processes import MediaProcesses, program_folders
+from tests.store.drawn import pdf, picture
 
-pytestmark = pytest.mark.skipif(confinement() != Confined("bubblewrap"), reason="bubblewrap does not confine here")
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(confinement() != Confined("bubblewrap"), reason="bubblewrap does not confine here"),
+]
 
 LOOK = """
 import json, os, socket
@@ -58,3 +63,9 @@ def test_it_sees_the_system_and_its_code_and_no_more(tmp_path: Path) -> None:
 def test_a_folder_that_holds_the_home_is_not_shown() -> None:
     assert "--ro-bind / /" not in " ".join(confined_prefix(["/", str(Path.home().parent), str(Path.home())]))
     assert f"--ro-bind {Path.home()} " not in " ".join(confined_prefix([str(Path.home())]))
+
+
+async def test_media_are_opened_within_it() -> None:
+    processes = MediaProcesses(lambda: confined_prefix(program_folders()))
+    assert (await processes.check(picture((30, 20), "WEBP"))).width == 30
+    assert await processes.count_pages(pdf("one", "two")) == 2

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -36,14 +37,29 @@ def limited(seconds: float = 60, memory: int = 1_500_000_000) -> MediaProcesses:
 
 def children(pid: int) -> dict[int, str]:
     """The processes that `pid` began and that live, with their command lines."""
-    numbers = [int(number) for number in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    lines = {number: Path(f"/proc/{number}/cmdline").read_bytes().decode() for number in numbers}
-    return {number: line for number, line in lines.items() if "media_worker" in line}
+    found = {}
+    for number in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            found[number] = Path(f"/proc/{number}/cmdline").read_bytes().decode()
+    return {number: line for number, line in found.items() if "media_worker" in line}
+
+
+def only_child() -> int:
+    """The one process that is left, once those that were killed are gone."""
+    while len(found := children(os.getpid())) != 1:
+        pass
+    return next(iter(found))
 
 
 def limits_of(pid: int) -> dict[str, str]:
     lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
     return {line[:26].strip(): line[26:47].strip() for line in lines}
+
+
+def worked(pid: int) -> float:
+    """Seconds of a processor that a process has had (proc(5), `stat`)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def wait_for_end(pid: int) -> None:
@@ -103,7 +119,7 @@ async def test_others_are_served_while_a_pdf_does_not_end(blobs: BlobStore, tmp_
     assert isinstance((await renditions.open(Shown(photo, Form.NATIVE, 30)))[0], OpenedBytes)
     assert "The cat sat" in as_text((await renditions.open(Shown(good, Form.TEXT)))[0])
     assert not hangs.done()
-    (process,) = children(os.getpid())
+    process = only_child()
     hangs.cancel()
     await asyncio.gather(hangs, return_exceptions=True)
     wait_for_end(process)
@@ -122,8 +138,8 @@ asyncio.run(MediaProcesses(limits=limits).read_pages(endless_pdf(), ReadPages(30
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it ends by its limit of processor time")
 def test_what_is_being_opened_ends_with_a_life_that_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", LIFE], cwd=Path(__file__).parents[2]) as life:
-        while not (begun := children(life.pid)):
-            assert life.poll() is None
+        while not (begun := children(life.pid)) or min(map(worked, begun)) < 0.7:
+            assert life.poll() is None  # until it is well within the PDF
         life.send_signal(signal.SIGKILL)
         life.wait()
     for process in begun:
@@ -169,10 +185,10 @@ def test_a_format_that_nobody_needs_is_not_even_tried(form: str) -> None:
 async def test_what_waits_for_a_medium_may_write_nothing_begin_nothing_and_gain_nothing() -> None:
     processes = MediaProcesses(ahead=True)
     await processes.check(picture((9, 9)))
-    (first,) = children(os.getpid())
+    first = only_child()
     await processes.check(picture((9, 9)))  # taken by the one that waited, so that it had been ready
     wait_for_end(first)
-    (waiting,) = children(os.getpid())
+    waiting = only_child()
     while (said := limits_of(waiting))["Max address space"] == "unlimited":
         pass  # the last of them
     processes.close()
@@ -193,7 +209,7 @@ async def test_what_does_not_start_is_told_and_not_waited_for() -> None:
 async def test_one_that_waited_too_long_is_replaced() -> None:
     processes = MediaProcesses(ahead=True)
     await processes.check(picture((9, 9)))
-    (waiting,) = children(os.getpid())
+    waiting = only_child()
     os.kill(waiting, signal.SIGKILL)
     wait_for_end(waiting)
     assert (await processes.check(picture((9, 9)))).width == 9

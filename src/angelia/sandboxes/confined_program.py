@@ -7,8 +7,8 @@ from angelia.sandboxes.confine import Confined, bubblewrap_program, confinement
 from angelia.sandboxes.toolchains import SYSTEM
 
 
-def confined_prefix(folders: Iterable[str]) -> tuple[str, ...]:
-    """The words before its command line: no network, nothing but the system and `folders`, all of it read-only, no
+def confined_prefix(places: Iterable[str]) -> tuple[str, ...]:
+    """The words before its command line: no network, nothing but the system and `places`, all of it read-only, no
     home, no configuration of the machine, an empty /tmp; it ends with the thread that started it.
 
     Empty where this machine cannot confine with bubblewrap: what it starts then has the limits that it sets itself.
@@ -21,7 +21,7 @@ def confined_prefix(folders: Iterable[str]) -> tuple[str, ...]:
         *_system(),
         *("--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"),
         *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - its own
-        *(word for folder in _shown(folders) for word in ("--ro-bind", folder, folder)),
+        *(word for place in _shown(places) for word in ("--ro-bind", place, place)),
         *("--chdir", "/"),
     )
 
@@ -34,10 +34,11 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", str(folder), str(folder))
 
 
-def _shown(folders: Iterable[str]) -> Iterator[str]:
-    """Outermost first; what the system's folders show is not mounted again, and nothing that contains the home."""
-    for folder in sorted(dict.fromkeys(folders), key=len):
-        path = Path(folder)
-        within = any(path.is_relative_to(system) for system in SYSTEM)
-        if path.is_dir() and not within and not Path.home().is_relative_to(path):
-            yield folder
+def _shown(places: Iterable[str]) -> Iterator[str]:
+    """Outermost first; nothing that is shown already, and nothing that contains the home."""
+    shown = list(SYSTEM)
+    for place in sorted({Path(place) for place in places}, key=lambda place: len(place.parts)):
+        within = any(place.is_relative_to(outer) for outer in shown)
+        if place.exists() and not within and not Path.home().is_relative_to(place):
+            shown.append(place)
+            yield str(place)

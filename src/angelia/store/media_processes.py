@@ -58,6 +58,9 @@ _BEGIN = "import sys; sys.path.extend(sys.argv[4:]); from angelia.store.media_wo
 
 _PACKAGES = ("angelia", "msgspec", "PIL", "pypdfium2")
 
+_MOST_LINKS = 40
+"""As the kernel follows (path_resolution(7))."""
+
 _CHUNK = 1 << 20
 
 _MOST_NAME = 300
@@ -182,8 +185,18 @@ def code_folders() -> tuple[str, ...]:
 
 
 def program_folders() -> tuple[str, ...]:
-    """All that the process has to be able to read: Python itself, and the packages."""
-    return tuple(dict.fromkeys((sys.base_prefix, sys.prefix, *code_folders())))
+    """All that the process has to be able to read: Python itself with every link that leads to it, and the packages."""
+    return tuple(dict.fromkeys((sys.base_prefix, sys.prefix, *_links(sys.executable), *code_folders())))
+
+
+def _links(path: str) -> Iterator[str]:
+    """What a link leads to, and what that leads to; a virtual environment's Python is often the third."""
+    place = Path(path)
+    for _ in range(_MOST_LINKS):
+        if not place.is_symlink():
+            return
+        place = place.parent / place.readlink()
+        yield str(place)
 
 
 class _Process:
