@@ -175,6 +175,7 @@ RULES = [
             "sandboxes/": "running commands is what sandboxes do",
             "models/credentials.py": "a key may come from a command that the owner configured",
             "models/speech_command.py": "a recording may be written down by a command that the owner configured",
+            "store/media_processes.py": "what strangers sent is opened in a process of its own, with limits",
             "channels/whatsapp/bridge/": "the bridge is a process of Node, and npm installs what it needs",
             "testing/": "the kit runs servers and whole programs",
         },

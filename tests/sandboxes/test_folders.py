@@ -10,10 +10,12 @@ import pytest
 from angelia.core.errors import BadInput
 from angelia.sandboxes.local import LocalSandbox
 from angelia.sandboxes.port import FileKind, FileStat, SandboxGone
+from angelia.sandboxes.tree_removal import remove_tree
 from angelia.service import transfers
 from angelia.service.folders import bring_folder, fetch_folder
 
 from .conftest import Build
+from .test_tree_removal import dig
 
 pytestmark = pytest.mark.anyio
 
@@ -155,3 +157,43 @@ async def test_a_folder_that_is_there_is_not_replaced(build: Build, tmp_path: Pa
     with pytest.raises(BadInput, match="is there already"):
         await fetch_folder(build(confine="off"), "tree", tmp_path / "there", told)
     assert (tmp_path / "there").is_symlink()
+
+
+async def test_a_folder_of_any_depth_is_copied_to_a_limit_and_the_rest_is_told(build: Build, tmp_path: Path) -> None:
+    sandbox = build(confine="off")
+    dig(tmp_path / "work/tree", 1_100)
+    (tmp_path / "work/tree/near").write_text("here")
+    out = await fetch_folder(sandbox, "tree", tmp_path / "out", told)
+    back = await bring_folder(sandbox, tmp_path / "work/tree", "in", told)
+    for carried, there in ((out, tmp_path / "out"), (back, tmp_path / "work/in")):
+        assert (there / "near").read_text() == "here"
+        assert (there / "d/" / ("d/" * 98) / "f").is_file()
+        assert not (there / "d/" / ("d/" * 99) / "f").exists()
+        assert len(carried.left) == 2, "the folder in which all else is, and the file beside it"
+        assert all(line.endswith(": more than 100 folders deep") for line in carried.left)
+    remove_tree(tmp_path / "work/tree")
+
+
+class LongNames(LocalSandbox):
+    """A room whose file system takes longer names than ours."""
+
+    async def list(self, path: str) -> AsyncIterator[FileStat]:
+        """Names that cannot be had here."""
+        yield FileStat(f"{path}/{'x' * 256}", FileKind.FILE, 4, 0o644, 1.0)
+        yield FileStat(f"{path}/\ud83d", FileKind.FILE, 4, 0o644, 1.0)
+        async for entry in super().list(path):
+            yield entry
+
+
+async def test_a_name_that_cannot_be_had_here_is_left_out_and_told(build: Build, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    (tmp_path / "work/tree").mkdir(parents=True)
+    own.mkdir(exist_ok=True)
+    sandbox = LongNames(tmp_path / "work", home=own, state=own / "run", confine="off")
+    (tmp_path / "work/tree/near").write_text("here")
+    out = await fetch_folder(sandbox, "tree", tmp_path / "out", told)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["near"]
+    assert [line.rpartition(": ")[2] for line in out.left] == [
+        "its name has more than 255 bytes",
+        "no name that a file can have",
+    ]

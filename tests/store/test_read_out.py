@@ -11,9 +11,9 @@ from PIL import Image
 
 from angelia.context.request import OpenedBytes, OpenedText, Shown
 from angelia.core.content import Form, Media, MediaKind
-from angelia.core.errors import BadInput, MissingPart
+from angelia.core.errors import BadInput
 from angelia.core.installing import installing
-from angelia.store import documents
+from angelia.store import media_processes
 from angelia.store.blobs import BlobStore
 from angelia.store.documents import Missing, PageText, count_pages, join_missing, keep_ends, read_pages
 from angelia.store.measure import Intake
@@ -150,10 +150,7 @@ async def test_a_pdf_without_the_part_that_reads_it_says_what_to_install(
 ) -> None:
     media = await Intake(blobs).to_media(pdf("words that nobody reads"), "x.pdf")
 
-    def gone() -> None:
-        raise MissingPart("Reading PDFs", "documents")
-
-    monkeypatch.setattr(documents, "_pdfium", gone)
+    monkeypatch.setattr(media_processes, "can_read", lambda: False)
     (opened,) = await renditions.open(Shown(media, Form.TEXT))
     assert installing("documents") in as_text(opened)
     monkeypatch.undo()

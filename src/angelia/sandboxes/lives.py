@@ -10,6 +10,7 @@ from angelia.core.ids import sortable_id
 from angelia.core.text import one_line
 from angelia.sandboxes.port import AccessRefused
 from angelia.sandboxes.processes import PROC, bears, belonging, end, everybody, facts
+from angelia.sandboxes.tree_removal import remove_tree
 
 _DRAFTS = "drafts"
 DRAFT = ".angelia-"
@@ -224,16 +225,3 @@ def _command_line(pid: int) -> str:
     except OSError:
         return "gone by now"
     return one_line(words.decode(errors="replace"), 60)
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a tree, also where a command took away its own permissions."""
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():
-        for above, names, _files in os.walk(folder):
-            for inner in (Path(above, name) for name in names):
-                if not inner.is_symlink():
-                    inner.chmod(0o700)
-        shutil.rmtree(folder, ignore_errors=True)

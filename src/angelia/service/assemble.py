@@ -16,6 +16,7 @@ from angelia.engine.roommaking import Space, Summariser
 from angelia.engine.toolrun import Broker
 from angelia.policy.situation import Mode
 from angelia.policy.verdict import Effect, Verdict
+from angelia.sandboxes.confined_program import confined_prefix
 from angelia.sandboxes.lives import reap_leftovers
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.rooms import workspace_in
@@ -41,6 +42,7 @@ from angelia.store.db import Database
 from angelia.store.doors import Doors
 from angelia.store.grants import Grants
 from angelia.store.measure import Intake
+from angelia.store.media_processes import MediaProcesses, program_folders
 from angelia.store.outbox import Outbox
 from angelia.store.pairings import Pairings
 from angelia.store.remembered import Remembered
@@ -60,8 +62,12 @@ class House:
         self.loaded, self.db, self.clock = loaded, db, clock
         self.transcript = Transcript(db)
         self.blobs = BlobStore(loaded.home)
-        self.renditions = Renditions(self.blobs, loaded.home / "renditions")
-        self.intake = Intake(self.blobs, limit=loaded.config.files.max_bytes)
+        files = loaded.config.files
+        self.media = MediaProcesses(lambda: confined_prefix(program_folders()), ahead=True)
+        self.renditions = Renditions(
+            self.blobs, loaded.home / "renditions", self.media, keep_metadata=files.picture_metadata == "keep"
+        )
+        self.intake = Intake(self.blobs, limit=files.max_bytes, processes=self.media)
         self.attachments = Attachments(self.intake, transcriber=loaded.config.transcriber)
         self.inboxes = Inboxes(self.blobs)
         self.outbox, self.grants, self.remembered = Outbox(db), Grants(db), Remembered(db)
@@ -243,4 +249,5 @@ class House:
         for session in tuple(self._sessions.values()):
             await self.leave(session)
         await self.seating.close()
+        self.media.close()
         self.db.close()

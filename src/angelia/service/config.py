@@ -63,12 +63,15 @@ class TimeoutSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class FileSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """`max_bytes` of one attachment, `max_sent_bytes` of a file that is sent to you.
 
-    `outbox` is the folder into which the terminal puts files that are sent to you.
+    `outbox` is the folder into which the terminal puts files that are sent to you. `picture_metadata` says whether
+    place, device and the like are taken out of pictures before they go to a model or a chat (`strip`, or `keep`); what
+    is stored, and what is sent as a file, stays as it is.
     """
 
     max_bytes: int = 100_000_000
     max_sent_bytes: int = 2_000_000_000
     outbox: str = ""
+    picture_metadata: Literal["strip", "keep"] = "strip"
 
 
 class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):

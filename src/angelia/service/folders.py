@@ -16,13 +16,35 @@ from angelia.core.ids import sortable_id
 from angelia.core.text import clean, one_line
 from angelia.sandboxes import localfiles
 from angelia.sandboxes.beneath import Ground, Root
-from angelia.sandboxes.lives import remove_tree
 from angelia.sandboxes.port import Command, FileKind, FileStat, NoSuchFile, Reach, Sandbox, SandboxError
+from angelia.sandboxes.tree_removal import remove_tree
 from angelia.service.transfers import Pace, Told, dress
 from angelia.store.behind import WriteBehind
 
 MOST = 100_000
 """Entries of a folder that is copied file by file."""
+
+
+MOST_DEEP = 100
+"""Folders within each other; each is found from the top anew, so that the work grows with the square of this."""
+
+MOST_NAME, MOST_WAY = 255, 2_000
+"""Bytes of a name and of the way to it: what file systems take (limits.h: NAME_MAX), and half of what Linux does in a
+path (PATH_MAX), for it begins somewhere.
+"""
+
+
+def _beyond(name: str) -> str:
+    """Why what has this name is not copied; empty for nothing. With it goes all that is in it."""
+    try:
+        words = [len(os.fsencode(word)) for word in name.split("/")]
+    except UnicodeEncodeError:
+        return "no name that a file can have"
+    if len(words) > MOST_DEEP:
+        return f"more than {MOST_DEEP} folders deep"
+    if max(words) > MOST_NAME:
+        return f"its name has more than {MOST_NAME} bytes"
+    return f"the way to it has more than {MOST_WAY:,} bytes" if sum(words) + len(words) > MOST_WAY else ""
 
 
 class Carried(Struct, frozen=True):
@@ -45,6 +67,10 @@ class _Tree(Struct):
         self.left.append(f"{one_line(clean(name), 200)}: {why}")
 
     def take(self, name: str, entry: FileStat) -> None:
+        if why := _beyond(name):
+            self.leave(name, why)
+            self.count()
+            return
         match entry.kind:
             case FileKind.FILE:
                 self.files.append((name, entry))
@@ -54,6 +80,10 @@ class _Tree(Struct):
                 self.leave(name, "a link, and links are not followed")
             case FileKind.OTHER:
                 self.leave(name, "a device, socket or FIFO, which has no end")
+        self.count()
+
+    def count(self) -> None:
+        """Refuse what has no end."""
         if len(self.files) + len(self.folders) + len(self.left) > MOST:
             raise BadInput(f"It holds more than {MOST:,} files.", then="Pack it first: tar czf folder.tgz folder")
 
@@ -134,6 +164,7 @@ async def _seen(sandbox: Sandbox, path: str) -> _Tree:
             inside = f"{above}/{name}" if above else name
             if name in ("", ".", "..") or "/" in name or "\0" in name:
                 tree.leave(entry.path, "no name that a file can have")
+                tree.count()
             else:
                 tree.take(inside, entry)
     return tree
@@ -177,7 +208,9 @@ def _listed(source: Path) -> tuple[_Tree, list[str]]:
             kind = kinds.get(stat.S_IFMT(entry.st_mode), FileKind.OTHER)
             inside = os.path.normpath(f"{here}/{name}")
             tree.take(inside, FileStat(inside, kind, entry.st_size, stat.S_IMODE(entry.st_mode), entry.st_mtime))
-        if not folders and not files:
+        if here.count("/") + 2 > MOST_DEEP:
+            folders.clear()  # which keeps it from descending
+        elif not folders and not files:
             empty.append("" if here == "." else here)
     return tree, empty
 

@@ -67,7 +67,7 @@ class Gateway:
         self._house, self._changed = house, changed
         self._links = links_of(house.loaded.config.gateway, house.loaded.home, house.outbox, house.clock)
         link = self._links.link if self._links else None
-        books = Books(house.transcript, house.outbox, house.blobs, house.clock, link)
+        books = Books(house.transcript, house.outbox, house.blobs, house.clock, link, house.renditions.path_for_chat)
         self.office = Office(books, wait)
         self.desk = Desk(house, self.office)
         self._reception = Reception(self.desk)

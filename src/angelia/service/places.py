@@ -13,10 +13,10 @@ from msgspec import Struct
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, new_conversation
 from angelia.sandboxes.lasting import LASTING, Keeper, Lasting, Use, keeper_of
-from angelia.sandboxes.lives import remove_tree
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import FileKind, NoSuchFile, Sandbox, SandboxError
 from angelia.sandboxes.rooms import OURS, SPECS, open_sandbox, workspace_in
+from angelia.sandboxes.tree_removal import remove_tree
 from angelia.service.presets import Chosen, chosen, kept
 from angelia.service.tenancy import Tenancy, move_in, tenancies
 from angelia.store.transcript import Summary

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
 
@@ -23,14 +23,14 @@ _PASSWORD = 4
 """`FPDF_ERR_PASSWORD` (PDFium, fpdfview.h)."""
 
 
-class PageText(Struct, frozen=True):
+class PageText(Struct, frozen=True, tag=True):
     """What is written on a page (numbered from 1); empty where nothing is."""
 
     number: int
     text: str
 
 
-class PagePicture(Struct, frozen=True):
+class PagePicture(Struct, frozen=True, tag=True):
     """A picture of a page."""
 
     number: int
@@ -38,7 +38,7 @@ class PagePicture(Struct, frozen=True):
     data: bytes
 
 
-class Missing(Struct, frozen=True):
+class Missing(Struct, frozen=True, tag=True):
     """Pages that are left out, and why."""
 
     first: int
@@ -54,7 +54,7 @@ def can_read() -> bool:
     return find_spec("pypdfium2") is not None
 
 
-def count_pages(data: bytes | Path, name: str = "") -> int:
+def count_pages(data: bytes | Path | BinaryIO, name: str = "") -> int:
     """How many pages a PDF has; one that lies in a file is not held in memory whole.
 
     Raises:
@@ -65,7 +65,9 @@ def count_pages(data: bytes | Path, name: str = "") -> int:
         return len(document)
 
 
-def read_pages(data: bytes, *, long_edge: int, most_text: int, most_pictures: int, name: str = "") -> tuple[Page, ...]:
+def read_pages(
+    data: bytes | BinaryIO, *, long_edge: int, most_text: int, most_pictures: int, name: str = ""
+) -> tuple[Page, ...]:
     """Every page of a PDF, in order, as text, as a picture, or as missing for a reason.
 
     Pages without text become pictures of `long_edge` pixels, the first `most_pictures` of them; 0 makes none.
@@ -150,7 +152,7 @@ def _drawn(document: Any, number: int, long_edge: int) -> PagePicture:
 
 
 @contextmanager
-def _opened(data: bytes | Path, name: str) -> Iterator[Any]:
+def _opened(data: bytes | Path | BinaryIO, name: str) -> Iterator[Any]:
     """The document, for one thread at a time; what PDFium says of a broken one becomes a sentence."""
     pdfium = _pdfium()
     called = f"The PDF {quoted(name)}".rstrip()

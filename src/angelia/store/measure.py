@@ -5,7 +5,7 @@ import codecs
 import io
 import re
 import wave
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -16,8 +16,9 @@ from angelia.context.forms import REDRAWN_PICTURES, WIRE_PICTURES, quoted
 from angelia.core.content import BlobRef, Media, MediaKind
 from angelia.core.errors import BadInput
 from angelia.core.text import clean
-from angelia.store.documents import can_read, count_pages
-from angelia.store.pictures import check
+from angelia.store.documents import can_read
+from angelia.store.media_jobs import MediaLimitMet
+from angelia.store.media_processes import MediaProcesses
 from angelia.store.sniff import HEAD, sniff
 
 UNKNOWN = "application/octet-stream"
@@ -75,10 +76,12 @@ class Measured(Struct, frozen=True):
 
 
 class Intake:
-    """The one way media come into being. What is damaged is refused before anything is stored."""
+    """The one way media come into being. What is damaged is refused before anything is stored; it is opened in
+    `processes`, whose limits hold.
+    """
 
-    def __init__(self, blobs: Blobs, *, limit: int = MOST_BYTES) -> None:
-        self._blobs, self.limit = blobs, limit
+    def __init__(self, blobs: Blobs, *, limit: int = MOST_BYTES, processes: MediaProcesses | None = None) -> None:
+        self._blobs, self.limit, self._processes = blobs, limit, processes or MediaProcesses()
 
     async def to_media(self, data: bytes, name: str) -> Media:
         """Bytes that came from a tool, a page or a channel.
@@ -86,7 +89,7 @@ class Intake:
         Raises:
             BadInput: a picture or PDF that is damaged, locked or too large to open.
         """
-        found = await measure(data, name)
+        found = await measure(data, name, self._processes)
         return _media(await self._blobs.put(data, mime=found.mime), found, name)
 
     async def file_to_media(self, path: Path) -> Media:
@@ -96,7 +99,7 @@ class Intake:
             BadInput: as `to_media`, or `Changed`.
         """
         before = await asyncio.to_thread(path.stat)
-        found = await measure(path, path.name)
+        found = await measure(path, path.name, self._processes)
         blob = await self._blobs.put_file(path, mime=found.mime, limit=self.limit)
         after = await asyncio.to_thread(path.stat)
         steady = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, blob.size)
@@ -104,18 +107,27 @@ class Intake:
             raise Changed(f"The file {quoted(path.name)} changed while it was read.", then="Give it again.")
         return _media(blob, found, path.name)
 
-    async def stream_to_media(self, chunks: AsyncIterator[bytes], name: str, *, limit: int = 0) -> Media:
+    async def stream_to_media(
+        self,
+        chunks: AsyncIterator[bytes],
+        name: str,
+        *,
+        limit: int = 0,
+        unopened: Callable[[MediaLimitMet], object] = lambda error: None,
+    ) -> Media:
         """What a channel or a sandbox brings, never held in memory whole; what is damaged goes by name only.
 
-        `limit` is bytes, 0 for that of all intake.
+        `limit` is bytes, 0 for that of all intake. `unopened` is told of what took too much to be opened.
 
         Raises:
             BadInput: it is larger than the limit; nothing was stored. And whatever `chunks` raises.
         """
         blob = await self._blobs.put_stream(chunks, limit=limit or self.limit)
         try:
-            found = await measure(self._blobs.path(blob.sha256), name)
-        except BadInput:
+            found = await measure(self._blobs.path(blob.sha256), name, self._processes)
+        except BadInput as error:
+            if isinstance(error, MediaLimitMet):
+                unopened(error)
             found = Measured(UNKNOWN, MediaKind.DOCUMENT)
         return _media(replace(blob, mime=found.mime), found, name)
 
@@ -125,13 +137,22 @@ class Intake:
         return _media(blob, Measured(UNKNOWN, MediaKind.DOCUMENT), path.name)
 
 
-async def measure(source: bytes | Path, name: str = "") -> Measured:
+async def measure(source: bytes | Path, name: str = "", processes: MediaProcesses | None = None) -> Measured:
     """What `source` is, and how large: a picture's pixels as it is shown, a PDF's pages, a recording's length.
 
     Raises:
         BadInput: a picture or PDF that is damaged, locked, or too large to open.
     """
-    return await asyncio.to_thread(_measured, source, name)
+    mime, seconds = await asyncio.to_thread(_known_by_reading, source, name)
+    if mime.startswith("audio/"):
+        return Measured(mime, MediaKind.AUDIO, seconds=seconds)
+    opening = processes or MediaProcesses()
+    if mime in WIRE_PICTURES or mime in REDRAWN_PICTURES:
+        size = await opening.check(source, name)
+        return Measured(mime, MediaKind.IMAGE, width=size.width, height=size.height)
+    if mime == "application/pdf":
+        return Measured(mime, MediaKind.DOCUMENT, pages=await opening.count_pages(source, name) if can_read() else 0)
+    return Measured(mime, MediaKind.VIDEO if mime.startswith("video/") else MediaKind.DOCUMENT)
 
 
 def mime_of(head: bytes, name: str = "") -> str:
@@ -148,18 +169,14 @@ def mime_of(head: bytes, name: str = "") -> str:
     return UNKNOWN if named.startswith("text/") else named
 
 
-def _measured(source: bytes | Path, name: str) -> Measured:
+def _known_by_reading(source: bytes | Path, name: str) -> tuple[str, float]:
+    """The type, and the length of a recording: read here, by code of ours that reads no more than some headers."""
     with _stream(source) as stream:
         mime = mime_of(stream.read(HEAD), name)
-        if mime.startswith("audio/"):
-            stream.seek(0)
-            return Measured(mime, MediaKind.AUDIO, seconds=_seconds(stream))
-    if mime in WIRE_PICTURES or mime in REDRAWN_PICTURES:
-        size = check(source, name)
-        return Measured(mime, MediaKind.IMAGE, width=size.width, height=size.height)
-    if mime == "application/pdf":
-        return Measured(mime, MediaKind.DOCUMENT, pages=count_pages(source, name) if can_read() else 0)
-    return Measured(mime, MediaKind.VIDEO if mime.startswith("video/") else MediaKind.DOCUMENT)
+        if not mime.startswith("audio/"):
+            return mime, 0.0
+        stream.seek(0)
+        return mime, _seconds(stream)
 
 
 def _media(blob: BlobRef, found: Measured, name: str) -> Media:

@@ -31,6 +31,8 @@ ONE_AT_A_TIME = threading.Lock()
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF", "JPEG2000", "ICO")
 _PHOTOS = ("JPEG", "MPO", "AVIF", "JPEG2000", "WEBP")
+_SHOWING = frozenset({"icc_profile", "transparency", "gamma"})
+"""What Pillow notes of a picture and is needed to show it; the encoders write comments of the original otherwise."""
 _BROKEN = (
     OSError,
     SyntaxError,
@@ -54,7 +56,7 @@ class Drawn(Struct, frozen=True):
     frames: int = 1
 
 
-def check(source: bytes | Path, name: str = "") -> Pixels:
+def check(source: bytes | Path | BinaryIO, name: str = "") -> Pixels:
     """Decode a picture to its end; return the size at which it is shown, turned where EXIF says so.
 
     A broken picture in a conversation makes providers refuse every later request, so none is let in.
@@ -69,7 +71,7 @@ def check(source: bytes | Path, name: str = "") -> Pixels:
         return _as_shown(image, size)
 
 
-def redraw(source: bytes | Path, long_edge: int, name: str = "") -> Drawn:
+def redraw(source: bytes | Path | BinaryIO, long_edge: int, name: str = "") -> Drawn:
     """The picture upright, at most `long_edge` pixels long (0: as it is), as PNG or JPEG; transparency stays.
 
     Its size is `context.forms.scaled` of what `check` returns, and its bytes at most `worst_bytes` of that.
@@ -85,6 +87,7 @@ def redraw(source: bytes | Path, long_edge: int, name: str = "") -> Drawn:
         target = scaled(Pixels(image.width, image.height), long_edge)
         image.draft(None, (target.width, target.height))
         upright = _plain(ImageOps.exif_transpose(image))
+        upright.info = {key: value for key, value in upright.info.items() if key in _SHOWING}  # no comments, no EXIF
         drawn = encode(_resized(upright, _as_shown(image, target)), photo=photo)
         return Drawn(drawn.mime, drawn.data, frames)
 
@@ -149,7 +152,7 @@ def _resized(image: "Image", size: Pixels) -> "Image":
 
 
 @contextmanager
-def _opened(source: bytes | Path, name: str) -> "Iterator[ImageFile]":
+def _opened(source: bytes | Path | BinaryIO, name: str) -> "Iterator[ImageFile]":
     """The picture, for one thread at a time; what Pillow says of a broken one becomes a sentence."""
     called = f"The picture {quoted(name)}".rstrip()
     with ONE_AT_A_TIME, _stream(source) as stream, warnings.catch_warnings():
@@ -179,8 +182,14 @@ def _opened(source: bytes | Path, name: str) -> "Iterator[ImageFile]":
             ) from error
 
 
-def _stream(source: bytes | Path) -> BinaryIO:
-    return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+def _stream(source: bytes | Path | BinaryIO) -> BinaryIO:
+    match source:
+        case bytes():
+            return io.BytesIO(source)
+        case Path():
+            return source.open("rb")
+        case _:
+            return source
 
 
 def _millions(said: str) -> str:

@@ -7,6 +7,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from angelia.core.errors import BadInput
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -46,16 +48,26 @@ def way_of(environ: Mapping[str, str]) -> Way:
 
 
 def drawn(path: Path, way: Way, columns: int) -> str:
-    """What shows the picture at `path`, ended by a newline; empty where it cannot be drawn. Up to half a second."""
-    from PIL import Image
+    """What shows the picture at `path`, ended by a newline; empty where it cannot be drawn. Up to half a second.
 
+    The file is opened in a process of its own; here only what that made of it is. Not to be called on an event loop.
+    """
     if way is Way.NONE:
         return ""
+    import asyncio
+
+    from PIL import Image
+
+    from angelia.sandboxes.confined_program import confined_prefix
+    from angelia.store.media_processes import MediaProcesses, program_folders
+
+    processes = MediaProcesses(lambda: confined_prefix(program_folders()))
     try:
-        with Image.open(path) as picture:
+        small = asyncio.run(processes.redraw(path, _WIDE))
+        with Image.open(BytesIO(small.data), formats=("PNG", "JPEG")) as picture:
             picture.thumbnail((min(_WIDE, max(columns, 10) * _CELL), _HIGH))
             return f"{_DRAW[way](picture.convert('RGBA'))}\n"
-    except (OSError, ValueError, SyntaxError):  # what Pillow raises for files that it cannot open or decode
+    except (BadInput, OSError, ValueError, SyntaxError):  # the last three are Pillow's
         return ""
 
 

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from angelia.sandboxes.apptainer.program import Program, complaint, news, run_and_tell
 from angelia.sandboxes.launcher import quoted
-from angelia.sandboxes.lives import remove_tree
 from angelia.sandboxes.port import SandboxMissing
+from angelia.sandboxes.tree_removal import remove_tree
 
 LOOK = 5
 """Seconds between two looks whether anybody is there."""

@@ -19,7 +19,6 @@ from angelia.sandboxes.bound import HOME, Bound
 from angelia.sandboxes.commands import Commands
 from angelia.sandboxes.idle import Idle
 from angelia.sandboxes.lasting import owner
-from angelia.sandboxes.lives import remove_tree
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import (
     Command,
@@ -32,6 +31,7 @@ from angelia.sandboxes.port import (
 from angelia.sandboxes.promise import Promise
 from angelia.sandboxes.surroundings import LOOK_AROUND, look_around
 from angelia.sandboxes.terminal import Terminal
+from angelia.sandboxes.tree_removal import remove_tree
 from angelia.sandboxes.volumes import volumes
 from angelia.sandboxes.walls import Walls
 from angelia.sandboxes.wired import WiredRunning

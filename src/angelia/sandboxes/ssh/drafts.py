@@ -9,7 +9,8 @@ from pathlib import Path
 
 import asyncssh
 
-from angelia.sandboxes.lives import DRAFT, Life, dead_lives, drafts_of, remove_tree
+from angelia.sandboxes.lives import DRAFT, Life, dead_lives, drafts_of
+from angelia.sandboxes.tree_removal import remove_tree
 
 _LOST = (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection)
 

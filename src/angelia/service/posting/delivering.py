@@ -13,7 +13,8 @@
 
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,8 +23,9 @@ from msgspec.structs import replace
 from angelia.channels import failures as f
 from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
 from angelia.core import entry as e
-from angelia.core.content import Text
+from angelia.core.content import Media, Text
 from angelia.core.crash import crash_point
+from angelia.core.errors import BadInput, NotFound, StoreDamaged
 from angelia.core.ids import Clock, DeliveryId
 from angelia.service.line import Line, Wait
 from angelia.service.links import LinkTo
@@ -45,13 +47,16 @@ logger = logging.getLogger("angelia.delivery")
 
 
 class Books(Struct, frozen=True):
-    """Where deliveries are written down, and their bytes are. `link` gives addresses to files that cannot go."""
+    """Where deliveries are written down, and their bytes are. `link` gives addresses to files that cannot go;
+    `for_chat` says where the bytes lie that a chat gets of a medium (`Renditions.path_for_chat`), the blob without it.
+    """
 
     transcript: Transcript
     outbox: Outbox
     blobs: BlobStore
     clock: Clock
     link: LinkTo | None = None
+    for_chat: Callable[[Media], Awaitable[Path]] | None = None
 
 
 class Arrived(Struct, frozen=True):
@@ -96,7 +101,12 @@ class Delivering:
             StoreError: a receipt could not be written; what was sent is marked as begun.
         """
         channel = self._line.channel
-        planned = messages(receipt, channel, self._path, self._books.link)
+        try:
+            paths = await self._paths(receipt)
+        except BadInput as error:
+            await self._settle(receipt, [Failed(str(error))])
+            return
+        planned = messages(receipt, channel, paths.__getitem__, self._books.link)
         progress = await self._books.outbox.progress(receipt.conversation, receipt.id)
         outcomes: list[Outcome] = []
         for number, message in enumerate(planned):
@@ -181,8 +191,16 @@ class Delivering:
     async def _append(self, receipt: Receipt, *facts: e.AnyFact) -> None:
         await self._books.transcript.append(receipt.conversation, facts)
 
-    def _path(self, sha256: str) -> Path:
-        return self._books.blobs.path(sha256)
+    async def _paths(self, receipt: Receipt) -> dict[Media, Path]:
+        """Where the bytes lie that go out; what is gone or damaged is found out by the send."""
+        paths: dict[Media, Path] = {}
+        for part in receipt.parts:
+            if isinstance(part, Media):
+                paths[part] = self._books.blobs.path(part.blob.sha256)
+                if self._books.for_chat:
+                    with suppress(NotFound, FileNotFoundError, StoreDamaged):
+                        paths[part] = await self._books.for_chat(part)
+        return paths
 
     @property
     def line(self) -> Line:

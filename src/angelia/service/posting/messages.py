@@ -13,15 +13,15 @@ from angelia.channels.outgoing import Button, OutAlbum, OutFile, Outgoing, OutTe
 from angelia.channels.plan import AlbumPiece, CannotPiece, FilePiece, Piece, TextPiece, plan
 from angelia.channels.port import Channel, abilities_for
 from angelia.core import entry as e
-from angelia.core.content import Content, Media, Text
+from angelia.core.content import Content, Media, MediaKind, Text
 from angelia.core.text import one_line
 from angelia.service.links import LinkTo
 from angelia.store.outbox import Receipt
 
 AGAIN = "↻ Sent again, since nobody knows whether it arrived:"
 
-PathOf = Callable[[str], Path]
-"""Where the bytes of a blob are, by its SHA-256."""
+PathOf = Callable[[Media], Path]
+"""Where the bytes lie that go out for a medium: its own, or a picture's without its metadata."""
 
 
 class Cannot(Struct, frozen=True):
@@ -90,10 +90,11 @@ def _with_note(file: OutFile, note: str, channel: Channel) -> OutFile | None:
 
 def _file(piece: FilePiece, path_of: PathOf) -> OutFile:
     media, caption = piece.media, piece.caption
+    path, itself = path_of(media), media.media is not MediaKind.IMAGE
     return OutFile(
         kind=piece.kind,
-        path=path_of(media.blob.sha256),
-        size=media.blob.size,
+        path=path,
+        size=media.blob.size if itself or not path.is_file() else path.stat().st_size,
         name=piece.name,
         mime=piece.mime,
         caption=OutText(caption.plain, caption.marked) if caption else None,

@@ -1,7 +1,7 @@
 """The files of a message: fetched once access is clear, into the blob store, or named with the reason why not."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -33,21 +33,25 @@ async def fetched(
     parts: list[Content] = []
     missing: list[str] = []
     for offer in offers:
+        unopened: list[BadInput] = []
         try:
-            parts.append(await _fetch(channel, offer, intake))
+            parts.append(await _fetch(channel, offer, intake, unopened.append))
         except (ChannelError, BadInput) as error:
             name = quoted(offer.name or offer.kind.value)
             parts.append(Text(f"[a file that did not arrive: {name}. {clean(str(error))}]"))
             missing.append(f"I did not get {name}: {error}")
+        for limit in unopened:
+            parts.append(Text(f"[it could not be opened: {clean(str(limit))}]"))
+            missing.append(f"I have the file and could not open it. {limit}")
     return tuple(parts), tuple(missing)
 
 
-async def _fetch(channel: Channel, offer: Offer, intake: Intake) -> Media:
+async def _fetch(channel: Channel, offer: Offer, intake: Intake, unopened: Callable[[BadInput], object]) -> Media:
     if offer.size > intake.limit:
         raise CannotFetch(f"It is {offer.size / 1e6:.1f} MB, and I take at most {intake.limit / 1e6:.0f} MB.")
     for tried in range(1, TRIES + 1):
         try:
-            media = await intake.stream_to_media(channel.fetch(offer), clean(offer.name))
+            media = await intake.stream_to_media(channel.fetch(offer), clean(offer.name), unopened=unopened)
         except LoginFailed:
             raise
         except NotSent:
