@@ -7,6 +7,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from angelia.faces.cli.output import Painted
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -45,18 +47,18 @@ def way_of(environ: Mapping[str, str]) -> Way:
     return Way.SIXEL if term.startswith(("foot", "mlterm", "contour", "yaft")) else Way.NONE
 
 
-def drawn(path: Path, way: Way, columns: int) -> str:
+def drawn(path: Path, way: Way, columns: int) -> Painted:
     """What shows the picture at `path`, ended by a newline; empty where it cannot be drawn. Up to half a second."""
     from PIL import Image
 
     if way is Way.NONE:
-        return ""
+        return Painted("")
     try:
         with Image.open(path) as picture:
             picture.thumbnail((min(_WIDE, max(columns, 10) * _CELL), _HIGH))
-            return f"{_DRAW[way](picture.convert('RGBA'))}\n"
+            return Painted(f"{_DRAW[way](picture.convert('RGBA'))}\n")
     except (OSError, ValueError, SyntaxError):  # what Pillow raises for files that it cannot open or decode
-        return ""
+        return Painted("")
 
 
 def _kitty(picture: "Image") -> str:
