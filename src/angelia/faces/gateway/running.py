@@ -2,14 +2,13 @@
 
 import asyncio
 import signal
-import sys
 from contextlib import suppress
 from datetime import UTC, datetime
 
 from angelia.channels.health import State
 from angelia.core.errors import AngeliaError
 from angelia.faces.cli.output import Painted, draw, echo
-from angelia.faces.cli.paint import Paint
+from angelia.faces.cli.paint import Paint, screen
 from angelia.faces.cli.widths import table
 from angelia.faces.gateway.listening import Doorway, serve
 from angelia.service.assemble import House
@@ -73,7 +72,7 @@ async def _until(ending: asyncio.Event, listening: asyncio.Task[None] | None) ->
 
 async def _show(house: House, gateway: Gateway, changed: asyncio.Event) -> None:
     """A table that is drawn anew on a terminal; a line for each change of health elsewhere."""
-    paint, lines, said = Paint.of(sys.stdout), 0, dict[str, str]()
+    paint, lines, said = screen(), 0, dict[str, str]()
     while True:
         standings = list(gateway.standings.values())
         if paint.colour:
