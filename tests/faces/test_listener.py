@@ -143,6 +143,15 @@ ATTACKS = {
     "of no told length": (f"/hooks/whatsapp HTTP/1.1\r\n{FORGED}{CHUNKED}", 25 * MB),
     "just within the limit": (f"/hooks/whatsapp HTTP/1.1\r\n{FORGED}{CHUNKED}", 2_900_000),
 }
+UNREAD = {name: head for name, (head, _) in ATTACKS.items() if WHOLE in head}
+STATUS = {
+    "nowhere": 404,
+    "no such channel": 404,
+    "health without its token": 401,
+    "a link that is none": 404,
+    "no signature": 403,
+    "a forged signature": 413,
+}
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is measured as Linux tells it")
@@ -155,6 +164,8 @@ async def test_forty_uploads_that_never_end_hold_little_and_others_are_served_me
         honest = f"POST /hooks/whatsapp HTTP/1.1\r\nHost: x\r\n{visit}Content-Length: {len(EMPTY)}\r\n\r\n".encode()
         health = b"GET /health HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\n\r\n"
         assert (await told(port, honest + EMPTY)) == 200
+        refused = {name: await told(port, f"POST {head}\r\n".encode()) for name, head in UNREAD.items()}
+        assert refused == {name: STATUS[name] for name in UNREAD}, "said before a byte of the body has come"
         grown: dict[str, int] = {}
         for name, (head, size) in ATTACKS.items():
             before = process.begin()
