@@ -156,7 +156,7 @@ def test_in_every_place_that_prints_forty_sequences_are_seen_and_not_obeyed(tmp_
         asked = ["ask", "--model", MODEL, "--set", "sandbox.confine=off", f"findme {HOSTILE}"]
         first = told(place, [("ask", [*asked, "--stream"], {})])
         conversation = json.loads(place.run("sessions", "--json").out.splitlines()[0])["id"]
-        lines = [
+        lines: list[tuple[str, list[str], dict[str, str]]] = [
             (name, [conversation if word == "{id}" else word for word in words], {}) for name, words in PLACES.items()
         ]
         shown = first | told(place, [*lines, ("models", ["models"], {"OPENAI_BASE_URL": url})])
