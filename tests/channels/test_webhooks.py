@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from angelia.channels.abilities import Heard, Kind
 from angelia.channels.health import State
 from angelia.channels.settings import ChannelSettings
-from angelia.channels.web import WebRequest, WebResponse
+from angelia.channels.web import WebHead, WebRequest, WebResponse
 from angelia.core import entry as e
 from angelia.service.assemble import House
 from angelia.service.config import load
@@ -63,6 +63,10 @@ class Guard:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway, self.open = gateway, False
         self.brought: asyncio.Future[WebRequest] = asyncio.get_running_loop().create_future()
+
+    async def admits(self, head: WebHead) -> int | WebResponse:
+        """As the gateway."""
+        return await self._gateway.admits("door", head)
 
     async def web(self, request: WebRequest) -> WebResponse:
         """One visit."""

@@ -190,5 +190,5 @@ def test_a_model_that_cannot_be_used_ends_the_conversation_with_a_sentence(tmp_p
 def test_escape_sequences_in_a_reply_never_reach_the_terminal(tmp_path: Path) -> None:
     with serving(tmp_path, [say("safe \x1b]0;owned\x07 and \x1b[2Jsound")]) as place, place.chat() as terminal:
         terminal.types("hello")
-        terminal.sees("and sound")
-        assert "owned" not in terminal.seen
+        terminal.sees("safe ␛]0;owned␇ and ␛[2Jsound")
+        assert "\x1b]0;" not in terminal.seen

@@ -38,9 +38,28 @@ def _idle(one: ast.stmt) -> bool:
     )
 
 
+PRINTING = re.compile(
+    r"print|pprint\..*|traceback\.print_.*|sys\.(__)?std(out|err)(__)?|sys\.(display|except)hook"
+    r"|click\.(echo|secho|echo_via_pager|prompt|confirm|pause|clear|progressbar|utils\..*|termui\..*)"
+    r"|rich\.(print.*|get_console|console\.Console)|prompt_toolkit\.(print_formatted_text|shortcuts\.print.*)"
+)
+ASKING = {"isatty", "fileno", "flush", "encoding"}
+"""What may be asked of a standard stream by anybody."""
+
+
 def printing(source: Source) -> Found:
-    """Bare prints."""
-    yield from ((source.place, source.at(call)) for name, call in calls(source.tree) if name == "print")
+    """Whatever shows something on the terminal, or is handed to what does."""
+    nodes = list(ast.walk(source.tree))
+    asked = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr in ASKING}
+    named = [(dotted(node), node) for node in nodes if isinstance(node, ast.Name | ast.Attribute)]
+    for name, node in (*named, *imports(source.tree, only_when_loaded=False)):
+        if PRINTING.fullmatch(name) and id(node) not in asked:
+            yield source.place, f"{source.at(node)} {name}"
+
+
+def painting(source: Source) -> Found:
+    """Whatever says of a text that its escape sequences are ours."""
+    yield from ((source.place, source.at(call)) for name, call in calls(source.tree) if name.endswith("Painted"))
 
 
 def sleeping(source: Source) -> Found:
@@ -123,14 +142,33 @@ RULES = [
         ("src/angelia/core/x.py", "try:\n  f()\nexcept Exception:\n  pass"),
     ),
     Rule(
-        "only doors print",
+        "one module writes to the terminal",
         OURS,
         printing,
-        "Return a value and let a door show it, or log it.",
-        ("src/angelia/engine/x.py", "print('here')"),
+        "Within the command line use faces/cli/output.py; elsewhere return a value and let a door show it, or log it.",
+        ("src/angelia/faces/cli/x.py", "import sys\nsys.stdout.buffer.write(b'here')"),
         {
-            "faces/": "doors show things to people",
+            "faces/cli/output.py": "it is the one",
+            "faces/cli/terminal.py": "hands a person's own terminal to a shell of theirs, byte by byte",
+            "faces/cli/paint.py": "asks what stdout is, and lets rich write Markdown into a string",
+            "faces/cli/moving.py": "rich draws a bar with the file's visible name, on the canvas of output.py",
+            "models/whisper.py": "a process of its own, whose output is read by us",
             "testing/": "the kit has commands of its own",
+        },
+    ),
+    Rule(
+        "escape sequences are made in few places",
+        OURS,
+        painting,
+        "Give `echo` the text, or let `Paint` colour it: whoever says Painted answers for every character in it.",
+        ("src/angelia/faces/cli/x.py", "draw(Painted(name))"),
+        {
+            "faces/cli/output.py": "it clears a line",
+            "faces/cli/paint.py": "makes text visible, then colours it",
+            "faces/cli/pictures.py": "encodes pictures in Base64 or sixels",
+            "faces/cli/doctor.py": "puts visible words beside a coloured mark",
+            "faces/cli/talk/screen.py": "puts painted lines below each other",
+            "faces/gateway/running.py": "moves up over its own table, whose cells are visible",
         },
     ),
     Rule(

@@ -17,7 +17,7 @@ from angelia.channels.incoming import Envelope
 from angelia.channels.port import Outfit
 from angelia.channels.rooms import find_room, open_channel, read_settings
 from angelia.channels.settings import Secret
-from angelia.channels.web import HasWebhook, WebRequest, WebResponse
+from angelia.channels.web import HasWebhook, WebHead, WebRequest, WebResponse
 from angelia.core.content import Media
 from angelia.core.errors import AngeliaError, BadInput, ConfigError
 from angelia.models.client import http_client
@@ -114,6 +114,13 @@ class Gateway:
         for line in self._lines.values():
             self._tasks.append(asyncio.create_task(self._run(line)))
             self._tasks.append(asyncio.create_task(self._rouse(line)))
+
+    async def admits(self, door: str, head: WebHead) -> int | WebResponse:
+        """How many bytes may be brought to a channel's webhook by who begins so; a door without one is not found."""
+        line = self._lines.get(door)
+        if line is None or not isinstance(line.channel, HasWebhook):
+            return WebResponse(404)
+        return await line.channel.admits(head)
 
     async def web(self, door: str, request: WebRequest) -> WebResponse:
         """What came to a channel's webhook; a door without one is not found."""

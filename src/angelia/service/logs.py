@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from angelia.core.visible import visible
 from angelia.service.config import home_folder
 
 _MOST_BYTES = 2_000_000
@@ -23,8 +24,8 @@ class _Redacting(logging.Formatter):
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, redacted."""
-        return self._redact(super().format(record))
+        """The line, redacted, and fit to be looked at: a log is read in a terminal."""
+        return visible(self._redact(super().format(record)))
 
 
 def log_to(path: Path, redact: Callable[[str], str]) -> None:

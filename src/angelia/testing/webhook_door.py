@@ -45,12 +45,19 @@ class WebhookDoor:
         task.add_done_callback(self._open.discard)
         task.add_done_callback(lambda _: writer.close())
 
+    async def _answer(self, request: WebRequest) -> WebResponse:
+        """As the gateway does: what the head alone decides comes first."""
+        if self.channel is None:
+            return WebResponse(503)
+        admitted = await self.channel.admits(request)
+        return admitted if isinstance(admitted, WebResponse) else await self.channel.web(request)
+
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         out = Answering(reader, writer)
         try:
             while (given := await read_request(reader)) is not None:
                 request = WebRequest(given.method, given.path, {}, given.headers, given.body)
-                answer = await self.channel.web(request) if self.channel else WebResponse(503)
+                answer = await self._answer(request)
                 await out.whole(answer.status, answer.body, mime=answer.mime)
         except ConnectionError:
             return

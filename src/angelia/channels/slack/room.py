@@ -21,7 +21,7 @@ from angelia.channels.slack.sending import DIALECT, checked, sharing, words
 from angelia.channels.slack.sending import name_of as file_name
 from angelia.channels.slack.settings import SlackSettings, Waits
 from angelia.channels.slack.table import abilities
-from angelia.channels.web import WebRequest, WebResponse
+from angelia.channels.web import WebHead, WebRequest, WebResponse
 from angelia.core.entry import Address
 
 QUIET = {"unfurl_links": False, "unfurl_media": False}
@@ -44,6 +44,10 @@ class SlackChannel:
     async def run(self, hear: Hear) -> None:
         """See `Channel.run`."""
         await self._connection.run(hear)
+
+    async def admits(self, head: WebHead) -> int | WebResponse:
+        """See `HasWebhook.admits`."""
+        return await self._connection.webhook.admits(head)
 
     async def web(self, request: WebRequest) -> WebResponse:
         """See `HasWebhook.web`."""

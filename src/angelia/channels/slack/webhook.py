@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qsl
 
@@ -12,9 +13,11 @@ import msgspec
 from angelia.channels.lenient import read
 from angelia.channels.slack.intake import Intake, action, command, event
 from angelia.channels.slack.shapes import Callback, News
-from angelia.channels.web import WebRequest, WebResponse
+from angelia.channels.web import MOST_BODY, WebHead, WebRequest, WebResponse
 
 log = logging.getLogger(__name__)
+
+_FORM = re.compile("v0=[0-9a-f]{64}")
 
 WINDOW = 300
 """Seconds for which a signature is good ("Verifying requests from Slack")."""
@@ -35,10 +38,19 @@ class Webhook:
         """Take in nothing more; it has to be brought again."""
         self._intake = None
 
+    async def admits(self, head: WebHead) -> int | WebResponse:
+        """See `HasWebhook.admits`: something that looks like a signature, of just now, and a secret to check it by."""
+        if head.method != "POST":
+            return WebResponse(405)
+        stamp = head.headers.get("x-slack-request-timestamp", "")
+        lately = bool(re.fullmatch("[0-9]{1,15}", stamp)) and abs(self._clock() / 1000 - int(stamp)) <= WINDOW
+        looks_signed = _FORM.fullmatch(head.headers.get("x-slack-signature", ""))
+        return MOST_BODY if lately and looks_signed and (await self._secret()).strip() else WebResponse(403)
+
     async def web(self, request: WebRequest) -> WebResponse:
         """See `HasWebhook.web`."""
-        if request.method != "POST":
-            return WebResponse(405)
+        if isinstance(refused := await self.admits(request), WebResponse):
+            return refused
         if not await self._signed(request):
             return WebResponse(403)
         try:
@@ -68,12 +80,9 @@ class Webhook:
         return WebResponse(200 if taken.done() else 503)
 
     async def _signed(self, request: WebRequest) -> bool:
-        """Whether Slack has signed this body, and lately; without a secret nothing is."""
+        """Whether Slack has signed this body; `admits` has looked at the rest."""
         secret = (await self._secret()).strip().encode()
-        stamp = request.headers.get("x-slack-request-timestamp", "")
-        if not secret or not (stamp.isascii() and stamp.isdigit()):
-            return False
+        stamp = request.headers["x-slack-request-timestamp"]
         wanted = hmac.new(secret, f"v0:{stamp}:".encode() + request.body, hashlib.sha256).hexdigest()
         shown = request.headers.get("x-slack-signature", "").encode()
-        right = hmac.compare_digest(f"v0={wanted}".encode(), shown)
-        return right and abs(self._clock() / 1000 - int(stamp)) <= WINDOW
+        return hmac.compare_digest(f"v0={wanted}".encode(), shown)

@@ -21,7 +21,7 @@ from angelia.channels.telegram.intake import Intake
 from angelia.channels.telegram.reading import Reader
 from angelia.channels.telegram.settings import TelegramSettings, Waits
 from angelia.channels.telegram.shapes import WANTED, Numbered, Press, User, WebhookInfo
-from angelia.channels.web import WebRequest, WebResponse
+from angelia.channels.web import MOST_BODY, WebHead, WebRequest, WebResponse
 
 log = logging.getLogger(__name__)
 
@@ -57,11 +57,17 @@ class Connection:
                 await self._intake.close()
             self._intake = None
 
-    async def web(self, request: WebRequest) -> WebResponse:
-        """See `HasWebhook.web`."""
-        shown = request.headers.get(SECRET_HEADER, "")
+    async def admits(self, head: WebHead) -> int | WebResponse:
+        """See `HasWebhook.admits`; the header is the whole proof."""
+        shown = head.headers.get(SECRET_HEADER, "")
         if not self._settings.webhook or not hmac.compare_digest(shown.encode(), (await self._secret()).encode()):
             return WebResponse(403)
+        return MOST_BODY
+
+    async def web(self, request: WebRequest) -> WebResponse:
+        """See `HasWebhook.web`."""
+        if isinstance(refused := await self.admits(request), WebResponse):
+            return refused
         if self._intake is None:
             return WebResponse(503)
         try:

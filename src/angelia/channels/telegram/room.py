@@ -23,7 +23,7 @@ from angelia.channels.telegram.sending import Call, call_for, draft_for, keyboar
 from angelia.channels.telegram.settings import TelegramSettings, Waits
 from angelia.channels.telegram.shapes import File, Sent
 from angelia.channels.telegram.table import LOCAL_UPLOAD, UPLOAD, abilities, is_private, without_drafts
-from angelia.channels.web import WebRequest, WebResponse
+from angelia.channels.web import WebHead, WebRequest, WebResponse
 from angelia.core.entry import Address
 
 
@@ -49,6 +49,10 @@ class TelegramChannel:
     async def run(self, hear: Hear) -> None:
         """See `Channel.run`."""
         await self._connection.run(hear)
+
+    async def admits(self, head: WebHead) -> int | WebResponse:
+        """See `HasWebhook.admits`."""
+        return await self._connection.admits(head)
 
     async def web(self, request: WebRequest) -> WebResponse:
         """See `HasWebhook.web`."""

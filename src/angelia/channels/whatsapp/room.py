@@ -17,7 +17,7 @@ from angelia.channels.multipart import Upload
 from angelia.channels.outgoing import OutFile, Outgoing, OutText
 from angelia.channels.port import Outfit, Room
 from angelia.channels.standing import Standing
-from angelia.channels.web import WebRequest, WebResponse
+from angelia.channels.web import WebHead, WebRequest, WebResponse
 from angelia.channels.whatsapp import refusals, sending
 from angelia.channels.whatsapp.graph import Graph
 from angelia.channels.whatsapp.memory import Memory
@@ -82,6 +82,10 @@ class WhatsAppChannel:
         await self._graph.look(self._waits.silence)
         self._standing.well()
         await asyncio.sleep(self._waits.look)
+
+    async def admits(self, head: WebHead) -> int | WebResponse:
+        """See `HasWebhook.admits`."""
+        return await self._webhook.admits(head)
 
     async def web(self, request: WebRequest) -> WebResponse:
         """See `HasWebhook.web`."""

@@ -4,13 +4,14 @@ import asyncio
 import hashlib
 import hmac
 import logging
+import re
 from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from angelia.channels.incoming import Confirmed, Envelope, Hear, Noticed, Pressed, Said
 from angelia.channels.lanes import Lanes
-from angelia.channels.web import WebRequest, WebResponse
+from angelia.channels.web import MOST_BODY, WebHead, WebRequest, WebResponse
 from angelia.channels.whatsapp.memory import Memory
 from angelia.channels.whatsapp.reading import Reader
 from angelia.channels.whatsapp.settings import Waits
@@ -21,6 +22,8 @@ log = logging.getLogger(__name__)
 SIGNATURE = "x-hub-signature-256"
 """HMAC-SHA256 of the body under the app's secret ("Webhooks", Validate payloads)."""
 
+_FORM = re.compile("sha256=[0-9a-f]{64}")
+
 
 class Keys:
     """What proves that it is Meta: `secret` signs, `verify` is shown once."""
@@ -28,13 +31,19 @@ class Keys:
     def __init__(self, secret: Callable[[], Awaitable[str]], verify: Callable[[], Awaitable[str]]) -> None:
         self._secret, self._verify = secret, verify
 
+    async def may_be_signed(self, head: WebHead) -> bool:
+        """Whether there is something that looks like a signature, and a secret to check it by."""
+        return bool(_FORM.fullmatch(head.headers.get(SIGNATURE, ""))) and bool((await self._secret()).strip())
+
     async def signed(self, request: WebRequest) -> bool:
         """Whether the app's secret has signed this body; without a secret nothing is."""
         secret = (await self._secret()).strip()
         wanted = hmac.new(secret.encode(), request.body, hashlib.sha256).hexdigest()
-        return bool(secret) and hmac.compare_digest(f"sha256={wanted}", request.headers.get(SIGNATURE, ""))
+        return bool(secret) and hmac.compare_digest(
+            f"sha256={wanted}".encode(), request.headers.get(SIGNATURE, "").encode()
+        )
 
-    async def verified(self, request: WebRequest) -> bool:
+    async def verified(self, request: WebHead) -> bool:
         """Whether it is Meta that looks at the webhook for the first time."""
         word = (await self._verify()).strip()
         shown = request.query.get("hub.verify_token", "")
@@ -63,14 +72,22 @@ class Webhook:
         for waiting in tuple(self._waiting.values()):
             waiting.cancel()
 
+    async def admits(self, head: WebHead) -> int | WebResponse:
+        """See `HasWebhook.admits`. The first look brings no body."""
+        match head.method:
+            case "GET":
+                return 0 if await self._keys.verified(head) else WebResponse(403)
+            case "POST":
+                return MOST_BODY if await self._keys.may_be_signed(head) else WebResponse(403)
+            case _:
+                return WebResponse(405)
+
     async def web(self, request: WebRequest) -> WebResponse:
         """See `HasWebhook.web`."""
+        if isinstance(refused := await self.admits(request), WebResponse):
+            return refused
         if request.method == "GET":
-            if not await self._keys.verified(request):
-                return WebResponse(403)
             return WebResponse(200, request.query.get("hub.challenge", "").encode())
-        if request.method != "POST":
-            return WebResponse(405)
         if not await self._keys.signed(request):
             return WebResponse(403)
         if self._lanes is None:

@@ -11,6 +11,7 @@ import click
 
 from angelia.core.errors import BadInput
 from angelia.faces.cli.options import loaded_from, turn_options
+from angelia.faces.cli.output import echo
 
 
 @click.command(
@@ -24,7 +25,7 @@ def acp(setup: str | None, *, write: bool, **given: Any) -> int:
     if setup:
         from angelia.faces.acp.setup import set_up
 
-        click.echo(set_up(setup, Path.home(), os.environ, write=write))
+        echo(set_up(setup, Path.home(), os.environ, write=write))
         return 0
     if write:
         raise BadInput("--write belongs to --setup.", then="Example: angelia acp --setup zed --write")

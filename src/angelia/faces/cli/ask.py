@@ -21,12 +21,12 @@ from angelia.engine.live import Committed, LiveEvent, Resting, Writing
 from angelia.faces.cli import exits
 from angelia.faces.cli.opening import conversation_options, session_for
 from angelia.faces.cli.options import open_house, turn_options
+from angelia.faces.cli.output import draw, echo, echo_json, hand_over
 from angelia.faces.cli.pictures import Way, drawn, way_of
 from angelia.faces.cli.telling import Teller, Tone
 from angelia.service.choice import choose
 from angelia.service.delivery import TERMINAL
 from angelia.service.sessions import Session
-from angelia.tools.output import plain
 
 
 @click.command(epilog=f"Exit codes: {exits.TABLE}.  Example: git diff | angelia ask 'Review this' --json")
@@ -116,21 +116,18 @@ def _read_stdin() -> str:
 
 
 def _note(text: str) -> None:
-    sys.stderr.write(f"angelia: {plain(text)}\n")
-    sys.stderr.flush()
+    echo(f"angelia: {text}", err=True)
 
 
 async def _draw(path: Path) -> None:
     """A picture beside its path, if a person looks and their terminal can."""
     way = way_of(os.environ) if sys.stderr.isatty() else Way.NONE
-    sys.stderr.write(await asyncio.to_thread(drawn, path, way, shutil.get_terminal_size().columns))
-    sys.stderr.flush()
+    draw(await asyncio.to_thread(drawn, path, way, shutil.get_terminal_size().columns), err=True)
 
 
 def _say(text: str) -> None:
-    """A model's words on stdout; a terminal gets no control characters of theirs, a pipe gets what was said."""
-    sys.stdout.write(plain(text) if sys.stdout.isatty() else text)
-    sys.stdout.flush()
+    """A model's words on stdout; a terminal obeys none of them, a pipe gets what was said."""
+    hand_over(text.encode())
 
 
 class _Screen:
@@ -156,8 +153,7 @@ class _Screen:
 
     def _entry(self, entry: e.Entry) -> None:
         if self._as_json:
-            sys.stdout.buffer.write(to_json_line(entry) + b"\n")
-            sys.stdout.buffer.flush()
+            echo_json(to_json_line(entry))
         working = isinstance(entry.fact, e.ModelSaid) and any(isinstance(part, ToolCall) for part in entry.fact.parts)
         self._end_of_stream(entry.fact, working=working)
         for line in self._teller.tell(entry):

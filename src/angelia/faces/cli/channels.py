@@ -20,6 +20,7 @@ from angelia.channels.tables import bounds, hearing, sending, table_of
 from angelia.core.entry import Address
 from angelia.core.errors import BadInput, MissingPart
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
+from angelia.faces.cli.output import asked, echo
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.widths import table
 
@@ -50,7 +51,7 @@ def _list(given: dict[str, Any]) -> int:
         rows.append((door, settings.kind or door, who if settings.owners or settings.allow else "nobody may speak yet"))
     known = ", ".join(OURS)
     for line in table(rows) or [f"No channel is configured. `angelia channels add NAME` sets one up: {known}."]:
-        click.echo(line)
+        echo(line)
     return 0
 
 
@@ -70,9 +71,7 @@ def add(kind: str, name: str, owner: str, token: str, more: tuple[str, ...], **g
     if door in loaded_from(given).config.channels:
         raise BadInput(f"There is a channel {door} already.", then=f"Change it in {home / 'config.toml'}.")
     told = _told(kind, settings, token, more)
-    who = owner or click.prompt(
-        "Your own id there (empty: you let yourself in with a code)", default="", show_default=False
-    )
+    who = owner or asked("Your own id there (empty: you let yourself in with a code)")
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     section = _section(kind, door, settings, told, home / "channels")
     section |= ({"kind": kind} if name else {}) | ({"owners": [who]} if who else {})
@@ -80,7 +79,7 @@ def add(kind: str, name: str, owner: str, token: str, more: tuple[str, ...], **g
     with (home / "config.toml").open("a", encoding="utf-8") as config:
         config.write("\n".join(lines) + "\n")
     then = f"angelia channels link {door}" if settings.linked else "angelia gateway"
-    click.echo(f"Written to {home / 'config.toml'}. Now: {then}")
+    echo(f"Written to {home / 'config.toml'}. Now: {then}")
     return 0
 
 
@@ -90,11 +89,11 @@ def _told(kind: str, settings: type[ChannelSettings], token: str, more: Sequence
     usual = {one.name: one.default for one in fields(settings)}
     for one in [name for name, value in usual.items() if name == "token" or isinstance(value, Secret)]:
         if not token and not told.get(one):
-            told[one] = click.prompt(f"The {one} of {kind}", hide_input=True, default="", show_default=False)
+            told[one] = asked(f"The {one} of {kind}", hidden=True)
     for one in settings.needed:
         if not token and not told.get(one):
             shown = getattr(settings(), one) or ""
-            told[one] = click.prompt(f"{kind}: {one}", default=shown, show_default=bool(shown))
+            told[one] = asked(f"{kind}: {one}", usual=str(shown))
     return {one: value for one, value in told.items() if value}
 
 
@@ -156,11 +155,11 @@ def matrix(kinds: tuple[str, ...]) -> int:
         try:
             tables[kind] = table_of(find_room(kind, {}))
         except MissingPart as missing:
-            click.echo(str(missing), err=True)
+            echo(str(missing), err=True)
     for rows in (sending(tables), hearing(tables), bounds(tables)):
         for line in table([("", *tables), *rows]):
-            click.echo(line)
-        click.echo()
+            echo(line)
+        echo()
     return 0
 
 
@@ -181,10 +180,10 @@ async def _link(name: str, given: dict[str, Any]) -> int:
         if not isinstance(channel, HasLinking):
             raise BadInput(f"{name} needs no linking.")
         with alone_in(house.loaded.home, _ONE_CONNECTION):
-            account = await channel.link(click.echo)
+            account = await channel.link(echo)
     finally:
         await house.close()
-    click.echo(f"Linked to {account}. Now: angelia gateway")
+    echo(f"Linked to {account}. Now: angelia gateway")
     return 0
 
 
@@ -210,7 +209,7 @@ async def _test(name: str, to: str, given: dict[str, Any]) -> int:
                 number = await line.channel.send(Address(name, to), words, f"test.{house.clock()}")
     finally:
         await house.close()
-    click.echo(f"Accepted by the network as message {number}.")
+    echo(f"Accepted by the network as message {number}.")
     return 0
 
 

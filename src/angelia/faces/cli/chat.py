@@ -13,6 +13,7 @@ import click
 from angelia.core.errors import BadInput, MissingPart
 from angelia.faces.cli.opening import conversation_options, short
 from angelia.faces.cli.options import turn_options
+from angelia.faces.cli.output import echo
 from angelia.service.config import home_folder
 
 if TYPE_CHECKING:
@@ -71,4 +72,4 @@ def _input(talk: "Talk") -> "Input":
 
 def _farewell(conversation: str, *, unfinished: bool) -> None:
     more = "The turn is not finished; it goes on when you open the conversation again. " if unfinished else ""
-    sys.stdout.write(f"\n{more}To go on: angelia chat --resume {short(conversation)}\n")
+    echo(f"\n{more}To go on: angelia chat --resume {short(conversation)}")

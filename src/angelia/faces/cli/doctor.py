@@ -1,14 +1,15 @@
 """`angelia doctor`: looks at every part, and says how to mend what is broken."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
 import click
 
+from angelia.core.visible import visible, visible_line
 from angelia.faces.cli.checkup.finding import Finding, State
 from angelia.faces.cli.options import open_house, settings_options
+from angelia.faces.cli.output import Painted, draw
 from angelia.faces.cli.paint import Paint, screen
 from angelia.faces.cli.progress import working
 from angelia.service.assemble import House
@@ -36,8 +37,7 @@ async def _doctor(offline: bool, given: dict[str, Any]) -> int:
         if finding is None:
             break
         healthy = healthy and finding.state is not State.BROKEN
-        sys.stdout.write(_line(finding, paint))
-        sys.stdout.flush()
+        draw(_line(finding, paint))
     return 0 if healthy else 1
 
 
@@ -57,7 +57,8 @@ async def _findings(house: House, offline: bool) -> AsyncIterator[Finding]:
         yield Finding("model", State.ABSENT, "not asked, and no MCP server either (--offline)")
 
 
-def _line(finding: Finding, paint: Paint) -> str:
+def _line(finding: Finding, paint: Paint) -> Painted:
     mark, colour = _MARKS[finding.state]
-    line = f"{paint.style(mark, colour)} {finding.about:<16} {finding.seen}\n"
-    return line + (f"{'':<19}{paint.style(finding.mend, '33')}\n" if finding.mend else "")
+    about, seen = visible_line(finding.about), visible(finding.seen)
+    line = f"{paint.style(mark, colour)} {about:<16} {seen}\n"
+    return Painted(line + (f"{'':<19}{paint.style(finding.mend, '33')}\n" if finding.mend else ""))

@@ -10,6 +10,7 @@ import click
 
 from angelia.core.errors import BadInput
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
+from angelia.faces.cli.output import echo
 
 
 @click.group(
@@ -43,14 +44,14 @@ def install(write: bool, **given: Any) -> int:
 
     unit = unit_for(sys.platform, Path.home(), loaded_from(given).home)
     if not write:
-        click.echo(unit.text)
-        click.echo(f"This belongs into {unit.path}: angelia gateway install --write", err=True)
+        echo(unit.text)
+        echo(f"This belongs into {unit.path}: angelia gateway install --write", err=True)
         return 0
     if unit.path.exists() and unit.path.read_text() != unit.text:
         raise BadInput(f"{unit.path} is there already, and differs.", then="Move it away first; nothing was changed.")
     unit.path.parent.mkdir(parents=True, exist_ok=True)
     unit.path.write_text(unit.text)
-    click.echo(f"Written to {unit.path}. Now:")
+    echo(f"Written to {unit.path}. Now:")
     for command in unit.then:
-        click.echo(f"  {command}")
+        echo(f"  {command}")
     return 0

@@ -14,6 +14,7 @@ from angelia.core.errors import BadInput
 from angelia.core.text import one_line
 from angelia.faces.cli.opening import SHORT, last_conversation, short
 from angelia.faces.cli.options import open_house, settings_options
+from angelia.faces.cli.output import asked, echo, echo_json, sure
 from angelia.faces.cli.paint import screen
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.widths import table
@@ -41,11 +42,11 @@ async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
     rows = await house.transcript.conversations(limit)
     if as_json:
         for row in rows:
-            click.echo(msgspec.json.encode(row))
+            echo_json(msgspec.json.encode(row))
     elif rows:
-        click.echo("\n".join(sessions_table(rows, screen().columns if sys.stdout.isatty() else 0)))
+        echo("\n".join(sessions_table(rows, screen().columns if sys.stdout.isatty() else 0)))
     else:
-        click.echo("There is no conversation yet. `angelia` begins one.", err=True)
+        echo("There is no conversation yet. `angelia` begins one.", err=True)
     return 0
 
 
@@ -90,12 +91,12 @@ async def _search(query: str, limit: int, as_json: bool, given: dict[str, Any]) 
         hits = await look(house.db, query, limit)
     if as_json:
         for hit in hits:
-            click.echo(msgspec.json.encode(hit))
+            echo_json(msgspec.json.encode(hit))
     elif hits:
         rows = [(short(hit.conversation), when(hit.at), hit.snippet) for hit in hits]
-        click.echo("\n".join(table(rows, screen().columns if sys.stdout.isatty() else 0)))
+        echo("\n".join(table(rows, screen().columns if sys.stdout.isatty() else 0)))
     else:
-        click.echo(f"Nothing holds all of: {query}", err=True)
+        echo(f"Nothing holds all of: {query}", err=True)
     return 0
 
 
@@ -113,17 +114,17 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
     found = await house.transcript.find(part)
     entries = await house.transcript.entries(found)
     if not yes_really and not _sure(found, len(entries)):
-        click.echo("Nothing was deleted.", err=True)
+        echo("Nothing was deleted.", err=True)
         return 1
     await house.transcript.erase(found, house.blobs)
     kept = set(await house.blobs.all())
     for sha256 in {ref.sha256 for entry in entries for ref in blobs_in(entry.fact)} - kept:
         await house.renditions.forget(sha256)
-    click.echo(f"The conversation {short(found)} is erased.", err=True)
+    echo(f"The conversation {short(found)} is erased.", err=True)
     try:
         await forget(house, found)
     except SandboxError as error:
-        click.echo(f"Its sandbox is left behind: {error}\n`angelia sandbox prune` tries again.", err=True)
+        echo(f"Its sandbox is left behind: {error}\n`angelia sandbox prune` tries again.", err=True)
         return 1
     return 0
 
@@ -131,12 +132,10 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
 def _sure(conversation: str, count: int) -> bool:
     if not sys.stdin.isatty():
         raise BadInput("Deleting asks twice, and nobody is here to answer.", then="Scripts say --yes-really.")
-    if not click.confirm(
-        f"Erase the conversation {short(conversation)} ({count} entries)? This cannot be undone.", err=True
-    ):
+    if not sure(f"Erase the conversation {short(conversation)} ({count} entries)? This cannot be undone."):
         return False
-    typed = click.prompt(f"To be sure, type the last {LAST} characters of {conversation}", default="", err=True)
-    return bool(typed.strip().lower() == conversation[-LAST:])
+    typed = asked(f"To be sure, type the last {LAST} characters of {conversation}", err=True)
+    return typed.strip().lower() == conversation[-LAST:]
 
 
 @click.command(epilog=f"Examples:  angelia receipts  ·  angelia receipts 5c8r2n6h   (ids have {SHORT} characters here)")
@@ -151,7 +150,7 @@ async def _receipts(part: str | None, given: dict[str, Any]) -> int:
     house = await open_house(given)
     found = await house.transcript.find(part) if part else await last_conversation(house.transcript)
     lines = receipts_table(await house.outbox.receipts(found), screen().columns if sys.stdout.isatty() else 0)
-    click.echo("\n".join(lines) or "Nothing was delivered.")
+    echo("\n".join(lines) or "Nothing was delivered.")
     return 0
 
 

@@ -1,14 +1,15 @@
 """The commands there are; each is loaded when it is called."""
 
-import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import StringIO
 
 import click
 
 from angelia import __version__
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.faces.cli import exits
+from angelia.faces.cli.output import echo
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "chat": ("chat:chat", "Open a conversation (this is what plain `angelia` does)."),
@@ -79,14 +80,16 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:
-        error.show()
+        told = StringIO()
+        error.show(told)
+        echo(told.getvalue(), err=True, end="")
         return exits.USAGE
     except (click.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:
         return exits.FAILED
     except AngeliaError as error:
-        sys.stderr.write(f"angelia: {error}\n")
+        echo(f"angelia: {error}", err=True)
         return exits.USAGE if isinstance(error, BadInput) else exits.FAILED
     except Exception as error:  # noqa: BLE001 - the last line of defence: a person gets a sentence and a code
         return _fault(error)
@@ -103,8 +106,9 @@ def _fault(error: Exception) -> int:
 
     code = sortable_id()[-8:]
     logging.getLogger("angelia").error("fault %s", code, exc_info=error)
-    sys.stderr.write(
+    echo(
         f"angelia: Something went wrong inside Angelia ({code}). Nothing that was acknowledged is lost. "
-        f"The details are in {log_file(os.environ)}.\n"
+        f"The details are in {log_file(os.environ)}.",
+        err=True,
     )
     return exits.FAULT

@@ -10,6 +10,7 @@ import click
 
 from angelia.core.errors import BadInput, ConfigError
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
+from angelia.faces.cli.output import echo
 from angelia.faces.cli.paint import screen
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.widths import table
@@ -38,9 +39,7 @@ def mcp(what: tuple[str, ...], **given: Any) -> int:
 def _list(given: dict[str, Any]) -> int:
     settings = loaded_from(given).config.mcp.servers
     if not settings:
-        click.echo(
-            "There are no servers. Write [mcp.servers.NAME] into config.toml, with a command or a url.", err=True
-        )
+        echo("There are no servers. Write [mcp.servers.NAME] into config.toml, with a command or a url.", err=True)
         return 0
     rows = []
     for name, server in settings.items():
@@ -50,9 +49,7 @@ def _list(given: dict[str, Any]) -> int:
             rows.append((name, str(error), ""))
             continue
         rows.append((name, known.shown, "unasked" if known.trust is Trust.ALLOWED else "asks once"))
-    click.echo(
-        "\n".join(table([("NAME", "SERVER", "ITS TOOLS"), *rows], screen().columns if sys.stdout.isatty() else 0))
-    )
+    echo("\n".join(table([("NAME", "SERVER", "ITS TOOLS"), *rows], screen().columns if sys.stdout.isatty() else 0)))
     return 0
 
 
@@ -63,7 +60,7 @@ async def _test(name: str, given: dict[str, Any]) -> int:
         raise BadInput(f"There is no server {name!r} in the settings.", then=f"There are: {known}.")
     with working(f"connecting to {name}"):
         lines, well = await look_at_server(house, name)
-    click.echo("\n".join([f"{name} {lines[0]}.", *lines[1:]] if well else lines), err=not well)
+    echo("\n".join([f"{name} {lines[0]}.", *lines[1:]] if well else lines), err=not well)
     return 0 if well else 1
 
 

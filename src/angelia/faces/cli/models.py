@@ -12,6 +12,7 @@ import msgspec
 from angelia.core.errors import ConfigError, ModelFailed
 from angelia.core.profile import Ability, Prices
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
+from angelia.faces.cli.output import echo, echo_json
 from angelia.faces.cli.paint import screen
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.talk.tally import count
@@ -37,7 +38,7 @@ def models(words: tuple[str, ...], which: bool, **given: Any) -> int:
 
 async def _which(given: dict[str, Any]) -> int:
     house = await open_house(given)
-    click.echo(await likely(house.loaded.config.model, house.seating, house.remembered))
+    echo(await likely(house.loaded.config.model, house.seating, house.remembered))
     return 0
 
 
@@ -45,7 +46,7 @@ async def _models(words: str, given: dict[str, Any]) -> int:
     house = await open_house(given)
     with working("asking the servers"):
         lines = await listing(house, words, screen().columns if sys.stdout.isatty() else 0)
-    click.echo("\n".join(lines))
+    echo("\n".join(lines))
     return 0
 
 
@@ -119,10 +120,10 @@ def tools(as_json: bool, **given: Any) -> int:
     loaded_from(given)
     registry = Registry.default()
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(registry.specs())))
+        echo_json(msgspec.json.format(msgspec.json.encode(registry.specs())))
         return 0
     for spec in registry.specs():
-        click.echo(f"{spec.name}\n    {spec.description}")
+        echo(f"{spec.name}\n    {spec.description}")
     for fault in registry.faults:
-        click.echo(fault, err=True)
+        echo(fault, err=True)
     return 0

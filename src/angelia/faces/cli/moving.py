@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from angelia.core.text import one_line
+from angelia.core.visible import visible
+from angelia.faces.cli.output import canvas, echo
 from angelia.service.transfers import Told, in_words
-from angelia.tools.output import plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -20,7 +21,7 @@ _EVERY = 5.0
 @contextmanager
 def moving(name: str) -> Iterator[Told]:
     """What tells about one file; the bar is gone when it is done."""
-    called = one_line(plain(name), 40)
+    called = one_line(visible(name), 40)
     if not sys.stderr.isatty():
         yield _Lines(called)
         return
@@ -43,8 +44,7 @@ class _Lines:
 
 
 def _line(text: str) -> None:
-    sys.stderr.write(f"angelia: {text}\n")
-    sys.stderr.flush()
+    echo(f"angelia: {text}", err=True)
 
 
 class _Bar:
@@ -68,7 +68,15 @@ def _begun(name: str, size: int) -> "tuple[Progress, TaskID]":
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    progress = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    console = Console(file=canvas())
+    progress = Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
     progress.start()
     return progress, progress.add_task(name, total=size)

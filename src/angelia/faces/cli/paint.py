@@ -6,8 +6,9 @@ import sys
 from io import StringIO
 from typing import TYPE_CHECKING, TextIO
 
+from angelia.core.visible import visible
+from angelia.faces.cli.output import Painted
 from angelia.faces.cli.telling import Line, Tone
-from angelia.tools.output import plain
 
 if TYPE_CHECKING:
     from rich.markdown import Markdown
@@ -32,7 +33,7 @@ MOST_WIDTH = 100
 
 
 class Paint:
-    """Turns lines into text for one stream. Whatever a model or a file says, no control character gets through."""
+    """Turns lines into text for one stream. Whatever a model or a file says is visible first."""
 
     def __init__(self, *, colour: bool, columns: int = 0) -> None:
         self.colour = colour
@@ -48,36 +49,42 @@ class Paint:
         """The terminal's width now."""
         return self._columns or shutil.get_terminal_size().columns
 
-    def line(self, line: Line) -> str:
+    def line(self, line: Line) -> Painted:
         """The text of one line, ended by a newline."""
         match line.tone:
             case Tone.REPLY:
                 return self.markdown(line.text)
             case Tone.DIFF:
-                rows = plain(line.text).splitlines()
-                return "".join(f"    {self.style(row, _DIFF.get(row[:1], '2'))}\n" for row in rows)
+                rows = _shown(line.text).splitlines()
+                return Painted("".join(f"    {self.style(row, _DIFF.get(row[:1], '2'))}\n" for row in rows))
             case tone:
                 mark, colour, style = _MARKS[tone]
-                first, *more = plain(line.text).splitlines() or [""]
+                first, *more = _shown(line.text).splitlines() or [""]
                 head = f"{self.style(mark, colour)}{self.style(first, style)}\n"
-                return head + "".join(f"  {self.style(row, style)}\n" for row in more)
+                return Painted(head + "".join(f"  {self.style(row, style)}\n" for row in more))
 
-    def markdown(self, text: str) -> str:
+    def markdown(self, text: str) -> Painted:
         """A reply, rendered where there are colours and as it was written where there are none."""
         if not self.colour:
-            return plain(text) + "\n"
+            return Painted(_shown(text) + "\n")
         from rich.console import Console
 
         out = StringIO()
         width = min(self.columns, MOST_WIDTH)
         console = Console(file=out, force_terminal=True, width=width, highlight=False, legacy_windows=False)
-        console.print(_markdown(plain(text)))
+        console.print(_markdown(_shown(text)))
         rows = [row.rstrip() for row in out.getvalue().splitlines()]
-        return "\n".join(rows).strip("\n") + "\n"
+        return Painted("\n".join(rows).strip("\n") + "\n")
 
-    def style(self, text: str, parameters: str) -> str:
-        """Some text in a colour, or as it is."""
-        return f"\x1b[{parameters}m{text}\x1b[0m" if self.colour and parameters and text else text
+    def style(self, text: str, parameters: str) -> Painted:
+        """Some text in a colour, or without one."""
+        text = _shown(text)
+        return Painted(f"\x1b[{parameters}m{text}\x1b[0m" if self.colour and parameters and text else text)
+
+
+def _shown(text: str) -> str:
+    """What is coloured is visible first; the ends of lines are newlines, wherever they were written."""
+    return visible(text.replace("\r\n", "\n"))
 
 
 def _markdown(text: str) -> "Markdown":

@@ -6,8 +6,10 @@ from typing import Any
 import click
 
 from angelia.core.errors import NotFound
+from angelia.core.visible import visible_line
 from angelia.faces.cli.history import when
 from angelia.faces.cli.options import open_house, settings_options
+from angelia.faces.cli.output import echo
 from angelia.faces.cli.widths import table
 
 
@@ -28,7 +30,7 @@ async def _list(given: dict[str, Any]) -> int:
     rows = [(one.door, one.person, one.name, f"let in by {one.approved_by}") for one in admitted]
     rows += [(one.door, one.person, one.name, f"asks since {when(one.asked_at)}") for one in waiting]
     for line in table(rows) or ["Nobody was let in with a code, and nobody asks."]:
-        click.echo(line)
+        echo(line)
     await house.close()
     return 0
 
@@ -44,7 +46,7 @@ def approve(code: str, **given: Any) -> int:
 async def _approve(code: str, given: dict[str, Any]) -> int:
     house = await open_house(given)
     one = await house.pairings.approve(code, by="owner")
-    click.echo(f"{one.name or one.person} ({one.door}:{one.person}) may talk to Angelia from now on.")
+    echo(f"{visible_line(one.name or one.person)} ({one.door}:{one.person}) may talk to Angelia from now on.")
     await house.close()
     return 0
 
@@ -62,6 +64,6 @@ async def _forget(channel: str, person: str, given: dict[str, Any]) -> int:
     house = await open_house(given)
     if not await house.pairings.forget(channel, person):
         raise NotFound(f"{channel}:{person} was not let in with a code.", then="`angelia pair` lists those who were.")
-    click.echo(f"{channel}:{person} is not let in any more.")
+    echo(f"{channel}:{person} is not let in any more.")
     await house.close()
     return 0

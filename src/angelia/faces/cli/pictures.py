@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from angelia.core.errors import BadInput
+from angelia.faces.cli.output import Painted
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -47,13 +48,13 @@ def way_of(environ: Mapping[str, str]) -> Way:
     return Way.SIXEL if term.startswith(("foot", "mlterm", "contour", "yaft")) else Way.NONE
 
 
-def drawn(path: Path, way: Way, columns: int) -> str:
+def drawn(path: Path, way: Way, columns: int) -> Painted:
     """What shows the picture at `path`, ended by a newline; empty where it cannot be drawn. Up to half a second.
 
     The file is opened in a process of its own; here only what that made of it is. Not to be called on an event loop.
     """
     if way is Way.NONE:
-        return ""
+        return Painted("")
     import asyncio
 
     from PIL import Image
@@ -66,9 +67,9 @@ def drawn(path: Path, way: Way, columns: int) -> str:
         small = asyncio.run(processes.redraw(path, _WIDE))
         with Image.open(BytesIO(small.data), formats=("PNG", "JPEG")) as picture:
             picture.thumbnail((min(_WIDE, max(columns, 10) * _CELL), _HIGH))
-            return f"{_DRAW[way](picture.convert('RGBA'))}\n"
+            return Painted(f"{_DRAW[way](picture.convert('RGBA'))}\n")
     except (BadInput, OSError, ValueError, SyntaxError):  # the last three are Pillow's
-        return ""
+        return Painted("")
 
 
 def _kitty(picture: "Image") -> str:

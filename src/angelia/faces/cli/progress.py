@@ -5,6 +5,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from angelia.faces.cli.output import LINE_CLEARED, draw, echo
+
 PATIENCE = 0.7
 """Seconds before anything is said."""
 
@@ -19,8 +21,7 @@ def working(what: str) -> Iterator[None]:
 
     def say() -> None:
         said.set()
-        sys.stderr.write(f"{what}…")
-        sys.stderr.flush()
+        echo(f"{what}…", err=True, end="")
 
     timer = threading.Timer(PATIENCE, say)
     timer.start()
@@ -30,5 +31,4 @@ def working(what: str) -> Iterator[None]:
         timer.cancel()
         timer.join()
         if said.is_set():
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            draw(LINE_CLEARED, err=True)

@@ -15,6 +15,7 @@ from angelia.core.text import one_line
 from angelia.faces.cli.moving import moving
 from angelia.faces.cli.opening import short
 from angelia.faces.cli.options import open_house, settings_options
+from angelia.faces.cli.output import echo, echo_json, sure
 from angelia.faces.cli.paint import screen
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.widths import table
@@ -49,13 +50,13 @@ async def _list(as_json: bool, given: dict[str, Any]) -> int:
         found = await places.places(house)
     if as_json:
         for place in found:
-            click.echo(msgspec.json.encode(place))
+            echo_json(msgspec.json.encode(place))
     elif found:
         head = ("ID", "SANDBOX", "AGE", "STATE", "WHERE", "BEGAN WITH")
         rows = [_row(place, house.clock()) for place in found]
-        click.echo("\n".join(table([head, *rows], screen().columns if sys.stdout.isatty() else 0)))
+        echo("\n".join(table([head, *rows], screen().columns if sys.stdout.isatty() else 0)))
     else:
-        click.echo("No sandbox is open, and none is left over.", err=True)
+        echo("No sandbox is open, and none is left over.", err=True)
     await house.close()
     return 0
 
@@ -219,9 +220,9 @@ async def _prune(yes: bool, given: dict[str, Any]) -> int:
         unused = [place for place in await places.places(house) if place.unused]
         homes = await places.forsaken_homes(house)
     for place in unused:
-        click.echo(f"{place.spec} of {short(place.conversation)}: {_state(place)}, {place.where}")
+        echo(f"{place.spec} of {short(place.conversation)}: {_state(place)}, {place.where}")
     for home in homes:
-        click.echo(f"{home}: kept for a conversation that is gone")
+        echo(f"{home}: kept for a conversation that is gone")
     if not unused and not homes:
         _note("There is nothing to remove.")
         return 0
@@ -237,7 +238,7 @@ async def _prune(yes: bool, given: dict[str, Any]) -> int:
 def _sure(question: str, option: str) -> bool:
     if not sys.stdin.isatty():
         raise BadInput(f"{question} Nobody is here to answer.", then=f"Scripts say {option}.")
-    return click.confirm(question, err=True)
+    return sure(question)
 
 
 def _left(text: str) -> int:
@@ -258,4 +259,4 @@ def _arrived(moved: Moved | Carried, verb: str) -> int:
 
 
 def _note(text: str) -> None:
-    click.echo(f"angelia: {text}", err=True)
+    echo(f"angelia: {text}", err=True)

@@ -11,6 +11,7 @@ from angelia.core.errors import BadInput
 from angelia.faces.cli.history import when
 from angelia.faces.cli.opening import short
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
+from angelia.faces.cli.output import echo
 from angelia.faces.cli.paint import screen
 from angelia.faces.cli.widths import table
 from angelia.service.config import home_folder, listed
@@ -23,13 +24,13 @@ from angelia.store.grants import Grant
 def config(what: str | None, **given: Any) -> int:
     """Show every setting and where its value came from, never a key; `config path` prints where the file is."""
     if what == "path":
-        click.echo(home_folder() / "config.toml")
+        echo(home_folder() / "config.toml")
         return 0
     if what:
         raise BadInput(f"config takes nothing or `path`, and got {what!r}.", then="To change a setting, edit the file.")
     rows = [(key, msgspec.json.encode(value).decode(), origin) for key, value, origin in listed(loaded_from(given))]
     columns = screen().columns if sys.stdout.isatty() else 0
-    click.echo("\n".join(table([("SETTING", "VALUE", "FROM"), *rows], columns)))
+    echo("\n".join(table([("SETTING", "VALUE", "FROM"), *rows], columns)))
     return 0
 
 
@@ -51,10 +52,10 @@ async def _grants(given: dict[str, Any]) -> int:
     house = await open_house(given)
     rows = [_row(grant) for grant in await house.grants.list()]
     if not rows:
-        click.echo("Nothing is permitted beyond what the mode allows.", err=True)
+        echo("Nothing is permitted beyond what the mode allows.", err=True)
         return 0
     head = ("N", "WHAT", "WHERE", "GIVEN", "UNTIL")
-    click.echo("\n".join(table([head, *rows], screen().columns if sys.stdout.isatty() else 0)))
+    echo("\n".join(table([head, *rows], screen().columns if sys.stdout.isatty() else 0)))
     return 0
 
 
@@ -67,5 +68,5 @@ def _row(grant: Grant) -> tuple[str, ...]:
 async def _revoke(number: int, given: dict[str, Any]) -> int:
     house = await open_house(given)
     await house.grants.revoke(number)
-    click.echo(f"Grant {number} is taken back.", err=True)
+    echo(f"Grant {number} is taken back.", err=True)
     return 0

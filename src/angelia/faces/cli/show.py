@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from angelia.core.ids import ConversationId
 from angelia.faces.cli.history import when
 from angelia.faces.cli.opening import last_conversation, short
 from angelia.faces.cli.options import open_house, settings_options
+from angelia.faces.cli.output import draw, echo, echo_json, hand_over
 from angelia.faces.cli.paint import screen
 from angelia.faces.cli.talk.tally import Tally, money
 from angelia.faces.cli.telling import Line, Teller, Tone
@@ -37,18 +37,19 @@ def show(conversation: str | None, as_json: bool, usage: bool, **given: Any) -> 
 async def _show(part: str | None, as_json: bool, usage: bool, given: dict[str, Any]) -> int:
     found, entries = await _read(part, given)
     if as_json:
-        sys.stdout.buffer.write(as_jsonl(entries))
+        echo_json(as_jsonl(entries).rstrip(b"\n"))
     elif usage:
-        click.echo("\n".join(table(usage_rows(entries))))
+        echo("\n".join(table(usage_rows(entries))))
     else:
         paint = screen()
         opened = entries[0].fact
         assert isinstance(opened, e.ConversationOpened)
         head = f"conversation {found}, begun {when(entries[0].at)} in {opened.workspace}"
-        click.echo(paint.line(Line(Tone.NOTE, head)), nl=False)
+        draw(paint.line(Line(Tone.NOTE, head)))
         for line in transcript_lines(entries):
             blank = "\n" if line.tone in (Tone.PERSON, Tone.REPLY) else ""
-            click.echo(blank + paint.line(line), nl=False)
+            echo(blank, end="")
+            draw(paint.line(line))
     return 0
 
 
@@ -125,10 +126,10 @@ async def _export(part: str, form: str, output: Path | None, given: dict[str, An
     found, entries = await _read(part, given)
     data = as_jsonl(entries) if form == "jsonl" else as_markdown(found, entries).encode()
     if output is None:
-        sys.stdout.buffer.write(data)
+        hand_over(data) if form == "md" else echo_json(data.rstrip(b"\n"))
     else:
         write_new(output, data)
-        click.echo(f"written to {output} ({len(entries)} entries)", err=True)
+        echo(f"written to {output} ({len(entries)} entries)", err=True)
     return 0
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from angelia.faces.cli.options import open_house, settings_options
+from angelia.faces.cli.output import echo
 from angelia.faces.cli.progress import working
 from angelia.store import upkeep
 
@@ -28,9 +29,9 @@ async def _verify(given: dict[str, Any]) -> int:
     with working("checking the store"):
         problems = await upkeep.verify(house.db, house.blobs)
     for problem in problems:
-        click.echo(problem)
+        echo(problem)
     if not problems:
-        click.echo(f"{house.loaded.home} is in order.")
+        echo(f"{house.loaded.home} is in order.")
     return 1 if problems else 0
 
 
@@ -45,7 +46,7 @@ async def _rebuild(given: dict[str, Any]) -> int:
     house = await open_house(given)
     with working("deriving the tables anew"):
         await upkeep.rebuild(house.db)
-    click.echo("Every table and the full-text index are derived anew from the log.")
+    echo("Every table and the full-text index are derived anew from the log.")
     return 0
 
 
@@ -61,5 +62,5 @@ async def _backup(folder: Path, given: dict[str, Any]) -> int:
     house = await open_house(given)
     with working("copying"):
         await upkeep.backup(house.db, house.blobs, folder.expanduser())
-    click.echo(f"Copied to {folder}. Settings in config.toml are copied by hand, if you want them.")
+    echo(f"Copied to {folder}. Settings in config.toml are copied by hand, if you want them.")
     return 0

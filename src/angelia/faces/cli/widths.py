@@ -3,6 +3,8 @@
 import unicodedata
 from collections.abc import Sequence
 
+from angelia.core.visible import visible_line
+
 
 def cells(text: str) -> int:
     """Columns that a text takes: two for wide characters, none for combining ones.
@@ -59,9 +61,13 @@ def cut(text: str, columns: int) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], columns: int = 0) -> list[str]:
-    """Rows under each other; the last cell of each is cut where a row would be wider than `columns` (0: never)."""
+    """Rows under each other, visible and each on its line.
+
+    The last cell of each is cut where a row would be wider than `columns` (0: never).
+    """
     if not rows:
         return []
+    rows = [[visible_line(cell) for cell in row] for row in rows]
     widths = [max(cells(row[index]) for row in rows) for index in range(len(rows[0]))]
     lines = []
     for row in rows:

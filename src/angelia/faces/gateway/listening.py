@@ -9,14 +9,17 @@ from typing import Any
 from urllib.parse import parse_qsl, quote
 
 from angelia.channels.kinds import UNKNOWN
-from angelia.channels.web import WebRequest, WebResponse
+from angelia.channels.web import WebHead, WebRequest, WebResponse
 from angelia.core.content import Media
 from angelia.core.errors import AngeliaError, ConfigError, MissingPart
 from angelia.core.text import file_name
+from angelia.faces.gateway.connection import bounded
+from angelia.faces.gateway.unfinished import ListenerLimits, Receive, UnfinishedBodies
 from angelia.service.gateway import Gateway
 
-MOST_BODY = 25_000_000
-"""Bytes of one request; networks send references to files, not files."""
+LIMITS = ListenerLimits()
+MOST_HEAD = 16_384
+"""Bytes of a request's line and headers."""
 
 logger = logging.getLogger("angelia.gateway")
 
@@ -24,15 +27,20 @@ FILES = "/files/"
 """What the path of every link begins with."""
 
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Doorway:
-    """An ASGI application (https://asgi.readthedocs.io, HTTP 2.3)."""
+    """An ASGI application (https://asgi.readthedocs.io, HTTP 2.3).
 
-    def __init__(self, gateway: Gateway, token: str) -> None:
-        self._gateway, self._token = gateway, token
+    Path and guard come first: nothing of a body is read for who has no business here, and then only what the limits
+    allow. A refusal ends the connection, so that the rest need not be taken in to be thrown away; somebody who is
+    still sending may see that end instead of the answer.
+    """
+
+    def __init__(self, gateway: Gateway, token: str, limits: ListenerLimits = LIMITS) -> None:
+        self._gateway, self._token, self.limits = gateway, token, limits
+        self._bodies = UnfinishedBodies(limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -41,16 +49,34 @@ class Doorway:
         if scope["path"].startswith(FILES):
             await self._hand_out(scope, send)
             return
-        body = await _body(receive)
-        answer = WebResponse(413) if body is None else await self._answer(_request(scope, body))
-        await _say(send, answer)
+        head = _head(scope)
+        if head.path == "/health":
+            await _say(send, self._health(head), last=True)
+            return
+        room, _, door = head.path.removeprefix("/").partition("/")
+        body = await self._body(door, head, receive) if room == "hooks" and "/" not in door else WebResponse(404)
+        if isinstance(body, WebResponse):
+            await _say(send, body, last=True)
+            return
+        request = WebRequest(head.method, head.path, head.query, head.headers, body)
+        await _say(send, await self._gateway.web(door, request))
+
+    async def _body(self, door: str, head: WebHead, receive: Receive) -> bytes | WebResponse:
+        """What may be brought here, whole; or the refusal."""
+        most = await self._gateway.admits(door, head)
+        if isinstance(most, WebResponse):
+            return most
+        told = head.headers.get("content-length", "")
+        if len(told) > 15 or int(told or 0) > most:  # the server has seen to it that it is a number
+            return WebResponse(413)
+        return await self._bodies.read(receive, most)
 
     async def _hand_out(self, scope: Scope, send: Send) -> None:
         """The file behind a link, piece by piece. Everything else is told like any page that is not there."""
         token = scope["path"].removeprefix(FILES)
         found = await self._gateway.linked(token) if scope["method"] == "GET" else None
         if found is None:
-            await _say(send, WebResponse(404))
+            await _say(send, WebResponse(404), last=True)
             return
         media, pieces = found
         await send({"type": "http.response.start", "status": 200, "headers": _about(media)})
@@ -62,16 +88,8 @@ class Doorway:
             return
         await send({"type": "http.response.body"})
 
-    async def _answer(self, request: WebRequest) -> WebResponse:
-        if request.path == "/health":
-            return self._health(request)
-        room, _, door = request.path.removeprefix("/").partition("/")
-        if room != "hooks" or "/" in door:
-            return WebResponse(404)
-        return await self._gateway.web(door, request)
-
-    def _health(self, request: WebRequest) -> WebResponse:
-        given = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
+    def _health(self, head: WebHead) -> WebResponse:
+        given = head.headers.get("authorization", "").removeprefix("Bearer ").encode()
         if not self._token or not hmac.compare_digest(given, self._token.encode()):
             return WebResponse(401 if self._token else 404)
         channels = {
@@ -112,11 +130,18 @@ async def serve(doorway: Doorway, listen: str) -> None:
             host=host,
             port=int(port),
             lifespan="off",
-            log_level="warning",
+            log_level="error",
             access_log=False,
             server_header=False,
+            http=bounded(doorway.limits),
+            ws="none",
+            h11_max_incomplete_event_size=MOST_HEAD,
+            limit_concurrency=doorway.limits.connections,
+            timeout_keep_alive=5,
+            log_config=None,
         )
     )
+    _log_as_ours(logging.getLogger("uvicorn"))
     try:
         await server.serve()
     except SystemExit as error:
@@ -126,8 +151,16 @@ async def serve(doorway: Doorway, listen: str) -> None:
             listening.close()
 
 
-async def _say(send: Send, answer: WebResponse) -> None:
+def _log_as_ours(server: logging.Logger) -> None:
+    """Faults go into our log; what strangers do wrong is no news, and the terminal is not theirs."""
+    ours = logging.getLogger("angelia").handlers
+    server.handlers = list(ours)
+    server.propagate = not ours
+
+
+async def _say(send: Send, answer: WebResponse, *, last: bool = False) -> None:
     head = [(b"content-type", answer.mime.encode()), (b"content-length", str(len(answer.body)).encode())]
+    head += [(b"connection", b"close")] if last else []
     await send({"type": "http.response.start", "status": answer.status, "headers": head})
     await send({"type": "http.response.body", "body": answer.body})
 
@@ -144,24 +177,11 @@ def _about(media: Media) -> list[tuple[bytes, bytes]]:
         (b"cache-control", b"private, no-store"),
         (b"referrer-policy", b"no-referrer"),
         (b"x-robots-tag", b"noindex"),
+        (b"connection", b"close"),
     ]
 
 
-async def _body(receive: Receive) -> bytes | None:
-    """The whole body; None if it is too large."""
-    pieces, size = [], 0
-    while True:
-        message = await receive()
-        piece = message.get("body", b"")
-        size += len(piece)
-        if size > MOST_BODY:
-            return None
-        pieces.append(piece)
-        if not message.get("more_body"):
-            return b"".join(pieces)
-
-
-def _request(scope: Scope, body: bytes) -> WebRequest:
+def _head(scope: Scope) -> WebHead:
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
     query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-    return WebRequest(scope["method"], scope["path"], query, headers, body)
+    return WebHead(scope["method"], scope["path"], query, headers)

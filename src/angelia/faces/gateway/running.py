@@ -2,13 +2,13 @@
 
 import asyncio
 import signal
-import sys
 from contextlib import suppress
 from datetime import UTC, datetime
 
 from angelia.channels.health import State
 from angelia.core.errors import AngeliaError
-from angelia.faces.cli.paint import Paint
+from angelia.faces.cli.output import Painted, draw, echo
+from angelia.faces.cli.paint import Paint, screen
 from angelia.faces.cli.widths import table
 from angelia.faces.gateway.listening import Doorway, serve
 from angelia.service.assemble import House
@@ -36,7 +36,7 @@ async def run(house: House, only: tuple[str, ...]) -> int:
     listening = await _listen(house, gateway)
     try:
         await _until(ending, listening)
-        _say("Finishing what is under way…")
+        echo("Finishing what is under way…")
         await gateway.drain(DRAIN_S)
     finally:
         showing.cancel()
@@ -46,7 +46,7 @@ async def run(house: House, only: tuple[str, ...]) -> int:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
         await house.close()
-    _say("Everything is stored; what is open goes on at the next start.")
+    echo("Everything is stored; what is open goes on at the next start.")
     return 0
 
 
@@ -72,28 +72,26 @@ async def _until(ending: asyncio.Event, listening: asyncio.Task[None] | None) ->
 
 async def _show(house: House, gateway: Gateway, changed: asyncio.Event) -> None:
     """A table that is drawn anew on a terminal; a line for each change of health elsewhere."""
-    paint, lines, said = Paint.of(sys.stdout), 0, dict[str, str]()
+    paint, lines, said = screen(), 0, dict[str, str]()
     while True:
         standings = list(gateway.standings.values())
         if paint.colour:
             rows = await _rows(house, standings, paint)
-            sys.stdout.write(f"\x1b[{lines}F\x1b[J" if lines else "")
-            sys.stdout.write("\n".join(rows) + "\n")
-            sys.stdout.flush()
+            draw(Painted((f"\x1b[{lines}F\x1b[J" if lines else "") + "\n".join(rows) + "\n"))
             lines = len(rows)
         else:
             for one in standings:
                 word = f"{one.door}: {one.health.state.value}{': ' if one.health.why else ''}{one.health.why}"
                 if said.get(one.door) != word:
                     said[one.door] = word
-                    _say(word)
+                    echo(word)
         changed.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(_TABLE_S):
                 await changed.wait()
 
 
-async def _rows(house: House, standings: list[Standing], paint: Paint) -> list[str]:
+async def _rows(house: House, standings: list[Standing], paint: Paint) -> list[Painted]:
     rows: list[tuple[str, ...]] = [("channel", "state", "since", "heard", "to send", "unknown", "failed", "")]
     for one in standings:
         counts = await house.outbox.counts(one.door)
@@ -108,11 +106,6 @@ async def _rows(house: House, standings: list[Standing], paint: Paint) -> list[s
     ]
 
 
-def _painted(line: str, standing: Standing, paint: Paint) -> str:
+def _painted(line: str, standing: Standing, paint: Paint) -> Painted:
     word = standing.health.state.value
-    return line.replace(word, paint.style(word, _COLOURS[standing.health.state]), 1)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    return Painted(line.replace(word, paint.style(word, _COLOURS[standing.health.state]), 1))

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from angelia.core.ids import wall_clock
+from angelia.core.visible import visible_line
 from angelia.faces.cli.talk.input import Surroundings
 from angelia.faces.cli.widths import cut, wrapped
 
@@ -18,7 +19,7 @@ def around(talk: "Talk") -> Surroundings:
 
 
 def _above(talk: "Talk", columns: int, rows: int) -> list[tuple[str, str]]:
-    names = f"attached: {', '.join(talk.attached_names)}" if talk.attached_names else ""
+    names = f"attached: {visible_line(', '.join(talk.attached_names))}" if talk.attached_names else ""
     attached = [("class:running", f"{line}\n") for line in wrapped(names, columns)]
     shown = talk.watching.now.shown(columns, max(rows - len(attached), 1)) if talk.opened.is_set() else []
     return [("", "\n"), *shown, *attached]
@@ -44,4 +45,4 @@ def _below(talk: "Talk", columns: int) -> str:
     elif turn.opened:
         seconds = max(wall_clock() - turn.started_at - turn.waited, 0) // 1000
         words.append(f"working… {seconds} s")
-    return cut(f" {' · '.join(words)}", columns)
+    return cut(visible_line(f" {' · '.join(words)}"), columns)

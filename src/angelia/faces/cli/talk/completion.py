@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 
+from angelia.core.visible import visible_line
+
 Arguments = Callable[[], Iterable[str]]
 
 
@@ -26,11 +28,16 @@ class Completions(Completer):
                 if command.startswith(name):
                     yield Completion(command, -len(name), display_meta=explained)
         elif name in self._of_paths and space:
-            yield from self._paths.get_completions(Document(rest), complete_event)
+            yield from self._paths_for(rest, complete_event)
         elif name in self._arguments and space:
             for argument in self._arguments[name]():
                 if argument.startswith(rest):
                     yield Completion(argument, -len(rest))
         elif complete_event.completion_requested:
             word = text.rpartition(" ")[2].rpartition("\n")[2]
-            yield from self._paths.get_completions(Document(word), complete_event)
+            yield from self._paths_for(word, complete_event)
+
+    def _paths_for(self, begun: str, event: CompleteEvent) -> Iterator[Completion]:
+        """Paths, with names as one may look at them."""
+        for one in self._paths.get_completions(Document(begun), event):
+            yield Completion(one.text, one.start_position, display=visible_line(one.display_text))

@@ -6,6 +6,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from angelia.faces.cli.output import Painted
+
 
 class Typed(Struct, frozen=True):
     """A line was entered; it may hold newlines."""
@@ -67,6 +69,6 @@ class Input(Protocol):
         """Something around the input has changed."""
         ...
 
-    def write(self, text: str) -> None:
+    def write(self, text: Painted) -> None:
         """Print whole lines above the input, and flush them."""
         ...

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 
+from angelia.faces.cli.output import Painted, draw, echo
 from angelia.faces.cli.talk.input import Act, BreakKey, EndKey, Surroundings, Typed
 
 
@@ -51,14 +52,14 @@ class Lines:
     def refresh(self) -> None:
         """Nothing: what was written stays as it is."""
 
-    def write(self, text: str) -> None:
+    def write(self, text: Painted) -> None:
         """See the port."""
-        sys.stdout.write(f"\n{text}")
+        echo()
+        draw(text)
         self._ask()
 
     def _ask(self) -> None:
-        sys.stdout.write(self._around.before())
-        sys.stdout.flush()
+        echo(self._around.before(), end="")
 
     def _read(self) -> None:
         data = os.read(sys.stdin.fileno(), 65_536)

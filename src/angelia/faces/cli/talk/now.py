@@ -9,6 +9,7 @@ from angelia.context.media_lines import without_files
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.ids import CallId
+from angelia.core.visible import visible, visible_line
 from angelia.engine.live import CallComing, Committed, LiveEvent, Resting, Thinks, Working, Writing
 from angelia.faces.cli.telling import Teller
 from angelia.faces.cli.widths import wrapped
@@ -87,15 +88,17 @@ class Now:
 
     def shown(self, columns: int, rows: int) -> list[Styled]:
         """At most `rows` lines of at most `columns` cells, each ended by a newline: the end of what there is."""
-        lines: list[Styled] = [("class:thought", line) for line in wrapped(plain(self._thought), columns - 2)[-2:]]
-        lines += [("", line) for line in wrapped(plain(self._text), columns)]
+        lines: list[Styled] = [("class:thought", line) for line in wrapped(visible(self._thought), columns - 2)[-2:]]
+        lines += [("", line) for line in wrapped(visible(self._text), columns)]
         if self._coming and not self._running:
-            lines.append(("class:dim", f"… {self._coming}"))
+            lines.append(("class:dim", f"… {visible_line(self._coming)}"))
         for running in self._running.values():
             seconds = int(self._clock() - running.since)
             took = f" · {seconds} s" if seconds else ""
-            lines += [("class:running", line) for line in wrapped(f"▸ {plain(running.words)}{took}", columns)[:2]]
-            lines += [("class:dim", f"  {line}") for line in wrapped(running.last, columns - 2)[:1]]
+            lines += [("class:running", line) for line in wrapped(f"▸ {visible(running.words)}{took}", columns)[:2]]
+            lines += [("class:dim", f"  {line}") for line in wrapped(visible(running.last), columns - 2)[:1]]
         if self._resting:
-            lines += [("class:warning", line) for line in wrapped(f"waiting: {plain(self._resting.why)}", columns)[:3]]
+            lines += [
+                ("class:warning", line) for line in wrapped(visible(f"waiting: {self._resting.why}"), columns)[:3]
+            ]
         return [(style, f"{line}\n") for style, line in lines[-rows:]]

@@ -1,7 +1,6 @@
 """The prompt of a full terminal: editing over several lines, history, completion, and a status line."""
 
 import asyncio
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Window
 from prompt_toolkit.styles import Style
 
+from angelia.faces.cli.output import Painted, draw
 from angelia.faces.cli.talk.input import Act, BreakKey, EndKey, Pasted, StopKey, Surroundings, Typed
 from angelia.service.attachments import pasted_paths
 
@@ -101,13 +101,12 @@ class Prompt:
         """See the port."""
         self._session.app.invalidate()
 
-    def write(self, text: str) -> None:
+    def write(self, text: Painted) -> None:
         """See the port. The terminal stays as it is for keys: what is typed meanwhile is neither echoed nor lost."""
         app = self._session.app
         if app.is_running:
             app.renderer.erase()
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        draw(text)
         if app.is_running:
             app.renderer.request_absolute_cursor_position()
             with set_app(app):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from angelia.faces.cli.output import Painted
 from angelia.faces.cli.paint import Paint
 from angelia.faces.cli.telling import Line, Tone
 
@@ -19,7 +20,7 @@ class Screen:
         self.paint = paint
         self._queue: asyncio.Queue[Line | Job] = asyncio.Queue()
         self._before: Tone | None = None
-        self._out: Callable[[str], None]
+        self._out: Callable[[Painted], None]
 
     def put(self, *lines: Line) -> None:
         """Print lines when it is their turn."""
@@ -45,13 +46,13 @@ class Screen:
     def write(self, *lines: Line) -> None:
         """Print lines at once and flush them; for jobs."""
         if text := "".join(map(self._painted, lines)):
-            self._out(text)
+            self._out(Painted(text))
 
-    def draw(self, escapes: str) -> None:
+    def draw(self, escapes: Painted) -> None:
         """Print what no paint touches, at once; for jobs."""
         self._out(escapes)
 
-    async def run(self, out: Callable[[str], None]) -> None:
+    async def run(self, out: Callable[[Painted], None]) -> None:
         """Print whatever comes by `out`, which flushes."""
         self._out = out
         while True:

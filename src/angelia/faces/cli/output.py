@@ -1,0 +1,119 @@
+"""The one place where the command line writes to the terminal.
+
+What is shown came from somewhere: a stranger's name, a server's answer, a file. So the rule is not where text has to
+be made safe but what may be written at all, and there are four ways:
+
+* `echo`: any text, made visible (`core/visible.py`). It is what everybody uses.
+* `draw`: text that `Paint` or `pictures` made: visible first, then our own colours. `Painted` says so to the type
+  checker, and a house rule says who may make it.
+* `echo_json`: JSON, in which such characters are escaped and lose nothing.
+* `hand_over`: bytes that the person wants elsewhere. A pipe gets them as they are; a terminal gets them visible.
+
+`guard` puts the first of these before whatever else might write: tracebacks, warnings, libraries. The one exception is
+`angelia sandbox shell`: there the person's own terminal talks to a shell of theirs (`terminal.py`).
+"""
+
+import io
+import sys
+from typing import NewType, TextIO
+
+from angelia.core.visible import visible
+
+Painted = NewType("Painted", str)
+"""Visible text with escape sequences of our own."""
+
+LINE_CLEARED = Painted("\r\x1b[K")
+"""The line on which the cursor stands is empty (ECMA-48, 8.3.41)."""
+
+
+class _Guarded(io.TextIOWrapper):
+    """A standard stream on which nothing but visible text is written."""
+
+    def write(self, text: str) -> int:
+        """Write it, visible; says how much was taken, which is all."""
+        super().write(visible(text))
+        return len(text)
+
+
+def guard() -> None:
+    """From now on standard output and error show visible text, whoever writes there."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper) and not isinstance(stream, _Guarded):
+            stream.flush()
+            lines = stream.line_buffering
+            setattr(sys, name, _Guarded(stream.buffer, stream.encoding, "backslashreplace", line_buffering=lines))
+
+
+def echo(text: object = "", *, err: bool = False, end: str = "\n") -> None:
+    """Show a text, on standard error if it is `err`."""
+    _write(visible(str(text).replace("\r\n", "\n")) + end, err)
+
+
+def draw(text: Painted, *, err: bool = False) -> None:
+    """Show what is painted."""
+    _write(text, err)
+
+
+def echo_json(data: bytes) -> None:
+    r"""Show a value that is written as JSON, with its newline. What is not seen is escaped, so nothing is lost.
+
+    >>> escaped('{"a": "\x9b\u202e\U000e0041é"}')
+    '{"a": "\\u009b\\u202e\\udb40\\udc41é"}'
+    """
+    _write(escaped(data.decode()) + "\n", err=False)
+
+
+def escaped(json_text: str) -> str:
+    """JSON with an escape for each character that is no sign; such characters stand within strings only."""
+    if json_text.isprintable():
+        return json_text
+    return "".join(one if one.isprintable() or one == "\n" else _unit_escapes(one) for one in json_text)
+
+
+def _unit_escapes(character: str) -> str:
+    """In UTF-16 units, as JSON has it (RFC 8259, 7)."""
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def hand_over(data: bytes) -> None:
+    """Bytes as they are, where no terminal obeys them; a terminal shows them as visible text."""
+    if sys.stdout.isatty():
+        _write(visible(data.decode(errors="replace").replace("\r\n", "\n")), err=False)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def canvas() -> TextIO:
+    """Standard error for a library that draws with sequences of its own; it is given nothing that is not visible."""
+    return sys.__stderr__ or sys.stderr
+
+
+def sure(question: str) -> bool:
+    """Ask the person for a y or an n, on standard error."""
+    import click
+
+    return click.confirm(visible(question), err=True)
+
+
+def asked(question: str, *, usual: str = "", hidden: bool = False, err: bool = False) -> str:
+    """Ask the person for a line; `usual` is what an empty one means."""
+    import click
+
+    usual = visible(usual)
+    typed = click.prompt(visible(question), default=usual, show_default=bool(usual), hide_input=hidden, err=err)
+    return str(typed)
+
+
+def _write(text: str, err: bool) -> None:
+    """Past the guard, and at once. An encoding that cannot say a sign gets its number."""
+    stream = sys.stderr if err else sys.stdout
+    if isinstance(stream, _Guarded):
+        stream.flush()
+        stream.buffer.write(text.encode(stream.encoding, "backslashreplace"))
+    else:
+        stream.write(text)
+    stream.flush()
