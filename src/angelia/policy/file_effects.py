@@ -194,6 +194,8 @@ def _overwrites(program: str, rest: Sequence[Word], ground: Ground, piece: str) 
             flags = names("-o --output -O --output-document")
             targets = [after for word, after in pairwise(rest) if word.text in flags]
             targets = [word for word in targets if word.text != "-" and "://" not in word.text]
+        case "uniq":
+            targets = operands[1:2]
         case "chmod" | "chown" | "chgrp" | "chattr" | "setfacl":
             return _rights(program, rest, operands, ground, piece)
         case "touch" | "mkdir" | "mkfifo" | "tar" | "unzip" | "split" | "csplit":

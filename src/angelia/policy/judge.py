@@ -9,7 +9,7 @@ from angelia.policy.editors import may_use_editor
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.looking import only_looks
 from angelia.policy.paths import may_read, may_send, may_write
-from angelia.policy.patterns import covers, remember_pattern
+from angelia.policy.patterns import covering, remember_pattern
 from angelia.policy.place import absolute
 from angelia.policy.risk import Finding, Ground, Risk
 from angelia.policy.servers import may_use
@@ -152,13 +152,13 @@ def _command(effect: RunCommand, situation: Situation) -> Verdict:
             return Deny(
                 "In plan mode only commands that look at things run. Leave plan mode for this one (/mode edit)."
             )
-    elif granted := _grant(effect, situation, ground):
+    elif granted := covering(situation.granted, effect.command, ground, _reach(effect, situation)):
         return Allow(f"You said yes to `{granted}`.")
     reason = _why_ask(effect, situation, [f for f in findings if _counts(f.risk, effect, situation)])
     if not reason:
         return Allow("It runs in the workspace, and nothing in it is risky.")
-    pattern = remember_pattern(effect.command, ground)
-    return Ask(f"Run `{one_line(effect.command)}`?", reason, _with_reach(pattern, effect.reach) if pattern else "")
+    pattern = remember_pattern(effect.command, ground, _reach(effect, situation))
+    return Ask(f"Run `{one_line(effect.command)}`?", reason, pattern)
 
 
 def _why_ask(effect: RunCommand, situation: Situation, risky: list[Finding]) -> str:
@@ -193,16 +193,7 @@ def _sentence(findings: list[Finding]) -> str:
     return f"It {'; it '.join(list(reasons)[:4])}{more}."
 
 
-def _with_reach(pattern: str, reach: str) -> str:
-    return pattern if reach == "confined" else f"{reach}: {pattern}"
-
-
-def _grant(effect: RunCommand, situation: Situation, ground: Ground) -> str:
-    """The remembered pattern that covers this command at this reach or a wider one; empty when none does."""
-    for granted in situation.granted:
-        reach, colon, pattern = granted.partition(": ")
-        if not colon or reach not in _REACHES:
-            reach, pattern = "confined", granted
-        if _REACHES.index(reach) >= _REACHES.index(effect.reach) and covers(pattern, effect.command, ground):
-            return granted
-    return ""
+def _reach(effect: RunCommand, situation: Situation) -> str:
+    """How far this command gets here, as `patterns.COMMAND_REACHES` has it."""
+    confined = situation.confinement is Confinement.REAL or effect.reach == "outside"
+    return effect.reach if confined else "unconfined"
