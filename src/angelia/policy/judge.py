@@ -139,8 +139,7 @@ def _unasked(verdict: Verdict) -> Verdict:
 def _command(effect: RunCommand, situation: Situation) -> Verdict:
     if effect.reach not in _REACHES:
         return Deny(f"There is no reach called {effect.reach!r}; it is one of {', '.join(_REACHES)}.")
-    here = Ground(situation.workspace, situation.home, situation.own_home)
-    ground = Ground(here.workspace, here.home, here.own_home, absolute(effect.cwd or here.workspace, here))
+    ground = ground_of(effect, situation)
     findings = classify(effect.command, ground)
     for finding in findings:
         if finding.risk is Risk.OURS:
@@ -159,6 +158,13 @@ def _command(effect: RunCommand, situation: Situation) -> Verdict:
         return Allow("It runs in the workspace, and nothing in it is risky.")
     pattern = remember_pattern(effect.command, ground, _reach(effect, situation))
     return Ask(f"Run `{one_line(effect.command)}`?", reason, pattern)
+
+
+def ground_of(effect: RunCommand, situation: Situation) -> Ground:
+    """Where a command would run."""
+    here = Ground(situation.workspace, situation.home, situation.own_home)
+    at = absolute(effect.cwd or here.workspace, here)
+    return Ground(here.workspace, here.home, here.own_home, at, situation.absent)
 
 
 def _why_ask(effect: RunCommand, situation: Situation, risky: list[Finding]) -> str:

@@ -45,7 +45,7 @@ class Situation(Struct, frozen=True):
     `home` is the user's home, `own_home` is ours. `private_roots` are folders that tools never touch.
     `allow_ranges` is the setting of that name (`egress.judge_address`).
     `granted` are the remembered patterns that hold now for this principal, sandbox and workspace.
-    `address` is where this conversation's answers go.
+    `address` is where this conversation's answers go. `absent` are files that a command names and that are not there.
     """
 
     workspace: str
@@ -58,3 +58,4 @@ class Situation(Struct, frozen=True):
     private_roots: tuple[str, ...] = ()
     granted: tuple[str, ...] = ()
     address: Address = Address("terminal")
+    absent: frozenset[str] = frozenset()
