@@ -8,6 +8,7 @@ from angelia.policy.commands import classify
 from angelia.policy.editors import may_use_editor
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.looking import only_looks
+from angelia.policy.new_origins import origin_of, why_ask
 from angelia.policy.paths import may_read, may_send, may_write
 from angelia.policy.patterns import covering, remember_pattern
 from angelia.policy.place import absolute
@@ -113,18 +114,20 @@ def _fetch(url: str, situation: Situation) -> Verdict:
         verdict = judge_address(host, situation.allow_ranges)
         if isinstance(verdict, Deny):
             return verdict
-    pattern = f"url: {parts.scheme}://{parts.netloc.lower()}"
+    pattern = f"url: {origin_of(url)}"
+    question = f"Fetch {url}?"  # whole: what an address carries may stand at its end
     match situation.network:
         case Network.OFF:
             return Deny("The network is switched off by the setting `network`.")
         case Network.ON:
             return Allow("The network is on.")
-        case Network.ASK if situation.mode is Mode.AUTONOMOUS:
-            return Allow("In autonomous mode the web may be read.")
         case Network.ASK if pattern in situation.granted:
             return Allow(f"You said yes to `{pattern}`.")
+        case Network.ASK if situation.mode is Mode.AUTONOMOUS:
+            reason = why_ask(url, situation.seen)
+            return Ask(question, reason, pattern) if reason else Allow("In autonomous mode the web may be read.")
         case Network.ASK:
-            return Ask(f"Fetch {one_line(url)}?", "Whoever runs that site learns of it.", pattern)
+            return Ask(question, "Whoever runs that site learns of it.", pattern)
         case _:
             assert_never(situation.network)
 
@@ -177,6 +180,8 @@ def _why_ask(effect: RunCommand, situation: Situation, risky: list[Finding]) -> 
         return "It leaves the confinement: it may do whatever you may do."
     if effect.reach != "confined" and situation.network is Network.ASK and situation.mode is not Mode.AUTONOMOUS:
         return "It wants the network."
+    if effect.reach == "network" and situation.network is Network.ASK and situation.seen.mixed:
+        return "It wants the network, and private words and words from elsewhere are both in view."
     return "In ask mode every command asks." if situation.mode is Mode.ASK else ""
 
 

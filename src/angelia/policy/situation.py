@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from angelia.context.in_view import InView
 from angelia.core.entry import Address
 
 
@@ -17,7 +18,7 @@ class Mode(StrEnum):
     EDIT = "edit"
     """Writes in the workspace and confined commands are allowed. The default."""
     AUTONOMOUS = "autonomous"
-    """As `edit`, and the network too."""
+    """As `edit`, and the network too, as long as not both private and untrusted words are in view."""
 
 
 class Network(StrEnum):
@@ -46,6 +47,7 @@ class Situation(Struct, frozen=True):
     `allow_ranges` is the setting of that name (`egress.judge_address`).
     `granted` are the remembered patterns that hold now for this principal, sandbox and workspace.
     `address` is where this conversation's answers go. `absent` are files that a command names and that are not there.
+    `seen` is whose words the model has in view.
     """
 
     workspace: str
@@ -59,3 +61,4 @@ class Situation(Struct, frozen=True):
     granted: tuple[str, ...] = ()
     address: Address = Address("terminal")
     absent: frozenset[str] = frozenset()
+    seen: InView = InView()
