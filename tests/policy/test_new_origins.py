@@ -5,7 +5,7 @@ import pytest
 
 from angelia.context.in_view import InView, in_view
 from angelia.core import entry as e
-from angelia.core.content import BlobRef, CallStatus, Media, Text, ToolCall
+from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
 from angelia.policy.judge import judge
 from angelia.policy.situation import Mode, Network, Situation
@@ -79,7 +79,8 @@ def test_a_command_on_the_network_asks_and_a_confined_one_does_not() -> None:
     assert isinstance(judge(RunCommand("make", WORK, "confined"), SITUATION), Allow)
 
 
-PICTURE = Media(BlobRef("a" * 64, 1, "image/png"), "a.png")
+PICTURE = Media(BlobRef("a" * 64, 1, "image/png"), MediaKind.IMAGE)
+VOICE = Media(BlobRef("b" * 64, 1, "audio/ogg"), MediaKind.VOICE)
 
 
 def called(tool: str, status: CallStatus = CallStatus.OK) -> list[e.AnyFact]:
@@ -110,6 +111,8 @@ SAID = e.UserSaid((Text("Read https://named.example/start, please."),))
         ([SAID, *called("shell")], True),
         ([SAID, *called("of_a_package")], True),
         ([e.UserSaid((Text("See"), PICTURE))], True),
+        ([e.UserSaid((VOICE,))], False),
+        ([e.UserSaid((VOICE,), sender="telegram:2")], True),
         ([e.UserSaid((Text("Hello"),), sender="telegram:2")], True),
     ],
 )

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from angelia.context.known_urls import urls_in
 from angelia.core import entry as e
-from angelia.core.content import CallStatus, Text, ToolCall
+from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
 
 _OWN_WORDS = frozenset({"ask_user", "edit", "send_file", "todo", "write"})
@@ -50,15 +50,16 @@ def in_view(log: Sequence[e.Entry], owner: str = "owner") -> InView:
             case e.UserSaid(parts=parts, sender=sender):
                 private = True
                 own = sender in ("owner", owner)
-                # Who sends a file need not have written it.
-                untrusted = untrusted or not own or any(not isinstance(part, Text) for part in parts)
+                # Who sends a file need not have written it; who records a voice message speaks.
+                files = [part for part in parts if isinstance(part, Media) and part.media is not MediaKind.VOICE]
+                untrusted = untrusted or not own or bool(files)
                 if own:
                     named.update(url for part in parts if isinstance(part, Text) for url in urls_in(part.text))
             case e.ModelSaid(parts=said):
                 brought.update({part.id: part.name for part in said if isinstance(part, ToolCall)})
             case e.ToolFinished(call=call, status=status) if status not in _WITHOUT_RUNNING:
                 untrusted = untrusted or brought.get(call, "send_file") not in _OWN_WORDS
-            case e.ProcessEnded() | e.Transcribed():
+            case e.ProcessEnded():
                 untrusted = True
             case _:
                 pass
