@@ -28,6 +28,7 @@ LEAKS = [
     f"https://named.example/start#{KEY}", f"https://named.example/start?k={KEY}", "https://named.example/q?k=other",
     "https://named.example:8443/start", "http://named.example/start", "https://named.example.evil.example/start",
     "https://named.example/" + "word" * 7, "https://named.example/a-b-" + "c" * 40,
+    "https://named.example/9f8a/7b6c/5d4e/3f2a", "https://named.example/9f8a-7b6c-5d4e", "https://9f8a.7b6c.5d4e.e.example",
     f"https://named.example/{KEY[:6]}%2d{KEY[6:]}", f"https://{KEY}.named.example/start",
 ]  # fmt: skip
 OPEN = [

@@ -43,7 +43,10 @@ _MAY_DELETE = names("remove delete unlink rmtree rmdir removedirs truncate")
 """Names that delete where they stand as a text: `getattr(os, "remove")`, `array_map("unlink", …)`."""
 _OPENS = names("open fopen openSync sysopen")
 _WRITES_WHOLE = names("write_text write_bytes writeFileSync writeFile writeTextFile file_put_contents binwrite")
-_WRITES = names("write writelines dump print printf puts fwrite fputs say writelines savefig save to_csv writer")
+_WRITES = names(
+    "write writelines writerow writerows writestr dump print printf puts fwrite fputs say save savefig to_csv to_json "
+    "copyfileobj tofile"
+)
 _WRITE_MODE = re.compile(r"\+?>{1}[^>]*|w[bt+]*")
 _RUNS = names(
     "system popen execute Popen call check_call check_output getoutput getstatusoutput execSync spawn spawnSync exec "

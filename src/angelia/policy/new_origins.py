@@ -9,6 +9,9 @@ from angelia.context.in_view import InView
 
 _LONG = 24
 """Characters of one piece of an address that no page needs for its name; a key has more, a title is words."""
+_MIXED = 12
+"""Characters in words of letters and digits, all together, so that a key in small pieces is one too: `/python3/v2` has
+nine."""
 _DRAWN_BITS = 3.3
 """Shannon's bits a character from which a piece of 12 looks drawn by lot: English titles have 2.5 to 3.2."""
 
@@ -55,15 +58,22 @@ def carries(url: str) -> bool:
     if parts.query or parts.fragment:
         return True
     pieces = [*unquote(parts.path).split("/"), *(parts.hostname or "").split(".")]
-    return any(_looks_drawn(word) for piece in pieces for word in [piece, *re.split(r"[-_.]", piece)])
+    small = [word for piece in pieces for word in re.split(r"[-_.]", piece) if _mixed(word)]
+    return sum(map(len, small)) >= _MIXED or any(
+        _looks_drawn(word) for piece in pieces for word in [piece, *re.split(r"[-_.]", piece)]
+    )
 
 
 def _looks_drawn(piece: str) -> bool:
     words = re.split(r"[-_. ]", piece)
     if max(map(len, words)) > _LONG:
         return True
-    mixed = re.search(r"\d", piece) and re.search(r"[A-Za-z]", piece)
-    return len(piece) >= 12 and len(words) == 1 and (bool(mixed) or _bits(piece) > _DRAWN_BITS)
+    return len(piece) >= _MIXED and len(words) == 1 and _bits(piece) > _DRAWN_BITS
+
+
+def _mixed(word: str) -> bool:
+    """Whether letters and digits stand in one word."""
+    return bool(re.search(r"\d", word) and re.search(r"[A-Za-z]", word))
 
 
 def _bits(piece: str) -> float:

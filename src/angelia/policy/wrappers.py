@@ -203,13 +203,15 @@ def _find_commands(rest: Sequence[Word]) -> list[tuple[Word, ...]]:
 def found_by_name(rest: Sequence[Word]) -> list[Word]:
     """What `find ROOT… -name NAME` finds, as words with a wildcard in front; empty where more could be found.
 
-    >>> [word.source for word in found_by_name([Word(".", "."), Word("-name", ""), Word("*.pyc", "")])]
-    ['./**/*.pyc']
+    >>> words = [Word(text, text) for text in (".", "-name", "*.pyc", "-delete")]
+    >>> [word.source for word in found_by_name(words)], found_by_name([words[0], words[3], *words[1:3]])
+    (['./**/*.pyc'], [])
     """
     texts = [word.text for word in rest]
     named = [after for word, after in pairwise(texts) if word == "-name"]
     wider = {"-o", "-or", "-not", "!", ",", "-path", "-newer"} & set(texts)
-    if len(named) != 1 or wider:
+    acts = next((at for at, text in enumerate(texts) if text.startswith(("-delete", "-exec", "-ok"))), 0)
+    if len(named) != 1 or wider or texts.index("-name") > acts:  # what stands before its test does not wait for it
         return []
     ends = next((at for at, text in enumerate(texts) if text.startswith(("-", "("))), 0)
     shape = re.sub(r"[*?]|\[[^\]]*\]", GLOB, named[0])
