@@ -168,6 +168,19 @@ def test_a_remembered_yes_answers_no_other_question(one: Effect, other: Effect) 
     assert isinstance(judge(other, situation(granted=(asked.pattern,))), Allow if wider else Ask)
 
 
+def test_a_yes_that_was_given_within_a_confinement_does_not_hold_without_one() -> None:
+    for command in ("pytest -x", "make test"):
+        asked = judge(run(command), situation(mode=Mode.ASK))
+        assert isinstance(asked, Ask)
+        granted = (asked.pattern,)
+        assert isinstance(judge(run(command), situation(mode=Mode.ASK, granted=granted)), Allow)
+        bare = judge(run(command), situation(confinement=Confinement.NONE, granted=granted))
+        assert isinstance(bare, Ask)
+        both = (*granted, bare.pattern)
+        assert isinstance(judge(run(command), situation(confinement=Confinement.NONE, granted=both)), Allow)
+        assert isinstance(judge(run(command, "outside"), situation(granted=both)), Ask)
+
+
 def test_a_yes_to_a_command_is_no_yes_to_a_path_of_that_name() -> None:
     asked = judge(run(f"read {WORK}/.env"), SITUATION)
     granted = (asked.pattern,) if isinstance(asked, Ask) else ()

@@ -23,16 +23,16 @@ def known_urls(log: Sequence[e.Entry]) -> frozenset[str]:
             case e.ModelSaid(parts=parts):
                 asked.update({part.id: part.arguments for part in parts if isinstance(part, ToolCall)})
             case e.UserSaid(parts=said):
-                found.update(url for part in said if isinstance(part, Text) for url in _urls(part.text))
+                found.update(url for part in said if isinstance(part, Text) for url in urls_in(part.text))
             case e.ToolFinished(call=call, status=CallStatus.OK, parts=brought) if call in asked:
                 texts = [part.text for part in brought if isinstance(part, Text)]
-                found.update(url for text in texts for url in _urls(text) if url not in asked[call])
+                found.update(url for text in texts for url in urls_in(text) if url not in asked[call])
             case _:
                 pass
     return frozenset(found)
 
 
-def _urls(text: str) -> Iterator[str]:
+def urls_in(text: str) -> Iterator[str]:
     """Every URL in a text, also as it reads where Markdown or a sentence closes behind it."""
     for found in _URL.finditer(text):
         whole: str = found[1]

@@ -11,9 +11,19 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from angelia.policy.file_effects import file_effects, read
+from angelia.policy.editing_scripts import AWKS, SEDS, awk_writes, editor_findings, sed_script
+from angelia.policy.file_effects import file_effects, read, written
 from angelia.policy.git_risks import git_risks
-from angelia.policy.inline_code import CODE_FLAGS, code_findings, code_scripts, interpreter_of, literals, query_findings
+from angelia.policy.inline_code import (
+    CODE_FLAGS,
+    code_findings,
+    code_scripts,
+    emptied_by_code,
+    interpreter_of,
+    is_database_client,
+    literals,
+    query_findings,
+)
 from angelia.policy.network_use import DECODES, DOWNLOADS, network_use
 from angelia.policy.place import absolute
 from angelia.policy.risk import Finding, Ground, Risk
@@ -79,6 +89,8 @@ class _Reading:
             self._add(Risk.UNREADABLE, "cannot be read for sure", piece)
         for piece in line.bombs:
             self._add(Risk.EXHAUSTS, "defines a function that calls itself", piece)
+        if not line.single:  # what is not there now may be by the time that a later command writes it
+            self.grounds = [replace(one, absent=frozenset()) for one in self.grounds]
         for call in line.calls:
             self.call(replace(call, feeds=(*feeds, *call.feeds)), depth)
 
@@ -93,7 +105,8 @@ class _Reading:
         self.found += risks_of_program(program, rest, call.source)
         self.found += git_risks(rest, call.source) if program == "git" else []
         self.found += network_use(program, rest, call.source)
-        self.found += query_findings(program, rest, call.source)
+        self.found += query_findings(program, (*rest, *_queries(call, program)), call.source)
+        self.found += editor_findings(program, rest, call.source)
         for ground in self.grounds:
             self.found += file_effects(call, ground)
         self._code(call, program, depth)
@@ -129,11 +142,8 @@ class _Reading:
     def _code(self, call: Call, program: str, depth: int) -> None:
         """Judge `python -c CODE` and its like."""
         family, rest = interpreter_of(program), call.words[1:]
-        if program in {"awk", "gawk", "mawk", "nawk"}:
-            codes = [word for word in operands_of(rest)[:1] if "system" in word.text or "|" in word.text]
-            for code in codes:
-                for text in code_scripts(code.script + " system"):
-                    self.line(text, (), depth + 1)
+        if program in AWKS or program in SEDS:
+            self._editing(call, program, depth)
             return
         flags = CODE_FLAGS.get(family, frozenset())
         for at, word in enumerate(rest):
@@ -141,11 +151,34 @@ class _Reading:
             if word.text in flags or bundled:
                 self._judge_code(rest[at + 1] if at + 1 < len(rest) else Word("", ""), call, depth)
                 return
+            name, equals, value = word.text.partition("=")
+            if equals and name in flags:
+                self._judge_code(Word(value, word.source), call, depth)
+                return
+
+    def _editing(self, call: Call, program: str, depth: int) -> None:
+        """Judge what a script of `sed` or `awk` runs and writes."""
+        rest, files = call.words[1:], list[tuple[str, str]]()
+        if program in SEDS:
+            script = sed_script(rest)
+            files = [(path, "empty") for path in script.writes]
+            for text in script.runs:
+                self._script(Script(Word(text or HOLE, call.source)), call, depth)
+        for code in operands_of(rest)[:1] if program in AWKS else ():
+            files = [(path, "empty" if bare or path == HOLE else "overwrite") for path, bare in awk_writes(code.text)]
+            for text in code_scripts(code.script + " system") if {"system", "|"} & _marks(code.text) else ():
+                self.line(text, (), depth + 1)
+        for ground in self.grounds:
+            for path, how in files:
+                self.found += written(Word(path, path.replace(HOLE, "…")), ground, call.source, how)
 
     def _judge_code(self, code: Word, call: Call, depth: int) -> None:
         if code.text.lstrip().startswith(HOLE):
             self._add(Risk.RUNS_UNSEEN, "runs code that only running would tell", call.source)
         self.found += code_findings(code.text, call.source)
+        if (emptied := emptied_by_code(code.text)) is not None:
+            targets = [Word(path, path) for path in emptied or [HOLE]]
+            self.found += [f for g in self.grounds for word in targets for f in written(word, g, call.source, "empty")]
         words = [Word(literal, literal) for literal in literals(code.text) if set("/.~") & set(literal)]
         self.found += [finding for ground in self.grounds for word in words for finding in read(word, ground)]
         for text in code_scripts(code.script):
@@ -208,6 +241,16 @@ class _Reading:
             self.written_scripts |= {
                 absolute(word.text, ground): texts[0] for word in targets for ground in self.grounds
             }
+
+
+def _marks(code: str) -> set[str]:
+    return {mark for mark in ("system", "|") if mark in code}
+
+
+def _queries(call: Call, program: str) -> list[Word]:
+    """What a database client reads at its standard input, where the line says so."""
+    given = [redirect.target for redirect in call.redirects if redirect.operator in {"<<", "<<<"}]
+    return (given or _printed(call.feeds)) if is_database_client(program) else []
 
 
 def _hides(mark: str) -> bool:

@@ -4,13 +4,14 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from angelia.policy.editing_scripts import sed_script
 from angelia.policy.place import Place, absolute, beneath, place_of
 from angelia.policy.risk import Finding, Ground, Risk
-from angelia.policy.risky_programs import has_flag, operands_of
+from angelia.policy.risky_programs import abbreviates, has_flag, operands_of
 from angelia.policy.secret_paths import decides_what_runs, secret_by_wildcard
 from angelia.policy.shell_line import Call
 from angelia.policy.shell_word import GLOB, HOLE, Word, names
-from angelia.policy.wrappers import program_of
+from angelia.policy.wrappers import found_by_name, program_of
 
 _REBUILT = re.compile(
     r"(?:^|/)(?:build|dist|out|target|node_modules|\.?venv|__pycache__|\.(?:pytest|mypy|ruff|parcel)_?-?cache|\.cache"
@@ -18,6 +19,11 @@ _REBUILT = re.compile(
     r"|\.(?:o|a|so|obj|pyc|pyo|class|log|tmp|temp|bak|orig|rej|swp|aux|toc|gcda|gcno|d)$|/\.coverage$|~$"
 )
 """Names of what a build makes again: deleting a tree of it is mild."""
+
+_VANISHES = {Place.NOWHERE, Place.SCRATCH, Place.OUTSIDE}
+"""Where a confined command's files do not last: `/tmp` and the home are its own, and gone with it."""
+
+_HISTORY = re.compile(r"/\.(?:git|hg|svn|jj)(?:/|$)", re.IGNORECASE)
 
 _DATA = re.compile(
     r"\.(?:db|db3|sqlite3?|sdb|mdb|accdb|parquet|feather|arrow|duckdb|rdb|dump|bson|lmdb|h5|hdf5|npz|pkl|qcow2|vmdk"
@@ -53,7 +59,8 @@ def file_effects(call: Call, ground: Ground) -> list[Finding]:
     found += _reads(program, rest, ground)
     sources = [redirect.target for redirect in call.redirects if redirect.operator == "<"]
     found += [finding for word in (*sources, *(value for _, value in call.settings)) for finding in read(word, ground)]
-    fills = program == "yes" or any(word.text.removeprefix("if=") in _ENDLESS for word in rest)
+    endless = any(word.text.removeprefix("if=") in _ENDLESS for word in rest)
+    fills = program == "yes" or (endless and not (program == "head" or has_flag(rest, names("--bytes"))))
     to_file = any(f.risk in {Risk.CHANGES, Risk.TRUNCATES, Risk.CHANGES_OUTSIDE} for f in found)
     if fills and to_file and not any(word.text.startswith("count=") for word in rest) and program != "cp":
         found.append(Finding(Risk.EXHAUSTS, "writes without end", call.source))
@@ -61,7 +68,7 @@ def file_effects(call: Call, ground: Ground) -> list[Finding]:
 
 
 def written(word: Word, ground: Ground, piece: str, how: str) -> list[Finding]:
-    """Findings for a file that is written; `how` is `append`, `overwrite` or `empty`."""
+    """Findings for a file that is written; `how` is `append`, `edit`, `overwrite` or `empty`."""
     path = word.text
     match place_of(path, ground):
         case Place.NOWHERE:
@@ -84,7 +91,11 @@ def _written_inside(word: Word, ground: Ground, piece: str, how: str) -> Finding
     path = absolute(word.text, ground)
     if decides_what_runs(path):
         return Finding(Risk.PERSISTS, f"changes {word.source}, which decides what runs later", piece)
-    if how == "empty":
+    if _HISTORY.search(path[len(ground.workspace) :]) and beneath(path, ground.workspace):
+        return Finding(Risk.DISCARDS, f"writes {word.source}, which belongs to the repository's history", piece)
+    if path in ground.absent:
+        return Finding(Risk.CHANGES, f"writes {word.source}", piece)
+    if how == "empty" or (how == "overwrite" and GLOB in path):
         return Finding(Risk.TRUNCATES, f"empties {word.source}", piece)
     if how == "overwrite" and (_DATA.search(path) or secret_by_wildcard(path)):
         return Finding(Risk.TRUNCATES, f"overwrites {word.source}", piece)
@@ -127,7 +138,7 @@ def deleted(word: Word, ground: Ground, piece: str, *, tree: bool) -> Finding:
             return Finding(Risk.CHANGES, f"deletes {shown}", piece)
         case Place.INSIDE:
             inner = path[len(ground.workspace) :]
-            if re.search(r"/\.(?:git|hg|svn|jj)(?:/|$)", inner):
+            if _HISTORY.search(inner):
                 return Finding(Risk.DISCARDS, "deletes the repository's history", piece)
             broad = tree or GLOB in path or HOLE in path or bool(_DATA.search(path))
             risk = Risk.DESTROYS if broad and not _REBUILT.search(inner) else Risk.CHANGES
@@ -156,6 +167,8 @@ def _deletes(program: str, rest: Sequence[Word], ground: Ground, piece: str) -> 
         case "shred":
             return [deleted(word, ground, piece, tree=True) for word in operands]
         case "find" | "fd" | "bfs" if any(word.text == "-delete" for word in rest):
+            if narrowed := found_by_name(rest):
+                return [deleted(word, ground, piece, tree=False) for word in narrowed]
             roots = [word for word in operands if not word.text.startswith(("(", "!"))][:1] or [Word(".", ".")]
             place = place_of(roots[0].text, ground)
             risk = {Place.OUTSIDE: Risk.CHANGES_OUTSIDE, Place.SCRATCH: Risk.CHANGES, Place.OURS: Risk.OURS}.get(place)
@@ -163,11 +176,30 @@ def _deletes(program: str, rest: Sequence[Word], ground: Ground, piece: str) -> 
         case "rsync" if any(word.text.startswith(("--delete", "--remove-source")) for word in rest):
             return [Finding(Risk.DESTROYS, "deletes what the other side does not have", piece)]
         case "mv":
-            gone = [word for word in operands[:-1] if place_of(word.text, ground) is not Place.INSIDE]
-            lost = [word for word in operands[-1:] if place_of(word.text, ground) is Place.NOWHERE]
-            return [deleted(word, ground, piece, tree=True) for word in (operands[:-1] if lost else gone)]
+            return _moved(rest, operands, ground, piece)
+        case "tar" | "bsdtar" | "gtar" if abbreviates(rest, names("--remove-files")):
+            return [Finding(Risk.DESTROYS, "deletes the files that it packs", piece)]
+        case "zip" if has_flag(rest, names("-m --move")):
+            return [Finding(Risk.DESTROYS, "deletes the files that it packs", piece)]
+        case "7z" | "7za" | "7zz" if any(word.text.startswith("-sdel") for word in rest):
+            return [Finding(Risk.DESTROYS, "deletes the files that it packs", piece)]
         case _:
             return []
+
+
+def _moved(rest: Sequence[Word], operands: Sequence[Word], ground: Ground, piece: str) -> list[Finding]:
+    """What `mv` takes away: the history, what lies elsewhere, and all that goes where it will not be found again."""
+    into = [after for word, after in pairwise(rest) if word.text in {"-t", "--target-directory"}]
+    into += [Word(w.text.partition("=")[2], w.source) for w in rest if w.text.startswith("--target-directory=")]
+    sources = [word for word in operands if word not in into] if into else operands[:-1]
+    lost = {place_of(word.text, ground) for word in into or operands[-1:]} & _VANISHES
+    inside = {word: place_of(word.text, ground) is Place.INSIDE for word in sources}
+    history = [word for word in sources if inside[word] and _HISTORY.search("/" + word.text)]
+    away = [
+        word for word in sources if not inside[word] and not (lost and place_of(word.text, ground) is Place.SCRATCH)
+    ]
+    gone = dict.fromkeys([*away, *history, *([word for word in sources if inside[word]] if lost else ())])
+    return [deleted(word, ground, piece, tree=True) for word in gone]
 
 
 def _overwrites(program: str, rest: Sequence[Word], ground: Ground, piece: str) -> list[Finding]:
@@ -187,13 +219,18 @@ def _overwrites(program: str, rest: Sequence[Word], ground: Ground, piece: str) 
             )
         case "dd":
             targets = [Word(word.text[3:], word.source) for word in rest if word.text.startswith("of=")]
-            how = "empty" if any(word.text[3:] in {*_ENDLESS, "/dev/null"} for word in rest) else "overwrite"
+            bounded = any(re.fullmatch(r"count=[1-9]\w*", word.text) for word in rest)
+            nothing = {"/dev/null"} if bounded else {*_ENDLESS, "/dev/null"}
+            how = "empty" if any(word.text[3:] in nothing for word in rest) else "overwrite"
         case "sed" | "perl" | "ruby" | "gawk" if has_flag(rest, names("-i --in-place")):
             targets = operands[1:] or operands
+            how = "empty" if program == "sed" and sed_script(rest).empties else "edit"
         case "curl" | "wget":
             flags = names("-o --output -O --output-document")
             targets = [after for word, after in pairwise(rest) if word.text in flags]
             targets = [word for word in targets if word.text != "-" and "://" not in word.text]
+        case "uniq":
+            targets = operands[1:2]
         case "chmod" | "chown" | "chgrp" | "chattr" | "setfacl":
             return _rights(program, rest, operands, ground, piece)
         case "touch" | "mkdir" | "mkfifo" | "tar" | "unzip" | "split" | "csplit":

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from angelia.policy.risk import Finding, Risk
-from angelia.policy.risky_programs import has_flag
+from angelia.policy.risky_programs import abbreviates, has_flag
 from angelia.policy.shell_word import GLOB, HOLE, Word, names
 
 _VALUED = names("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env")
@@ -47,7 +47,11 @@ _LOSSES: dict[str, Loss] = {
     "replace": Loss("rewrites history", always=True),
     "update-ref": Loss("moves or deletes references", always=True),
     "worktree": Loss("deletes a working tree", first=names("remove")),
-    "rm": Loss("deletes files with their changes", unless=names("--cached -n --dry-run"), always=True),
+    # Without force Git deletes only what it can bring back.
+    "rm": Loss("deletes files with their changes", flags=names("-f --force"), unless=names("--cached -n --dry-run")),
+    "fetch": Loss("overwrites a branch", flags=names("-f --force")),
+    "notes": Loss("deletes notes", first=names("remove prune")),
+    "symbolic-ref": Loss("deletes a reference", flags=names("-d --delete")),
     "read-tree": Loss(_CHANGES, flags=names("-u --reset")),
     "checkout-index": Loss(_CHANGES, flags=names("-f -a --force --all")),
     "submodule": Loss("overwrites changes in a submodule", flags=names("-f --force"), first=names("deinit")),
@@ -95,10 +99,16 @@ def _discards(verb: str, after: Sequence[Word]) -> str:
         return ""
     if verb == "checkout" and _paths(after):
         return _CHANGES
+    if verb in ("fetch", "pull") and any(word.text.startswith("+") and ":" in word.text for word in after):
+        return "overwrites a branch"
     if verb == "push" and any(word.text[:1] in {"+", ":"} and len(word.text) > 1 for word in after):
         return _HISTORY
     spared = has_flag(after, loss.unless)
-    named = has_flag(after, loss.flags) or any(word.text in loss.first for word in after[:1])
+    named = (
+        has_flag(after, loss.flags)
+        or abbreviates(after, loss.flags)
+        or any(word.text in loss.first for word in after[:1])
+    )
     return loss.reason if named or (loss.always and not spared) else ""
 
 

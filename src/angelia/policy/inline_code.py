@@ -18,6 +18,7 @@ CODE_FLAGS: dict[str, frozenset[str]] = {
     "osascript": names("-e"),
     "rscript": names("-e"),
     "julia": names("-e"),
+    "emacs": names("--eval -eval --execute"),
 }
 """Interpreters and the options after which code follows."""
 
@@ -33,8 +34,22 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _DELETES = names(
     "rmtree unlink unlinkSync rmSync rmdirSync removedirs rimraf rm_rf rm_r remove_dir_all truncate deltree"
 )
+_DELETING = re.compile(
+    r"\b(?:os|fs|fsp|fse|promises|File|Dir|IO|FileUtils|Deno|shutil)\s*(?:\.|::)\s*(?:remove|delete|rm|rmdir|replace)\b"
+    r"|\bfrom\s+os\s+import\b.*\b(?:remove|replace)\b|(?<![\w.])rm\s*\(|\bdelete-(?:file|directory)\b"
+    r"|\bDeno\s*\.\s*removeSync\b"
+)
+_MAY_DELETE = names("remove delete unlink rmtree rmdir removedirs truncate")
+"""Names that delete where they stand as a text: `getattr(os, "remove")`, `array_map("unlink", …)`."""
+_OPENS = names("open fopen openSync sysopen")
+_WRITES_WHOLE = names("write_text write_bytes writeFileSync writeFile writeTextFile file_put_contents binwrite")
+_WRITES = names(
+    "write writelines writerow writerows writestr dump print printf puts fwrite fputs say save savefig to_csv to_json "
+    "copyfileobj tofile"
+)
+_WRITE_MODE = re.compile(r"\+?>{1}[^>]*|w[bt+]*")
 _RUNS = names(
-    "system popen Popen call check_call check_output getoutput getstatusoutput execSync spawn spawnSync exec "
+    "system popen execute Popen call check_call check_output getoutput getstatusoutput execSync spawn spawnSync exec "
     "execFile execFileSync execvp execv execl execlp execve passthru shell_exec proc_open subprocess backtick do"
 )
 _SENDS = names(
@@ -57,10 +72,13 @@ def interpreter_of(program: str) -> str:
 
 def code_findings(code: str, piece: str) -> list[Finding]:
     """Findings that the names in the code give; its literals are judged by the caller (`code_scripts`)."""
-    bare = set(_NAME.findall(_LITERAL.sub("''", code)))
+    plain = _LITERAL.sub("''", code)
+    bare = set(_NAME.findall(plain))
     found = []
-    if bare & _DELETES:
-        found.append(Finding(Risk.DESTROYS, f"deletes files ({', '.join(sorted(bare & _DELETES))})", piece))
+    named = (bare & _DELETES) | (_MAY_DELETE & set(literals(code)))
+    if named or (shown := _DELETING.search(plain)):
+        said = ", ".join(sorted(named)) or (shown[0] if shown else "")
+        found.append(Finding(Risk.DESTROYS, f"deletes files ({said})", piece))
     if bare & _SENDS:
         found.append(Finding(Risk.SENDS_OUT, "may send data to another machine", piece))
     if bare & _DECODES and bare & _EVALUATES:
@@ -68,10 +86,29 @@ def code_findings(code: str, piece: str) -> list[Finding]:
     return found
 
 
+def emptied_by_code(code: str) -> list[str] | None:
+    """The files that code opens to write and leaves empty, as far as it names them; None where it empties none.
+
+    >>> emptied_by_code("open('a.py', 'w')"), emptied_by_code("open('a.py', 'w').write(x)")
+    (['a.py'], None)
+    """
+    bare, texts = set(_NAME.findall(_LITERAL.sub("''", code))), literals(code)
+    opened = bool(bare & _OPENS) and any(_WRITE_MODE.fullmatch(text) for text in texts) and not bare & _WRITES
+    whole = ("" in texts) and (bool(bare & _WRITES_WHOLE) or bool(re.search(r"\b(?:File|IO)\.write\b", code)))
+    if not opened and not whole:
+        return None
+    return [text for text in texts if text and not _WRITE_MODE.fullmatch(text)]
+
+
 def query_findings(program: str, rest: Sequence[Word], piece: str) -> list[Finding]:
     """Findings for a query on the command line of a database client (`psql -c "drop table t"`)."""
-    lost = program in _CLIENTS and any(_LOSES.search(word.text) for word in rest)
+    lost = is_database_client(program) and any(_LOSES.search(word.text) for word in rest)
     return [Finding(Risk.DESTROYS, "deletes data from a database", piece)] if lost else []
+
+
+def is_database_client(program: str) -> bool:
+    """Whether a program takes queries."""
+    return program in _CLIENTS
 
 
 def literals(code: str) -> list[str]:

@@ -8,8 +8,9 @@ from angelia.policy.commands import classify
 from angelia.policy.editors import may_use_editor
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.looking import only_looks
+from angelia.policy.new_origins import origin_of, why_ask
 from angelia.policy.paths import may_read, may_send, may_write
-from angelia.policy.patterns import covers, remember_pattern
+from angelia.policy.patterns import covering, remember_pattern
 from angelia.policy.place import absolute
 from angelia.policy.risk import Finding, Ground, Risk
 from angelia.policy.servers import may_use
@@ -113,18 +114,20 @@ def _fetch(url: str, situation: Situation) -> Verdict:
         verdict = judge_address(host, situation.allow_ranges)
         if isinstance(verdict, Deny):
             return verdict
-    pattern = f"url: {parts.scheme}://{parts.netloc.lower()}"
+    pattern = f"url: {origin_of(url)}"
+    question = f"Fetch {url}?"  # whole: what an address carries may stand at its end
     match situation.network:
         case Network.OFF:
             return Deny("The network is switched off by the setting `network`.")
         case Network.ON:
             return Allow("The network is on.")
-        case Network.ASK if situation.mode is Mode.AUTONOMOUS:
-            return Allow("In autonomous mode the web may be read.")
         case Network.ASK if pattern in situation.granted:
             return Allow(f"You said yes to `{pattern}`.")
+        case Network.ASK if situation.mode is Mode.AUTONOMOUS:
+            reason = why_ask(url, situation.seen)
+            return Ask(question, reason, pattern) if reason else Allow("In autonomous mode the web may be read.")
         case Network.ASK:
-            return Ask(f"Fetch {one_line(url)}?", "Whoever runs that site learns of it.", pattern)
+            return Ask(question, "Whoever runs that site learns of it.", pattern)
         case _:
             assert_never(situation.network)
 
@@ -139,8 +142,7 @@ def _unasked(verdict: Verdict) -> Verdict:
 def _command(effect: RunCommand, situation: Situation) -> Verdict:
     if effect.reach not in _REACHES:
         return Deny(f"There is no reach called {effect.reach!r}; it is one of {', '.join(_REACHES)}.")
-    here = Ground(situation.workspace, situation.home, situation.own_home)
-    ground = Ground(here.workspace, here.home, here.own_home, absolute(effect.cwd or here.workspace, here))
+    ground = ground_of(effect, situation)
     findings = classify(effect.command, ground)
     for finding in findings:
         if finding.risk is Risk.OURS:
@@ -152,13 +154,20 @@ def _command(effect: RunCommand, situation: Situation) -> Verdict:
             return Deny(
                 "In plan mode only commands that look at things run. Leave plan mode for this one (/mode edit)."
             )
-    elif granted := _grant(effect, situation, ground):
+    elif granted := covering(situation.granted, effect.command, ground, _reach(effect, situation)):
         return Allow(f"You said yes to `{granted}`.")
     reason = _why_ask(effect, situation, [f for f in findings if _counts(f.risk, effect, situation)])
     if not reason:
         return Allow("It runs in the workspace, and nothing in it is risky.")
-    pattern = remember_pattern(effect.command, ground)
-    return Ask(f"Run `{one_line(effect.command)}`?", reason, _with_reach(pattern, effect.reach) if pattern else "")
+    pattern = remember_pattern(effect.command, ground, _reach(effect, situation))
+    return Ask(f"Run `{one_line(effect.command)}`?", reason, pattern)
+
+
+def ground_of(effect: RunCommand, situation: Situation) -> Ground:
+    """Where a command would run."""
+    here = Ground(situation.workspace, situation.home, situation.own_home)
+    at = absolute(effect.cwd or here.workspace, here)
+    return Ground(here.workspace, here.home, here.own_home, at, situation.absent)
 
 
 def _why_ask(effect: RunCommand, situation: Situation, risky: list[Finding]) -> str:
@@ -171,6 +180,8 @@ def _why_ask(effect: RunCommand, situation: Situation, risky: list[Finding]) -> 
         return "It leaves the confinement: it may do whatever you may do."
     if effect.reach != "confined" and situation.network is Network.ASK and situation.mode is not Mode.AUTONOMOUS:
         return "It wants the network."
+    if effect.reach == "network" and situation.network is Network.ASK and situation.seen.mixed:
+        return "It wants the network, and private words and words from elsewhere are both in view."
     return "In ask mode every command asks." if situation.mode is Mode.ASK else ""
 
 
@@ -193,16 +204,7 @@ def _sentence(findings: list[Finding]) -> str:
     return f"It {'; it '.join(list(reasons)[:4])}{more}."
 
 
-def _with_reach(pattern: str, reach: str) -> str:
-    return pattern if reach == "confined" else f"{reach}: {pattern}"
-
-
-def _grant(effect: RunCommand, situation: Situation, ground: Ground) -> str:
-    """The remembered pattern that covers this command at this reach or a wider one; empty when none does."""
-    for granted in situation.granted:
-        reach, colon, pattern = granted.partition(": ")
-        if not colon or reach not in _REACHES:
-            reach, pattern = "confined", granted
-        if _REACHES.index(reach) >= _REACHES.index(effect.reach) and covers(pattern, effect.command, ground):
-            return granted
-    return ""
+def _reach(effect: RunCommand, situation: Situation) -> str:
+    """How far this command gets here, as `patterns.COMMAND_REACHES` has it."""
+    confined = situation.confinement is Confinement.REAL or effect.reach == "outside"
+    return effect.reach if confined else "unconfined"

@@ -1,7 +1,7 @@
 """Which commands only look, for the plan mode."""
 
 from angelia.policy.risk import Ground
-from angelia.policy.risky_programs import has_flag, operands_of
+from angelia.policy.risky_programs import abbreviates, has_flag, operands_of
 from angelia.policy.shell_line import Call, read_line
 from angelia.policy.shell_word import HOLE, names
 from angelia.policy.wrappers import inner_commands, program_of
@@ -45,6 +45,9 @@ def _looks(call: Call) -> bool:
         return not call.words and not call.redirects
     if any(word.text.startswith(HOLE) for word in call.words[:2]):
         return False
-    if has_flag(rest, _WRITES.get(program, frozenset())) or (program == "uniq" and len(operands_of(rest)) > 1):
+    writes = _WRITES.get(program, frozenset())
+    if has_flag(rest, writes) or abbreviates(rest, writes):
+        return False
+    if program in {"uniq", "xxd"} and len(operands_of(rest)) > 1:
         return False
     return program in _LOOKS or (program == "git" and bool(rest) and rest[0].text in _GIT)

@@ -1,98 +1,138 @@
-"""What a remembered yes covers."""
+"""What a remembered yes covers.
+
+A pattern is the exact words of one plain command, or, for a command that stays in the confinement, a program with a
+star for plain arguments (`plain_arguments`). In front stand the reach, unless it is the confinement, and the folder,
+unless it is the workspace: `network: git push origin main`, `in:web npm test`, `rg *`.
+
+What leaves the confinement is remembered to the word, or not at all: a star there would be a yes to somebody else's
+address, or to any program. Once a host can be granted, by what watches the way out, a yes to the network need name
+no words: `COMMAND_REACHES` and `covering` are the places.
+"""
 
 import re
 import shlex
 
 from angelia.policy.commands import classify
+from angelia.policy.place import absolute, beneath
+from angelia.policy.plain_arguments import are_plain, starred_head
 from angelia.policy.risk import Ground, Risk
 from angelia.policy.shell_line import read_line
 from angelia.policy.shell_word import Word, names
 from angelia.policy.wrappers import program_of
+
+COMMAND_REACHES = ("confined", "network", "unconfined", "outside")
+"""How far a command gets, each further than the one before.
+
+Three are values of `sandboxes.port.Reach`. `unconfined` is a command that asks for no more than the confinement, on a
+machine that has none: a yes that was given while there was one does not hold when it is gone.
+"""
+_STARRED = frozenset({"confined", "unconfined"})
 
 _NEVER = frozenset(
     {Risk.UNREADABLE, Risk.RUNS_UNSEEN, Risk.ESCALATES, Risk.SYSTEM, Risk.EXHAUSTS, Risk.OURS, Risk.PERSISTS}
 )
 """What is asked every time."""
 
-_BY_VERB = names("git npm pnpm yarn bun cargo go mvn gradle pip pip3 dotnet swift zig")
-"""Programs whose subcommand says what they do: a yes to `git push origin` covers `git push *`."""
-
-_BY_SCRIPT = {"npm": names("run run-script"), "pnpm": names("run"), "yarn": names("run"), "bun": names("run")}
-"""Subcommands that name a script of the project: `npm run build *`."""
-
-_RUNS_ANYTHING = names("run exec x dlx create init config")
-
-_BY_NAME = names(
-    "pytest ruff mypy black isort flake8 pylint eslint tsc prettier jest vitest mocha tox nox ls cat head tail wc grep "
-    "rg tree stat du df file diff uniq cut echo pwd which uname mkdir touch cmake ninja ctest gcc g++ clang clang++ "
-    "rustc javac"
+_SAY_ALL = names(
+    "ls cat head tail wc grep egrep fgrep rg tree stat du df file diff cmp uniq cut sort echo pwd which uname mkdir "
+    "touch rm date id whoami hostname uptime ps pgrep lsof ss ip ping dig host nslookup git gh glab docker podman "
+    "kubectl systemctl journalctl loginctl notify-send pbpaste sw_vers brew aws gcloud az"
 )
-"""Programs that do one thing whatever their arguments; a risk that an argument adds is not covered."""
+"""Programs whose words say all that they do, so that the same words outside are the same act.
+
+Not among them is what runs, sends or puts somewhere the files of the workspace (`make`, `npm`, `pytest`, `cp`, an
+interpreter): there the same words are another act as soon as a file is changed.
+"""
+_BUILDS = names("compose build buildx bake run exec -f --filename -k apply")
+"""Arguments with which a program of `_SAY_ALL` reads what to do from a file."""
 
 _PROGRAM = re.compile(r"[\w./+-]+")
-_VERB = re.compile(r"[a-z][\w:.-]*")
 _STAR = " *"
+_FOLDER = "in:"
 
 
-def remember_pattern(command: str, ground: Ground) -> str:
+def remember_pattern(command: str, ground: Ground, reach: str = "confined") -> str:
     """The pattern that a remembered yes to this command would be stored as; empty when it is asked every time.
 
-    A pattern ends in ` *` where program and subcommand say enough, and is the exact command otherwise.
-
     >>> ground = Ground("/w", "/home/me")
-    >>> remember_pattern("git push origin main", ground), remember_pattern("python tool.py", ground)
-    ('git push *', 'python tool.py')
-    >>> remember_pattern("curl https://example.com | sh", ground)
-    ''
-    """
-    words = _simple_words(command, ground)
-    if not words or _risks(command, ground) & _NEVER:
-        return ""
-    head = words[: _head_length(words)]
-    if head and _risks(shlex.join(head), ground) >= _risks(command, ground):
-        return shlex.join(head) + _STAR
-    return shlex.join(words)
-
-
-def covers(pattern: str, command: str, ground: Ground) -> bool:
-    """Whether a yes to `pattern` holds for `command`.
-
-    Only for one simple command (no further statement, substitution, variable, or redirection except to /dev/null),
-    and only if its arguments add no risk to those of the pattern itself: `git push *` does not cover
-    `git push --force`.
-
-    >>> covers("git push *", "git push origin", Ground("/w", "/home/me"))
-    True
-    >>> covers("git push *", "git push && rm -rf .", Ground("/w", "/home/me"))
-    False
+    >>> remember_pattern("rg -i word src", ground), remember_pattern("rg --pre ./x word", ground)
+    ('rg *', 'rg --pre ./x word')
+    >>> remember_pattern("git push origin main", ground, "network"), remember_pattern("sh -c ls", ground, "outside")
+    ('network: git push origin main', '')
     """
     words = _simple_words(command, ground)
     risks = _risks(command, ground)
-    if not words or risks & _NEVER:
+    if not words or risks & _NEVER or (reach == "outside" and not _says_all(words)):
+        return ""
+    head = words[: starred_head(words)] if reach in _STARRED else []
+    starred = bool(head) and _star_covers(head, words, command, ground)
+    said = shlex.join((*_folder(ground), *(head if starred else words))) + (_STAR if starred else "")
+    return said if reach == "confined" else f"{reach}: {said}"
+
+
+def covers(pattern: str, command: str, ground: Ground, reach: str = "confined") -> bool:
+    """Whether a yes to `pattern` holds for `command`, run with `reach`.
+
+    Only for one simple command (no further statement, substitution, variable, or redirection except to /dev/null).
+    A star stands for plain arguments, and for none that add a risk; at the network and outside it stands for nothing.
+
+    >>> covers("git log *", "git log -3", Ground("/w", "/home/me"))
+    True
+    >>> covers("outside: ls *", "ls", Ground("/w", "/home/me"), "outside")
+    False
+    """
+    granted, colon, said = pattern.partition(": ")
+    if not colon or granted not in COMMAND_REACHES:
+        granted, said = "confined", pattern
+    if COMMAND_REACHES.index(granted) < COMMAND_REACHES.index(reach):
+        return False
+    words = _simple_words(command, ground)
+    if not words or _risks(command, ground) & _NEVER or (reach == "outside" and not _says_all(words)):
         return False
     try:
-        head = shlex.split(pattern.removesuffix(_STAR))
+        head = shlex.split(said.removesuffix(_STAR))
     except ValueError:
         return False
-    if not pattern.endswith(_STAR):
+    folder = [*_folder(ground)]
+    if head[: len(folder)] != folder:
+        return False
+    head = head[len(folder) :]
+    if not said.endswith(_STAR):
         return words == head
-    return bool(head) and words[: len(head)] == head and risks <= _risks(shlex.join(head), ground)
+    return {granted, reach} <= _STARRED and _star_covers(head, words, command, ground)
+
+
+def covering(granted: tuple[str, ...], command: str, ground: Ground, reach: str) -> str:
+    """The first of the patterns that holds for the command; empty when none does."""
+    return next((pattern for pattern in granted if covers(pattern, command, ground, reach)), "")
+
+
+def _star_covers(head: list[str], words: list[str], command: str, ground: Ground) -> bool:
+    """Whether a command is `head` with plain arguments that add no risk to it."""
+    if not head or words[: len(head)] != head or not are_plain(head, words[len(head) :], ground):
+        return False
+    return _risks(command, ground) <= _risks(shlex.join(head), ground)
+
+
+def _folder(ground: Ground) -> tuple[str, ...]:
+    """Where the command runs, unless that is the workspace: `make test` is another act in another folder."""
+    here = absolute(ground.cwd or ground.workspace, ground)
+    if here == absolute(ground.workspace, ground):
+        return ()
+    inside = beneath(here, ground.workspace)
+    return (_FOLDER + (here[len(ground.workspace.rstrip("/")) + 1 :] if inside else here),)
+
+
+def _says_all(words: list[str]) -> bool:
+    """Whether a command outside does the same whenever it is run with these words."""
+    program = words[0].rsplit("/", 1)[-1]
+    if "/" in words[0] and not words[0].startswith(("/usr/", "/bin/")):
+        return False
+    return program in _SAY_ALL and not (program in {"docker", "podman", "kubectl"} and _BUILDS & set(words))
 
 
 def _risks(command: str, ground: Ground) -> set[Risk]:
     return {finding.risk for finding in classify(command, ground)}
-
-
-def _head_length(words: list[str]) -> int:
-    """How many words say what the command does; 0 when only all of them do."""
-    program = words[0]
-    if program in _BY_NAME:
-        return 1
-    if program not in _BY_VERB or len(words) < 2 or not _VERB.fullmatch(words[1]):
-        return 0
-    if words[1] in _BY_SCRIPT.get(program, ()):
-        return 3 if len(words) > 2 and _VERB.fullmatch(words[2]) else 0
-    return 0 if words[1] in _RUNS_ANYTHING else 2
 
 
 def _simple_words(command: str, ground: Ground) -> list[str]:

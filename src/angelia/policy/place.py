@@ -71,6 +71,9 @@ def place_of(path: str, ground: Ground) -> Place:
 
 
 def _literal_place(full: str, known: str, ground: Ground) -> Place:
+    within = ground.workspace != ground.own_home and beneath(ground.workspace, ground.own_home)
+    if beneath(folded(full), folded(ground.own_home)) and not (within and beneath(full, ground.workspace)):
+        return Place.OURS
     for place, pattern in ((Place.NOWHERE, _NOWHERE), (Place.NETWORK, _NETWORK), (Place.SCRATCH, _SCRATCH)):
         if pattern.search(full) and not beneath(full, ground.workspace):
             return place
@@ -78,7 +81,7 @@ def _literal_place(full: str, known: str, ground: Ground) -> Place:
         return Place.WHOLE
     if beneath(known, ground.workspace):
         return Place.INSIDE
-    if beneath(folded(full), folded(ground.own_home)) or ("/" != ground.own_home == known):
+    if "/" != ground.own_home == known:
         return Place.OURS
     return Place.DEVICE if _DEVICE.search(full) else Place.OUTSIDE
 

@@ -55,10 +55,12 @@ class Finding(Struct, frozen=True):
 class Ground(Struct, frozen=True):
     """Where a command would run. All paths are absolute; `cwd` and `own_home` may be empty.
 
-    `home` is the user's home folder, `own_home` is ours (log, grants, settings).
+    `home` is the user's home folder, `own_home` is ours (log, grants, settings). `absent` are files that are known not
+    to be there, so that nothing is lost when a command writes them.
     """
 
     workspace: str
     home: str
     own_home: str = ""
     cwd: str = ""
+    absent: frozenset[str] = frozenset()

@@ -155,6 +155,16 @@ def has_flag(rest: Sequence[Word], flags: frozenset[str]) -> bool:
     return False
 
 
+def abbreviates(rest: Sequence[Word], flags: frozenset[str]) -> bool:
+    """Whether a long option is given, also shortened as GNU's and Git's own reading of options allows.
+
+    >>> abbreviates([Word("--remove-f", "")], names("--remove-files"))
+    True
+    """
+    given = [word.text.partition("=")[0] for word in rest if word.text.startswith("--")]
+    return any(len(text) > 4 and flag.startswith(text) for text in given for flag in flags)
+
+
 def _fits(rule: Rule, rest: Sequence[Word]) -> bool:
     if any(word.text in rule.unless for word in rest):
         return False

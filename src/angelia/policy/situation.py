@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from angelia.context.in_view import InView
 from angelia.core.entry import Address
 
 
@@ -17,7 +18,7 @@ class Mode(StrEnum):
     EDIT = "edit"
     """Writes in the workspace and confined commands are allowed. The default."""
     AUTONOMOUS = "autonomous"
-    """As `edit`, and the network too."""
+    """As `edit`, and the network too, as long as not both private and untrusted words are in view."""
 
 
 class Network(StrEnum):
@@ -45,7 +46,8 @@ class Situation(Struct, frozen=True):
     `home` is the user's home, `own_home` is ours. `private_roots` are folders that tools never touch.
     `allow_ranges` is the setting of that name (`egress.judge_address`).
     `granted` are the remembered patterns that hold now for this principal, sandbox and workspace.
-    `address` is where this conversation's answers go.
+    `address` is where this conversation's answers go. `absent` are files that a command names and that are not there.
+    `seen` is whose words the model has in view.
     """
 
     workspace: str
@@ -58,3 +60,5 @@ class Situation(Struct, frozen=True):
     private_roots: tuple[str, ...] = ()
     granted: tuple[str, ...] = ()
     address: Address = Address("terminal")
+    absent: frozenset[str] = frozenset()
+    seen: InView = InView()

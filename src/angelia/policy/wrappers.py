@@ -1,6 +1,8 @@
 """Commands that run other commands: what `env`, `xargs`, `sh -c`, `find -exec` and their like would run."""
 
+import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -183,14 +185,37 @@ def _bundle(text: str) -> bool:
 
 def _find_commands(rest: Sequence[Word]) -> list[tuple[Word, ...]]:
     found: list[tuple[Word, ...]] = []
+    named = found_by_name(rest)
     for at, word in enumerate(rest):
         if word.text in {"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}:
             tail = rest[at + 1 :]
             end = next((i for i, other in enumerate(tail) if other.text in {";", "+"}), len(tail))
-            words = tuple(Word(w.text.replace("{}", HOLE + GLOB), w.source) for w in tail[:end])
+            words = tuple(
+                one
+                for w in tail[:end]
+                for one in (named if named and w.text == "{}" else [Word(w.text.replace("{}", HOLE + GLOB), w.source)])
+            )
             # fd adds what it found at the end; find takes only what `{}` names.
             found.append(words if "exec" in word.text and word.text[1] != "-" else (*words, _UNKNOWN))
     return found
+
+
+def found_by_name(rest: Sequence[Word]) -> list[Word]:
+    """What `find ROOT… -name NAME` finds, as words with a wildcard in front; empty where more could be found.
+
+    >>> words = [Word(text, text) for text in (".", "-name", "*.pyc", "-delete")]
+    >>> [word.source for word in found_by_name(words)], found_by_name([words[0], words[3], *words[1:3]])
+    (['./**/*.pyc'], [])
+    """
+    texts = [word.text for word in rest]
+    named = [after for word, after in pairwise(texts) if word == "-name"]
+    wider = {"-o", "-or", "-not", "!", ",", "-path", "-newer"} & set(texts)
+    acts = next((at for at, text in enumerate(texts) if text.startswith(("-delete", "-exec", "-ok"))), 0)
+    if len(named) != 1 or wider or texts.index("-name") > acts:  # what stands before its test does not wait for it
+        return []
+    ends = next((at for at, text in enumerate(texts) if text.startswith(("-", "("))), 0)
+    shape = re.sub(r"[*?]|\[[^\]]*\]", GLOB, named[0])
+    return [Word(f"{root}/{GLOB}/{shape}", f"{root}/**/{named[0]}") for root in texts[:ends] or ["."]]
 
 
 def _after_host(rest: Sequence[Word]) -> list[Call | Script]:

@@ -6,12 +6,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.core.entry import Address
+from angelia.context.in_view import InView, in_view
+from angelia.core.entry import Address, Entry
 from angelia.core.ids import ConversationId
 from angelia.engine.toolrun import Judge
 from angelia.policy.situation import Confinement, Mode, Network, Situation
-from angelia.policy.verdict import Effect, RunCommand, UseEditor, Verdict, WritePath, strictest
-from angelia.sandboxes.port import Description, Sandbox
+from angelia.policy.verdict import Effect, FetchUrl, RunCommand, ShowUrl, UseEditor, Verdict, WritePath, strictest
+from angelia.sandboxes.port import Description, NoSuchFile, Sandbox, SandboxError
 from angelia.service.config import Loaded
 from angelia.store.grants import Grants
 
@@ -20,7 +21,7 @@ OWNER = "owner"
 
 
 class Standing(Struct, frozen=True):
-    """For which conversation is judged; `address`, where its answers go, and `mode` are those of the moment.
+    """For which conversation is judged; `address`, where its answers go, `mode` and `entries` are of the moment.
 
     `sandbox` (spec, and preset if there is one) and `workspace` are as they stand in the log: what is granted is
     granted for them.
@@ -32,6 +33,7 @@ class Standing(Struct, frozen=True):
     workspace: str
     address: Callable[[], Address]
     mode: Callable[[], Mode]
+    entries: Callable[[], Sequence[Entry]]
     approver_present: bool
 
 
@@ -53,7 +55,9 @@ def judging(loaded: Loaded, standing: Standing, sandbox: Sandbox, grants: Grants
             allow_ranges=loaded.config.policy.allow_ranges,
             granted=tuple(grant.pattern for grant in granted),
             address=standing.address(),
+            seen=_seen(effects, standing),
         )
+        situation = replace(situation, absent=await _absent(effects, situation, sandbox))
         verdicts = [
             judge(one, where) for effect in effects for one, where in _as_they_are(effect, described, situation)
         ]
@@ -61,6 +65,30 @@ def judging(loaded: Loaded, standing: Standing, sandbox: Sandbox, grants: Grants
         return settle(verdict, approver_present=standing.approver_present)
 
     return verdict_on
+
+
+def _seen(effects: Sequence[Effect], standing: Standing) -> InView:
+    """Whose words are in view, where an effect may carry them away."""
+    carrying = any(isinstance(effect, FetchUrl | ShowUrl | RunCommand) for effect in effects)
+    return in_view(standing.entries(), standing.owner) if carrying else InView()
+
+
+async def _absent(effects: Sequence[Effect], situation: Situation, sandbox: Sandbox) -> frozenset[str]:
+    """The files that a command would empty and that are not there. What cannot be looked at may be there."""
+    from angelia.policy.emptied_files import files_emptied
+    from angelia.policy.judge import ground_of
+
+    absent = set[str]()
+    for effect in effects:
+        named = files_emptied(effect.command, ground_of(effect, situation)) if isinstance(effect, RunCommand) else ()
+        for path in named:
+            try:
+                await sandbox.stat(path)
+            except NoSuchFile:
+                absent.add(path)
+            except SandboxError:
+                continue
+    return frozenset(absent)
 
 
 def _confinement(loaded: Loaded, described: Description) -> Confinement:

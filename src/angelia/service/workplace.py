@@ -71,6 +71,7 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
         session.workspace,
         address=lambda: address_of(session),
         mode=lambda: house.mode(session),
+        entries=lambda: session.log.entries,
         approver_present=approver_present,
     )
     judge = judging(house.loaded, standing, sandbox, house.grants)
