@@ -88,7 +88,7 @@ async def _live(home: Path, data: st.DataObject) -> None:
     refs = [await blobs.put(content) for content in CONTENTS]
     names = [ConversationId("first"), ConversationId("second")]
     for name in names:
-        await transcript.open_conversation(name, ConversationOpened("terminal", "/"))
+        await transcript.append(name, [ConversationOpened("terminal", "/")])
     one = st.tuples(st.sampled_from(names), st.lists(facts(refs), min_size=1, max_size=3))
     for conversation, some in data.draw(st.lists(one, max_size=12)):
         if not _repeats_itself(some):

@@ -25,7 +25,7 @@ NAME = ConversationId("c1")
 
 async def opened(home: Path) -> Database:
     db = Database.open(home)
-    await Transcript(db).open_conversation(NAME, ConversationOpened("terminal", "/"))
+    await Transcript(db).append(NAME, [ConversationOpened("terminal", "/")])
     return db
 
 

@@ -14,6 +14,7 @@ from angelia.core.entry import (
     DeliveryReached,
     DeliverySettled,
     DeliveryStarted,
+    DeliveryStatus,
     DoorMoved,
     Entry,
     Keyed,
@@ -203,7 +204,12 @@ def _reached(connection: sqlite3.Connection, at: _At, fact: DeliveryReached) -> 
     failed = fact.reached is Reached.FAILED
     connection.execute(
         "UPDATE outbox SET status = ?, detail = ? WHERE conversation = ? AND id = ? AND status <> 'failed'",
-        ("failed" if failed else "confirmed", fact.why or fact.reached, at.conversation, fact.id),
+        (
+            DeliveryStatus.FAILED if failed else DeliveryStatus.CONFIRMED,
+            fact.why or fact.reached,
+            at.conversation,
+            fact.id,
+        ),
     )
 
 
