@@ -91,9 +91,7 @@ class Lanes:
         while error := await self._hand_in(parcel):
             failures += 1
             if failures == 1:
-                if not isinstance(
-                    error, AngeliaError
-                ):  # nobody foresaw it: where it came from is all there is to go by
+                if not isinstance(error, AngeliaError):  # nobody foresaw it, so where it came from is told
                     log.error("%s could not be taken in", parcel.name, exc_info=error)
                 self._trouble(f"What came in cannot be taken in: {_told(error)}. It is tried again.")
             if failures > TRIES and self._taken > before:

@@ -201,15 +201,10 @@ def _settled(connection: sqlite3.Connection, at: _At, fact: DeliverySettled) -> 
 
 
 def _reached(connection: sqlite3.Connection, at: _At, fact: DeliveryReached) -> None:
-    failed = fact.reached is Reached.FAILED
+    status = DeliveryStatus.FAILED if fact.reached is Reached.FAILED else DeliveryStatus.CONFIRMED
     connection.execute(
         "UPDATE outbox SET status = ?, detail = ? WHERE conversation = ? AND id = ? AND status <> 'failed'",
-        (
-            DeliveryStatus.FAILED if failed else DeliveryStatus.CONFIRMED,
-            fact.why or fact.reached,
-            at.conversation,
-            fact.id,
-        ),
+        (status, fact.why or fact.reached, at.conversation, fact.id),
     )
 
 
