@@ -20,6 +20,7 @@ check: setup-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry src
 
 bench: $(UV)
 	@$(SYNC) --all-extras --group bench

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import load_profile
+
+load_profile()
+
 REAL_PARTS: dict[str, Callable[[], object]] = {
     "bwrap": lambda: shutil.which("bwrap"),
     "rg": lambda: shutil.which("rg"),

@@ -169,7 +169,7 @@ abilities = st.sampled_from(Ability)
 @given(
     st.sampled_from(sorted(KINDS)), abilities, abilities, abilities, st.sampled_from(["openai-chat", "anthropic", "x"])
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_the_person_hears_of_everything_that_does_not_reach_the_model(
     attachments: Attachments, folder: Path, name: str, images: Ability, documents: Ability, audio: Ability, wire: str
 ) -> None:

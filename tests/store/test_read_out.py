@@ -70,7 +70,7 @@ def test_text_of_any_encoding_is_read(data: bytes, text: str, tmp_path: Path) ->
 
 
 @given(st.text(min_size=30, max_size=300), st.sampled_from(["utf-8", "utf-16"]), st.integers(64, 600))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_long_text_loses_its_middle_only_and_says_how_much(
     tmp_path: Path, text: str, encoding: str, most: int
 ) -> None:
