@@ -1,5 +1,6 @@
 """Room is made cheaply, keeps what matters, never tears a pair, and always gets there."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -119,6 +120,7 @@ def test_a_file_that_was_read_again_is_shown_once() -> None:
     assert all("read again" in s.text for s in short)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(80))
 @given(st.integers(0, 2**32))
 def test_every_plan_fits_keeps_the_request_and_tears_no_pair(seed: int) -> None:

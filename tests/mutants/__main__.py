@@ -1,4 +1,4 @@
-"""Takes out one rule after the other in a copy of the tree, and demands that its test sees it: `python -m tests.mutants`.
+"""Takes out one rule after the other in a copy of the tree; its test must see it: `python -m tests.mutants`.
 
 A row of `mutants.toml` says what is taken out: `old` stands exactly once in `file`, `new` is put in its place, and
 `test` must pass before and fail after. A row that does not apply any more is a failure too. Words after the command
