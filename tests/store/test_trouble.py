@@ -69,7 +69,7 @@ async def test_on_a_disk_that_fills_up_all_that_was_acknowledged_is_kept(
     kept.mkdir()
     disk = ["bwrap", "--dev-bind", "/", "/", "--size", "300000", "--tmpfs", "/disk", "sh", "-c"]
     work = shlex.join(command(what, Path("/disk"), NAME, argument))
-    said_last = output([*disk, f"cp -r {home}/. /disk && {work}; cp -r /disk/. {kept}"])
+    said_last = output([*disk, f"cp -r '{home}'/. /disk && {work}; cp -r /disk/. '{kept}'"])
     assert said_last[-1].startswith("StoreFull: The disk that holds /disk is full")
     shutil.rmtree(kept / "alive", ignore_errors=True)
     db = Database.open(kept)
