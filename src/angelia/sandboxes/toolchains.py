@@ -34,7 +34,7 @@ def tool_roots(path: str, home: Path, workspace: Path) -> tuple[Path, ...]:
         for program in _INTERPRETERS:
             if os.path.islink(folder / program):  # noqa: PTH114 - no error where nobody may look
                 wanted.update(_roots_of((folder / program).resolve().parent, home))
-    shown = [root for root in wanted if os.path.isdir(root) and not _visible(root, workspace)]
+    shown = [root for root in wanted if os.path.isdir(root) and not _visible(root, workspace)]  # noqa: PTH112 - as above
     shown.sort(key=lambda root: (len(root.parts), root))
     return tuple(root for at, root in enumerate(shown) if not any(root.is_relative_to(outer) for outer in shown[:at]))
 
