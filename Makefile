@@ -4,7 +4,17 @@ UV := .tools/bin/uv
 BIN := .venv/bin
 SYNC := UV_PYTHON_DOWNLOADS=never $(UV) sync --quiet --locked --inexact --compile-bytecode --python $(PYTHON)
 
-.PHONY: run test check bench docs setup setup-dev add clean
+ROUNDS ?= 20
+EXPLORE ?= 50
+DEADLY := $(wildcard tests/promise/test_crash_suite.py tests/promise/test_prefix_law.py tests/promise/test_resume.py \
+  tests/store/test_crash.py tests/store/test_lease.py tests/store/test_behind.py tests/testing/test_crash.py \
+  tests/chats/test_gateway_crashes.py tests/chats/test_gateway_killed.py tests/chats/test_*storms.py \
+  tests/sandboxes/test_deaths.py tests/sandboxes/test_left_behind.py tests/sandboxes/test_companion.py \
+  tests/sandboxes/test_trouble.py tests/service/test_inbox.py tests/service/test_copies.py tests/tools/test_shell.py \
+  tests/acp/test_background.py tests/acp/test_trouble.py tests/hearing/test_recordings.py \
+  tests/mcp/test_connections.py tests/mcp/test_real_servers.py)
+
+.PHONY: run test quick soak check bench docs setup setup-dev add clean
 
 run: setup
 	@if $(BIN)/angelia models --which | grep -q '^local:'; then \
@@ -15,11 +25,20 @@ run: setup
 test: check  # a file stays on one process, with what it starts once for all of its tests
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
+quick: setup-dev  # what is pure or in this process
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not real" tests/core tests/context tests/policy tests/engine tests/docs
+
+soak: setup-dev  # what kills processes, again and again; properties on new examples; rules taken out
+	@for round in $$(seq $(ROUNDS)); do echo "round $$round of $(ROUNDS)"; $(BIN)/pytest -q -x $(DEADLY) || exit 1; done
+	ANGELIA_TESTS_EXPLORE=$(EXPLORE) $(BIN)/pytest -q -n auto --timeout 3600 $$(grep -rl 'import.*given' --include='test_*.py' tests)
+	$(BIN)/python -m tests.mutants
+
 check: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry src
 
 bench: $(UV)
 	@$(SYNC) --all-extras --group bench

@@ -48,7 +48,7 @@ async def alone(folder: Path) -> Row:
     """Appends and bare commits, in turns, so that both meet the same disk."""
     db, bare = Database.open(folder / "alone"), bare_database(folder / "bare.db")
     transcript, conversation = Transcript(db), new_conversation()
-    await transcript.open_conversation(conversation, ConversationOpened("terminal", "/"))
+    await transcript.append(conversation, [ConversationOpened("terminal", "/")])
     fact = asked()
     body = codec.encode(fact)
     ours, theirs = [], []
@@ -70,7 +70,7 @@ async def together(folder: Path, tasks: int) -> Iterator[Row]:
     transcript = Transcript(db)
     conversations = [new_conversation() for _ in range(tasks)]
     opened = ConversationOpened("terminal", "/")
-    await asyncio.gather(*(transcript.open_conversation(conversation, opened) for conversation in conversations))
+    await asyncio.gather(*(transcript.append(conversation, [opened]) for conversation in conversations))
     found = []
     for name, make in (("facts of the turn", asked), ("replies (spending, full text)", answered)):
 
@@ -128,7 +128,7 @@ async def opening(folder: Path) -> Row:
     home, conversation = folder / "opening", new_conversation()
     db = Database.open(home)
     transcript = Transcript(db)
-    await transcript.open_conversation(conversation, ConversationOpened("terminal", "/"))
+    await transcript.append(conversation, [ConversationOpened("terminal", "/")])
     for _ in range(10):
         await transcript.append(conversation, [answered() for _ in range(1000)])
     db.close()
@@ -178,7 +178,7 @@ async def searching(folder: Path, messages: int) -> Iterator[Row]:
 async def fill(db: Database, messages: int, chance: random.Random) -> None:
     """Messages written straight into the log, in bulk, and indexed as the store indexes."""
     conversation = new_conversation()
-    await Transcript(db).open_conversation(conversation, ConversationOpened("terminal", "/"))
+    await Transcript(db).append(conversation, [ConversationOpened("terminal", "/")])
     last = 1
     while last <= messages:
         bulk: list[tuple[object, ...]] = [

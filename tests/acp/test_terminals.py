@@ -7,6 +7,8 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
+from angelia.faces.acp import terminals
+from angelia.faces.acp.incoming import TerminalOutput
 from angelia.testing.answerers import by_replies
 from angelia.testing.model_server import ModelServer
 from angelia.testing.steps import call, say
@@ -168,3 +170,17 @@ async def test_opened_again_what_ran_there_is_told_in_words(tmp_path: Path) -> N
             await editor.load(session)
             assert embedded(editor) == []
             assert "from afar" in str(editor.all("tool_call_update")[-1]["content"])
+
+
+@pytest.mark.parametrize(
+    ("seen", "output", "truncated", "fresh"),
+    [
+        ("", "all of it", False, "all of it"),
+        ("all ", "all of it", False, "of it"),
+        ("x" * 3_000, "x" * 2_000 + "more", True, "more"),
+        ("lost", "the end", True, terminals._GAP + "the end"),
+        ("", "the end", True, terminals._GAP + "the end"),
+    ],
+)
+def test_an_output_that_lost_what_nobody_had_seen_says_so(seen: str, output: str, truncated: bool, fresh: str) -> None:
+    assert terminals._fresh(seen, TerminalOutput(output, truncated=truncated)) == fresh

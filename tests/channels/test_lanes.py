@@ -86,3 +86,17 @@ async def test_a_house_that_closes_keeps_no_position_of_what_it_did_not_take_in(
     for _ in range(20):
         await asyncio.sleep(0)
     assert house.kept == []
+
+
+async def test_a_fault_that_nobody_foresaw_leaves_its_trace_once(caplog: pytest.LogCaptureFixture) -> None:
+    house, tries = House(), iter(["no", "no", "no", "no", "no"])
+
+    async def read() -> Envelope | None:
+        if word := next(tries, ""):
+            raise KeyError(word)
+        return None
+
+    await house.lanes.put("a", "update 7", read)
+    traces = [record.exc_info[1] for record in caplog.records if record.exc_info]
+    assert [repr(trace) for trace in traces] == ["KeyError('no')"]
+    await house.lanes.close()

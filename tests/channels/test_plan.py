@@ -1,7 +1,7 @@
 """A delivery becomes messages: each file by its best kind, its next one, a link, or a reason."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from angelia.channels.abilities import Abilities, As, Heard, Kind, Native, Never, Units, Way, faults
@@ -149,7 +149,6 @@ files = st.builds(
 
 
 @given(st.lists(files | st.text(max_size=300).map(Text), max_size=8), st.sampled_from([ABILITIES, FILMS, NO_ALBUMS]))
-@settings(deadline=None, derandomize=True)
 def test_every_file_is_in_exactly_one_message_or_refused(parts: list[Content], abilities: Abilities) -> None:
     found: list[Media] = []
     for piece in plan(parts, abilities, TelegramHtml()):

@@ -5,7 +5,7 @@ from html import unescape
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -34,7 +34,6 @@ def said(text: str) -> str:
 
 
 @given(texts, st.sampled_from(DIALECTS), st.integers(60, 300), st.sampled_from(Units))
-@settings(max_examples=300, deadline=None, derandomize=True)
 @example("a" * 1000, TelegramHtml(), 60, Units.UTF16)
 @example("* " * 40 + "x", StandardMarkdown(), 60, Units.CHARACTERS)
 def test_the_messages_say_what_the_whole_says_each_within_the_limit(
@@ -96,7 +95,6 @@ def without_addresses(text: str) -> str:
 
 
 @given(texts, st.integers(60, 300))
-@settings(max_examples=300, deadline=None, derandomize=True)
 def test_html_is_balanced_and_says_the_same_words(text: str, limit: int) -> None:
     text = text.replace("(", "").replace("[", "")
     for one in render_within(text, TelegramHtml(), limit, Units.UTF16):
@@ -106,7 +104,6 @@ def test_html_is_balanced_and_says_the_same_words(text: str, limit: int) -> None
 
 
 @given(texts)
-@settings(max_examples=500, deadline=None, derandomize=True)
 @example("```\n\na\n\nb\n```")
 @example("- ```\n\na\n\n```\nb\n\nc")
 @example("- a\n\n  b\n\n**c**\n\n    d\n\ne")
@@ -118,7 +115,6 @@ def test_a_text_read_in_passages_is_the_text_read_whole(text: str) -> None:
 
 
 @given(texts, st.integers(60, 300))
-@settings(max_examples=200, deadline=None, derandomize=True)
 def test_standard_markdown_reads_back_as_the_same_words(text: str, limit: int) -> None:
     text = re.sub(r"[*_~]+", r"\g<0> ", text)  # marks that touch each other can be read in several ways
     for one in render_within(text, StandardMarkdown(), limit, Units.UTF16):
@@ -135,7 +131,6 @@ plain_words = st.text(
 
 
 @given(plain_words)
-@settings(max_examples=200, deadline=None, derandomize=True)
 @example("1. one")
 @example("# no heading\n=====\n- no item\n+ none\n> none")
 @example("<!channel> & <b>bold</b> **not** ~~struck~~ `code` [a](b) | c")

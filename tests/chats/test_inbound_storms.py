@@ -117,7 +117,7 @@ async def at_rest(life: Town) -> bool:
 
     The logs are asked, since a life does not have everything open that an earlier one left to it.
     """
-    if any(turn.opened or turn.unread for turn in life.gateway.desk.turns()):
+    if any(turn.opened or turn.unread for turn in life.turns()):
         return False
     for reached in await life.house.doors.of_door("chat"):
         turn = advance(Turn(), await life.house.transcript.entries(reached.conversation))

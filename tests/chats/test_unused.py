@@ -41,11 +41,11 @@ async def test_what_was_left_a_day_ago_is_let_go_and_goes_on_where_it_stopped(tm
         assert first is not None
         await life.says("/new")
         await life.answered(2)
-        assert len(life.gateway.desk.turns()) == 2
+        assert len(life.turns()) == 2
         days.next()
         await life.says("Good morning.", chat="8")
         await life.answered(1, chat="8")
-        assert len(life.gateway.desk.turns()) == 1
+        assert len(life.turns()) == 1
         await life.says(f"/resume {first[-6:]}")
         await life.answered(3)
         await life.says("Who am I?")
@@ -63,7 +63,7 @@ async def test_no_more_are_held_open_than_may_be(tmp_path: Path, monkeypatch: py
             before = len(far.texts(chat))
             await life.says(f"Hello from {chat}.", chat=chat)
             await life.answered(before + 1, chat=chat)
-            assert len(life.gateway.desk.turns()) <= 2
+            assert len(life.turns()) <= 2
         assert far.texts("1")[-1] == "Heard: Hello from 1., Hello from 1."
 
 
@@ -80,7 +80,7 @@ async def test_what_goes_on_in_the_background_is_not_ended_by_a_day_of_silence(t
         days.next()
         await life.says("Good morning.", chat="8")
         await life.answered(1, chat="8")
-        assert len(life.gateway.desk.turns()) == 2
+        assert len(life.turns()) == 2
         await write(place / "go", "gone\n")
         await far.when(lambda far: any("background command" in text for text in far.texts("7")))
         ended = [fact for fact in await life.facts() if isinstance(fact, e.ProcessEnded)]

@@ -13,6 +13,7 @@ from angelia.channels.incoming import Envelope, Noticed, Offer, Pressed, Said, S
 from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.ids import Clock, wall_clock
+from angelia.engine.state import Turn
 from angelia.service.assemble import House
 from angelia.service.config import load
 from angelia.service.gateway import Gateway
@@ -67,6 +68,10 @@ class Town:
         async with asyncio.timeout(60):
             while await self.house.outbox.pending("chat"):
                 await wait(None, 0.01)
+
+    def turns(self) -> list[Turn]:
+        """Where the conversations stand that are open now."""
+        return [one.session.turn for one in self.gateway.desk._open.values()]
 
     async def facts(self, chat: str = "7") -> list[e.AnyFact]:
         """The log of a chat's conversation."""

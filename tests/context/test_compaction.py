@@ -1,5 +1,6 @@
 """Room is made cheaply, keeps what matters, never tears a pair, and always gets there."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from angelia.core import entry as e
 from angelia.core.content import BlobRef, Media, MediaKind, Text, ToolCall
 from angelia.core.ending import Answered
 from tests.context.long_logs import MB, PROFILE, Story, awkward, ground, picture
+from tests.examples import examples
 
 
 def moved(log: list[e.Entry], move: e.ViewMoved) -> list[e.Entry]:
@@ -118,7 +120,8 @@ def test_a_file_that_was_read_again_is_shown_once() -> None:
     assert all("read again" in s.text for s in short)
 
 
-@settings(max_examples=80, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=examples(80))
 @given(st.integers(0, 2**32))
 def test_every_plan_fits_keeps_the_request_and_tears_no_pair(seed: int) -> None:
     log, running = awkward(seed)
@@ -139,7 +142,7 @@ def test_every_plan_fits_keeps_the_request_and_tears_no_pair(seed: int) -> None:
             assert any(isinstance(p, ToolCall) for p in view.messages[index - 1].parts)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(st.integers(0, 2**32))
 def test_a_second_plan_over_a_grown_log_folds_further_and_never_unfolds(seed: int) -> None:
     log, running = awkward(seed)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from random import Random
 
+import pytest
+
 from angelia.context.request import Message, Result, Role
 from angelia.context.view import View, advance, project
 from angelia.core import entry as e
@@ -72,6 +74,7 @@ def test_each_request_extends_the_one_before_within_a_generation() -> None:
     assert pairs > LOGS
 
 
+@pytest.mark.slow
 def test_folding_in_two_steps_is_folding_in_one() -> None:
     for tape in tapes(400):
         entries = log_from(tape)

@@ -13,6 +13,8 @@ from angelia.testing.steps import call, load_steps, say
 from tests.docs.read_documents import Block, blocks
 from tests.faces.angelia import MODEL, serving
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = {block.text.partition("\n")[0].removeprefix("# "): block for block in blocks("python")}
 """Every Python block by the file name on its first line."""
 

@@ -54,6 +54,7 @@ def explore(simulated: Simulated, depth: int) -> int:
     return paths
 
 
+@pytest.mark.slow
 def test_every_sequence_of_four_failures_ends_with_a_reason() -> None:
     simulated = Simulated()
     simulated.say()

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from angelia.context.request import Message, Role
@@ -57,7 +57,6 @@ def unmarked(body: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", WIRES)
-@settings(max_examples=120, deadline=None)
 @given(talk=talks())
 def test_requests_only_grow(name: str, talk: list[Message]) -> None:
     async def grow() -> None:

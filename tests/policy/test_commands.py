@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from angelia.policy.commands import classify
@@ -68,7 +68,6 @@ def test_a_wrapped_risk_is_the_same_risk(wrapper: str) -> None:
     st.sampled_from(SIMPLE_RISKS),
     st.lists(st.sampled_from(["sh -c {q}", "bash -lc {q}", "env {}", "nohup {}", "timeout 5 {}"]), max_size=4),
 )
-@settings(max_examples=300, deadline=None)
 def test_wrappers_nest(command: str, wrappers: list[str]) -> None:
     wrapped = command
     for wrapper in wrappers:
@@ -94,7 +93,6 @@ def quoted(word: str, how: int) -> str:
 
 
 @given(st.data(), st.sampled_from(SIMPLE_RISKS))
-@settings(max_examples=300, deadline=None)
 def test_writing_a_risk_differently_keeps_it(data: st.DataObject, command: str) -> None:
     words = [quoted(word, data.draw(st.integers(0, 5))) for word in command.split()]
     assert risks(command) <= risks(" ".join(words))
@@ -107,14 +105,12 @@ LITERAL = [
 
 
 @given(st.data(), st.sampled_from(LITERAL))
-@settings(max_examples=300, deadline=None)
 def test_quoting_a_word_never_makes_a_harmless_command_risky(data: st.DataObject, command: str) -> None:
     words = [quoted(word, data.draw(st.integers(0, 5))) for word in command.split()]
     assert risks(" ".join(words)) == set()
 
 
 @given(st.text())
-@settings(max_examples=300, deadline=None)
 def test_any_text_may_be_echoed_when_quoted(text: str) -> None:
     visible = "".join(mark for mark in text if mark.isprintable())
     assert risks(f"echo {shlex.quote(visible)}") == set()
@@ -125,7 +121,6 @@ def test_any_text_may_be_echoed_when_quoted(text: str) -> None:
         st.text(), st.lists(st.sampled_from([*"|&;<>(){}$`'\"\\ \n#*?[]~=!", "rm", "sh", "-c", "EOF"])).map("".join)
     )
 )
-@settings(max_examples=500, deadline=None)
 def test_no_text_breaks_the_reader(text: str) -> None:
     assert all(finding.reason and finding.risk in Risk for finding in classify(text, GROUND))
 
@@ -134,7 +129,6 @@ WORDS = sorted({word for _, command in CASES for word in command.split(" ")})
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join))
-@settings(max_examples=500, deadline=None)
 def test_no_mix_of_the_corpus_breaks_the_reader(text: str) -> None:
     assert all(finding.reason and finding.risk in Risk for finding in classify(text, GROUND))
 
@@ -163,6 +157,5 @@ def test_an_endless_line_is_risky_and_ends() -> None:
 
 
 @given(st.sampled_from(HARMLESS), st.sampled_from(SIMPLE_RISKS))
-@settings(max_examples=200, deadline=None)
 def test_a_risk_on_the_next_line_is_found_behind_any_harmless_command(harmless: str, command: str) -> None:
     assert risks(command) <= risks(f"{harmless}\n{command}")

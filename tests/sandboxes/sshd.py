@@ -78,8 +78,10 @@ async def _kill(those: Mapping[int, ProcessFacts]) -> None:
 
 @contextmanager
 def server(*world: str) -> Iterator[Server]:
-    """Start it, and end it by its own process number; `world` is a command that it is started by, if any."""
-    with tempfile.TemporaryDirectory(prefix="sshd") as name:
+    """Start it, and end it by its own process number; `world` is a command that it is started by, if any. Its folder is
+    not where TMPDIR leads: neither its settings nor those of clients are written for a path with blanks.
+    """
+    with tempfile.TemporaryDirectory(prefix="sshd", dir="/tmp") as name:
         folder = Path(name)
         for key in ("host", "person"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)], check=True)

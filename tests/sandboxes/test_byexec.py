@@ -112,7 +112,7 @@ async def test_the_limit_is_for_opening_and_not_for_hashing_and_flushing_what_ca
     place_of = tmp_path / "bin"
     place_of.mkdir()
     os.mkfifo(tmp_path / "gate")
-    (place_of / "sha256sum").write_text(f"#!/bin/sh\nread -r word <{tmp_path}/gate\nexec /usr/bin/sha256sum\n")
+    (place_of / "sha256sum").write_text(f"#!/bin/sh\nread -r word <'{tmp_path}/gate'\nexec /usr/bin/sha256sum\n")
     (place_of / "sha256sum").chmod(0o755)
     sandbox = room(tmp_path / "work", tmp_path / "own")
     sandbox.path = f"{place_of}:/usr/bin:/bin"

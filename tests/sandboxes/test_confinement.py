@@ -96,7 +96,7 @@ async def test_tmp_and_home_are_private_and_last_as_long_as_the_sandbox(build: B
 
 async def test_links_from_tmp_lead_into_the_workspace_and_nowhere_else(build: Build) -> None:
     sandbox = build()
-    await shell(sandbox, "echo inside > file; ln -s $PWD/file /tmp/link; ln -s /etc/passwd /tmp/out; ln -s /tmp/x y")
+    await shell(sandbox, 'echo inside > file; ln -s "$PWD/file" /tmp/link; ln -s /etc/passwd /tmp/out; ln -s /tmp/x y')
     assert await arrives(sandbox, "/tmp/link") == b"inside\n"
     await refused(arrives(sandbox, "/tmp/out"), AccessRefused)
     await refused(arrives(sandbox, "y"), NoSuchFile)
@@ -143,11 +143,11 @@ async def test_a_share_is_seen_and_written_only_if_it_may_be(build: Build, tmp_p
         (tmp_path / name / "file").write_text(name)
     shares = [Share(tmp_path / "read"), Share(tmp_path / "write", writable=True)]
     sandbox = build(shares=shares, hidden=[tmp_path / "read/secret"])
-    assert await shell(sandbox, f"cat {tmp_path}/read/file {tmp_path}/write/file") == "readwrite"
+    assert await shell(sandbox, f"cat '{tmp_path}/read/file' '{tmp_path}/write/file'") == "readwrite"
     for line, works in (("write/new", True), ("read/new", False)):
-        _, end = await said(sandbox, Command(shell=f"touch {tmp_path}/{line}"))
+        _, end = await said(sandbox, Command(shell=f"touch '{tmp_path}/{line}'"))
         assert (end.status == 0) is works
-    _, end = await said(sandbox, Command(shell=f"cat {tmp_path}/read/secret/file"))
+    _, end = await said(sandbox, Command(shell=f"cat '{tmp_path}/read/secret/file'"))
     assert end.status != 0
 
 

@@ -55,3 +55,15 @@ async def test_who_waits_for_bytes_is_told_when_it_is_closed(tmp_path: Path, beg
         await asyncio.sleep(0)
         await stream.aclose()
         assert isinstance((await asyncio.gather(waiting, return_exceptions=True))[0], ConnectionAbortedError)
+
+
+async def test_a_connection_that_breaks_is_an_error_of_the_system_and_a_fault_of_ours_keeps_its_name(
+    tmp_path: Path,
+) -> None:
+    async with taken(tmp_path, b"first") as stream:
+        with pytest.raises(TypeError):
+            await stream.write("words")  # type: ignore[arg-type]
+        assert await stream.read(1 << 16) == b"first"
+        await stream.aclose()
+        broken = await asyncio.gather(stream.write(b"more"), stream.read(1), return_exceptions=True)
+        assert all(isinstance(one, OSError) for one in broken), broken

@@ -1,5 +1,6 @@
 """Pure choices: which toolchains are shown, what may be written, what the profile for macOS says."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from angelia.sandboxes.confine import Share, View
 from angelia.sandboxes.gitguard import refuse_git_internals, repositories
 from angelia.sandboxes.port import AccessRefused
 from angelia.sandboxes.seatbelt import profile
-from angelia.sandboxes.toolchains import inner_path, tool_roots
+from angelia.sandboxes.toolchains import enterable, inner_path, tool_roots
 
 
 @pytest.mark.parametrize(
@@ -100,3 +101,16 @@ def test_the_profile_for_macos_denies_first_and_hides_last(tmp_path: Path) -> No
     assert writes == [f'(allow file-write* (subpath "/Users/me/a \\"b\\"") {own})']
     assert '(subpath "/Users/me/a \\"b\\"/.git/hooks")' in lines[-3]
     assert profile(view, network=True).splitlines()[-1] == "(allow network*)"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
+def test_a_folder_that_may_not_be_entered_is_no_part_of_the_path(tmp_path: Path) -> None:
+    for folder in ("locked/inner", "open"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "locked").chmod(0)
+    path = f"{tmp_path}/locked:{tmp_path}/locked/inner:{tmp_path}/open:{tmp_path}/none:"
+    try:
+        assert enterable(path) == f"{tmp_path}/open:{tmp_path}/none:"
+        assert tool_roots(path, tmp_path / "home", tmp_path / "work") is not None
+    finally:
+        (tmp_path / "locked").chmod(0o700)

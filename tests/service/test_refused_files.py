@@ -169,7 +169,7 @@ abilities = st.sampled_from(Ability)
 @given(
     st.sampled_from(sorted(KINDS)), abilities, abilities, abilities, st.sampled_from(["openai-chat", "anthropic", "x"])
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_the_person_hears_of_everything_that_does_not_reach_the_model(
     attachments: Attachments, folder: Path, name: str, images: Ability, documents: Ability, audio: Ability, wire: str
 ) -> None:
@@ -183,15 +183,16 @@ async def test_the_person_hears_of_everything_that_does_not_reach_the_model(
 
 def test_dropped_files_are_paths_and_everything_else_is_text(folder: Path) -> None:
     plain, odd = written(folder / "a.txt", b""), written(folder / "b 'c' é.txt", b"")
-    assert pasted_paths(f"{plain} ") == (plain,)
-    assert pasted_paths(f"{shlex.quote(str(odd))} {plain}") == (odd, plain)
+    quoted = shlex.quote(str(plain))
+    assert pasted_paths(f"{quoted} ") == (plain,)
+    assert pasted_paths(f"{shlex.quote(str(odd))} {quoted}") == (odd, plain)
     assert pasted_paths(str(odd).replace(" ", "\\ ").replace("'", "\\'")) == (odd,)
     assert pasted_paths(odd.as_uri()) == (odd,)
     for text in (
         "",
         "a.txt",
-        f"look at {plain}",
-        f"{plain} please",
+        f"look at {quoted}",
+        f"{quoted} please",
         f"{folder}",
         f"{folder}/none",
         "it's",

@@ -37,5 +37,5 @@ def blobs(db: Database) -> BlobStore:
 @pytest.fixture
 async def conversation(transcript: Transcript) -> ConversationId:
     conversation = new_conversation()
-    await transcript.open_conversation(conversation, ConversationOpened("terminal", "/work"))
+    await transcript.append(conversation, [ConversationOpened("terminal", "/work")])
     return conversation

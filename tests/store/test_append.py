@@ -41,7 +41,7 @@ async def test_what_was_acknowledged_is_there_after_reopening(home: Path) -> Non
 
 async def test_a_conversation_opens_once(transcript: Transcript, conversation: ConversationId) -> None:
     with pytest.raises(BadInput, match="exists already"):
-        await transcript.open_conversation(conversation, ConversationOpened("terminal", "/elsewhere"))
+        await transcript.append(conversation, [ConversationOpened("terminal", "/elsewhere")])
     assert len(await transcript.entries(conversation)) == 1
 
 
@@ -75,7 +75,7 @@ async def test_repeats_at_the_same_moment_leave_one_message(
 
 async def test_many_conversations_at_once_have_no_gaps(transcript: Transcript) -> None:
     async def live(conversation: ConversationId) -> list[int]:
-        await transcript.open_conversation(conversation, ConversationOpened("terminal", "/"))
+        await transcript.append(conversation, [ConversationOpened("terminal", "/")])
         for number in range(10):
             await transcript.append(conversation, [said(f"{number}"), answered(f"{number}")])
         return [entry.seq for entry in await transcript.entries(conversation)]
@@ -138,7 +138,7 @@ async def test_a_message_without_words_is_called_by_its_files(
 
 async def test_a_conversation_is_found_by_its_beginning_or_its_end(transcript: Transcript) -> None:
     for name in ("01abc", "01abd", "01xbd"):
-        await transcript.open_conversation(ConversationId(name), ConversationOpened("terminal", "/"))
+        await transcript.append(ConversationId(name), [ConversationOpened("terminal", "/")])
     assert await transcript.find("01X") == "01xbd"
     assert await transcript.find("bc") == "01abc"
     assert await transcript.find("01abd") == "01abd"

@@ -123,7 +123,7 @@ async def test_spending_is_summed_since_a_moment_and_unknown_prices_are_counted(
     transcript = Transcript(db)
     one, two = ConversationId("one"), ConversationId("two")
     for name in (one, two):
-        await transcript.open_conversation(name, ConversationOpened("terminal", "/"))
+        await transcript.append(name, [ConversationOpened("terminal", "/")])
     await transcript.append(one, [answered("a", 300, Usage(10, 5)), answered("b", -1, Usage(1, 1))])
     now = 2000
     busy = Failure(FailureKind.BUSY)

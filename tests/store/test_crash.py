@@ -25,7 +25,7 @@ ENV = dict(os.environ)
 async def home(home: Path) -> Path:
     """A home with one conversation that has one entry, closed."""
     db = Database.open(home)
-    await Transcript(db).open_conversation(NAME, ConversationOpened("terminal", "/"))
+    await Transcript(db).append(NAME, [ConversationOpened("terminal", "/")])
     db.close()
     return home
 

@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -182,7 +182,6 @@ SOUND = {form: picture(form, (48, 32)) for form in FORMATS}
 
 
 @given(st.sampled_from(FORMATS), st.data())
-@settings(max_examples=300, deadline=None)
 def test_a_broken_picture_is_whole_or_bad_input_and_nothing_else(form: str, data: st.DataObject) -> None:
     broken = bytearray(SOUND[form])
     for _ in range(data.draw(st.integers(0, 5))):
@@ -196,7 +195,6 @@ def test_a_broken_picture_is_whole_or_bad_input_and_nothing_else(form: str, data
 
 
 @given(st.integers(40, len(SOUND["PNG"])))
-@settings(deadline=None)
 def test_a_png_that_lost_pixels_is_refused(lost: int) -> None:
     with pytest.raises(BadInput):
         check(SOUND["PNG"][: len(SOUND["PNG"]) - lost])

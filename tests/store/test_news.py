@@ -41,7 +41,7 @@ async def test_news_of_another_connection_is_noticed_by_everyone_who_waits_for_i
 ) -> None:
     other = Database.open(db.home)
     elsewhere = new_conversation()
-    await transcript.open_conversation(elsewhere, (await transcript.entries(conversation))[0].fact)  # type: ignore[arg-type]
+    await transcript.append(elsewhere, [(await transcript.entries(conversation))[0].fact])
     waiting = asyncio.create_task(transcript.news(conversation, lambda: 1))
     also_waiting = asyncio.create_task(transcript.news(elsewhere, lambda: 1))
     await Transcript(other).append(conversation, [said("from elsewhere")])

@@ -36,6 +36,7 @@ from angelia.store.projections import TABLES
 from angelia.store.references import blobs_in
 from angelia.store.search import search
 from angelia.store.transcript import Transcript
+from tests.examples import examples
 
 CONTENTS = (b"", b"one", b"\x89PNG\r\n\x1a\n", b"%PDF-")
 
@@ -76,7 +77,7 @@ Step = tuple[int, list[AnyFact]]
 
 
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 def test_derived_anew_the_tables_are_what_they_were(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_live(Path(folder), data))
@@ -88,7 +89,7 @@ async def _live(home: Path, data: st.DataObject) -> None:
     refs = [await blobs.put(content) for content in CONTENTS]
     names = [ConversationId("first"), ConversationId("second")]
     for name in names:
-        await transcript.open_conversation(name, ConversationOpened("terminal", "/"))
+        await transcript.append(name, [ConversationOpened("terminal", "/")])
     one = st.tuples(st.sampled_from(names), st.lists(facts(refs), min_size=1, max_size=3))
     for conversation, some in data.draw(st.lists(one, max_size=12)):
         if not _repeats_itself(some):

@@ -15,6 +15,7 @@ from angelia.store.blobs import BlobStore
 from angelia.store.measure import Intake
 from angelia.store.pictures import check, redraw
 from angelia.store.renditions import Renditions
+from tests.examples import examples
 from tests.store.drawn import as_picture, as_text, picture
 
 pytestmark = pytest.mark.anyio
@@ -56,7 +57,7 @@ async def test_what_no_wire_takes_is_drawn_anew(form: str, blobs: BlobStore, ren
     st.sampled_from(["PNG", "TIFF", "WEBP"]),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_a_redrawn_picture_keeps_its_promises(w: int, h: int, edge: int, mode: str, form: str, noise: bool) -> None:
     data = picture((w, h), form, mode=mode, noise=noise)
     drawn = redraw(data, edge)

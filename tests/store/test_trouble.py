@@ -25,7 +25,7 @@ NAME = ConversationId("c1")
 
 async def opened(home: Path) -> Database:
     db = Database.open(home)
-    await Transcript(db).open_conversation(NAME, ConversationOpened("terminal", "/"))
+    await Transcript(db).append(NAME, [ConversationOpened("terminal", "/")])
     return db
 
 
@@ -65,12 +65,13 @@ async def test_on_a_disk_that_fills_up_all_that_was_acknowledged_is_kept(
 ) -> None:
     """The disk is a tmpfs of 300 kB; the home is copied out of it before it goes."""
     (await opened(home)).close()
-    kept = tmp_path / "kept"
+    kept, small = tmp_path / "kept", tmp_path / "disk"  # whoever is not root can mount on folders of their own alone
     kept.mkdir()
-    disk = ["bwrap", "--dev-bind", "/", "/", "--size", "300000", "--tmpfs", "/disk", "sh", "-c"]
-    work = shlex.join(command(what, Path("/disk"), NAME, argument))
-    said_last = output([*disk, f"cp -r {home}/. /disk && {work}; cp -r /disk/. {kept}"])
-    assert said_last[-1].startswith("StoreFull: The disk that holds /disk is full")
+    small.mkdir()
+    disk = ["bwrap", "--dev-bind", "/", "/", "--size", "300000", "--tmpfs", str(small), "sh", "-c"]
+    work = shlex.join(command(what, small, NAME, argument))
+    said_last = output([*disk, f"cp -r '{home}'/. '{small}' && {work}; cp -r '{small}'/. '{kept}'"])
+    assert said_last[-1].startswith(f"StoreFull: The disk that holds {small} is full")
     shutil.rmtree(kept / "alive", ignore_errors=True)
     db = Database.open(kept)
     numbers = [entry.seq for entry in await Transcript(db).entries(NAME)]

@@ -2,7 +2,7 @@
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from angelia.core import entry as e
@@ -64,7 +64,6 @@ def test_kills_retries_steering_and_queued_messages_can_be_told() -> None:
     assert [entry.fact.call for entry in written if isinstance(entry.fact, e.ToolStarted)] == ["c7_0"]
 
 
-@settings(max_examples=300)
 @given(logs())
 def test_random_logs_keep_the_rules(log: list[e.Entry]) -> None:
     assert [entry.seq for entry in log] == list(range(1, len(log) + 1))

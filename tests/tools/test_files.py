@@ -19,6 +19,7 @@ from angelia.sandboxes.port import FileChanged, FileTooLarge, IsFolder, NoSuchFi
 from angelia.tools.edit import Edit
 from angelia.tools.read import CHARACTERS, FOLDER_ENTRIES, Read
 from angelia.tools.write import Write
+from tests.examples import examples
 from tests.tools.bench import Bench, text_of
 
 pytestmark = pytest.mark.anyio
@@ -286,7 +287,7 @@ async def test_a_write_that_did_not_arrive_is_no_success(bench: Bench, tmp_path:
 TEXTS = st.text(alphabet=st.sampled_from('ab \t\r\né“"'), max_size=30)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(TEXTS, TEXTS, TEXTS)
 async def test_an_edit_of_a_file_is_all_or_nothing(bench: Bench, before: str, old: str, after: str) -> None:
     (path := bench.root / "f").write_bytes((before + old + after).encode())

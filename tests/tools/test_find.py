@@ -14,6 +14,7 @@ from angelia.policy.verdict import ReadPath
 from angelia.sandboxes.port import NoSuchFile
 from angelia.tools.find import CHARACTERS, SHOWN, Find
 from angelia.tools.globs import glob_regex
+from tests.examples import examples
 from tests.tools.bench import Bench
 
 pytestmark = pytest.mark.anyio
@@ -189,7 +190,7 @@ GLOBS = st.builds(
 
 
 @pytest.mark.real("rg")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(glob=GLOBS)
 def test_our_globs_agree_with_those_of_ripgrep(glob: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp() / "globs"

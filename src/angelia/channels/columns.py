@@ -1,6 +1,6 @@
 """Tables as text in columns, for networks that have no tables."""
 
-import unicodedata
+import wcwidth
 
 
 def columns(rows: list[list[str]]) -> str:
@@ -21,7 +21,4 @@ def _padded(cell: str, width: int) -> str:
 
 
 def _width(cell: str) -> int:
-    """Columns of a terminal: wide letters take two (Unicode Annex 11), marks on others none."""
-    if cell.isascii():
-        return len(cell)
-    return sum(0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in "WF") for sign in cell)
+    return len(cell) if cell.isascii() else wcwidth.width(cell, control_codes="ignore")

@@ -12,6 +12,8 @@ ChannelError
 └─ LoginFailed    the network does not know us: a wrong token, a closed account
 """
 
+from collections.abc import Callable
+
 from angelia.core.errors import AngeliaError
 
 
@@ -57,3 +59,8 @@ class CannotFetch(ChannelError):
 
 class LoginFailed(ChannelError):
     """The network does not accept our credentials; `then` says where new ones come from."""
+
+
+def login_failure(what: str, then: str) -> Callable[[str], LoginFailed]:
+    """How a network's refusal of our credentials reads: what is refused, in the network's own words, what mends it."""
+    return lambda why: LoginFailed(what, f"It says: {why}.", then)

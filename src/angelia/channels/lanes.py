@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from angelia.channels.incoming import Envelope, Hear
 from angelia.channels.pauses import growing_pause
+from angelia.core.errors import AngeliaError
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +91,8 @@ class Lanes:
         while error := await self._hand_in(parcel):
             failures += 1
             if failures == 1:
+                if not isinstance(error, AngeliaError):  # nobody foresaw it, so where it came from is told
+                    log.error("%s could not be taken in", parcel.name, exc_info=error)
                 self._trouble(f"What came in cannot be taken in: {_told(error)}. It is tried again.")
             if failures > TRIES and self._taken > before:
                 self._give_up(parcel, error)

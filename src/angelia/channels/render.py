@@ -187,9 +187,14 @@ class _Writing:
                 return self._dialect.code(text)
             case Link(inner=inner, url=url):
                 return self._dialect.link(self._line(inner), url)
-            case Span(style=Style.STRONG, inner=inner):
-                return self._dialect.strong(self._line(inner))
-            case Span(style=Style.EMPHASIS, inner=inner):
-                return self._dialect.emphasis(self._line(inner))
-            case Span(inner=inner):
-                return self._dialect.struck(self._line(inner))
+            case Span(style=style, inner=inner):
+                return self._styled(style, self._line(inner))
+
+    def _styled(self, style: Style, words: str) -> str:
+        match style:
+            case Style.STRONG:
+                return self._dialect.strong(words)
+            case Style.EMPHASIS:
+                return self._dialect.emphasis(words)
+            case Style.STRUCK:
+                return self._dialect.struck(words)

@@ -9,6 +9,7 @@ from angelia.core import entry as e
 from angelia.core.content import Media, Text, ToolCall
 from angelia.core.errors import UNREADABLE
 from angelia.core.ids import CallId
+from angelia.core.media_parts import media_parts
 from angelia.core.text import shorten
 
 SHORT_RESULT = 1_200
@@ -23,7 +24,7 @@ def aged_media(log: Sequence[e.Entry]) -> tuple[e.Aged, ...]:
 
     A pure function of the log, so running it twice changes nothing. What we say ourselves carries no media.
     """
-    carriers = [entry for entry in log if _media_of(entry)]
+    carriers = [entry for entry in log if media_parts(entry.fact)]
     newest_said = max((c.seq for c in carriers if isinstance(c.fact, e.UserSaid)), default=0)
     newest_result = max((c.seq for c in carriers if isinstance(c.fact, e.ToolFinished)), default=0)
     ages = _messages_after(log)
@@ -31,15 +32,8 @@ def aged_media(log: Sequence[e.Entry]) -> tuple[e.Aged, ...]:
         e.Aged(entry.seq, index, line(media, ages[entry.seq]))
         for entry in carriers
         if entry.seq not in (newest_said, newest_result)
-        for index, media in _media_of(entry)
+        for index, media in media_parts(entry.fact)
     )
-
-
-def _media_of(entry: e.Entry) -> list[tuple[int, Media]]:
-    fact = entry.fact
-    if not isinstance(fact, e.UserSaid | e.ToolFinished):
-        return []
-    return [(index, part) for index, part in enumerate(fact.parts) if isinstance(part, Media)]
 
 
 def _messages_after(log: Sequence[e.Entry]) -> dict[int, int]:

@@ -18,6 +18,7 @@ from angelia.context.request import Shown
 from angelia.context.view import View, advance, estimated_size
 from angelia.core import entry as e
 from angelia.core.content import Media
+from angelia.core.media_parts import media_parts
 from angelia.core.profile import Profile
 
 TARGET_SHARE = 0.5
@@ -172,11 +173,11 @@ def _smaller_media(ground: Ground, moved: e.ViewMoved) -> e.ViewMoved:
     gone = {(a.seq, a.part) for a in moved.aged}
     forms = {(r.seq, r.part): r for r in moved.reshown}
     for entry in ground.log:
-        for index, part in enumerate(entry.fact.parts if isinstance(entry.fact, e.UserSaid | e.ToolFinished) else ()):
+        for index, media in media_parts(entry.fact):
             key = (entry.seq, index)
-            if not isinstance(part, Media) or key in gone:
+            if key in gone:
                 continue
-            now = shown_now(part, forms.get(key), ground.profile)
+            now = shown_now(media, forms.get(key), ground.profile)
             less = smaller(now, ground.profile) if now else None
             if less:
                 forms[key] = e.Reshown(entry.seq, index, less.form, less.long_edge)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from angelia.context.request import Message, MessagePart, Result, Role, Shown
-from angelia.core.content import CallStatus, Media, Native, Text, Thinking, ToolCall
+from angelia.core.content import CallStatus, Native, Text, Thinking, ToolCall
 from angelia.core.ids import CallId
 
 _LOST = Text("No result was recorded. The call may or may not have taken effect.")
@@ -59,8 +59,3 @@ def as_words(message: Message) -> Message:
                 assert_never(part)
     role = Role.USER if message.role is Role.TOOL else message.role
     return Message(message.seq, role, tuple(parts), message.maker)
-
-
-def has_media(parts: tuple[object, ...]) -> bool:
-    """Whether a picture, recording or file is among these parts."""
-    return any(isinstance(part, Media) for part in parts)

@@ -10,6 +10,7 @@ from angelia.core.content import Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import delivery_id
+from angelia.core.media_parts import media_parts
 from angelia.core.profile import Profile
 from angelia.core.text import clean
 from angelia.engine.log import Log
@@ -95,6 +96,4 @@ async def _tell(log: Log, fact: e.Transcribed, lease: Lease) -> None:
 
 
 def _recordings(log: Sequence[e.Entry], seq: int) -> list[tuple[int, Media]]:
-    said = log[seq - 1].fact
-    parts = said.parts if isinstance(said, e.UserSaid) else ()
-    return [(at, part) for at, part in enumerate(parts) if isinstance(part, Media) and nature(part) is Nature.SOUND]
+    return [(at, media) for at, media in media_parts(log[seq - 1].fact) if nature(media) is Nature.SOUND]

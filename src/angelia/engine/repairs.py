@@ -12,6 +12,7 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Media
 from angelia.core.failure import FailureKind
+from angelia.core.media_parts import media_parts
 from angelia.core.profile import Ability, Profile
 from angelia.engine.machine import UseRemedy
 from angelia.engine.remedies import Remedy
@@ -82,13 +83,11 @@ def _smaller(log: Sequence[e.Entry], moved: e.ViewMoved, profile: Profile) -> e.
     aged = {(a.seq, a.part): a for a in moved.aged}
     forms = {(r.seq, r.part): r for r in moved.reshown}
     for entry in log:
-        if not isinstance(entry.fact, e.UserSaid | e.ToolFinished):
-            continue
-        for index, part in enumerate(entry.fact.parts):
+        for index, media in media_parts(entry.fact):
             key = (entry.seq, index)
-            if not isinstance(part, Media) or key in aged:
+            if key in aged:
                 continue
-            now = compaction.shown_now(part, forms.get(key), profile)
+            now = compaction.shown_now(media, forms.get(key), profile)
             less = smaller(now, profile) if now else None
             if less:
                 forms[key] = e.Reshown(entry.seq, index, less.form, less.long_edge)
@@ -107,11 +106,11 @@ async def described(log: Sequence[e.Entry], describe: Callable[[Media], Awaitabl
     known = {(a.seq, a.part) for a in moved.aged}
     lines = list(moved.aged)
     for entry in log:
-        for index, part in enumerate(entry.fact.parts if isinstance(entry.fact, e.UserSaid | e.ToolFinished) else ()):
-            if not isinstance(part, Media) or (entry.seq, index) in known:
+        for index, media in media_parts(entry.fact):
+            if (entry.seq, index) in known:
                 continue
-            if words := await describe(part):
-                lines.append(e.Aged(entry.seq, index, f"[{label(part)}, described by another model: {words}]"))
+            if words := await describe(media):
+                lines.append(e.Aged(entry.seq, index, f"[{label(media)}, described by another model: {words}]"))
     return replace(_free(moved), reason="described in words", aged=tuple(lines))
 
 
@@ -132,10 +131,10 @@ def _without_media(log: Sequence[e.Entry], moved: e.ViewMoved, model: str) -> e.
     known = {(a.seq, a.part) for a in moved.aged}
     lines, kinds = list(moved.aged), set(moved.refused)
     for entry in log:
-        for index, part in enumerate(entry.fact.parts if isinstance(entry.fact, e.UserSaid | e.ToolFinished) else ()):
-            if isinstance(part, Media) and (entry.seq, index) not in known:
-                lines.append(e.Aged(entry.seq, index, f"[{label(part)}: {model} did not take it]"))
-                kinds.add(e.Refusal(model, part.media))
+        for index, media in media_parts(entry.fact):
+            if (entry.seq, index) not in known:
+                lines.append(e.Aged(entry.seq, index, f"[{label(media)}: {model} did not take it]"))
+                kinds.add(e.Refusal(model, media.media))
     refused = tuple(sorted(kinds, key=lambda refusal: (refusal.model, refusal.media)))
     return replace(_free(moved), reason="refused media are left out", aged=tuple(lines), refused=refused)
 

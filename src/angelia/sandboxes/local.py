@@ -33,7 +33,7 @@ from angelia.sandboxes.running import OPTIONS, LocalRunning, Start
 from angelia.sandboxes.seatbelt import profile
 from angelia.sandboxes.secrets import secret_places
 from angelia.sandboxes.terminal import Terminal
-from angelia.sandboxes.toolchains import inner_path, tool_roots
+from angelia.sandboxes.toolchains import enterable, inner_path, tool_roots
 
 _TMP = "/tmp"  # noqa: S108 - the confined command's own, a folder of this sandbox
 
@@ -294,4 +294,4 @@ def _words(command: Command) -> tuple[str, ...]:
 
 
 def _path() -> str:
-    return os.environ.get("PATH") or os.defpath
+    return enterable(os.environ.get("PATH") or os.defpath)

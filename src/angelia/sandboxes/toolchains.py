@@ -32,9 +32,9 @@ def tool_roots(path: str, home: Path, workspace: Path) -> tuple[Path, ...]:
     for folder in [*_folders(path), workspace / ".venv/bin", workspace / "venv/bin"]:
         wanted.update(_roots_of(folder, home))
         for program in _INTERPRETERS:
-            if (folder / program).is_symlink():
+            if os.path.islink(folder / program):  # noqa: PTH114 - no error where nobody may look
                 wanted.update(_roots_of((folder / program).resolve().parent, home))
-    shown = [root for root in wanted if root.is_dir() and not _visible(root, workspace)]
+    shown = [root for root in wanted if os.path.isdir(root) and not _visible(root, workspace)]  # noqa: PTH112 - as above
     shown.sort(key=lambda root: (len(root.parts), root))
     return tuple(root for at, root in enumerate(shown) if not any(root.is_relative_to(outer) for outer in shown[:at]))
 
@@ -44,6 +44,23 @@ def inner_path(path: str, tools: tuple[Path, ...], shares: tuple[Share, ...], wo
     seen = (*tools, *(share.path for share in shares), *SYSTEM, workspace)
     kept = [str(folder) for folder in _folders(path) if _within(folder, seen)]
     return os.pathsep.join(dict.fromkeys([*kept, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]))
+
+
+def enterable(path: str) -> str:
+    """A PATH without the folders that may not be entered: nothing can be found there, and a shell that comes past them
+    says of a missing program that it is forbidden.
+    """
+    return os.pathsep.join(folder for folder in path.split(os.pathsep) if _may_enter(folder))
+
+
+def _may_enter(folder: str) -> bool:
+    try:
+        Path(folder, ".").stat()
+    except PermissionError:
+        return False
+    except OSError:  # it is not there, yet
+        return True
+    return os.access(folder or ".", os.X_OK)
 
 
 def _folders(path: str) -> list[Path]:

@@ -14,6 +14,7 @@ from angelia.core.entry import (
     DeliveryReached,
     DeliverySettled,
     DeliveryStarted,
+    DeliveryStatus,
     DoorMoved,
     Entry,
     Keyed,
@@ -200,10 +201,10 @@ def _settled(connection: sqlite3.Connection, at: _At, fact: DeliverySettled) -> 
 
 
 def _reached(connection: sqlite3.Connection, at: _At, fact: DeliveryReached) -> None:
-    failed = fact.reached is Reached.FAILED
+    status = DeliveryStatus.FAILED if fact.reached is Reached.FAILED else DeliveryStatus.CONFIRMED
     connection.execute(
         "UPDATE outbox SET status = ?, detail = ? WHERE conversation = ? AND id = ? AND status <> 'failed'",
-        ("failed" if failed else "confirmed", fact.why or fact.reached, at.conversation, fact.id),
+        (status, fact.why or fact.reached, at.conversation, fact.id),
     )
 
 

@@ -101,14 +101,6 @@ class Transcript:
             asyncio.get_running_loop().call_soon(self._news.tell, conversation, entries[-1].seq)
         return entries
 
-    async def open_conversation(self, conversation: ConversationId, opened: ConversationOpened) -> Entry:
-        """Begin a conversation; the same as appending `opened` first.
-
-        Raises:
-            BadInput: it exists already.
-        """
-        return (await self.append(conversation, [opened]))[0]
-
     async def take_up(
         self, conversation: ConversationId, holder: str, after: int, since_ms: int
     ) -> tuple[Lease, list[Entry], Spending]:

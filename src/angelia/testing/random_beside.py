@@ -3,7 +3,8 @@
 from angelia.core import entry as e
 from angelia.core.content import MediaKind
 from angelia.core.ids import DeliveryId
-from angelia.testing.random_draft import Draft, media_of
+from angelia.core.media_parts import media_parts
+from angelia.testing.random_draft import Draft
 
 CHAT = e.Address("telegram", "7")
 
@@ -22,7 +23,7 @@ def come_in(draft: Draft) -> None:
 
 def write_down(draft: Draft, seq: int) -> None:
     """The recordings of the message `seq` are asked for, and perhaps written down."""
-    spoken = [at for at, media in media_of(draft.entries[seq - 1].fact) if media.media is MediaKind.VOICE]
+    spoken = [at for at, media in media_parts(draft.entries[seq - 1].fact) if media.media is MediaKind.VOICE]
     if not spoken or not draft.choose(3):
         return
     draft.add(e.TranscriptAsked(seq, "ear"))

@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from angelia.core import entry as e
-from angelia.core.content import Content, Media, Native, Text, Thinking
+from angelia.core.content import Content, Native, Text, Thinking
 from angelia.testing.playbook import document, photo, voice
 
 T = TypeVar("T")
@@ -52,10 +52,3 @@ class Draft:
         makers: list[Callable[[], Content]] = [photo, document, voice]
         extra = tuple(make() for make in makers if self.choose(5) == 1)
         return (*self.words(), *extra)
-
-
-def media_of(fact: e.AnyFact) -> list[tuple[int, Media]]:
-    """The media among a fact's parts, each with its place."""
-    if not isinstance(fact, e.UserSaid | e.ToolFinished):
-        return []
-    return [(at, part) for at, part in enumerate(fact.parts) if isinstance(part, Media)]

@@ -12,9 +12,10 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Form, ReplyPart, Text, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, ConversationId, DeliveryId, call_id, delivery_id, named_call_id
+from angelia.core.media_parts import media_parts
 from angelia.testing.playbook import MODEL, opened, setup
 from angelia.testing.random_beside import come_in, go_out, preview, write_down
-from angelia.testing.random_draft import Draft, media_of
+from angelia.testing.random_draft import Draft
 
 
 def log_from(tape: bytes) -> list[e.Entry]:
@@ -67,7 +68,7 @@ class _Story(Draft):
             heard = [at for at, said in self.unread if said.arrival is e.Arrival.STEER or at == opening]
             for at in heard:
                 write_down(self, at)
-            self.place([at for at in heard if media_of(self.entries[at - 1].fact)])
+            self.place([at for at in heard if media_parts(self.entries[at - 1].fact)])
             asked = self.add(e.ModelAsked(MODEL, attempt, tuple(heard), credential="first"))
             self.unread = [one for one in self.unread if one[0] not in heard]
             self.meanwhile()
@@ -76,7 +77,7 @@ class _Story(Draft):
     def place(self, messages: Sequence[int]) -> None:
         """The files of these messages are put into the sandbox, where that works."""
         for seq in messages:
-            media = media_of(self.entries[seq - 1].fact)
+            media = media_parts(self.entries[seq - 1].fact)
             ways = [("", "no") if self.choose(4) == 1 else ("inbox/x",) for _ in media]
             files = [e.Placed(at, f'file "{at}"', *way) for (at, _), way in zip(media, ways, strict=True)]
             self.add(e.FilesPlaced(seq, tuple(files)))
@@ -226,7 +227,7 @@ class _Story(Draft):
         """A view move: a cut before some message of a person, and some media and results aged."""
         spoken = [x.seq for x in self.entries if isinstance(x.fact, e.UserSaid)]
         results = [x.fact for x in self.entries if isinstance(x.fact, e.ToolFinished)]
-        media = [(x.seq, at) for x in self.entries for at, _ in media_of(x.fact)]
+        media = [(x.seq, at) for x in self.entries for at, _ in media_parts(x.fact)]
         keep = ([0, *spoken])[self.choose(len(spoken) + 1)]
         latest = len(self.entries)
         self.add(

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for facts and logs; the one module of the kit that needs hypothesis.
+"""Hypothesis strategies for facts and logs; the one module of the kit that needs hypothesis (`angelia[testing]`).
 
 @given(logs())
 def test_a_law(log: list[Entry]) -> None: ...

@@ -57,12 +57,17 @@ def change(text: str, old: str, new: str, *, everywhere: bool = False) -> Change
     >>> change("a\r\nb\r\n", "a\nb\n", "a\nc\n").text
     'a\r\nc\r\n'
     """
-    plain = text.replace("\r\n", "\n")
-    found = _find(plain, old.replace("\r\n", "\n"), new.replace("\r\n", "\n"), everywhere)
+    fresh = new.replace("\r\n", "\n")
+    if old.endswith("\r") and old in text:  # half of a line ending perhaps, which is one character of the plain text
+        windows: list[int] = []
+        found = _find(text, old, fresh, everywhere)
+    else:
+        windows = _windows_newlines(text)
+        found = _find(text.replace("\r\n", "\n"), old.replace("\r\n", "\n"), fresh, everywhere)
     if isinstance(found, Unclear):
         return found
     overlooked, places = found
-    changed = _put(text, places)
+    changed = _put(text, places, windows)
     if changed == text:
         return Unclear("the file already reads like the new text there.")
     return Changed(changed, len(places), overlooked)
@@ -100,9 +105,8 @@ def _apart(matches: list[Match]) -> list[Place]:
     return places
 
 
-def _put(text: str, places: list[Place]) -> str:
-    """Put each replacement in its place; places count characters with plain line endings, `text` has its own."""
-    windows = _windows_newlines(text)
+def _put(text: str, places: list[Place], windows: list[int]) -> str:
+    """Put each replacement in its place; places count each of the line endings at `windows` as one character."""
     pieces, at = [], 0
     for place in places:
         start = place.start + bisect_left(windows, place.start)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from angelia.channels.abilities import Kind
@@ -43,14 +43,12 @@ def test_plain_words_that_have_no_room_for_escapes_go_as_they_are() -> None:
 
 
 @given(st.text(max_size=40))
-@settings(deadline=None, derandomize=True)
 def test_the_same_key_makes_the_same_nonce_that_discord_takes(key: str) -> None:
     assert nonce(key) == nonce(key)
     assert len(nonce(key)) == 25
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/"), min_size=1, max_size=60))
-@settings(deadline=None, derandomize=True)
 def test_a_name_is_shown_as_it_was(name: str) -> None:
     safe, title = safe_name(name)
     assert safe == w.secure(safe)
@@ -121,7 +119,6 @@ def test_a_voice_message_tells_its_length_and_how_its_loudness_goes(tmp_path: Pa
 
 
 @given(st.binary(max_size=300) | st.binary(max_size=100).map(lambda end: recording(*range(0, 900, 9)) + end))
-@settings(deadline=None, derandomize=True)
 def test_whatever_is_in_a_recording_it_is_measured(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "any.ogg"
     path.write_bytes(data)

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from angelia.channels.failures import CannotFetch, ChannelError, Later, LoginFailed, MessageGone, NotSent, Rejected
+from angelia.channels.failures import CannotFetch, ChannelError, Later, MessageGone, NotSent, Rejected, login_failure
 
 UNNAMED = 5.0
 """Seconds to wait where the flood control names none."""
@@ -66,14 +66,12 @@ def told(refusal: Refusal) -> ChannelError:
     return Rejected(f"Discord refuses this: {refusal.message or refusal.status}.")
 
 
-def login_failed(why: str) -> LoginFailed:
-    """The bot's token is of no use."""
-    return LoginFailed(
-        "Discord does not let the bot in.",
-        f"It says: {why}.",
-        "Reset the bot's token in the Developer Portal (Bot, Reset Token), and put it where the channel's setting "
-        "`token` points to.",
-    )
+login_failed = login_failure(
+    "Discord does not let the bot in.",
+    "Reset the bot's token in the Developer Portal (Bot, Reset Token), and put it where the channel's setting "
+    "`token` points to.",
+)
+"""The bot's token is of no use."""
 
 
 def no_file() -> CannotFetch:

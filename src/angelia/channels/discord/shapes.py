@@ -5,7 +5,6 @@ from typing import Any
 from msgspec import Raw, Struct
 
 DM = 1
-GROUP_DM = 3
 THREADS = frozenset({10, 11, 12})
 """Types of channels ("Channel Types")."""
 

@@ -138,9 +138,6 @@ class Link:
             return False
         return True
 
-    def _is_echo(self, line: Line) -> bool:
-        return line.command == "PRIVMSG" and self.is_us(line.nick)
-
     # -- being let in ("Connection registration"; "Capability negotiation"; "SASL 3.1") -----------------------------
 
     def _introduce(self) -> None:

@@ -6,12 +6,12 @@ from angelia.channels.failures import (
     CannotFetch,
     ChannelError,
     Later,
-    LoginFailed,
     MarkupRejected,
     MessageGone,
     NotSent,
     Rejected,
     Unsure,
+    login_failure,
 )
 
 UNNAMED = 30.0
@@ -113,15 +113,13 @@ def told(refusal: Refusal) -> ChannelError:
     return Rejected(_WORDS.get(error, f"Slack refuses this: {error or refusal.status}."))
 
 
-def login_failed(why: str) -> LoginFailed:
-    """A token is of no use."""
-    return LoginFailed(
-        "Slack does not let the app in.",
-        f"It says: {why}.",
-        "Copy the tokens anew from api.slack.com/apps: the bot's (xoxb-, OAuth & Permissions) belongs where the "
-        "channel's setting `token` points to, the app's (xapp-, Basic Information, with connections:write) where "
-        "`app_token` does.",
-    )
+login_failed = login_failure(
+    "Slack does not let the app in.",
+    "Copy the tokens anew from api.slack.com/apps: the bot's (xoxb-, OAuth & Permissions) belongs where the "
+    "channel's setting `token` points to, the app's (xapp-, Basic Information, with connections:write) where "
+    "`app_token` does.",
+)
+"""A token is of no use."""
 
 
 def no_file(why: str) -> CannotFetch:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from angelia.channels.exchange import Exchanges, Request
-from angelia.channels.failures import ChannelError, LoginFailed, NotSent, Unsure
+from angelia.channels.failures import ChannelError, NotSent, Unsure, login_failure
 from angelia.channels.multipart import CHUNK, Field, Multipart, Upload
 from angelia.channels.telegram.refusals import Refusal, told
 
@@ -120,13 +120,11 @@ class Api:
         return f"{self._base}/{what}", f"{root}/bot{token}/{what}".encode()
 
 
-def login_failed(why: str) -> LoginFailed:
-    """The bot's token is of no use."""
-    return LoginFailed(
-        "Telegram does not let the bot in.",
-        f"It says: {why}.",
-        "Ask @BotFather for its token (/mybots, API Token), and put it where the channel's setting `token` points to.",
-    )
+login_failed = login_failure(
+    "Telegram does not let the bot in.",
+    "Ask @BotFather for its token (/mybots, API Token), and put it where the channel's setting `token` points to.",
+)
+"""The bot's token is of no use."""
 
 
 def _result(method: str, status: int, body: bytes, kind: type[T]) -> T:

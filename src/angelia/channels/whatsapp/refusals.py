@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct, field
 
-from angelia.channels.failures import ChannelError, Later, LoginFailed, NotSent, Rejected, Unsure, WindowClosed
+from angelia.channels.failures import ChannelError, Later, NotSent, Rejected, Unsure, WindowClosed, login_failure
 from angelia.channels.whatsapp.table import WINDOW_HOURS
 
 WINDOW = 131047
@@ -94,11 +94,9 @@ def window_closed(asked: str) -> WindowClosed:
     )
 
 
-def login_failed(why: str) -> LoginFailed:
-    """The token or the number is of no use."""
-    return LoginFailed(
-        "WhatsApp does not let us in.",
-        f"It says: {why}.",
-        "Look at the app at developers.facebook.com: a system user's token with whatsapp_business_messaging belongs "
-        "where the channel's setting `token` points to, the phone number's id into `phone`.",
-    )
+login_failed = login_failure(
+    "WhatsApp does not let us in.",
+    "Look at the app at developers.facebook.com: a system user's token with whatsapp_business_messaging belongs "
+    "where the channel's setting `token` points to, the phone number's id into `phone`.",
+)
+"""The token or the number is of no use."""

@@ -105,6 +105,8 @@ class Terminal:
 
 def _fresh(seen: str, now: i.TerminalOutput) -> str:
     """What was written since `seen`, in an output that may have lost its beginning meanwhile."""
+    if now.truncated and not seen:
+        return _GAP + now.output
     if now.output.startswith(seen):
         return now.output[len(seen) :]
     tail = seen[-_OVERLAP:]

@@ -28,11 +28,14 @@ from angelia.service.choice import choose
 from angelia.service.delivery import TERMINAL
 from angelia.service.sessions import Session
 
+_PATH = click.Path(path_type=Path, readable=False)
+"""Whether it can be read is said by whoever reads it, in a sentence of ours."""
+
 
 @click.command(epilog=f"Exit codes: {exits.TABLE}.  Example: git diff | angelia ask 'Review this' --json")
 @click.argument("words", nargs=-1)
-@click.option("--file", "files", multiple=True, type=click.Path(path_type=Path), help="A file to attach; repeatable.")
-@click.option("--image", "images", multiple=True, type=click.Path(path_type=Path), help="A picture to attach.")
+@click.option("--file", "files", multiple=True, type=_PATH, help="A file to attach; repeatable.")
+@click.option("--image", "images", multiple=True, type=_PATH, help="A picture to attach.")
 @click.option("--original", is_flag=True, help="Attached pictures keep their size.")
 @conversation_options
 @click.option("--json", "as_json", is_flag=True, help="Print the entries as they are committed, one JSON line each.")

@@ -1,7 +1,8 @@
-"""How wide text is on a screen, and how it is broken into lines and columns."""
+"""Text in the columns of a screen, as wcwidth counts them: broken into lines, cut, set as a table."""
 
-import unicodedata
 from collections.abc import Sequence
+
+import wcwidth
 
 from angelia.core.visible import visible_line
 
@@ -12,13 +13,7 @@ def cells(text: str) -> int:
     >>> cells("Öl"), cells("日本"), cells("e\u0301")
     (2, 4, 1)
     """
-    return len(text) if text.isascii() else sum(map(_cell, text))
-
-
-def _cell(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return len(text) if text.isascii() else wcwidth.width(text, control_codes="ignore")
 
 
 def wrapped(text: str, columns: int) -> list[str]:
@@ -32,9 +27,9 @@ def wrapped(text: str, columns: int) -> list[str]:
     for paragraph in text.replace("\t", "    ").split("\n") if text else []:
         rest = paragraph
         while cells(rest) > columns:
-            cut = _fitting(rest, columns)
-            space = rest.rfind(" ", 0, cut + 1)
-            at = space if space > 0 and rest[:space].strip() else cut
+            end = _fitting(rest, columns)
+            space = rest.rfind(" ", 0, end + 1)
+            at = space if space > 0 and rest[:space].strip() else end
             lines.append(rest[:at])
             rest = rest[at:].removeprefix(" ")
         lines.append(rest)
@@ -42,13 +37,14 @@ def wrapped(text: str, columns: int) -> list[str]:
 
 
 def _fitting(text: str, columns: int) -> int:
-    """How many characters fit; at least one."""
-    used = 0
-    for index, character in enumerate(text):
-        used += _cell(character)
-        if used > columns:
-            return max(index, 1)
-    return len(text)
+    """How many characters fit, at least those of the first sign: what is seen as one is not cut in two."""
+    at = used = 0
+    for sign in wcwidth.iter_graphemes(text):
+        used += cells(sign)
+        if used > columns and at:
+            break
+        at += len(sign)
+    return at
 
 
 def cut(text: str, columns: int) -> str:

@@ -29,7 +29,7 @@ class ExecWire:
         while True:
             try:
                 data = await self._stream.read(CHUNK)
-            except Exception as error:  # the transport's own errors have no public name; each is a cut
+            except OSError as error:
                 raise _cut() from error
             output = self._payload(data)
             if output or not data:
@@ -55,7 +55,7 @@ class ExecWire:
         """Send input."""
         try:
             await self._stream.write(data)
-        except Exception as error:  # the transport's own errors have no public name; each is a cut
+        except OSError as error:
             raise _cut() from error
 
     async def status(self) -> int:

@@ -81,7 +81,7 @@ class _Shell:
         try:
             while data := await self._stream.read(_CHUNK):
                 self._terminal.write(data)
-        except Exception as error:  # the transport's own errors have no public name; each is a cut
+        except OSError as error:
             raise SandboxGone("The connection to the container daemon was cut; the shell ends there.") from error
 
     async def status(self) -> int:

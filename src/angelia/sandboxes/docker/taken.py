@@ -2,7 +2,8 @@
 
 import asyncio
 import socket
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 _WITH_THE_ANSWER = 1 << 20
@@ -45,17 +46,19 @@ class Stream:
         """Some bytes, none at the end.
 
         Raises:
-            Exception: it was cut, or closed by us; the client's own errors have no public name.
+            OSError: it was cut, or closed by us.
         """
         async with self._reading:
-            data = await (self._some(most) if self._begun else self._first())
+            with _as_os_errors():
+                data = await (self._some(most) if self._begun else self._first())
         if self._closed and not data:
             raise ConnectionAbortedError("closed by us")
         return data
 
     async def write(self, data: bytes) -> None:
         """Send bytes; raises as `read` does."""
-        await self._connection.write(data)
+        with _as_os_errors():
+            await self._connection.write(data)
 
     async def aclose(self) -> None:
         """Close it; who waits for bytes gets an error. Idempotent."""
@@ -78,3 +81,14 @@ class Stream:
     async def _some(self, most: int) -> bytes:
         await asyncio.sleep(0)  # a flood keeps nobody from their turn
         return await asyncio.get_running_loop().sock_recv(self._beneath, most)
+
+
+@contextmanager
+def _as_os_errors() -> Iterator[None]:
+    """What the client calls a broken connection is one; anything else is a fault of ours, and keeps its name."""
+    import httpcore2
+
+    try:
+        yield
+    except (httpcore2.NetworkError, httpcore2.TimeoutException) as error:
+        raise ConnectionResetError(str(error) or type(error).__name__) from error

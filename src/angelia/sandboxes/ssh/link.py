@@ -8,7 +8,6 @@ from weakref import WeakValueDictionary
 import asyncssh
 
 from angelia.sandboxes.port import AccessRefused, SandboxError, Unreachable
-from angelia.sandboxes.ssh.fastpath import FastPath
 
 T = TypeVar("T")
 
@@ -106,7 +105,6 @@ async def _connected(host: Host) -> asyncssh.SSHClientConnection:
         return await asyncssh.connect(
             name,
             port or (),
-            client_factory=FastPath,
             username=user or (),
             encryption_algs=() if wanted.config.get("Ciphers") else QUICK,
             connect_timeout=CONNECT_SECONDS,

@@ -152,10 +152,6 @@ class Desk:
         session = await self.at(Spot(address)) if chat else None
         return (session, address) if session else None
 
-    def turns(self) -> list[Turn]:
-        """Where the open conversations stand; for whoever watches the gateway."""
-        return [one.session.turn for one in self._open.values()]
-
     async def close(self) -> None:
         """Stop every conversation; open turns stay open in the log."""
         for task in (*self._worked.values(), *self._tasks):

@@ -53,16 +53,7 @@ def value_of(meaning: Meaning) -> str:
     """
     match meaning:
         case Answered():
-            kind = (
-                str(meaning.choice)
-                if meaning.choice >= 0
-                else "n"
-                if not meaning.yes
-                else "a"
-                if meaning.lasting
-                else "y"
-            )
-            return f"q:{kind}:{meaning.conversation}:{meaning.call}:{meaning.digest[:_BOUND]}"
+            return f"q:{_letter(meaning)}:{meaning.conversation}:{meaning.call}:{meaning.digest[:_BOUND]}"
         case Wanted(conversation=conversation, seq=seq, yes=yes):
             return f"w:{'y' if yes else 'n'}:{conversation}:{seq}"
         case LetIn(door=door, person=person, yes=yes):

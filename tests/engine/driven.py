@@ -1,0 +1,206 @@
+"""A conversation that is driven in this process: a real store, a scripted model, tools of a test."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+
+from angelia.context.request import ModelRequest
+from angelia.core import entry as e
+from angelia.core.content import Media, MediaKind, Text, ToolCall
+from angelia.core.ids import CallId, ConversationId, new_conversation, wall_clock
+from angelia.core.profile import Ability, Profile
+from angelia.engine.background import Background
+from angelia.engine.driver import Driver, Seat, Settings
+from angelia.engine.hearing import Transcriber, Wording
+from angelia.engine.live import Live
+from angelia.engine.log import Log
+from angelia.engine.machine import Rest, Rules
+from angelia.engine.toolrun import Bench, Broker
+from angelia.models.port import Credential
+from angelia.policy.verdict import Allow, Effect, RunCommand, Verdict
+from angelia.store.blobs import BlobStore
+from angelia.store.db import Database
+from angelia.store.transcript import Transcript
+from angelia.testing.playbook import Line, read
+from angelia.testing.scripted import ScriptedRoom
+from angelia.testing.steps import Step
+from angelia.tools.port import Calling, Tool, ToolOutcome, Traits
+from angelia.tools.registry import Registry
+
+F = TypeVar("F", bound=e.Fact)
+
+ANN = e.Address("chat", "7")
+"""Who speaks, and is told."""
+
+
+class Words(Struct, frozen=True):
+    """What the tools of these tests take."""
+
+    text: str = ""
+
+
+class Probe:
+    """A tool that remembers what it was run with, and then does what a test wants."""
+
+    description = "Notes something."
+    arguments = Words
+
+    def __init__(
+        self, name: str = "note", act: Callable[[Words, Calling], Awaitable[ToolOutcome]] | None = None, **traits: bool
+    ) -> None:
+        self.name, self._act, self.traits = name, act, Traits(**traits)
+        self.ran: list[str] = []
+
+    async def effects(self, arguments: Words, calling: Calling) -> Sequence[Effect]:
+        """It runs what it was told."""
+        return [RunCommand(arguments.text, "/", "confined")]
+
+    async def run(self, arguments: Words, calling: Calling) -> ToolOutcome:
+        """Remember, and act."""
+        self.ran.append(arguments.text)
+        return await self._act(arguments, calling) if self._act else ToolOutcome((Text("Noted."),))
+
+
+async def allow(effects: Sequence[Effect]) -> Verdict:
+    """A policy that lets everything happen."""
+    return Allow("a test")
+
+
+async def _free(usage: e.Usage) -> int:
+    return 0
+
+
+async def _nowhere(media: Media) -> str:
+    return f"inbox/{media.name}"
+
+
+class World(Struct, frozen=True):
+    """What surrounds the engine: tools, the policy, and what puts files into sandbox and words."""
+
+    tools: tuple[Tool, ...] = ()
+    judge: Callable[[Sequence[Effect]], Awaitable[Verdict]] = allow
+    place: Callable[[Media], Awaitable[str]] | None = None
+    transcriber: Transcriber | None = None
+    redact: Callable[[str], str] = str
+
+
+class Driven:
+    """One conversation and one life of its driver."""
+
+    def __init__(self, db: Database, conversation: ConversationId, room: ScriptedRoom, world: World) -> None:
+        self.room, self.world, self.blobs = room, world, BlobStore(db.home)
+        self.transcript = Transcript(db)
+        self.log = Log(conversation, self.transcript, Live())
+        self.background = Background(self.log, world.redact, lambda: "this life")
+        self._ahead = 0
+
+    async def say(self, *parts: str | Media, sender: e.Address = ANN) -> None:
+        """A person speaks."""
+        words = tuple(Text(part) if isinstance(part, str) else part for part in parts)
+        await self.log.append(e.UserSaid(words, address=sender, reply_to="m1"))
+
+    async def given(self, *lines: Line) -> None:
+        """What an earlier life left in the log; see `testing.playbook`."""
+        for line in lines:
+            await self.log.append(*(line(self.log.entries) if callable(line) else (line,)))
+
+    async def drive(self) -> Rest:
+        """Until nothing is to be done before somebody speaks; a wait is over at once."""
+        lease, entries, _ = await self.transcript.take_up(self.log.conversation, "a test", len(self.log.entries), 0)
+        self.log.take(entries)
+        driver = await self._driver()
+        while (rest := await driver.drive(lease)).until:
+            self._ahead += max(rest.until - self._clock(), 0)
+        await lease.release()
+        return rest
+
+    async def voice(self, name: str = "voice.ogg") -> Media:
+        """A spoken message; its bytes are stored."""
+        return Media(await self.blobs.put(name.encode(), mime="audio/ogg"), MediaKind.VOICE, name, seconds=4.0)
+
+    def facts(self, kind: type[F]) -> list[F]:
+        """The facts of this kind so far."""
+        return [entry.fact for entry in self.log.entries if isinstance(entry.fact, kind)]
+
+    @property
+    def told(self) -> list[tuple[str, e.Address, str]]:
+        """What goes out: why, to whom, and in which words."""
+        return [
+            (fact.origin, fact.address, "".join(part.text for part in fact.parts if isinstance(part, Text)))
+            for fact in self.facts(e.DeliveryQueued)
+        ]
+
+    @property
+    def results(self) -> list[tuple[str, str]]:
+        """How each call ended, and what the model reads of it."""
+        return [
+            (fact.status.value, "".join(part.text for part in fact.parts if isinstance(part, Text)))
+            for fact in self.facts(e.ToolFinished)
+        ]
+
+    def __repr__(self) -> str:
+        return "\n" + read(self.log.entries)
+
+    def _clock(self) -> int:
+        return wall_clock() + self._ahead
+
+    async def _driver(self) -> Driver:
+        world, registry = self.world, Registry(self.world.tools)
+        stored = await self.blobs.put(b"prompt, tools and profile")
+        profile = Profile("scripted:m", "scripted", "m", "scripted", audio=Ability.NO)
+        setup = e.SetupChanged("scripted:m", stored, stored, stored)
+        key = (Credential("key", "secret"),)
+        seat = Seat(profile, self.room.session(), "Be kind.", registry.specs(), setup, key, _free)
+        bench = Bench(registry, world.judge, self._calling, world.redact, self.background, world.place or _nowhere)
+        rules = Rules(traits={tool.name: tool.traits for tool in world.tools}, can_place=world.place is not None)
+        wording = Wording(transcriber=world.transcriber)
+        return Driver(self.log, [seat], Broker(self.log, bench), Settings(rules), self._clock, wording)
+
+    def _calling(self, call: ToolCall, answer: str) -> Calling:
+        async def later(outcome: ToolOutcome) -> None:
+            await self.background.ended(call.id, outcome, ANN)
+
+        none = cast("Any", None)
+        return Calling(
+            conversation=self.log.conversation,
+            call=call.id,
+            sandbox=none,
+            blobs=none,
+            entries=self.log.entries,
+            address=ANN,
+            progress=none,
+            fetch=none,
+            to_media=none,
+            take=none,
+            most_sent=0,
+            state={},
+            later=later,
+            answer=answer,
+        )
+
+
+QUIET = World()
+"""No tools, no files, nothing that listens."""
+
+
+@asynccontextmanager
+async def driven(
+    folder: Path, script: Sequence[Step | Callable[[ModelRequest], Step]], world: World = QUIET
+) -> AsyncIterator[Driven]:
+    """A conversation that was just opened; `script` is what the model does when it is asked."""
+    db, name = Database.open(folder / "home"), new_conversation()
+    try:
+        one = Driven(db, name, ScriptedRoom(script), world)
+        await one.log.append(e.ConversationOpened("chat", "/"))
+        yield one
+    finally:
+        db.close()
+
+
+def only_call(one: Driven) -> CallId:
+    """The id of the one call that the model made."""
+    (call,) = [part.id for fact in one.facts(e.ModelSaid) for part in fact.parts if isinstance(part, ToolCall)]
+    return call

@@ -1,0 +1,224 @@
+"""Every effect is judged, begun in the log before it happens, and ended there whatever comes of it."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.content import CallStatus, Text, ToolCall
+from angelia.core.errors import BadInput
+from angelia.core.ids import CallId
+from angelia.engine.toolrun import digest
+from angelia.policy.verdict import Allow, Ask, Deny, Effect, Verdict
+from angelia.testing.playbook import reply, started
+from angelia.testing.steps import call, calls, say
+from angelia.tools.port import Calling, Delivery, ToolOutcome
+from tests.engine.driven import ANN, Driven, Probe, Words, World, driven, only_call
+
+pytestmark = pytest.mark.anyio
+
+NOTE = call("note", {"text": "rm old"})
+
+
+async def ask(effects: Sequence[Effect]) -> Verdict:
+    """A policy that asks for everything."""
+    return Ask("May it?", "a test")
+
+
+async def answer(one: Driven, bound_to: str) -> None:
+    """A person says yes to the one call."""
+    await one.log.append(e.ApprovalGiven(only_call(one), bound_to, "ann"))
+
+
+async def test_nothing_that_asks_runs_without_a_yes(tmp_path: Path) -> None:
+    tool = Probe()
+    async with driven(tmp_path, [NOTE, say("Done.")], World((tool,), ask)) as one:
+        await one.say("Go.")
+        await one.drive()
+        await one.drive()
+        assert [asked.question for asked in one.facts(e.ApprovalAsked)] == ["May it?"]
+        assert (tool.ran, one.facts(e.ToolStarted)) == ([], [])
+        await answer(one, one.facts(e.ApprovalAsked)[0].digest)
+        await one.drive()
+        assert (tool.ran, one.results) == (["rm old"], [("ok", "Noted.")])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("note", '{"text": "rm all"}'), ("other", '{"text": "rm old"}'), ("note", '{"text":"rm old"}')],
+)
+async def test_a_yes_counts_for_the_very_arguments_that_were_asked_about(
+    tmp_path: Path, name: str, arguments: str
+) -> None:
+    tool = Probe()
+    async with driven(tmp_path, [NOTE], World((tool,), ask)) as one:
+        await one.say("Go.")
+        await one.drive()
+        await answer(one, digest(ToolCall(only_call(one), name, arguments)))
+        await one.drive()
+        assert tool.ran == []
+        assert len(one.facts(e.ApprovalAsked)) == 2, "it is asked again"
+
+
+async def test_a_yes_does_not_outlast_the_reply_that_made_the_call(tmp_path: Path) -> None:
+    tool = Probe()
+    async with driven(tmp_path, [NOTE, NOTE], World((tool,), ask)) as one:
+        await one.say("Go.")
+        await one.drive()
+        await answer(one, one.facts(e.ApprovalAsked)[0].digest)
+        await one.drive()
+        assert tool.ran == ["rm old"]
+        assert len(one.facts(e.ApprovalAsked)) == 2
+
+
+async def test_a_yes_is_no_longer_one_when_the_policy_has_come_to_say_no(tmp_path: Path) -> None:
+    tool = Probe()
+    verdicts: Iterator[Verdict] = iter([Ask("May it?", "a test"), Deny("somebody has forbidden it")])
+
+    async def judge(effects: Sequence[Effect]) -> Verdict:
+        return next(verdicts)
+
+    async with driven(tmp_path, [NOTE, say("Well.")], World((tool,), judge)) as one:
+        await one.say("Go.")
+        await one.drive()
+        await answer(one, one.facts(e.ApprovalAsked)[0].digest)
+        await one.drive()
+        assert (tool.ran, one.results) == ([], [("refused", "Not allowed: somebody has forbidden it")])
+
+
+@pytest.mark.parametrize(
+    ("replayable", "ran", "status"), [(False, [], "unknown"), (True, ["rm old"], "ok")], ids=["once", "replayable"]
+)
+async def test_a_call_that_was_started_in_a_life_that_ended_is_run_again_only_if_that_does_no_harm(
+    tmp_path: Path, replayable: bool, ran: list[str], status: str
+) -> None:
+    tool = Probe(replayable=replayable)
+    async with driven(tmp_path, [say("I see.")], World((tool,))) as one:
+        await one.say("Go.")
+        await one.given(reply(NOTE), started(replayable=replayable))
+        await one.drive()
+        assert tool.ran == ran
+        assert [found for found, _ in one.results] == [status]
+
+
+@pytest.mark.parametrize(
+    ("made", "results"),
+    [
+        (call("nonesuch"), [("bad_call", "There is no tool 'nonesuch'. The tools are: note.")]),
+        (call("note", {"text": 7}), [("bad_call", "")]),
+    ],
+)
+async def test_a_call_that_cannot_be_one_is_judged_by_nobody(
+    tmp_path: Path, made: Words, results: list[tuple[str, str]]
+) -> None:
+    tool = Probe()
+    async with driven(tmp_path, [made, say("Well.")], World((tool,), ask)) as one:  # type: ignore[list-item]
+        await one.say("Go.")
+        await one.drive()
+        assert (tool.ran, one.facts(e.ApprovalAsked)) == ([], [])
+        assert [status for status, _ in one.results] == [status for status, _ in results]
+        assert results[0][1] in one.results[0][1]
+
+
+async def test_a_start_is_in_the_log_before_anything_happens_and_the_result_with_what_it_sends(tmp_path: Path) -> None:
+    seen: list[list[e.AnyFact]] = []
+
+    async def act(words: Words, calling: Calling) -> ToolOutcome:
+        seen.append([entry.fact for entry in await one.transcript.entries(calling.conversation)][-1:])
+        return ToolOutcome((Text("Sent."),), deliveries=(Delivery(ANN, (Text("Here."),)),))
+
+    async with driven(tmp_path, [NOTE, say("Done.")], World((Probe("note", act),))) as one:
+        batches: list[list[type]] = []
+        one.log.listen(lambda entries: batches.append([type(entry.fact) for entry in entries]))
+        await one.say("Go.")
+        await one.drive()
+        assert seen == [[e.ToolStarted(only_call(one))]]
+        assert [e.ToolFinished, e.DeliveryQueued] in batches, "one commit"
+
+
+async def test_what_a_tool_cannot_do_is_a_result_and_a_fault_of_ours_an_ending(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def cannot(words: Words, calling: Calling) -> ToolOutcome:
+        raise BadInput("There is no such file.", then="Name another.")
+
+    async def breaks(words: Words, calling: Calling) -> ToolOutcome:
+        raise KeyError("ours")
+
+    script = [call("cannot"), call("breaks")]
+    async with driven(tmp_path, script, World((Probe("cannot", cannot), Probe("breaks", breaks)))) as one:
+        await one.say("Go.")
+        await one.drive()
+        assert one.results[0] == ("error", "There is no such file. Name another.")
+        (closed,) = one.facts(e.TurnClosed)
+        assert isinstance(closed.ending, end.Faulted)
+        assert [(origin, address) for origin, address, _ in one.told] == [("ending", ANN)]
+        assert "KeyError: 'ours'" in caplog.text
+        assert "KeyError" not in one.told[0][2]
+
+
+async def test_neighbours_that_only_read_run_side_by_side_and_writers_one_by_one(tmp_path: Path) -> None:
+    both = asyncio.Barrier(2)
+
+    async def meet(words: Words, calling: Calling) -> ToolOutcome:
+        await both.wait()
+        return ToolOutcome((Text("Met."),))
+
+    look, note = Probe("look", meet, reads_only=True), Probe()
+    made = calls(("look", {}), ("look", {}), ("note", {"text": "1"}), ("note", {"text": "2"}))
+    async with driven(tmp_path, [made, say("Done.")], World((look, note))) as one, asyncio.timeout(60):
+        await one.say("Go.")
+        await one.drive()
+        kinds = [type(entry.fact).__name__ for entry in one.log.entries if "Tool" in type(entry.fact).__name__]
+        assert kinds == ["ToolStarted"] * 2 + ["ToolFinished"] * 2 + ["ToolStarted", "ToolFinished"] * 2
+
+
+async def test_who_stops_a_turn_stops_what_runs_and_is_told(tmp_path: Path) -> None:
+    async def forever(words: Words, calling: Calling) -> ToolOutcome:
+        await one.log.append(e.CancelAsked("ann"))
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with driven(tmp_path, [NOTE], World((Probe("note", forever),))) as one, asyncio.timeout(60):
+        await one.say("Go.")
+        await one.drive()
+        assert [status for status, _ in one.results] == [CallStatus.CANCELLED.value]
+        assert [closed.ending for closed in one.facts(e.TurnClosed)] == [end.Cancelled("ann")]
+        assert [origin for origin, _, _ in one.told] == ["ending"]
+
+
+async def test_no_secret_is_stored(tmp_path: Path) -> None:
+    async def leak(words: Words, calling: Calling) -> ToolOutcome:
+        return ToolOutcome((Text("the key is hunter2"),), diffs=(e.Diff("a", "hunter2", "new hunter2"),))
+
+    world = World((Probe("note", leak),), redact=lambda text: text.replace("hunter2", "[key]"))
+    async with driven(tmp_path, [NOTE, say("Done.")], world) as one:
+        await one.say("Go.")
+        await one.drive()
+        assert one.results == [("ok", "the key is [key]")]
+        assert one.facts(e.ToolFinished)[0].diffs == (e.Diff("a", "[key]", "new [key]"),)
+
+
+def test_a_digest_tells_every_call_from_every_other() -> None:
+    one = ToolCall(CallId("c1_0"), "note", '{"text": "a"}')
+    others = [replace(one, name="other"), replace(one, arguments='{"text": "b"}'), replace(one, arguments="{}")]
+    assert len({digest(call) for call in (one, *others)}) == 4
+    assert digest(replace(one, id=CallId("c2_0"))) == digest(one), "the id is compared beside it"
+
+
+async def test_what_the_policy_is_told_is_what_the_tool_would_do(tmp_path: Path) -> None:
+    judged: list[Effect] = []
+
+    async def judge(effects: Sequence[Effect]) -> Verdict:
+        judged.extend(effects)
+        return Allow("a test")
+
+    tool = Probe()
+    async with driven(tmp_path, [NOTE, say("Done.")], World((tool,), judge)) as one:
+        await one.say("Go.")
+        await one.drive()
+        assert [effect.command for effect in judged] == tool.ran == ["rm old"]  # type: ignore[union-attr]
