@@ -28,7 +28,7 @@ def may_write(path: str, resolved: str, situation: Situation) -> Verdict:
     if fault := _fault(path, resolved, situation):
         return Deny(fault)
     name = _name(resolved, situation)
-    if decides_what_runs(path) or decides_what_runs("/" + name):
+    if any(map(decides_what_runs, _names(path, resolved, situation))):
         return Deny(
             f"{name} decides which programs run later, outside any confinement, so tools may not write it. "
             "Change it by hand if you want it changed."
@@ -91,7 +91,12 @@ def _name(resolved: str, situation: Situation) -> str:
     return resolved[len(situation.workspace.rstrip("/")) + 1 :] or "."
 
 
-def _secret(path: str, resolved: str, situation: Situation) -> str:
-    """What secrets lie there, by either name; folders above the workspace do not count."""
+def _names(path: str, resolved: str, situation: Situation) -> tuple[str, str]:
+    """What the path is called, by where it leads and as it was given; folders above the workspace do not count."""
     given = path if not path.startswith("/") or not beneath(path, situation.workspace) else _name(path, situation)
-    return secret_kind("/" + _name(resolved, situation)) or secret_kind("/" + given.lstrip("/"))
+    return "/" + _name(resolved, situation), "/" + given.lstrip("/")
+
+
+def _secret(path: str, resolved: str, situation: Situation) -> str:
+    """What secrets lie there, by either name."""
+    return next(filter(None, map(secret_kind, _names(path, resolved, situation))), "")
