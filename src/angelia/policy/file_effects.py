@@ -103,7 +103,13 @@ def read(word: Word, ground: Ground) -> list[Finding]:
             return [Finding(Risk.OURS, "reaches into angelia's own home", word.source)]
         path = absolute(part, ground) if part else ""
         inside = place is Place.INSIDE
-        named = path[len(ground.workspace.rstrip("/")) :] if inside else part if path == HOLE else seen_from_home(path, ground.home)
+        named = (
+            path[len(ground.workspace.rstrip("/")) :]
+            if inside
+            else part
+            if path == HOLE
+            else seen_from_home(path, ground.home)
+        )
         if part and (kind := secret_by_wildcard(named)):
             return [Finding(Risk.SECRETS_HERE if inside else Risk.SECRETS, f"reads {kind} ({part})", word.source)]
     return []

@@ -57,7 +57,7 @@ def _fault(path: str, resolved: str, situation: Situation) -> str:
         return f"The path holds an invisible character (U+{ord(hidden):04X}). Give it without."
     if not resolved.startswith("/") or posixpath.normpath(resolved) != resolved:
         return f"The path {path!r} was not resolved to where it really lies ({resolved!r}); nothing was done."
-    if _in_own_home(resolved, situation):
+    if situation.own_home and _beneath_any_case(resolved, situation.own_home):
         return "This is angelia's own home (its log, grants and settings); tools may not touch it."
     root = next((root for root in situation.private_roots if _beneath_any_case(resolved, root)), "")
     if root and not beneath(situation.workspace, root):
@@ -71,15 +71,6 @@ def _fault(path: str, resolved: str, situation: Situation) -> str:
             "Copy it into the workspace, attach it to a message, or start the conversation in its folder."
         )
     return ""
-
-
-def _in_own_home(resolved: str, situation: Situation) -> bool:
-    """In our home, unless it is the workspace that lies there."""
-    home = situation.own_home
-    workspace_inside = beneath(situation.workspace, home) and situation.workspace != home
-    if workspace_inside and beneath(resolved, situation.workspace):
-        return False
-    return bool(home) and _beneath_any_case(resolved, home)
 
 
 def _beneath_any_case(path: str, folder: str) -> bool:
