@@ -162,6 +162,10 @@ async def test_tools_on_the_path_run_although_the_home_is_hidden(
     (person / ".tools/share/greeting").write_text("good morning")
     monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
     assert await shell(build(), "greet") == "good morning"
+    (person / ".tools/credentials.json").write_text("canary")
+    (person / ".tools/config").mkdir()
+    (person / ".tools/config/token").write_text("canary")
+    assert "canary" not in await shell(build(), "grep -rs canary ~/.tools; ls -A ~/.tools")
     _, end = await said(build(), Command(shell="touch ~/.tools/bin/greet"))
     assert end.status != 0
 
