@@ -50,6 +50,45 @@ async def test_a_home_as_workspace_keeps_its_secrets(build: Build, person: Path)
     await refused(place(sandbox, ".ssh/authorized_keys", b"me"), AccessRefused)
 
 
+async def test_what_would_be_written_over_a_hidden_place_and_lost_fails(build: Build, person: Path) -> None:
+    (person / "work/.aws").mkdir(parents=True)
+    sandbox = build(person / "work", hidden=[person / "work/.aws"])
+    for line in ("echo x > .aws/config", "mkdir .aws/y", "echo x > /etc/x"):
+        output, end = await said(sandbox, Command(shell=line))
+        assert end.status != 0, line
+        assert b"Read-only" in output or b"denied" in output
+
+
+async def test_start_up_files_that_lie_in_the_workspace_are_read_only(build: Build, person: Path) -> None:
+    work = person / "dotfiles"
+    for folder in ("shell", "config/fish", "open"):
+        (work / folder).mkdir(parents=True)
+    for file in ("shell/rc", "config/fish/config.fish", "open/note", "login"):
+        (work / file).write_text("as it was")
+    (person / ".bashrc").symlink_to("dotfiles/shell/rc")
+    (person / ".config").symlink_to(work / "config")
+    (person / ".profile").symlink_to("dotfiles/login")
+    sandbox = build(work)
+    attacks = (
+        "echo evil >> shell/rc",
+        "mv shell other && mkdir shell && echo evil > shell/rc",
+        "rm shell/rc",
+        "echo evil > config/fish/conf.d",
+        "mv config/fish away",
+        "mv config away && mkdir -p config/fish",
+        "echo evil > login",
+        "ln -sf /tmp/evil login",
+    )
+    for attack in attacks:
+        _, end = await said(sandbox, Command(shell=f"({attack}) && true"))
+        assert end.status != 0, attack
+    for path in ("shell/rc", "config/fish/config.fish", "config/fish/new.fish", "login"):
+        await refused(place(sandbox, path, b"evil"), AccessRefused)
+    assert await shell(sandbox, "cat shell/rc; echo more > open/note; echo new > shell/new; cat open/note shell/new")
+    assert (work / "shell/rc").read_text() == (work / "login").read_text() == "as it was"
+    assert sorted(path.name for path in (work / "config/fish").iterdir()) == ["config.fish"]
+
+
 async def test_the_network_is_off_until_granted(build: Build) -> None:
     async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"hello")

@@ -32,6 +32,7 @@ from angelia.sandboxes.promise import Promise
 from angelia.sandboxes.running import OPTIONS, LocalRunning, Start
 from angelia.sandboxes.seatbelt import profile
 from angelia.sandboxes.secrets import secret_places
+from angelia.sandboxes.startup_guard import startup_targets
 from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.toolchains import inner_path, tool_roots
 
@@ -176,7 +177,7 @@ class LocalSandbox:
         if isinstance(self.confinement(), Confined) and (self._life or path.startswith(_TMP)):
             private = self._alive().private("tmp")
             roots.append(Root(_TMP if sys.platform == "linux" else str(private), private))
-        return Ground(tuple(roots), self._state, self._hidden)
+        return Ground(tuple(roots), self._state, self._hidden, self._startup)
 
     def _plain(self, command: Command, life: Life) -> Start:
         return Start(
@@ -258,7 +259,12 @@ class LocalSandbox:
             tools=self._tools,
             shares=self._shares,
             hidden=self._hidden,
+            fixed=self._startup,
         )
+
+    @cached_property
+    def _startup(self) -> tuple[Path, ...]:
+        return startup_targets(self._person, self._workspace)
 
     @cached_property
     def _tools(self) -> tuple[Path, ...]:

@@ -29,6 +29,7 @@ from angelia.sandboxes.port import (
     SandboxGone,
 )
 from angelia.sandboxes.promise import Promise
+from angelia.sandboxes.startup_guard import refuse_startup
 
 CHUNK = 1024 * 1024
 """Bytes that move at once."""
@@ -82,6 +83,7 @@ async def write(ground: Ground, path: str, content: AsyncIterator[bytes], promis
     """See `Sandbox.put`. A link at the end of `path` stays, and the file it leads to is replaced."""
     with _plain_words(path), spot(ground, path, follow=True, make=True) as target:
         refuse_git_internals(target.names, path)
+        refuse_startup(target.place / target.name, ground.fixed, path)
         _refuse_to_replace(target, path)
         with unfinished(ground.state, target.place) as draft:
             handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target.folder)
