@@ -11,6 +11,7 @@ import pytest
 from angelia.sandboxes.bubblewrap import private_in_etc
 from angelia.sandboxes.confine import Share
 from angelia.sandboxes.port import AccessRefused, Command, NoSuchFile, Reach, SandboxError
+from angelia.sandboxes.resource_limits import LocalSettings
 from angelia.testing.sandbox_acts import arrives, names_in, place, refused, said, shell
 
 from .conftest import Build
@@ -87,6 +88,36 @@ async def test_start_up_files_that_lie_in_the_workspace_are_read_only(build: Bui
     assert await shell(sandbox, "cat shell/rc; echo more > open/note; echo new > shell/new; cat open/note shell/new")
     assert (work / "shell/rc").read_text() == (work / "login").read_text() == "as it was"
     assert sorted(path.name for path in (work / "config/fish").iterdir()) == ["config.fish"]
+
+
+async def test_a_command_has_limits_from_its_first_instant_and_the_model_is_told(build: Build) -> None:
+    sandbox = build(limits=LocalSettings(processes=77, file_mb=2, memory_mb=300))
+    line = (
+        "ulimit -u; python3 -c 'bytearray(400_000_000)'; head -c 5000000 /dev/zero > big; stat -c %s big; "
+        "cat /proc/self/oom_score_adj; (exec sleep 9) & cat /proc/$!/limits; kill $!"
+    )
+    text = (await said(sandbox, Command(shell=line)))[0].decode()
+    assert "MemoryError" in text
+    assert "\n2000000\n1000\n" in text
+    assert int(text.splitlines()[0]) < int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2]) + 500
+    assert "2000000              2000000              bytes" in text
+    notes = " ".join((await sandbox.describe()).notes)
+    assert "77 processes, 2 MB in one file and 300 MB of memory in one process" in notes
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the kernel holds root to no number of processes")
+async def test_a_fork_bomb_ends_at_its_limit(build: Build) -> None:
+    sandbox = build(limits=LocalSettings(processes=50))
+    line = "for n in $(seq 3000); do sleep 30 & done; ls /proc | grep -c '^[0-9]'"
+    output, _ = await said(sandbox, Command(shell=line, seconds=60))
+    assert b"temporarily unavailable" in output
+
+
+async def test_limits_that_are_switched_off_are_none(build: Build) -> None:
+    free, usual = build(limits=LocalSettings(processes=0, file_mb=0)), build()
+    assert await shell(free, "ulimit -f") == "unlimited"
+    assert await shell(usual, "ulimit -f") == "19531250"  # in 1,024 bytes
+    assert not any("at most" in note for note in (await free.describe()).notes)
 
 
 async def test_the_network_is_off_until_granted(build: Build) -> None:

@@ -29,6 +29,7 @@ from angelia.sandboxes.port import (
     SandboxMissing,
 )
 from angelia.sandboxes.promise import Promise
+from angelia.sandboxes.resource_limits import USUAL, LocalSettings, in_words
 from angelia.sandboxes.running import OPTIONS, LocalRunning, Start
 from angelia.sandboxes.seatbelt import profile
 from angelia.sandboxes.secrets import secret_places
@@ -59,6 +60,7 @@ class LocalSandbox:
         confine: Literal["auto", "off"] = "auto",
         hidden: Sequence[Path] = (),
         shares: Sequence[Share] = (),
+        limits: LocalSettings = USUAL,
     ) -> None:
         """`home` is Angelia's own; `state` takes the records of what runs (see `lives.reap_leftovers`).
 
@@ -78,7 +80,7 @@ class LocalSandbox:
         self._person = Path.home().resolve()
         self._hidden = tuple(dict.fromkeys(path.absolute() for path in (home, *hidden, *secret_places(self._person))))
         self._shares = tuple(Share(share.path.resolve(), share.writable) for share in shares)
-        self._state, self._off = state, confine == "off"
+        self._state, self._off, self._limits = state, confine == "off", limits
         self._life: Life | None = None
         self._running: list[LocalRunning] = []
         self._started = 0
@@ -220,6 +222,7 @@ class LocalSandbox:
             cwd=Path("/"),
             confined=True,
             stdin=command.stdin,
+            limits=self._limits,
         )
 
     def _inner_folder(self, cwd: str, view: View) -> str:
@@ -246,7 +249,8 @@ class LocalSandbox:
     @cached_property
     def _description(self) -> Description:
         state = self.confinement()
-        return describe(self._workspace, state, self._inner_path if isinstance(state, Confined) else _path())
+        path = self._inner_path if isinstance(state, Confined) else _path()
+        return describe(self._workspace, state, path, in_words(self._limits) if sys.platform == "linux" else "")
 
     @cached_property
     def _view(self) -> View:
@@ -280,14 +284,15 @@ class LocalSandbox:
 
 
 def open_room(rest: str, place: Place, settings: object) -> LocalSandbox:
-    """See `sandboxes.rooms.OpenRoom`; there is nothing to be said about this machine.
+    """See `sandboxes.rooms.OpenRoom`; there is nothing to be said about this machine, but what may be used up on it.
 
     Raises:
         ConfigError: something was said.
     """
     if rest:
         raise ConfigError(f"The sandbox local:{rest} does not exist.", then="Write local.")
-    return LocalSandbox(Path(place.workspace), home=place.home, state=place.state, confine=place.confine)
+    limits = settings if isinstance(settings, LocalSettings) else USUAL
+    return LocalSandbox(Path(place.workspace), home=place.home, state=place.state, confine=place.confine, limits=limits)
 
 
 def _words(command: Command) -> tuple[str, ...]:
