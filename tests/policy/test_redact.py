@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -30,7 +31,7 @@ def wrapped(text: str, columns: int, end: str = "\n") -> str:
     return end.join(text[at : at + columns] for at in range(0, len(text), columns))
 
 
-ENCODED = {
+ENCODED: dict[str, Callable[[bytes], str]] = {
     "hex": lambda raw: raw.hex(),
     "hex in capitals": lambda raw: raw.hex().upper(),
     "xxd -p": lambda raw: wrapped(raw.hex(), 60),

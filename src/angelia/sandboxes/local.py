@@ -60,7 +60,6 @@ class LocalSandbox:
         confine: Literal["auto", "off"] = "auto",
         hidden: Sequence[Path] = (),
         shares: Sequence[Share] = (),
-        limits: LocalSettings = USUAL,
     ) -> None:
         """`home` is Angelia's own; `state` takes the records of what runs (see `lives.reap_leftovers`).
 
@@ -80,7 +79,9 @@ class LocalSandbox:
         self._person = Path.home().resolve()
         self._hidden = tuple(dict.fromkeys(path.absolute() for path in (home, *hidden, *secret_places(self._person))))
         self._shares = tuple(Share(share.path.resolve(), share.writable) for share in shares)
-        self._state, self._off, self._limits = state, confine == "off", limits
+        self._state, self._off = state, confine == "off"
+        self.limits = USUAL
+        """What a confined command may use up; set before the first."""
         self._life: Life | None = None
         self._running: list[LocalRunning] = []
         self._started = 0
@@ -222,7 +223,7 @@ class LocalSandbox:
             cwd=Path("/"),
             confined=True,
             stdin=command.stdin,
-            limits=self._limits,
+            limits=self.limits,
         )
 
     def _inner_folder(self, cwd: str, view: View) -> str:
@@ -250,7 +251,7 @@ class LocalSandbox:
     def _description(self) -> Description:
         state = self.confinement()
         path = self._inner_path if isinstance(state, Confined) else _path()
-        return describe(self._workspace, state, path, in_words(self._limits) if sys.platform == "linux" else "")
+        return describe(self._workspace, state, path, in_words(self.limits) if sys.platform == "linux" else "")
 
     @cached_property
     def _view(self) -> View:
@@ -291,8 +292,9 @@ def open_room(rest: str, place: Place, settings: object) -> LocalSandbox:
     """
     if rest:
         raise ConfigError(f"The sandbox local:{rest} does not exist.", then="Write local.")
-    limits = settings if isinstance(settings, LocalSettings) else USUAL
-    return LocalSandbox(Path(place.workspace), home=place.home, state=place.state, confine=place.confine, limits=limits)
+    sandbox = LocalSandbox(Path(place.workspace), home=place.home, state=place.state, confine=place.confine)
+    sandbox.limits = settings if isinstance(settings, LocalSettings) else USUAL
+    return sandbox
 
 
 def _words(command: Command) -> tuple[str, ...]:

@@ -74,3 +74,5 @@ def _named(settings: Any) -> Iterator[str]:
                 if name in ("env", "key_variable") and isinstance(part, str) and part:
                     yield part
                 yield from _named(part)
+        case _:
+            return  # a number, or nothing

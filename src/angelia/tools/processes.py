@@ -137,7 +137,7 @@ def _seen(end: asyncio.Task[Exit]) -> None:
         end.exception()
 
 
-_PERHAPS = {
+_PERHAPS: Mapping[int, str] = {
     Signals.SIGKILL: ": by somebody, or for using more memory than it may",
     Signals.SIGXFSZ: ": for writing a larger file than it may (sandbox.local.file_mb)",
 }
