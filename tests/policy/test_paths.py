@@ -27,11 +27,11 @@ def test_a_path_is_judged_by_where_it_leads(path: str, resolved: str, expected: 
     assert all(verdict.reason for verdict in verdicts)
 
 
-def test_a_workspace_within_our_home_is_open_and_the_rest_of_it_is_not() -> None:
+def test_nothing_in_our_home_is_open_even_to_a_workspace_that_lies_there() -> None:
     inside = msgspec.structs.replace(SITUATION, workspace="/home/me/.angelia/work/a")
-    assert isinstance(may_read("x", "/home/me/.angelia/work/a/x", inside), Allow)
-    assert isinstance(may_read("x", "/home/me/.angelia/work/b/x", inside), Deny)
-    assert isinstance(may_read("x", "/home/me/.angelia/angelia.db", inside), Deny)
+    for judge in (may_read, may_write, may_send):
+        assert isinstance(judge("x", "/home/me/.angelia/work/a/x", inside), Deny)
+        assert isinstance(judge("x", "/home/me/.angelia/angelia.db", inside), Deny)
 
 
 def test_our_home_within_the_workspace_is_closed() -> None:

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -23,6 +24,43 @@ FORMS = {
     "JSON": json.dumps(SECRET)[1:-1],
     "JSON as UTF-8": json.dumps(SECRET, ensure_ascii=False)[1:-1],
 }
+
+
+def wrapped(text: str, columns: int, end: str = "\n") -> str:
+    """As programs cut it into lines."""
+    return end.join(text[at : at + columns] for at in range(0, len(text), columns))
+
+
+ENCODED: dict[str, Callable[[bytes], str]] = {
+    "hex": lambda raw: raw.hex(),
+    "hex in capitals": lambda raw: raw.hex().upper(),
+    "xxd -p": lambda raw: wrapped(raw.hex(), 60),
+    "od -An -tx1": lambda raw: "".join(f" {raw[at : at + 16].hex(' ')}\n" for at in range(0, len(raw), 16)),
+    "fingerprint": lambda raw: raw.hex(":").upper(),
+    "escapes": lambda raw: "".join(f"\\x{byte:02x}" for byte in raw),
+    "a list in C": lambda raw: ", ".join(f"0x{byte:02X}" for byte in raw),
+    "base64": lambda raw: wrapped(base64.b64encode(raw).decode(), 76),
+    "openssl base64": lambda raw: wrapped(base64.b64encode(raw).decode(), 64),
+    "base64 of Windows": lambda raw: wrapped(base64.b64encode(raw).decode(), 64, "\r\n"),
+    "base64 in YAML": lambda raw: wrapped(base64.b64encode(raw).decode(), 70, "\n    "),
+}
+
+
+@pytest.mark.parametrize("program", ENCODED)
+@given(before=st.binary(max_size=90), after=st.binary(max_size=9), data=st.data())
+def test_no_program_that_cuts_lines_gives_a_secret_away(
+    program: str, before: bytes, after: bytes, data: st.DataObject
+) -> None:
+    secret = b"sk-ant-0123456789abcdefghijklmnopqrstuvwxyz"
+    redactor = Redactor({"key": secret.decode()})
+    whole = ENCODED[program](before + secret + after).encode()
+    shown = redactor.data(whole)
+    assert b"[secret: key]" in shown
+    middle = ENCODED[program](secret[10:30]).strip().encode()
+    assert middle not in shown
+    cut = data.draw(st.integers(0, len(whole)))
+    stream = redactor.stream()
+    assert stream.feed(whole[:cut]) + stream.feed(whole[cut:]) + stream.finish() == shown
 
 
 @pytest.mark.parametrize("form", FORMS)

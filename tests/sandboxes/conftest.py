@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.resource_limits import USUAL, LocalSettings
 
 from .apptainer import Images, images
 from .daemon import Daemon, KernelRefuses, daemon
@@ -43,9 +44,10 @@ async def build(person: Path, own: Path, tmp_path: Path) -> AsyncIterator[Build]
     """Makes local sandboxes: by default of an empty workspace, with `auto` confinement."""
     made: list[LocalSandbox] = []
 
-    def build(workspace: Path = tmp_path / "work", **settings: object) -> LocalSandbox:
+    def build(workspace: Path = tmp_path / "work", limits: LocalSettings = USUAL, **settings: object) -> LocalSandbox:
         workspace.mkdir(exist_ok=True)
         made.append(LocalSandbox(workspace, home=own, state=own / "run", **settings))  # type: ignore[arg-type]
+        made[-1].limits = limits
         return made[-1]
 
     yield build

@@ -11,6 +11,7 @@ import pytest
 from angelia.sandboxes.bubblewrap import private_in_etc
 from angelia.sandboxes.confine import Share
 from angelia.sandboxes.port import AccessRefused, Command, NoSuchFile, Reach, SandboxError
+from angelia.sandboxes.resource_limits import LocalSettings
 from angelia.testing.sandbox_acts import arrives, names_in, place, refused, said, shell
 
 from .conftest import Build
@@ -48,6 +49,75 @@ async def test_a_home_as_workspace_keeps_its_secrets(build: Build, person: Path)
     for path in (".ssh/id_ed25519", ".netrc", ".npmrc", "dotfiles/npmrc", ".angelia/angelia.db"):
         await refused(arrives(sandbox, path), AccessRefused)
     await refused(place(sandbox, ".ssh/authorized_keys", b"me"), AccessRefused)
+
+
+async def test_what_would_be_written_over_a_hidden_place_and_lost_fails(build: Build, person: Path) -> None:
+    (person / "work/.aws").mkdir(parents=True)
+    sandbox = build(person / "work", hidden=[person / "work/.aws"])
+    for line in ("echo x > .aws/config", "mkdir .aws/y", "echo x > /etc/x"):
+        output, end = await said(sandbox, Command(shell=line))
+        assert end.status != 0, line
+        assert b"Read-only" in output or b"denied" in output
+
+
+async def test_start_up_files_that_lie_in_the_workspace_are_read_only(build: Build, person: Path) -> None:
+    work = person / "dotfiles"
+    for folder in ("shell", "config/fish", "open"):
+        (work / folder).mkdir(parents=True)
+    for file in ("shell/rc", "config/fish/config.fish", "open/note", "login"):
+        (work / file).write_text("as it was")
+    (person / ".bashrc").symlink_to("dotfiles/shell/rc")
+    (person / ".config").symlink_to(work / "config")
+    (person / ".profile").symlink_to("dotfiles/login")
+    sandbox = build(work)
+    attacks = (
+        "echo evil >> shell/rc",
+        "mv shell other && mkdir shell && echo evil > shell/rc",
+        "rm shell/rc",
+        "echo evil > config/fish/conf.d",
+        "mv config/fish away",
+        "mv config away && mkdir -p config/fish",
+        "echo evil > login",
+        "ln -sf /tmp/evil login",
+    )
+    for attack in attacks:
+        _, end = await said(sandbox, Command(shell=f"({attack}) && true"))
+        assert end.status != 0, attack
+    for path in ("shell/rc", "config/fish/config.fish", "config/fish/new.fish", "login"):
+        await refused(place(sandbox, path, b"evil"), AccessRefused)
+    assert await shell(sandbox, "cat shell/rc; echo more > open/note; echo new > shell/new; cat open/note shell/new")
+    assert (work / "shell/rc").read_text() == (work / "login").read_text() == "as it was"
+    assert sorted(path.name for path in (work / "config/fish").iterdir()) == ["config.fish"]
+
+
+async def test_a_command_has_limits_from_its_first_instant_and_the_model_is_told(build: Build) -> None:
+    sandbox = build(limits=LocalSettings(processes=77, file_mb=2, memory_mb=300))
+    line = (
+        "ulimit -u; python3 -c 'bytearray(400_000_000)'; head -c 5000000 /dev/zero > big; stat -c %s big; "
+        "cat /proc/self/oom_score_adj; (exec sleep 9) & cat /proc/$!/limits; kill $!"
+    )
+    text = (await said(sandbox, Command(shell=line)))[0].decode()
+    assert "MemoryError" in text
+    assert "\n2000000\n1000\n" in text
+    assert int(text.splitlines()[0]) < int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2]) + 500
+    assert "2000000              2000000              bytes" in text
+    notes = " ".join((await sandbox.describe()).notes)
+    assert "77 processes, 2 MB in one file and 300 MB of memory in one process" in notes
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the kernel holds root to no number of processes")
+async def test_a_fork_bomb_ends_at_its_limit(build: Build) -> None:
+    sandbox = build(limits=LocalSettings(processes=50))
+    line = "for n in $(seq 3000); do sleep 30 & done; ls /proc | grep -c '^[0-9]'"
+    output, _ = await said(sandbox, Command(shell=line, seconds=60))
+    assert b"temporarily unavailable" in output
+
+
+async def test_limits_that_are_switched_off_are_none(build: Build) -> None:
+    free, usual = build(limits=LocalSettings(processes=0, file_mb=0)), build()
+    assert await shell(free, "ulimit -f") == "unlimited"
+    assert await shell(usual, "ulimit -f") == "19531250"  # in 1,024 bytes
+    assert not any("at most" in note for note in (await free.describe()).notes)
 
 
 async def test_the_network_is_off_until_granted(build: Build) -> None:
@@ -162,6 +232,10 @@ async def test_tools_on_the_path_run_although_the_home_is_hidden(
     (person / ".tools/share/greeting").write_text("good morning")
     monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
     assert await shell(build(), "greet") == "good morning"
+    (person / ".tools/credentials.json").write_text("canary")
+    (person / ".tools/config").mkdir()
+    (person / ".tools/config/token").write_text("canary")
+    assert "canary" not in await shell(build(), "grep -rs canary ~/.tools; ls -A ~/.tools")
     _, end = await said(build(), Command(shell="touch ~/.tools/bin/greet"))
     assert end.status != 0
 

@@ -15,9 +15,12 @@ from angelia.sandboxes.toolchains import enterable, inner_path, tool_roots
 @pytest.mark.parametrize(
     ("path", "roots"),
     [
-        ("{home}/.cargo/bin", [".cargo", ".rustup"]),
-        ("{home}/.pyenv/shims:{home}/.pyenv/versions/3.11/bin", [".pyenv"]),
-        ("{home}/.local/bin", [".local/bin", ".local/lib", ".local/share/uv"]),
+        ("{home}/.cargo/bin", [".cargo/bin", ".cargo/registry", ".rustup/toolchains"]),
+        ("{home}/.pyenv/shims:{home}/.pyenv/versions/3.11/bin", [".pyenv/shims", ".pyenv/versions"]),
+        ("{home}/.local/bin", [".local/bin", ".local/lib", ".local/share/uv/python"]),
+        ("{home}/.fly/bin:{home}/.pulumi/bin", [".fly/bin", ".pulumi/bin"]),
+        ("{home}/.venvs/a/bin", [".venvs/a/bin", ".venvs/a/lib", ".venvs/a/pyvenv.cfg"]),
+        ("{home}/.composer/vendor/bin", [".composer/vendor"]),
         ("{home}/bin", ["bin"]),
         ("{home}", []),
         ("/", []),
@@ -27,12 +30,34 @@ from angelia.sandboxes.toolchains import enterable, inner_path, tool_roots
         ("{home}/work/node_modules/.bin", []),
     ],
 )
-def test_toolchains_are_shown_whole_and_the_home_never(path: str, roots: list[str], tmp_path: Path) -> None:
+def test_of_toolchains_programs_and_libraries_are_shown_and_the_home_never(
+    path: str, roots: list[str], tmp_path: Path
+) -> None:
     for folder in (
-        *(".cargo/bin", ".rustup", ".pyenv/shims", ".pyenv/versions/3.11/bin", ".local/bin", ".local/lib"),
-        *(".local/share/uv", ".local/share/keyrings", "bin", "work/node_modules/.bin"),
+        *(
+            ".cargo/bin",
+            ".cargo/registry",
+            ".rustup/toolchains",
+            ".rustup/tmp",
+            ".pyenv/shims",
+            ".pyenv/versions/3.11/bin",
+            ".local/bin",
+            ".local/lib",
+        ),
+        *(".local/share/uv/python", ".local/share/uv/credentials", ".fly/bin", ".fly/agent", ".pulumi/bin"),
+        *(
+            ".pulumi/accounts",
+            ".venvs/a/bin",
+            ".venvs/a/lib",
+            ".composer/vendor/bin",
+            ".local/share/keyrings",
+            "bin",
+            "work/node_modules/.bin",
+        ),
     ):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    for file in (".venvs/a/pyvenv.cfg", ".fly/config.yml", ".pulumi/credentials.json", ".cargo/config.toml"):
+        (tmp_path / file).touch()
     found = tool_roots(path.format(home=tmp_path), tmp_path, tmp_path / "work")
     assert {str(root.relative_to(tmp_path)) for root in found} == set(roots)
 
@@ -43,6 +68,26 @@ def test_the_interpreter_behind_a_virtual_environment_is_shown(tmp_path: Path) -
     (tmp_path / "pythons/3.13/bin/python3").touch()
     (tmp_path / "work/.venv/bin/python3").symlink_to(tmp_path / "pythons/3.13/bin/python3")
     assert tool_roots("", tmp_path / "home", tmp_path / "work") == (tmp_path / "pythons/3.13",)
+
+
+def test_every_link_between_an_environment_and_its_interpreter_leads_somewhere_inside(tmp_path: Path) -> None:
+    pythons, home = tmp_path / "home/.pythons", tmp_path / "home"
+    for folder in (pythons / "3.13.1/bin", pythons / "3.13.1/lib", tmp_path / "work/.venv/bin"):
+        folder.mkdir(parents=True)
+    (pythons / "3.13.1/bin/python3.13").touch()
+    (pythons / "3.13").symlink_to("3.13.1")  # as uv does
+    (tmp_path / "work/.venv/bin/python").symlink_to(pythons / "3.13/bin/python3.13")
+    shown = tool_roots("", home, tmp_path / "work")
+    assert set(shown) == {pythons / folder for folder in ("3.13/bin", "3.13/lib", "3.13.1/bin", "3.13.1/lib")}
+
+
+def test_a_folder_on_the_path_that_cannot_be_looked_at_is_passed_over(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    (tmp_path / "bin").mkdir()
+    path = f"{tmp_path}/{'x' * 300}/bin:{closed}/bin:{closed}:{tmp_path}/bin"
+    assert tmp_path / "bin" in tool_roots(path, tmp_path, tmp_path / "work")
+    assert f"{tmp_path}/bin" in inner_path(path, (tmp_path / "bin",), (), tmp_path / "work").split(":")
 
 
 def test_the_inner_path_names_only_what_is_seen(tmp_path: Path) -> None:

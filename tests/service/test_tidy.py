@@ -16,7 +16,8 @@ TWO_DAYS = 2 * 86_400
 
 async def test_an_orphan_of_a_dead_life_goes_after_a_day_and_what_was_said_stays(tmp_path: Path) -> None:
     house = await House.open(load(tmp_path / "home", {}), {})
-    session = house.begin(door="terminal", workspace=tmp_path)
+    (tmp_path / "work").mkdir()
+    session = house.begin(door="terminal", workspace=tmp_path / "work")
     said = await house.intake.to_media(b"what was said", "said.txt")
     await session.say([Text("keep this"), said], address=TERMINAL)
     orphan = await house.blobs.put(b"what nobody refers to")

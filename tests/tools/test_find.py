@@ -3,6 +3,7 @@
 import re
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from angelia.core.content import CallStatus
 from angelia.core.errors import BadInput
 from angelia.policy.verdict import ReadPath
-from angelia.sandboxes.port import NoSuchFile
+from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.port import AccessRefused, NoSuchFile
 from angelia.tools.find import CHARACTERS, SHOWN, Find
 from angelia.tools.globs import glob_regex
 from tests.examples import examples
@@ -206,3 +208,25 @@ def test_our_globs_agree_with_those_of_ripgrep(glob: str, tmp_path_factory: pyte
     whole_folders = {above for above in ("d", "d/b") if glob_regex(glob).fullmatch(above)}
     beneath = {path for path in paths if any(path.startswith(f"{above}/") for above in whole_folders)}
     assert by_rg - beneath == ours - beneath
+
+
+async def test_what_read_refuses_is_not_found_under_a_second_name(
+    tree: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "person"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh/key").write_text("os = canary\n")
+    monkeypatch.setenv("HOME", str(home))
+    (tree.root / "src/innocent.txt").hardlink_to(home / ".ssh/key")
+    (tree.root.joinpath("src", "odd\udcff.txt")).hardlink_to(home / ".ssh/key")
+    (tree.root / ".config/gh").mkdir(parents=True)
+    (tree.root / ".config/gh/hosts.yml").write_text("os: canary\n")
+    sandbox = LocalSandbox(tree.root, home=tmp_path / "home", state=tmp_path / "state", confine="off")
+    bench = Bench(tree.root, sandbox)
+    for path in ("", "src", ".config"):
+        text = await bench.said(Find(), pattern=r"\bos\b", path=path)
+        assert "canary" not in text, path
+        assert "not shown" in text
+    with pytest.raises(AccessRefused):
+        await bench.said(Find(), pattern="os", path="src/innocent.txt")
+    await sandbox.close()

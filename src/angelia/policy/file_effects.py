@@ -8,7 +8,7 @@ from angelia.policy.editing_scripts import sed_script
 from angelia.policy.place import Place, absolute, beneath, place_of
 from angelia.policy.risk import Finding, Ground, Risk
 from angelia.policy.risky_programs import abbreviates, has_flag, operands_of
-from angelia.policy.secret_paths import decides_what_runs, secret_by_wildcard
+from angelia.policy.secret_paths import decides_what_runs, secret_by_wildcard, seen_from_home
 from angelia.policy.shell_line import Call
 from angelia.policy.shell_word import GLOB, HOLE, Word, names
 from angelia.policy.wrappers import found_by_name, program_of
@@ -80,7 +80,7 @@ def written(word: Word, ground: Ground, piece: str, how: str) -> list[Finding]:
         case Place.OURS:
             return [Finding(Risk.OURS, "writes into angelia's own home", piece)]
         case Place.OUTSIDE:
-            if decides_what_runs(absolute(path, ground)):
+            if decides_what_runs(seen_from_home(absolute(path, ground), ground.home)):
                 return [Finding(Risk.PERSISTS, f"changes {word.source}, which decides what runs later", piece)]
             return [Finding(Risk.CHANGES_OUTSIDE, f"writes to {word.source}, outside the workspace", piece)]
         case Place.INSIDE | Place.WHOLE | Place.SCRATCH | Place.UNKNOWN:
@@ -114,7 +114,13 @@ def read(word: Word, ground: Ground) -> list[Finding]:
             return [Finding(Risk.OURS, "reaches into angelia's own home", word.source)]
         path = absolute(part, ground) if part else ""
         inside = place is Place.INSIDE
-        named = path[len(ground.workspace.rstrip("/")) :] if inside else part if path == HOLE else path
+        named = (
+            path[len(ground.workspace.rstrip("/")) :]
+            if inside
+            else part
+            if path == HOLE
+            else seen_from_home(path, ground.home)
+        )
         if part and (kind := secret_by_wildcard(named)):
             return [Finding(Risk.SECRETS_HERE if inside else Risk.SECRETS, f"reads {kind} ({part})", word.source)]
     return []

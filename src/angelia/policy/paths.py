@@ -28,7 +28,7 @@ def may_write(path: str, resolved: str, situation: Situation) -> Verdict:
     if fault := _fault(path, resolved, situation):
         return Deny(fault)
     name = _name(resolved, situation)
-    if decides_what_runs(path) or decides_what_runs("/" + name):
+    if any(map(decides_what_runs, _names(path, resolved, situation))):
         return Deny(
             f"{name} decides which programs run later, outside any confinement, so tools may not write it. "
             "Change it by hand if you want it changed."
@@ -57,7 +57,7 @@ def _fault(path: str, resolved: str, situation: Situation) -> str:
         return f"The path holds an invisible character (U+{ord(hidden):04X}). Give it without."
     if not resolved.startswith("/") or posixpath.normpath(resolved) != resolved:
         return f"The path {path!r} was not resolved to where it really lies ({resolved!r}); nothing was done."
-    if _in_own_home(resolved, situation):
+    if situation.own_home and _beneath_any_case(resolved, situation.own_home):
         return "This is angelia's own home (its log, grants and settings); tools may not touch it."
     root = next((root for root in situation.private_roots if _beneath_any_case(resolved, root)), "")
     if root and not beneath(situation.workspace, root):
@@ -73,15 +73,6 @@ def _fault(path: str, resolved: str, situation: Situation) -> str:
     return ""
 
 
-def _in_own_home(resolved: str, situation: Situation) -> bool:
-    """In our home, unless it is the workspace that lies there."""
-    home = situation.own_home
-    workspace_inside = beneath(situation.workspace, home) and situation.workspace != home
-    if workspace_inside and beneath(resolved, situation.workspace):
-        return False
-    return bool(home) and _beneath_any_case(resolved, home)
-
-
 def _beneath_any_case(path: str, folder: str) -> bool:
     return beneath(folded(path), folded(folder))
 
@@ -91,7 +82,12 @@ def _name(resolved: str, situation: Situation) -> str:
     return resolved[len(situation.workspace.rstrip("/")) + 1 :] or "."
 
 
-def _secret(path: str, resolved: str, situation: Situation) -> str:
-    """What secrets lie there, by either name; folders above the workspace do not count."""
+def _names(path: str, resolved: str, situation: Situation) -> tuple[str, str]:
+    """What the path is called, by where it leads and as it was given; folders above the workspace do not count."""
     given = path if not path.startswith("/") or not beneath(path, situation.workspace) else _name(path, situation)
-    return secret_kind("/" + _name(resolved, situation)) or secret_kind("/" + given.lstrip("/"))
+    return "/" + _name(resolved, situation), "/" + given.lstrip("/")
+
+
+def _secret(path: str, resolved: str, situation: Situation) -> str:
+    """What secrets lie there, by either name."""
+    return next(filter(None, map(secret_kind, _names(path, resolved, situation))), "")

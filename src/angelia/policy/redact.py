@@ -1,20 +1,19 @@
 """Takes known secret values out of text and bytes, exactly, in the forms in which they get printed."""
 
-import base64
 import json
 import re
 from collections.abc import Mapping
 from urllib.parse import quote, quote_plus
 
-SHORTEST = 6
-"""Characters. Shorter values occur by chance in ordinary text; redacting them would spoil it."""
+from angelia.policy.spread import SHORTEST, Span, Spread, base64_forms, begins, spread_forms
 
 
 class Redactor:
     """Replaces each known secret by `[secret: label]`, whole or in a stream of chunks.
 
-    Only exact values are replaced, and their URL-encoded, base64 and JSON forms: nothing is guessed by pattern, for
-    that corrupts what people need. `too_short` names the labels whose values are under `SHORTEST` and stay as they are.
+    Only exact values are replaced, and their URL-encoded, base64, hexadecimal and JSON forms; base64 and hexadecimal
+    also where line ends and separators stand in between (`policy.spread`). Nothing is guessed by pattern, for that
+    corrupts what people need. `too_short` names the labels whose values are under `SHORTEST` and stay as they are.
 
     >>> Redactor({"github": "ghp_abc123"}).text("token=ghp_abc123!")
     'token=[secret: github]!'
@@ -24,6 +23,10 @@ class Redactor:
         self.too_short = tuple(label for label, value in secrets.items() if len(value) < SHORTEST)
         forms = [(form, label) for label, value in secrets.items() if len(value) >= SHORTEST for form in _forms(value)]
         self._marks = {form: f"[secret: {label}]".encode() for form, label in reversed(forms)}
+        encoded = [
+            (form, label) for label, value in secrets.items() if len(value) >= SHORTEST for form in spread_forms(value)
+        ]
+        self._spread = Spread({form: f"[secret: {label}]".encode() for form, label in reversed(encoded)})
         longest_first = sorted(self._marks, key=len, reverse=True)
         # An empty alternation would match everywhere: with no secrets nothing may match.
         self._pattern = re.compile(b"|".join(map(re.escape, longest_first)) if longest_first else b"(?!)")
@@ -34,7 +37,7 @@ class Redactor:
 
     def data(self, data: bytes) -> bytes:
         """`data` without secrets."""
-        return self._pattern.sub(lambda match: self._marks[match[0]], data)
+        return self._without(data, len(data))[0]
 
     def stream(self) -> "RedactedStream":
         """A stream of its own, for output that comes in chunks."""
@@ -42,15 +45,28 @@ class Redactor:
 
     def split(self, data: bytes) -> tuple[bytes, bytes]:
         """What of `data` can go out now, redacted, and what must wait because a secret may begin in it."""
-        hold = min((_begins(form, data) for form in self._marks), default=len(data))
-        done, pieces = 0, []
-        for match in self._pattern.finditer(data):
-            if match.start() >= hold:
-                break
-            pieces += [data[done : match.start()], self._marks[match[0]]]
-            done = match.end()
+        hold = min((begins(form, data) for form in self._marks), default=len(data))
+        hold = min(hold, self._spread.begins(data))
+        shown, done = self._without(data, hold)
         hold = max(hold, done)
-        return b"".join((*pieces, data[done:hold])), data[hold:]
+        return shown + data[done:hold], data[hold:]
+
+    def _without(self, data: bytes, before: int) -> tuple[bytes, int]:
+        """`data` without the secrets that begin `before` there; as far as it is told where that ends, else whole."""
+        pieces, done = [], 0
+        spread = self._spread.found(data)
+        while True:
+            spread = [span for span in spread if span.start >= done]
+            match = self._pattern.search(data, done)
+            exact = [Span(match.start(), match.end(), self._marks[match[0]])] if match else []
+            span = min([*exact, *spread], key=lambda span: (span.start, -span.end), default=None)
+            if span is None or span.start >= before:
+                break
+            pieces += [data[done : span.start], span.mark]
+            done = span.end
+        if before == len(data):
+            pieces, done = [*pieces, data[done:]], len(data)
+        return b"".join(pieces), done
 
 
 class RedactedStream:
@@ -76,14 +92,6 @@ class RedactedStream:
         return self._redactor.data(rest)
 
 
-def _begins(form: bytes, data: bytes) -> int:
-    """Where the unfinished `form` begins at the end of `data`; the length of `data` if it does not."""
-    at = data.find(form[:1], max(len(data) - len(form) + 1, 0))
-    while at >= 0 and not form.startswith(data[at:]):
-        at = data.find(form[:1], at + 1)
-    return at if at >= 0 else len(data)
-
-
 def _forms(value: str) -> set[bytes]:
     """The forms in which a value gets printed, as bytes."""
     raw = value.encode("utf-8", "surrogatepass")
@@ -96,11 +104,4 @@ def _forms(value: str) -> set[bytes]:
         json.dumps(value, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass"),
     }
     forms |= {re.sub(rb"%[0-9A-F]{2}", lambda match: match[0].lower(), form) for form in forms}
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        forms |= {encode(raw), encode(raw).rstrip(b"=")}
-        # Within a longer text the value may begin at the second or third byte of a group of three.
-        for shift in (0, 1, 2):
-            whole = encode(b"\0" * shift + raw)
-            usable = whole[(0, 2, 3)[shift] : (len(raw) + shift) * 8 // 6]
-            forms |= {usable} if len(usable) >= SHORTEST else set()
-    return {form for form in forms if form}
+    return {form for form in forms | base64_forms(raw) if form}

@@ -4,13 +4,32 @@ import fnmatch
 import posixpath
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 
+from angelia.core.secret_places import SECRET_EVERYWHERE, SECRET_IN_HOME, SECRET_PLACES
+from angelia.core.startup_files import STARTUP_EVERYWHERE, STARTUP_IN_HOME, STARTUP_OF_THE_SYSTEM
 from angelia.policy.shell_word import GLOB, HOLE
 
 # Patterns are compiled (and kept, by `re`) when they are first used: 8 ms that no start should pay.
 _PROC_ROOT = r"^/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)"
 
+_BENEATH_A_HOME = r"^/(?:home/[^/]+|users/[^/]+|root|var/root|var/lib/[^/]+)/"
+"""Homes as they are laid out on Linux and macOS; for any other, `seen_from_home` says where a path lies."""
+
+
+def _places(places: Iterable[str]) -> str:
+    """An alternation of these places, each with what lies in it."""
+    return f"(?:{'|'.join(re.escape(place.casefold()) for place in places)})(?:/|$)"
+
+
+def _by_kind(places: Mapping[str, str], before: str) -> Iterator[tuple[str, str]]:
+    named = {place: kind for place, kind in places.items() if place != ".ssh"}
+    for kind in dict.fromkeys(named.values()):
+        yield before + _places(place for place in named if named[place] == kind), kind
+
+
 _SECRET: tuple[tuple[str, str], ...] = (
+    # Of `.ssh` what is no secret may be read: whom it knows, what it is set to, public keys.
     (r"/\.ssh/(?!known_hosts|[^/]*\.pub$|config$|authorized_keys$).", "SSH keys"),
     (r"/\.ssh$|/\.ssh/$", "SSH keys"),
     (r"/id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:[._-](?!pub$)[^/]*)?$|/id_[a-z0-9_-]+$", "a private key"),
@@ -18,44 +37,37 @@ _SECRET: tuple[tuple[str, str], ...] = (
     (r"/ssh_host_[a-z0-9]+_key$", "a private key"),
     (r"/\.env(?:\.(?!example$|sample$|template$|dist$|defaults$)[^/]*)?$|/[^/]*[^/.]\.env$|/\.envrc$", "secrets"),
     (r"/[._]netrc(?:\.gpg)?$", "passwords"),
-    (r"/\.(?:npmrc|pypirc|pgpass|my\.cnf|git-credentials|vault-token|htpasswd|s3cfg|boto|dockercfg|terraformrc)$",
-     "credentials"),
-    (r"/\.(?:aws|azure|gnupg|password-store|oci)(?:/|$)", "credentials"),
-    (r"/\.kube/(?:config|cache)|/\.kube$", "cluster credentials"),
-    (r"/\.docker/config\.json$|/\.docker$", "registry credentials"),
-    (r"/\.cargo/credentials(?:\.toml)?$|/\.gem/credentials$|/\.m2/settings\.xml$|/\.gradle/gradle\.properties$",
-     "registry credentials"),
+    (r"/\.htpasswd$", "credentials"),
+    (r"/\.docker$", "registry credentials"),
     (r"/gcloud(?:/|$)|/application_default_credentials\.json$", "cloud credentials"),
-    (r"/\.config/(?:gh|hub|op|rclone|doctl|heroku)(?:/|$)", "credentials"),
-    (r"/library/keychains(?:/|$)|/keyrings(?:/|$)|/kwalletd?(?:/|$)|\.keychain(?:-db)?$", "a keychain"),
-    (r"/\.mozilla(?:/|$)|/\.thunderbird(?:/|$)|/firefox/profiles(?:/|$)", "a browser profile"),
-    (r"/user data/(?:default|profile [0-9]+|local state)(?:/|$)", "a browser profile"),
-    (r"/\.config/(?:google-chrome[^/]*|chromium|bravesoftware|microsoft-edge|vivaldi|opera)(?:/|$)",
-     "a browser profile"),
-    (r"/library/application support/(?:google/chrome|chromium|firefox|bravesoftware)(?:/|$)", "a browser profile"),
+    (r"/keyrings(?:/|$)|/kwalletd?(?:/|$)|\.keychain(?:-db)?$", "a keychain"),
+    (r"/firefox/profiles(?:/|$)|/user data/(?:default|profile [0-9]+|local state)(?:/|$)", "a browser profile"),
+    (r"/\.config/google-chrome[^/]*(?:/|$)", "a browser profile"),
     (r"/\.[a-z0-9]*_?history$|/fish_history$|/\.lesshst$|/\.viminfo$", "a history of commands"),
     (r"^/etc/(?:shadow|gshadow|sudoers|master\.passwd)(?:-|$|\.d)|^/proc/[^/]+/(?:environ|mem)$", "system secrets"),
     (r"^/(?:var/)?run/secrets(?:/|$)", "secrets"),
-)  # fmt: skip
+    *_by_kind(SECRET_EVERYWHERE, "/"),
+    *_by_kind(SECRET_IN_HOME, _BENEATH_A_HOME),
+)
 
 _STARTUP = (
-    r"/\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zprofile|zshenv|zlogin|kshrc|cshrc"
-    r"|tcshrc|inputrc|xprofile|xinitrc|xsessionrc|pam_environment|gitconfig|vimrc|envrc)$"
-    r"|/\.config/(?:fish|autostart|systemd|git|nvim)(?:/|$)|/\.ssh/(?:authorized_keys2?|config|rc|environment)$"
-    r"|/launch(?:agents|daemons)(?:/|$)|^/etc/(?:cron|profile|rc|init|systemd|ld\.so|environment|bash|zsh|xdg|anacrontab)"
-    r"|^/var/spool/cron|^/(?:usr/)?lib/systemd"
+    f"/{_places(STARTUP_EVERYWHERE)}|{_BENEATH_A_HOME}{_places(STARTUP_IN_HOME)}"
+    f"|^(?:{'|'.join(re.escape(place.casefold()) for place in STARTUP_OF_THE_SYSTEM)})"
     r"|/\.git/(?:modules/.+/)?(?:hooks(?:/|$)|config(?:\.worktree)?$|info/attributes$)|/\.git$"
 )
 
 _ANY = "|".join(f"(?:{pattern})" for pattern, _ in _SECRET)
 """Most paths hold no secret: one search says so."""
 
-_LIKELY = (
-    ".ssh", ".aws", ".gnupg", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".env",
-    ".git-credentials", ".bash_history", ".zsh_history", ".mozilla", ".config", ".password-store", "id_rsa",
-    "id_ed25519", "id_ecdsa", "shadow", "sudoers", "environ", "gcloud", "credentials", "config.json",
-    "server.key", "server.pem",
-)  # fmt: skip
+_LIKELY = tuple(
+    dict.fromkeys(
+        (
+            *(part.casefold() for place in SECRET_PLACES for part in place.split("/")),
+            *(".env", ".bash_history", ".zsh_history", "id_rsa", "id_ed25519", "id_ecdsa", "shadow", "sudoers"),
+            *("environ", "gcloud", "credentials", "config.json", "server.key", "server.pem"),
+        )
+    )
+)
 """Names that a wildcard is tried against."""
 
 
@@ -92,6 +104,16 @@ def decides_what_runs(path: str) -> bool:
     True
     """
     return bool(re.search(_STARTUP, folded(path if path.startswith("/") else "/" + path)))
+
+
+def seen_from_home(path: str, home: str) -> str:
+    """`path`, as it would be called if `home` lay where homes usually lie; other paths as they are.
+
+    >>> seen_from_home("/srv/people/ann/.fly/config.yml", "/srv/people/ann")
+    '/home/~/.fly/config.yml'
+    """
+    inner, outer = folded(path), folded(home).rstrip("/")
+    return f"/home/~{inner[len(outer) :]}" if outer and inner.startswith(f"{outer}/") else path
 
 
 def secret_by_wildcard(path: str) -> str:

@@ -13,8 +13,10 @@ WORTH_A_WORD = (
 """Programs that a model is told of where they are."""
 
 
-def describe(workspace: Path, confinement: Confinement, path: str) -> Description:
-    """Everything a model needs to know before its first command; `path` is the commands' own PATH."""
+def describe(workspace: Path, confinement: Confinement, path: str, limits: str) -> Description:
+    """Everything a model needs to know before its first command; `path` is the commands' own PATH; `limits`
+    are those of confined ones, empty for none.
+    """
     found = [name for name in WORTH_A_WORD if _on_path(name, path)]
     match confinement:
         case Confined():
@@ -23,6 +25,7 @@ def describe(workspace: Path, confinement: Confinement, path: str) -> Descriptio
                 "Besides the workspace, /tmp and an empty home can be written; both go with this conversation.",
                 "What should stay, or be sent, belongs into the workspace.",
                 ".git/hooks and .git/config are read-only.",
+                *([limits] if limits else []),
             )
         case _:
             confined = False

@@ -29,12 +29,13 @@ class Root(Struct, frozen=True):
 
 class Ground(Struct, frozen=True):
     """All that may be reached: the first root is the workspace; `hidden` places are refused wherever they lie. `state`
-    takes the records of files that are being written (`lives.unfinished`).
+    takes the records of files that are being written (`lives.unfinished`). `fixed` places are only read.
     """
 
     roots: tuple[Root, ...]
     state: Path
     hidden: tuple[Path, ...] = ()
+    fixed: tuple[Path, ...] = ()
 
 
 class Spot(Struct, frozen=True):

@@ -9,6 +9,7 @@ from angelia.sandboxes.gitguard import guarded, repositories
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import AccessRefused, NoSuchFile
 from angelia.sandboxes.secrets import secret_places
+from angelia.sandboxes.startup_guard import startup_guard, startup_targets
 
 HOME = "/home/angelia"
 """Where a command finds its home inside."""
@@ -41,6 +42,7 @@ class Bound:
         self.state = self._lives / room / place.conversation
         self.home, self.nothing = self.state / "home", self.state / "nothing"
         self._hidden = tuple(path.absolute() for path in (place.home, *secret_places(Path.home().resolve())))
+        self._startup = startup_targets(Path.home().resolve(), self.workspace)
 
     def make(self) -> None:
         """Make the folders that are to be bound in."""
@@ -48,8 +50,9 @@ class Bound:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def guarded(self) -> Sequence[Share]:
-        """What of the workspace is read-only: Git's hooks and settings."""
-        return tuple(guarded([self.workspace, *repositories(self.workspace)]))
+        """What of the workspace is read-only: start-up files of the home that lie there, Git's hooks and settings."""
+        startup = startup_guard(self.workspace, self._startup)
+        return (*startup, *guarded([self.workspace, *repositories(self.workspace)]))
 
     def hidden(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Folders, and files, of the workspace that are not to be seen."""
@@ -61,4 +64,4 @@ class Bound:
         """Where files are looked for on this machine: workspace, home, and `more`, as far as they are there."""
         roots = (Root(HOME, self.home), *more)
         there = tuple(root for root in roots if root.outside.is_dir())
-        return Ground((Root(str(self.workspace), self.workspace), *there), self._lives, self._hidden)
+        return Ground((Root(str(self.workspace), self.workspace), *there), self._lives, self._hidden, self._startup)

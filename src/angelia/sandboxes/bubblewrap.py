@@ -7,12 +7,14 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
 
-from angelia.sandboxes.confine import View
+from angelia.sandboxes.confine import Share, View
 from angelia.sandboxes.gitguard import git_guard, repositories
+from angelia.sandboxes.startup_guard import startup_guard
 from angelia.sandboxes.toolchains import SYSTEM
 
 _FURTHER_SYSTEM = (Path("/var/lib/ca-certificates"),)
@@ -56,8 +58,7 @@ def options(fixed: Fixed, *, network: bool, cwd: str, env: Mapping[str, str]) ->
     with the thread that started it; the variables are options, not bubblewrap's own environment, lest `LD_PRELOAD`
     reaches bubblewrap itself, which runs outside.
     """
-    return [
-        *("--unshare-all", *(("--share-net",) if network else ()), "--die-with-parent", "--cap-drop", "ALL"),
+    mounts = [
         *fixed.system,
         *_covered(fixed.private_in_etc),
         *(fixed.resolver if network else ()),
@@ -65,9 +66,23 @@ def options(fixed: Fixed, *, network: bool, cwd: str, env: Mapping[str, str]) ->
         *("--bind", str(fixed.view.private_tmp), "/tmp", "--symlink", "../tmp", "/var/tmp"),  # noqa: S108 - its own
         *(word for place in fixed.places for word in (*place.mount, *_covered(place.covers))),
         *git_guard(dict.fromkeys([fixed.view.workspace, *fixed.repositories])),
+    ]
+    return [
+        *("--unshare-all", *(("--share-net",) if network else ()), "--die-with-parent", "--cap-drop", "ALL"),
+        *mounts,
+        *_read_only_covers(mounts),
         *("--chdir", cwd),
         *(word for name, value in env.items() for word in ("--setenv", name, value)),
     ]
+
+
+def _read_only_covers(mounts: list[str]) -> Iterator[str]:
+    """What is written to an empty folder in place of another would be gone, and nobody would be told: it fails.
+
+    Last of all mounts, since some may have to be made within.
+    """
+    for folder in dict.fromkeys(at for word, at in pairwise(mounts) if word == "--tmpfs"):
+        yield from ("--remount-ro", folder)
 
 
 def private_in_etc() -> tuple[str, ...]:
@@ -121,7 +136,14 @@ def _places(view: View) -> Iterator[Place]:
     mounts[view.workspace] = "--bind"
     for place in sorted(mounts, key=lambda place: (len(place.parts), place)):
         covers = [path for path, real in hidden if _within(path, str(place)) or _within(real, str(place))]
-        yield Place((mounts[place], str(place), str(place)), tuple(covers))
+        # Before the covers, and before what keeps Git: both would be uncovered by a mount of a folder that holds them.
+        fixed = startup_guard(place, view.fixed) if place == view.workspace else ()
+        kept = (word for share in fixed for word in (_bind(share), str(share.path), str(share.path)))
+        yield Place((mounts[place], str(place), str(place), *kept), tuple(covers))
+
+
+def _bind(share: Share) -> str:
+    return "--bind-try" if share.writable else "--ro-bind-try"
 
 
 def _within(path: str, folder: str) -> bool:

@@ -37,7 +37,8 @@ class View(Struct, frozen=True):
 
     `workspace` is read-write at its own path. `tools` are toolchains, read-only. In place of the person's `home`
     there is the empty folder `private_home`, in place of /tmp `private_tmp`. Each of `hidden`, wherever it would
-    show through, is an empty folder or a file that cannot be opened. All paths are absolute and without links.
+    show through, is an empty folder or a file that cannot be opened. Each of `fixed`, start-up files that lie in the
+    workspace, can only be read. All paths are absolute and without links.
     """
 
     workspace: Path
@@ -47,6 +48,7 @@ class View(Struct, frozen=True):
     tools: tuple[Path, ...] = ()
     shares: tuple[Share, ...] = ()
     hidden: tuple[Path, ...] = ()
+    fixed: tuple[Path, ...] = ()
 
 
 _TRIES = 3

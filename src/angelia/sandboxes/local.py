@@ -29,9 +29,11 @@ from angelia.sandboxes.port import (
     SandboxMissing,
 )
 from angelia.sandboxes.promise import Promise
+from angelia.sandboxes.resource_limits import USUAL, LocalSettings, in_words
 from angelia.sandboxes.running import OPTIONS, LocalRunning, Start
 from angelia.sandboxes.seatbelt import profile
 from angelia.sandboxes.secrets import secret_places
+from angelia.sandboxes.startup_guard import startup_targets
 from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.toolchains import enterable, inner_path, tool_roots
 
@@ -78,6 +80,8 @@ class LocalSandbox:
         self._hidden = tuple(dict.fromkeys(path.absolute() for path in (home, *hidden, *secret_places(self._person))))
         self._shares = tuple(Share(share.path.resolve(), share.writable) for share in shares)
         self._state, self._off = state, confine == "off"
+        self.limits = USUAL
+        """What a confined command may use up; set before the first."""
         self._life: Life | None = None
         self._running: list[LocalRunning] = []
         self._started = 0
@@ -176,7 +180,7 @@ class LocalSandbox:
         if isinstance(self.confinement(), Confined) and (self._life or path.startswith(_TMP)):
             private = self._alive().private("tmp")
             roots.append(Root(_TMP if sys.platform == "linux" else str(private), private))
-        return Ground(tuple(roots), self._state, self._hidden)
+        return Ground(tuple(roots), self._state, self._hidden, self._startup)
 
     def _plain(self, command: Command, life: Life) -> Start:
         return Start(
@@ -219,6 +223,7 @@ class LocalSandbox:
             cwd=Path("/"),
             confined=True,
             stdin=command.stdin,
+            limits=self.limits,
         )
 
     def _inner_folder(self, cwd: str, view: View) -> str:
@@ -245,7 +250,8 @@ class LocalSandbox:
     @cached_property
     def _description(self) -> Description:
         state = self.confinement()
-        return describe(self._workspace, state, self._inner_path if isinstance(state, Confined) else _path())
+        path = self._inner_path if isinstance(state, Confined) else _path()
+        return describe(self._workspace, state, path, in_words(self.limits) if sys.platform == "linux" else "")
 
     @cached_property
     def _view(self) -> View:
@@ -258,7 +264,12 @@ class LocalSandbox:
             tools=self._tools,
             shares=self._shares,
             hidden=self._hidden,
+            fixed=self._startup,
         )
+
+    @cached_property
+    def _startup(self) -> tuple[Path, ...]:
+        return startup_targets(self._person, self._workspace)
 
     @cached_property
     def _tools(self) -> tuple[Path, ...]:
@@ -274,14 +285,16 @@ class LocalSandbox:
 
 
 def open_room(rest: str, place: Place, settings: object) -> LocalSandbox:
-    """See `sandboxes.rooms.OpenRoom`; there is nothing to be said about this machine.
+    """See `sandboxes.rooms.OpenRoom`; there is nothing to be said about this machine, but what may be used up on it.
 
     Raises:
         ConfigError: something was said.
     """
     if rest:
         raise ConfigError(f"The sandbox local:{rest} does not exist.", then="Write local.")
-    return LocalSandbox(Path(place.workspace), home=place.home, state=place.state, confine=place.confine)
+    sandbox = LocalSandbox(Path(place.workspace), home=place.home, state=place.state, confine=place.confine)
+    sandbox.limits = settings if isinstance(settings, LocalSettings) else USUAL
+    return sandbox
 
 
 def _words(command: Command) -> tuple[str, ...]:

@@ -7,7 +7,9 @@ import os
 import stat
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from zlib import crc32
 
@@ -29,6 +31,7 @@ from angelia.sandboxes.port import (
     SandboxGone,
 )
 from angelia.sandboxes.promise import Promise
+from angelia.sandboxes.startup_guard import refuse_startup
 
 CHUNK = 1024 * 1024
 """Bytes that move at once."""
@@ -82,12 +85,14 @@ async def write(ground: Ground, path: str, content: AsyncIterator[bytes], promis
     """See `Sandbox.put`. A link at the end of `path` stays, and the file it leads to is replaced."""
     with _plain_words(path), spot(ground, path, follow=True, make=True) as target:
         refuse_git_internals(target.names, path)
+        refuse_startup(target.place / target.name, ground.fixed, path)
         _refuse_to_replace(target, path)
+        fresh = not _stands(target)
         with unfinished(ground.state, target.place) as draft:
             handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target.folder)
             try:
                 await _fill(handle, content, path, promise.size, promise.sha256)
-                await _in_thread(_settle, handle, promise)
+                await _in_thread(_settle, handle, promise, promise.mode & ~(umask() if fresh else 0))
                 crash_point("put.before_rename")
                 os.rename(draft, target.name, src_dir_fd=target.folder, dst_dir_fd=target.folder)
             except BaseException:
@@ -178,6 +183,26 @@ def _refuse_to_read(entry: os.stat_result, path: str, limit: int) -> None:
         )
 
 
+def _stands(target: Spot) -> bool:
+    try:
+        _entry(target)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@cache
+def umask() -> int:
+    """What the person takes from the modes of new files. Linux tells; elsewhere it is only told by setting it."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text("ascii", "replace").splitlines():
+            if line.startswith("Umask:"):
+                return int(line.partition(":")[2], 8)
+    now = os.umask(0o077)
+    os.umask(now)
+    return now
+
+
 def _refuse_to_replace(target: Spot, path: str) -> None:
     with suppress(FileNotFoundError):
         entry = _entry(target)
@@ -209,8 +234,8 @@ def _write_all(handle: int, chunk: bytes, digest: Any) -> None:
         left = left[os.write(handle, left) :]
 
 
-def _settle(handle: int, promise: Promise) -> None:
-    os.fchmod(handle, promise.mode & 0o777)
+def _settle(handle: int, promise: Promise, mode: int) -> None:
+    os.fchmod(handle, mode & 0o777)  # never set-user-id or set-group-id
     if promise.modified is not None:
         os.utime(handle, (promise.modified, promise.modified))
     os.fsync(handle)

@@ -8,6 +8,7 @@ from typing import Protocol, cast
 from angelia.core.errors import ConfigError, MissingPart
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
+from angelia.sandboxes.workspace import refuse_unfit
 
 GROUP = "angelia.sandboxes"
 """The entry point group: the name is what stands before the first colon of a spec, the value an `OpenRoom`."""
@@ -57,6 +58,17 @@ def workspace_in(spec: str, folder: Path) -> str:
         return str(folder.resolve())
     _, slash, path = rest.partition(":/")
     return f"/{path}" if slash else ELSEWHERE[name]
+
+
+def fit_workspace(spec: str, folder: Path, own_home: Path) -> str:
+    """`workspace_in`, of a folder that a conversation may work in; what lies elsewhere is not ours to judge.
+
+    Raises:
+        AccessRefused: it may not work here, by `sandboxes.workspace`.
+    """
+    if spec.partition(":")[0] not in ELSEWHERE:
+        refuse_unfit(folder, own_home)
+    return workspace_in(spec, folder)
 
 
 def _opener(name: str, spec: str) -> OpenRoom:

@@ -16,6 +16,7 @@ from angelia.core.crash import crash_point
 from angelia.core.text import clean, one_line
 from angelia.sandboxes.port import AccessRefused, Exit, NoSuchFile, SandboxError
 from angelia.sandboxes.processes import MARK, end, living_tree
+from angelia.sandboxes.resource_limits import LocalSettings, put_limits
 
 CHUNK = 64 * 1024
 """Bytes taken from the output at once: what a Linux pipe holds (pipe(7))."""
@@ -27,6 +28,7 @@ class Start(Struct, frozen=True):
     """What to start. `confined`: `argv` leads to another process tree that dies with its first process.
 
     `options` are handed to `argv` over a file descriptor whose number is put in place of `OPTIONS`, unseen by `ps`.
+    With `limits` it waits at its first option, which is read from a pipe, until they are set.
     """
 
     argv: Sequence[str]
@@ -36,6 +38,7 @@ class Start(Struct, frozen=True):
     confined: bool
     stdin: bytes = b""
     options: Sequence[str] = ()
+    limits: LocalSettings | None = None
 
 
 OPTIONS = "{options}"
@@ -183,6 +186,7 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int]:
     except OSError as error:
         raise _not_started(start, error) from error
     passed: list[int] = []
+    gate = -1
     stdin: IO[bytes] | None = None
     try:
         os.set_blocking(ours, False)
@@ -190,6 +194,10 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int]:
         if start.options:
             passed.append(in_memory(start.options))
             argv[argv.index(OPTIONS)] = str(passed[0])
+        if start.limits:
+            waits, gate = os.pipe()
+            passed.append(waits)
+            argv[1:1] = ["--args", str(waits)]
         stdin = _readable_file(start.stdin) if start.stdin else None
         process = subprocess.Popen(  # noqa: S603 - the command was decided upon by the policy, here it runs
             argv,
@@ -201,12 +209,14 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int]:
             pass_fds=passed,
             start_new_session=True,
         )
+        if start.limits:
+            put_limits(process.pid, start.limits)
     except (OSError, ValueError) as error:
         os.close(ours)
         raise _not_started(start, error) from error
     finally:
         os.close(theirs)
-        for handle in passed:
+        for handle in (*passed, *([gate] if gate >= 0 else [])):
             os.close(handle)
         if stdin is not None:
             stdin.close()

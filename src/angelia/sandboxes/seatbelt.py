@@ -35,7 +35,7 @@ def profile(view: View, *, network: bool) -> str:
     writable = [view.workspace, view.private_home, view.private_tmp, *(s.path for s in view.shares if s.writable)]
     readable: list[Path | str] = [*_READABLE, *view.tools, *(share.path for share in view.shares), *writable]
     hidden = [path.resolve() for path in view.hidden]  # the kernel compares real paths
-    guarded = [view.workspace / ".git" / name for name in _GUARDED]
+    guarded = [*(view.workspace / ".git" / name for name in _GUARDED), *view.fixed]
     return "\n".join(
         (
             "(version 1)",

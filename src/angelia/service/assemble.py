@@ -19,7 +19,7 @@ from angelia.policy.verdict import Effect, Verdict
 from angelia.sandboxes.confined_program import confined_prefix
 from angelia.sandboxes.lives import reap_leftovers
 from angelia.sandboxes.port import Sandbox
-from angelia.sandboxes.rooms import workspace_in
+from angelia.sandboxes.rooms import fit_workspace
 from angelia.service.attachments import Attachments
 from angelia.service.config import Loaded
 from angelia.service.delivery import TerminalDelivery
@@ -107,9 +107,13 @@ class House:
     def begin(self, *, door: str, workspace: Path, sandbox: str = "", owner: str = "owner") -> Session:
         """A new conversation; it is in the store from its first message on. `sandbox` names a preset or a spec, as
         `service.presets.chosen` takes it; the configured one, if it is not given. `owner` is whose it is.
+
+        Raises:
+            AccessRefused: no conversation works in `workspace` (a home, what configures programs, our own records).
         """
         at = chosen(self.loaded.config.sandbox, sandbox)
-        opened = e.ConversationOpened(door, workspace_in(at.spec, workspace), at.spec, owner, at.preset)
+        inside = fit_workspace(at.spec, workspace, self.loaded.home)
+        opened = e.ConversationOpened(door, inside, at.spec, owner, at.preset)
         return self._opened(new_conversation(self.clock), door, opened)
 
     async def rebegin(self, session: Session, workspace: Path, sandbox: str) -> None:
@@ -118,9 +122,10 @@ class House:
         Raises:
             BadInput: something was said in it.
             ConfigError: `sandbox` is no name of one.
+            AccessRefused: as `begin`.
         """
         at = chosen(self.loaded.config.sandbox, sandbox)
-        session.begin_in(workspace_in(at.spec, workspace), at.spec, at.preset)
+        session.begin_in(fit_workspace(at.spec, workspace, self.loaded.home), at.spec, at.preset)
         if place := self._places.pop(session.conversation, None):
             await place.close()
 

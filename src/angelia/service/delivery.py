@@ -94,12 +94,13 @@ def copied(media: Media, blobs: BlobStore, folder: Path) -> Path:
         NotFound, StoreDamaged: the bytes are not in the store, or are not what they were.
         OSError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _remove_leftovers(folder)
     name = file_name(media.name) or f"file-{media.blob.sha256[:8]}"
     unfinished = folder / f".{media.blob.sha256[:12]}.{os.getpid()}.part"
     try:
         blobs.copy(media.blob, unfinished)
+        unfinished.chmod(0o600)  # for the person alone, whatever the umask says
         for number in count(1):
             target = folder / (name if number == 1 else numbered(file_name(name, _LONGEST), number))
             if _put_in_place(unfinished, target) or cmp(target, unfinished, shallow=False):

@@ -10,6 +10,7 @@ from angelia.core.errors import ConfigError
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.docker.settings import DockerSettings
 from angelia.sandboxes.modal.settings import ModalSettings
+from angelia.sandboxes.resource_limits import LocalSettings
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -18,6 +19,7 @@ class Preset(Struct, frozen=True, forbid_unknown_fields=True):
     """A sandbox under a name of your own: its `spec`, and what differs from the settings of its room."""
 
     spec: str
+    local: LocalSettings | None = None
     docker: DockerSettings | None = None
     apptainer: ApptainerSettings | None = None
     modal: ModalSettings | None = None
@@ -32,6 +34,7 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     spec: str = "local"
     confine: Literal["auto", "off"] = "auto"
     network: Literal["off", "ask", "on"] = "ask"
+    local: LocalSettings = LocalSettings()
     docker: DockerSettings = DockerSettings()
     apptainer: ApptainerSettings = ApptainerSettings()
     modal: ModalSettings = ModalSettings()

@@ -1,6 +1,7 @@
 """Where one conversation works: its sandbox, the broker's bench, and what its tools remember."""
 
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from angelia.engine.toolrun import Bench
 from angelia.policy.egress import judge_address, judge_url
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
-from angelia.sandboxes.rooms import open_sandbox
+from angelia.sandboxes.rooms import fit_workspace, open_sandbox
 from angelia.service.delivery import TERMINAL
 from angelia.service.judging import Standing, judging
 from angelia.service.presets import kept
@@ -53,6 +54,8 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
         SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
     """
     settings = house.loaded.config.sandbox
+    # Conversations of before this was so, and folders that have become a home since, are refused here.
+    fit_workspace(session.sandbox, Path(session.workspace), house.loaded.home)
     place = Place(
         session.conversation,
         session.workspace,

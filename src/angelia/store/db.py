@@ -2,7 +2,9 @@
 
 import os
 import sqlite3
+import stat
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -156,6 +158,9 @@ def _make_home(home: Path) -> None:
     if home.exists() and not home.is_dir():
         raise StoreError(f"{home} is a file.", then="The home must be a folder: choose another with ANGELIA_HOME.")
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if stat.S_IMODE(home.stat().st_mode) & 0o077:
+        with suppress(OSError):  # not ours, or a file system without modes: what we write there is private by itself
+            home.chmod(0o700)
     os.close(os.open(home / FILE, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite's side files take its permissions
 
 

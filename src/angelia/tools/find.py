@@ -1,10 +1,11 @@
 """The tool `find`: files by the pattern of their path, or by what stands in them."""
 
+import asyncio
 import re
 import shlex
 import sys
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -13,7 +14,7 @@ from angelia.core.content import CallStatus, Text
 from angelia.core.text import clean, shorten
 from angelia.policy.secret_paths import secret_kind
 from angelia.policy.verdict import Effect, ReadPath
-from angelia.sandboxes.port import Command, Exit, FileKind, Reach
+from angelia.sandboxes.port import AccessRefused, Command, Exit, FileKind, NoSuchFile, Reach
 from angelia.tools.places import led
 from angelia.tools.port import Calling, ToolOutcome, Traits
 from angelia.tools.reach import reach_here
@@ -73,7 +74,7 @@ class Find:
             said = raw.partition(b"\n")[2].decode("utf-8", "replace")
             return ToolOutcome((Text(f"The search failed: {shorten(clean(said), 1000)}"),), CallStatus.ERROR)
         found = _hits(raw, arguments)
-        hits = _without_secrets(found) if folder and arguments.kind == "content" else found
+        hits = await _readable(found, root, calling) if folder and arguments.kind == "content" else found
         shown = arguments.path.rstrip("/")
         prefix = f"{shown}/" if shown not in {"", "."} else ""
         lines = [_line(hit, f"{prefix}{hit[0]}" if folder else shown) for hit in hits]
@@ -149,10 +150,29 @@ def _hits(raw: bytes, arguments: FindArguments) -> list[tuple[str, int, str]]:
     return sorted(hits)
 
 
-def _without_secrets(hits: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
-    """Files that only a person may let the model read are not read by way of a search of their folder."""
-    secret = {path for path in {hit[0] for hit in hits} if secret_kind(f"/{path}")}
-    return [hit for hit in hits if hit[0] not in secret]
+async def _readable(hits: list[tuple[str, int, str]], root: str, calling: Calling) -> list[tuple[str, int, str]]:
+    """What `read` would refuse, or ask about, is not read by way of a search of its folder.
+
+    That is told by a file's name, seen from the workspace, and by the sandbox, which knows second names (link(2)) of
+    what it hides. It is asked about what may be shown; of the rest nothing but the number is told.
+    """
+    workspace = (await calling.sandbox.describe()).workspace.rstrip("/")
+    begun = root.removeprefix(workspace) if f"{root}/".startswith(f"{workspace}/") else ""
+    named = {path for path in {hit[0] for hit in hits} if secret_kind(f"{begun}/{path}")}
+    open_hits = [hit for hit in hits if hit[0] not in named]
+    files = list(dict.fromkeys(hit[0] for hit in open_hits[:SHOWN]))
+    refused = set(compress(files, await asyncio.gather(*(_is_refused(f"{root}/{path}", calling) for path in files))))
+    rest = [hit for hit in open_hits if hit[0] not in refused]
+    # Where some went, others would move up that nobody has asked about.
+    return rest if not refused or len(open_hits) <= SHOWN else await _readable(rest, root, calling)
+
+
+async def _is_refused(path: str, calling: Calling) -> bool:
+    try:
+        await calling.sandbox.stat(path)
+    except (AccessRefused, NoSuchFile):  # gone, or of a name that cannot be said: `read` would not give it either
+        return True
+    return False
 
 
 def _text(raw: bytes) -> str:

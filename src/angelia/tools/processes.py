@@ -110,7 +110,7 @@ def told(ended: Exit | AngeliaError, limit: float) -> str:
     if ended.timed_out:
         return f"[timed out after {limit:g} s: the whole process tree was ended; use background=true for long work]"
     if ended.signal:
-        perhaps = ": by somebody, or for using more memory than it may" if ended.signal == Signals.SIGKILL else ""
+        perhaps = _PERHAPS.get(ended.signal, "")
         return f"[ended by signal {ended.signal} ({_signal_name(ended.signal)}){perhaps}]"
     return f"[exit status {ended.status}]"
 
@@ -135,6 +135,12 @@ def _seen(end: asyncio.Task[Exit]) -> None:
     """A failure is told at the next look; where nobody looks again, asyncio need not complain of it."""
     if not end.cancelled():
         end.exception()
+
+
+_PERHAPS: Mapping[int, str] = {
+    Signals.SIGKILL: ": by somebody, or for using more memory than it may",
+    Signals.SIGXFSZ: ": for writing a larger file than it may (sandbox.local.file_mb)",
+}
 
 
 def _signal_name(number: int) -> str:

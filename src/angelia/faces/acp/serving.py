@@ -9,14 +9,14 @@ from typing import Any
 from angelia.core.errors import BadInput
 from angelia.faces.acp.agent import Agent
 from angelia.faces.acp.lines import LineWriter, lines_in
-from angelia.service.assemble import House
 from angelia.service.config import Loaded
+from angelia.service.own_process import open_alone
 
 
 async def serve(loaded: Loaded) -> int:
     """Answer until the client closes our stdin; then leave everything as it is in the log."""
     reader, writer = await _pipes()
-    house = await House.open(loaded)
+    house = await open_alone(loaded)
     agent = Agent(house, writer.write, writer.flushed)
     try:
         async for line in lines_in(reader.read):

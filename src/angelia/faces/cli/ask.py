@@ -49,7 +49,7 @@ def ask(words: tuple[str, ...], **given: Any) -> int:
 async def _ask(question: str, given: dict[str, Any]) -> int:
     piped = "" if sys.stdin.isatty() else await asyncio.to_thread(_read_stdin)
     house = await open_house(given)
-    session = await session_for(house, given)
+    session = await session_for(house, given, _note)
     choice = await choose(house.loaded.config.model, house.seating, house.remembered, None)
     if choice.because:
         _note(choice.because)

@@ -3,12 +3,12 @@
 import asyncio
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import click
 
 from angelia.core.errors import BadInput, ConfigError
+from angelia.faces.cli.opening import folder_here
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
 from angelia.faces.cli.output import echo
 from angelia.faces.cli.paint import screen
@@ -66,7 +66,7 @@ async def _test(name: str, given: dict[str, Any]) -> int:
 
 async def look_at_server(house: House, name: str) -> tuple[list[str], bool]:
     """Connect to a server of the settings: what came of it, then a line for each tool; whether it is well."""
-    session = house.begin(door="terminal", workspace=Path.cwd())
+    session = house.begin(door="terminal", workspace=folder_here(house, lambda text: click.echo(text, err=True)))
     box = Toolbox(house, session, {name: house.loaded.config.mcp.servers[name]})
     box.begin()
     began = time.monotonic()

@@ -27,11 +27,12 @@ def conversation_options(command: F) -> F:
     return go_on(resume(command))
 
 
-async def session_for(house: "House", given: dict[str, Any]) -> "Session":
-    """Open what the options mean; a new conversation is stored with its first message.
+async def session_for(house: "House", given: dict[str, Any], note: Callable[[str], None]) -> "Session":
+    """Open what the options mean; a new conversation is stored with its first message. `note` is told what was chosen.
 
     Raises:
         NotFound, BadInput: there is none to go on with, or several fit; or it works in another sandbox.
+        AccessRefused: no conversation works in the folder that was named.
     """
     if given["resume"] or given["go_on"]:
         find = house.transcript.find(given["resume"]) if given["resume"] else last_conversation(house.transcript)
@@ -42,7 +43,27 @@ async def session_for(house: "House", given: dict[str, Any]) -> "Session":
                 then=f"Leave --sandbox away, or begin a new one in {given['sandbox']}.",
             )
         return session
-    return house.begin(door="terminal", workspace=given["workspace"] or Path.cwd())
+    return house.begin(door="terminal", workspace=given["workspace"] or folder_here(house, note))
+
+
+def folder_here(house: "House", note: Callable[[str], None]) -> Path:
+    """The folder that we were started in, or one made for this where no conversation works there: `note` is told.
+
+    Raises:
+        AccessRefused: that cannot be made.
+    """
+    from angelia.sandboxes.rooms import ELSEWHERE
+    from angelia.sandboxes.workspace import make_own_folder, unfit
+    from angelia.service.presets import chosen
+
+    here = Path.cwd()
+    elsewhere = chosen(house.loaded.config.sandbox).spec.partition(":")[0] in ELSEWHERE
+    why = "" if elsewhere else unfit(here, house.loaded.home)
+    if not why:
+        return here
+    own = make_own_folder()
+    note(f"{why} So this conversation works in {own}; -C FOLDER, or /new FOLDER, works in another.")
+    return own
 
 
 async def last_conversation(transcript: "Transcript") -> ConversationId:

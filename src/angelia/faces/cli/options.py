@@ -82,6 +82,6 @@ def loaded_from(given: dict[str, Any]) -> Loaded:
 
 async def open_house(given: dict[str, Any]) -> "House":
     """The home that these options ask for, open."""
-    from angelia.service.assemble import House
+    from angelia.service.own_process import open_alone
 
-    return await House.open(loaded_from(given))
+    return await open_alone(loaded_from(given))

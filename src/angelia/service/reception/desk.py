@@ -14,6 +14,7 @@ from angelia.core import entry as e
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
 from angelia.engine.state import Turn, advance
+from angelia.sandboxes.workspace import work_folder
 from angelia.service.assemble import House
 from angelia.service.choice import choose
 from angelia.service.line import Line, wait
@@ -235,9 +236,10 @@ class Desk:
             folder = Path(line.settings.workspace).expanduser()
         else:
             safe = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in spot.address.chat)
-            home = self.house.loaded.home  # the work is beside it: tools never touch the home itself
-            folder = home.with_name(f"{home.name}-work") / spot.address.door / (safe or "chat")
-        folder.mkdir(parents=True, exist_ok=True)
+            work = work_folder(self.house.loaded.home)
+            work.mkdir(mode=0o700, exist_ok=True)
+            folder = work / spot.address.door / (safe or "chat")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
 
 

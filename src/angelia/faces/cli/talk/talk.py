@@ -109,7 +109,7 @@ class Talk:
         from angelia.service.choice import choose
 
         self.house = await open_house(self._given)
-        session = await session_for(self.house, self._given)
+        session = await session_for(self.house, self._given, self.screen.note)
         if not session.log.entries:
             self.screen.note(f"Angelia {__version__} in {session.workspace} · /help lists commands and keys")
         self._show(session)

@@ -1,0 +1,103 @@
+"""Which folders of this machine no conversation works in: homes, what configures programs, and our own records.
+
+What is written there decides which programs run later (`~/.bashrc`, `~/.config/systemd`), or is our own log and grants.
+So it is no question of asking: no door opens a conversation in such a place. Folders are told apart by what they are
+(device and inode), so links, bind mounts and upper case change nothing.
+"""
+
+import os
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+from angelia.sandboxes.beneath import shown
+from angelia.sandboxes.port import AccessRefused
+
+_OF_THE_SYSTEM = tuple(Path(folder) for folder in ("/etc", "/boot", "/proc", "/sys"))
+_HOLDERS_OF_HOMES = tuple(Path(folder) for folder in ("/", "/home", "/Users"))
+_LIBRARY = "Library" if sys.platform == "darwin" else ""
+"""Where macOS keeps what others keep in dot folders."""
+
+
+def work_folder(own_home: Path) -> Path:
+    """Where chats work that have no folder set: beside our own home, since tools never touch that."""
+    return own_home.with_name(f"{own_home.name}-work")
+
+
+def own_folder(person: Path | None = None) -> Path:
+    """The folder to work in where the one that we were started in is none."""
+    return (person or Path.home()) / "Angelia"
+
+
+def unfit(folder: Path, own_home: Path) -> str:
+    """Why no conversation works in `folder`, as a sentence; empty when one may.
+
+    >>> unfit(Path("/"), Path("/home/ann/.angelia"))
+    'This is the whole machine.'
+    """
+    person, at = Path.home().resolve(), folder.resolve()
+    if any(_same(at, place) for place in _HOLDERS_OF_HOMES):
+        return "This is the whole machine." if at == Path("/") else "This folder holds people's homes."
+    if at in _OF_THE_SYSTEM or any(place in at.parents for place in _OF_THE_SYSTEM):
+        return "This folder configures the machine."
+    own = own_home.resolve()
+    if _among(own, (at, *at.parents)):
+        return "This folder is Angelia's own: its log, grants and settings lie there."
+    if _among(at, (own, *own.parents)):
+        return "This folder holds Angelia's own home, with its log, grants and settings."
+    if person == Path("/"):
+        return ""  # an account without a home has no start-up files of its own
+    if _among(at, (person, *person.parents)):
+        return "This is your home, or holds it: what is written there decides which programs run later."
+    if _among(work_folder(own), (at, *at.parents)):
+        return ""
+    above = (at, *at.parents)
+    inner = next((step for step, parent in pairwise(above) if _same(parent, person)), None)
+    if inner is not None and (inner.name.startswith(".") or inner.name == _LIBRARY):
+        return f"What lies in {inner.name} of your home configures programs, or holds keys."
+    return ""
+
+
+def refuse_unfit(folder: Path, own_home: Path) -> None:
+    """Let only pass what a conversation may work in.
+
+    Raises:
+        AccessRefused: it may not work here; says why, and what to do.
+    """
+    if why := unfit(folder, own_home):
+        raise AccessRefused(
+            f"{shown(str(folder))} cannot be a workspace.",
+            why,
+            f"Name a folder of your project, or one made for this: mkdir -p {own_folder()}.",
+        )
+
+
+def make_own_folder() -> Path:
+    """`own_folder`, made for its owner alone if it is not there.
+
+    Raises:
+        AccessRefused: it cannot be made.
+    """
+    folder = own_folder()
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise AccessRefused(
+            f"The folder {shown(str(folder))} cannot be made: {error.strerror}.",
+            "Angelia does not work in the folder that it was started in.",
+            "Name a folder to work in: angelia -C ~/projects/garden.",
+        ) from error
+    return folder
+
+
+def _among(folder: Path, others: tuple[Path, ...]) -> bool:
+    return any(_same(folder, other) for other in others)
+
+
+def _same(one: Path, other: Path) -> bool:
+    if one == other:
+        return True
+    try:
+        return os.path.samefile(one, other)  # noqa: PTH121 - `Path.samefile` is no clearer
+    except OSError:
+        return False  # one of the two is not there

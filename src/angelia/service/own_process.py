@@ -1,0 +1,78 @@
+"""What this process keeps to itself: its memory, and the keys in the environment that it was started with.
+
+A command that runs without confinement runs as the person, and may look at whatever processes of theirs show.
+`/proc/PID/environ` shows the environment of the start, whatever is deleted since; so the process is made one of which
+nobody without special rights sees memory, environment or open files (prctl(2) PR_SET_DUMPABLE, proc(5)). It leaves no
+core dump either, and no debugger can be attached. Programs that we start have that no more, so keys are not handed on.
+"""
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any
+
+import msgspec
+
+from angelia.service.assemble import House
+from angelia.service.config import Loaded
+
+_PR_SET_DUMPABLE = 4
+"""prctl(2), <linux/prctl.h>."""
+_HANDLE = re.compile(r"\$\{(\w+)\}")
+
+logger = logging.getLogger("angelia.own_process")
+
+
+async def open_alone(loaded: Loaded) -> House:
+    """Open a home for a process that serves nothing else: from now on its keys are in its own memory only.
+
+    Raises:
+        StoreError, ConfigError: as `House.open`.
+    """
+    hide_memory()
+    house = await House.open(loaded, dict(os.environ))
+    withdraw(os.environ, key_variables(house))
+    return house
+
+
+def hide_memory() -> None:
+    """Let no other process of the same person look into this one. Where that cannot be had, the log says so."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
+        logger.warning("This process can be looked into by commands: %s.", os.strerror(ctypes.get_errno()))
+
+
+def withdraw(environ: MutableMapping[str, str], names: frozenset[str]) -> None:
+    """Take these variables, and their numbered further ones (`NAME_2`), out of what programs inherit."""
+    for name in tuple(environ):
+        base, _, number = name.rpartition("_")
+        if name in names or (number.isdecimal() and base in names):
+            del environ[name]
+
+
+def key_variables(house: House) -> frozenset[str]:
+    """The variables that keys are read from: those of every vendor, and those that the settings name."""
+    known = {name for vendor in house.seating.rows.values() for name in vendor.key_env}
+    return frozenset(known | set(_named(msgspec.to_builtins(house.loaded.config))))
+
+
+def _named(settings: Any) -> Iterator[str]:
+    """Every variable that the settings take a secret from: `env = "NAME"`, `key_variable = "NAME"`, `${NAME}`."""
+    match settings:
+        case str():
+            yield from _HANDLE.findall(settings)
+        case list() | tuple():
+            for part in settings:
+                yield from _named(part)
+        case Mapping():
+            for name, part in settings.items():
+                if name in ("env", "key_variable") and isinstance(part, str) and part:
+                    yield part
+                yield from _named(part)
+        case _:
+            return  # a number, or nothing
