@@ -23,6 +23,8 @@ def describe(workspace: Path, confinement: Confinement, path: str) -> Descriptio
                 "Besides the workspace, /tmp and an empty home can be written; both go with this conversation.",
                 "What should stay, or be sent, belongs into the workspace.",
                 ".git/hooks and .git/config are read-only.",
+                "Reach `network` is HTTP and HTTPS to public hosts, through a proxy that the usual variables name; there "
+                "is no name server, ping, UDP or ssh, and 127.0.0.1 is the command's own.",
             )
         case _:
             confined = False
@@ -34,6 +36,7 @@ def describe(workspace: Path, confinement: Confinement, path: str) -> Descriptio
         confined=confined,
         network="off until granted" if confined else "on",
         always_networked=not confined,
+        limits_hosts=confined,
         notes=(
             *notes,
             "What a command leaves in the background ends with it.",

@@ -27,6 +27,7 @@ class Start(Struct, frozen=True):
     """What to start. `confined`: `argv` leads to another process tree that dies with its first process.
 
     `options` are handed to `argv` over a file descriptor whose number is put in place of `OPTIONS`, unseen by `ps`.
+    `descriptors` are handed on, under their own numbers.
     """
 
     argv: Sequence[str]
@@ -36,6 +37,7 @@ class Start(Struct, frozen=True):
     confined: bool
     stdin: bytes = b""
     options: Sequence[str] = ()
+    descriptors: Sequence[int] = ()
 
 
 OPTIONS = "{options}"
@@ -198,7 +200,7 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int]:
             stderr=theirs,
             env={**start.env, MARK: start.mark},
             cwd=start.cwd,
-            pass_fds=passed,
+            pass_fds=[*passed, *start.descriptors],
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
