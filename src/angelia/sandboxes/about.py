@@ -23,8 +23,7 @@ def describe(workspace: Path, confinement: Confinement, path: str) -> Descriptio
                 "Besides the workspace, /tmp and an empty home can be written; both go with this conversation.",
                 "What should stay, or be sent, belongs into the workspace.",
                 ".git/hooks and .git/config are read-only.",
-                "Reach `network` is HTTP and HTTPS to public hosts, through a proxy that the usual variables name; there "
-                "is no name server, ping, UDP or ssh, and 127.0.0.1 is the command's own.",
+                "Reach `network` is HTTP(S) to public hosts, by the proxy in HTTP_PROXY: no DNS, ping, UDP or ssh.",
             )
         case _:
             confined = False

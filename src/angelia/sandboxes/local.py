@@ -141,7 +141,7 @@ class LocalSandbox:
             return ProxiedCommand(running, network)
 
     async def _on_loopback(self, command: Command, life: Life) -> Running:
-        """macOS has no such namespaces: one port of this machine's own loopback, and nothing else."""
+        """One port of this machine's own loopback, and nothing else: macOS has no such namespaces."""
         listening = socket.create_server(("127.0.0.1", 0))
         network = await self._proxy.serve(listening, command.hosts)
         try:

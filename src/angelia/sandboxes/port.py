@@ -88,8 +88,8 @@ class Command(Struct, frozen=True):
 
     `seconds` is the time-out (0 for none): at its end the whole process tree is killed. `env` adds to the
     sandbox's small clean environment; nothing of our own environment is inherited. `call` is the tool call whose
-    command this is; empty for what tools run on their own. `hosts` are the only ones that it may reach by NETWORK, empty
-    for all; a sandbox that cannot hold it to them says so (`Description.limits_hosts`).
+    command this is; empty for what tools run on their own. `hosts` are the only ones that it may reach by NETWORK,
+    empty for all; whether a sandbox holds it to them is in `Description.limits_hosts`.
     """
 
     argv: tuple[str, ...] = ()

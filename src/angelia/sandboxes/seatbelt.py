@@ -54,7 +54,7 @@ def profile(view: View, *, proxy: int) -> str:
             f"(deny file-write* {_subpaths(guarded)} {_literals([view.workspace / '.git'])})",
             f"(deny file-read* file-write* {_subpaths(hidden)})" if hidden else "",
             "(deny network*)",
-            f'(allow network-outbound (remote ip "localhost:{proxy}"))' if proxy else "",
+            *([f'(allow network-outbound (remote ip "localhost:{proxy}"))'] if proxy else []),
         )
     )
 

@@ -60,7 +60,7 @@ def _listen(pid: int, port: int) -> socket.socket:
 
 
 def _same(handle: int, kind: str) -> bool:
-    mine, other = os.stat(f"/proc/self/ns/{kind}"), os.fstat(handle)
+    mine, other = os.stat(f"/proc/self/ns/{kind}"), os.fstat(handle)  # noqa: PTH116 - pathlib takes ms to load
     return (mine.st_dev, mine.st_ino) == (other.st_dev, other.st_ino)
 
 

@@ -3,9 +3,9 @@
 bubblewrap makes the namespace (`--unshare-net`): a loopback and nothing else, so neither this machine's loopback nor
 its neighbours, its abstract sockets or a name server can be reached. A socket belongs to the namespace in which it was
 made, whoever holds it: a short process of ours (`listen_inside`) enters the namespace while bubblewrap holds the
-command back, listens there, and hands the socket out to us. So no program of ours runs inside, nothing lies on the disk,
-and what the command sees is a proxy at 127.0.0.1. When we die, by whatever death, the socket goes, and the namespace
-with it.
+command back, listens there, and hands the socket out to us. So no program of ours runs inside, nothing lies on the
+disk, and what the command sees is a proxy at 127.0.0.1. When we die, by whatever death, the socket goes, and the
+namespace with it.
 
 Tried instead: a forwarder inside needs a program that may not be there (socat), or our own Python shown to the command;
 making the namespace ourselves and starting bubblewrap in it fails where AppArmor lets bubblewrap make namespaces and
@@ -68,7 +68,7 @@ class HeldCommand:
         return (self._told, self._gate)
 
     def started(self) -> None:
-        """bubblewrap has its end of the pipe: were ours open, nobody would learn that it died. Idempotent."""
+        """Let go of what bubblewrap has by now: were it open, nobody would learn that it died. Idempotent."""
         if self._told >= 0:
             os.close(self._told)
             self._told = -1
@@ -83,16 +83,7 @@ class HeldCommand:
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
-                program = str(Path(__file__).with_name("listen_inside.py"))
-                numbers = (self._info, theirs.fileno())
-                process = subprocess.Popen(  # noqa: S603 - ourselves
-                    [sys.executable, "-I", "-S", program, *map(str, numbers), str(PORT)],
-                    pass_fds=numbers,
-                    env={MARK: mark},
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                )
+                process = _listener(self._info, theirs.fileno(), mark)
             try:
                 async with asyncio.timeout(_SECONDS):
                     said, handles = await _received(ours)
@@ -111,18 +102,36 @@ class HeldCommand:
         )
 
 
+def _listener(info: int, give: int, mark: str) -> subprocess.Popen[bytes]:
+    """`listen_inside`, told where to read and where to give."""
+    program = str(Path(__file__).with_name("listen_inside.py"))
+    return subprocess.Popen(  # noqa: S603 - ourselves
+        [sys.executable, "-I", "-S", program, str(info), str(give), str(PORT)],
+        pass_fds=(info, give),
+        env={MARK: mark},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
 async def _received(ours: socket.socket) -> tuple[bytes, list[int]]:
     """One message and the descriptors that came with it."""
     loop = asyncio.get_running_loop()
     ours.setblocking(False)
     ready: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(ours, lambda: ready.done() or ready.set_result(None))
+    loop.add_reader(ours, _wake, ready)
     try:
         await ready
     finally:
         loop.remove_reader(ours)
     said, handles, _, _ = socket.recv_fds(ours, 4096, 1)
     return said, handles
+
+
+def _wake(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
 
 
 async def _reaped(process: subprocess.Popen[bytes]) -> None:

@@ -264,7 +264,9 @@ async def _send_exactly(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
 def _chunk_size(line: bytes) -> int:
     digits = line.partition(b";")[0].strip()
     if not digits or len(digits) > 15 or digits.strip(b"0123456789abcdefABCDEF"):
-        raise EOFError("a chunk's size cannot be read")  # too late for a response of ours: the server's may be under way
+        raise EOFError(
+            "a chunk's size cannot be read"
+        )  # too late for a response of ours: the server's may be under way
     return int(digits, 16)
 
 

@@ -22,9 +22,9 @@ _URL = re.compile(rf"http://({_HOST}(?::(\d{{1,5}}))?)([/?][^#]*)?(?:#.*)?", re.
 _STATUS = re.compile(r"HTTP/1\.[01] (\d{3})(?: .*)?")
 _LENGTH = re.compile(r"\d{1,18}")
 _OF_THIS_HOP = frozenset(
-    "connection keep-alive proxy-connection proxy-authorization proxy-authenticate te upgrade host".split()
+    ("connection", "keep-alive", "proxy-connection", "proxy-authorization", "proxy-authenticate", "te", "upgrade")
 )
-"""Fields that mean one connection and not the message (RFC 9110, section 7.6.1); `Host` is written anew."""
+"""Fields that mean one connection and not the message (RFC 9110, section 7.6.1)."""
 
 
 class ProxyRefusal(Exception):
@@ -85,7 +85,7 @@ def read_request(head: bytes) -> Tunnel | Forward:
     target = _target("http", six or name, port or "80")
     path = f"/{path}" if path and path.startswith("?") else path or "/"
     length, chunked = _body(fields)
-    kept = [f"{name}: {value}" for name, value in _end_to_end(fields)]
+    kept = [f"{name}: {value}" for name, value in _end_to_end(fields) if name.lower() != "host"]
     written = [f"{method} {path} HTTP/{version}", f"Host: {authority}", *kept, "Connection: close", "", ""]
     return Forward(target, "\r\n".join(written).encode("latin-1"), length, chunked)
 
