@@ -108,30 +108,34 @@ class ProxiedHosts:
         self._closed(self)
 
     def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        limits = self._proxy.limits
+        if self._proxy.connections >= limits.connections:
+            # Nothing waits for such a one, not even for its request: they would be held without a bound.
+            writer.write(_refusal(ProxyRefusal(503, f"{limits.connections} connections are open already.")))
+            writer.close()
+            return
+        self._proxy.connections += 1
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda task: self._over(task, writer))
+
+    def _over(self, task: "asyncio.Task[None]", writer: asyncio.StreamWriter) -> None:
+        self._tasks.discard(task)
+        self._proxy.connections -= 1
+        writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, from its first byte to its last."""
-        self._proxy.connections += 1
-        try:
-            # One side may go away at any time: the other is told by the end of its connection.
-            with suppress(OSError, EOFError):
-                try:
-                    await self._answer(reader, writer)
-                except ProxyRefusal as refusal:
-                    await _say(writer, refusal)
-                await _until_taken(reader, writer)
-        finally:
-            self._proxy.connections -= 1
-            writer.transport.abort()
+        # Either side may go away at any time: the other is told by the end of its connection.
+        with suppress(OSError, EOFError):
+            try:
+                await self._answer(reader, writer)
+            except ProxyRefusal as refusal:
+                writer.write(_refusal(refusal))
+            await _until_taken(reader, writer)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        limits = self._proxy.limits
-        if self._proxy.connections > limits.connections:
-            raise ProxyRefusal(503, f"{limits.connections} connections are open already; close one first.")
-        asked = read_request(await _head(reader, limits.head))
+        asked = read_request(await _head(reader, self._proxy.limits.head))
         far_reader, far = await self._connect(asked.target)
         try:
             match asked:
@@ -270,14 +274,13 @@ def _chunk_size(line: bytes) -> int:
     return int(digits, 16)
 
 
-async def _say(writer: asyncio.StreamWriter, refusal: ProxyRefusal) -> None:
-    """The refusal as a response. Its reason phrase is the sentence: of a tunnel's response few programs show more."""
+def _refusal(refusal: ProxyRefusal) -> bytes:
+    """As a response. Its reason phrase is the sentence: of a tunnel's response few programs show more."""
     sentence = one_line(clean(refusal.sentence), 400)
     body = f"{sentence}\n".encode()
     head = f"HTTP/1.1 {refusal.status} {sentence}".encode("ascii", "replace")
-    writer.write(head + b"\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n")
-    writer.write(f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
-    await writer.drain()
+    fields = f"\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head + fields.encode() + body
 
 
 async def _until_taken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
