@@ -76,8 +76,10 @@ async def test_private_places_are_refused_and_it_is_said_why(build: Build, where
 DIRECTLY = {
     "TCP": 'socket.create_connection(("127.0.0.1", {tcp}), 5)',
     "TCP by IPv6": 'socket.create_connection(("::1", {tcp6}), 5)',
-    "UDP": '[s := socket.socket(type=socket.SOCK_DGRAM), s.connect(("127.0.0.1", {udp})), s.settimeout(60), s.send(b"x"), '
-    "s.recv(1)]",
+    "UDP": (
+        "[s := socket.socket(type=socket.SOCK_DGRAM), "
+        's.connect(("127.0.0.1", {udp})), s.settimeout(60), s.send(b"x"), s.recv(1)]'
+    ),
     "an abstract socket": '[s := socket.socket(socket.AF_UNIX), s.connect("\\0{abstract}")]',
     "any address": 'socket.create_connection(("{address}", {tcp}), 5)',
 }
