@@ -15,7 +15,7 @@ An open tunnel may be silent for as long as its command lives. Nobody is read fa
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -144,7 +144,7 @@ class ProxiedHosts:
                     await _both(_pass_on(reader, far), _pass_on(far_reader, writer))
                 case Forward():
                     far.write(asked.head)
-                    await _both(_send_body(reader, far, asked), self._respond(far_reader, writer))
+                    await _first(_send_body(reader, far, asked), self._respond(far_reader, writer))
         finally:
             far.transport.abort()
 
@@ -221,6 +221,19 @@ async def _both(one: Awaitable[None], other: Awaitable[None]) -> None:
         raise several.exceptions[0] from None
 
 
+async def _first(one: Coroutine[None, None, None], other: Coroutine[None, None, None]) -> None:
+    """Until either is done, which ends the other."""
+    tasks = [asyncio.create_task(one), asyncio.create_task(other)]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
 async def _awaited(one: Awaitable[None]) -> None:
     await one
 
@@ -234,7 +247,17 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 
 async def _send_body(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: Forward) -> None:
-    """The request's body and not a byte more: what follows it is nobody's."""
+    """The request's body and not a byte more: what follows it is nobody's. Done when the client has gone.
+
+    A server may refuse a body and not take it; its response is still to be read.
+    """
+    with suppress(OSError):
+        await _send_to_end(reader, writer, asked)
+    while await reader.read(_CHUNK):
+        pass
+
+
+async def _send_to_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: Forward) -> None:
     await _send_exactly(reader, writer, asked.length)
     while asked.chunked:
         line = await _body_line(reader, writer)
