@@ -87,7 +87,21 @@ def test_the_setting_switches_hosts_off_too() -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["https://a.org", "a.org:443", "*.a.org", "a.org/x", "a org", "", "-a", "127.0.0.1", "::1", "10.0.0.1", "0x7f.1", "169.254.169.254", "metadata.google.internal"],
+    [
+        "https://a.org",
+        "a.org:443",
+        "*.a.org",
+        "a.org/x",
+        "a org",
+        "",
+        "-a",
+        "127.0.0.1",
+        "::1",
+        "10.0.0.1",
+        "0x7f.1",
+        "169.254.169.254",
+        "metadata.google.internal",
+    ],
 )
 def test_what_is_no_public_host_is_refused_in_every_mode(host: str) -> None:
     for mode in Mode:

@@ -14,6 +14,7 @@ An open tunnel may be silent for as long as its command lives. Nobody is read fa
 
 import asyncio
 import ipaddress
+import os
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -173,8 +174,8 @@ class ProxiedHosts:
                     try:
                         async with asyncio.timeout(self._proxy.limits.address):
                             return await _dial(address, target.port)
-                    except OSError as error:  # a TimeoutError is one, and has no words
-                        failure = error.strerror or failure
+                    except OSError as error:  # a TimeoutError is one, and has no number
+                        failure = os.strerror(error.errno) if error.errno else failure
         raise self._refused(target, f"{target.host}:{target.port} could not be reached: {failure}.", 502)
 
     def _refused(self, target: Target, sentence: str, status: int = 403) -> ProxyRefusal:
