@@ -129,6 +129,12 @@ class LocalSandbox:
 
     async def _in_namespace(self, command: Command, life: Life) -> Running:
         """A network of its own, with our proxy in it; the command itself begins when that listens."""
+        try:
+            return await self._held_back(command, life)
+        except OSError as error:
+            raise SandboxError(f"This command cannot get a network of its own: {error.strerror or error}.") from error
+
+    async def _held_back(self, command: Command, life: Life) -> Running:
         with HeldCommand() as held:
             start = self._confined(command, life, PORT, held)
             running = self._begun(start, command, life)
