@@ -7,10 +7,11 @@ command back, listens there, and hands the socket out to us. So no program of ou
 disk, and what the command sees is a proxy at 127.0.0.1. When we die, by whatever death, the socket goes, and the
 namespace with it.
 
-Tried instead: a forwarder inside needs a program that may not be there (socat), or our own Python shown to the command;
-making the namespace ourselves and starting bubblewrap in it fails where AppArmor lets bubblewrap make namespaces and
-nobody else (Ubuntu from 23.10 on). Where bubblewrap is setuid, the namespace is root's and cannot be entered: then a
-command has no network, and is told why. It costs some 15 ms of a command, beside what bubblewrap takes anyway.
+Considered instead: a forwarder inside needs a program that may not be there (socat), or our own Python shown to the
+command; making the namespace ourselves and starting bubblewrap in it would fail where AppArmor lets bubblewrap make
+namespaces and nobody else (Ubuntu from 23.10 on; entering bubblewrap's should be allowed there, and has not been tried).
+Where bubblewrap is setuid, the namespace is root's and cannot be entered: then a command has no network, and is told
+why. It costs some 15 ms of a command, beside what bubblewrap takes anyway.
 """
 
 import asyncio
