@@ -9,7 +9,7 @@ namespace with it.
 
 Considered instead: a forwarder inside needs a program that may not be there (socat), or our own Python shown to the
 command; making the namespace ourselves and starting bubblewrap in it would fail where AppArmor lets bubblewrap make
-namespaces and nobody else (Ubuntu from 23.10 on; entering bubblewrap's should be allowed there, and has not been tried).
+namespaces and nobody else (Ubuntu from 23.10 on; entering bubblewrap's should be allowed there, and was not tried).
 Where bubblewrap is setuid, the namespace is root's and cannot be entered: then a command has no network, and is told
 why. It costs some 15 ms of a command, beside what bubblewrap takes anyway.
 """
