@@ -137,7 +137,7 @@ def test_the_profile_for_macos_denies_first_and_hides_last(tmp_path: Path) -> No
         private_tmp=Path("/Users/me/.own/tmp"),
         hidden=(Path("/Users/me/.ssh"),),
     )
-    lines = profile(view, network=False).splitlines()
+    lines = profile(view, proxy=0).splitlines()
     assert lines[:2] == ["(version 1)", "(deny default)"]
     assert lines[-1] == "(deny network*)"
     assert lines[-2] == '(deny file-read* file-write* (subpath "/Users/me/.ssh"))'
@@ -145,7 +145,9 @@ def test_the_profile_for_macos_denies_first_and_hides_last(tmp_path: Path) -> No
     own = '(subpath "/Users/me/.own/home") (subpath "/Users/me/.own/tmp")'
     assert writes == [f'(allow file-write* (subpath "/Users/me/a \\"b\\"") {own})']
     assert '(subpath "/Users/me/a \\"b\\"/.git/hooks")' in lines[-3]
-    assert profile(view, network=True).splitlines()[-1] == "(allow network*)"
+    proxied = profile(view, proxy=3128).splitlines()
+    assert proxied[-2:] == ["(deny network*)", '(allow network-outbound (remote ip "localhost:3128"))']
+    assert "(allow network*)" not in proxied
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")

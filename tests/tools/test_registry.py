@@ -23,7 +23,14 @@ from angelia.tools.shell import ShellArguments
 REGISTRY = Registry.default()
 
 CALLS: dict[str, dict[str, Any]] = {
-    "shell": {"command": "printf 'ü' && true", "seconds": 5, "background": False, "reach": "network", "cwd": "src"},
+    "shell": {
+        "command": "printf 'ü' && true",
+        "seconds": 5,
+        "background": False,
+        "reach": "network",
+        "hosts": ["a.org"],
+        "cwd": "src",
+    },
     "process": {"action": "wait", "id": "c1_0", "seconds": 3},
     "read": {"path": "a b", "offset": 2, "limit": 10},
     "write": {"path": "a", "content": 'x\n"\\u0000"'},

@@ -71,6 +71,24 @@ async def test_the_effect_names_command_folder_and_reach(bench: Bench) -> None:
     assert effects == (RunCommand("make", f"{bench.root}/real", "network"),)
 
 
+async def test_the_effect_names_the_hosts_as_they_are_compared(bench: Bench) -> None:
+    effects = await bench.effects(Shell(), command="make", reach="network", hosts=["PyPI.org.", "a.org", "a.org"])
+    assert effects == (RunCommand("make", str(bench.root), "network", ("a.org", "pypi.org")),)
+
+
+@pytest.mark.parametrize("reach", ["confined", "outside"])
+async def test_hosts_hold_for_the_network_alone(bench: Bench, reach: str) -> None:
+    with pytest.raises(BadInput, match="holds for the reach `network` alone"):
+        await bench.effects(Shell(), command="make", reach=reach, hosts=["a.org"])
+
+
+@pytest.mark.real("bwrap")
+async def test_what_the_network_refused_is_told_below_the_exit_status(confined: Bench) -> None:
+    url = "http://b.org/"
+    text = await confined.said(Shell(), command=f"curl -s {url} >/dev/null", reach="network", hosts=["a.org"])
+    assert text.startswith("(no output)\n[exit status 0]\n[network: b.org is not among the hosts")
+
+
 async def test_a_flood_is_bounded_and_the_whole_can_be_read(bench: Bench) -> None:
     outcome = await bench.run(Shell(), command="i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done")
     text = text_of(outcome)

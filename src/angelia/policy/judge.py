@@ -7,6 +7,7 @@ from angelia.core.text import one_line
 from angelia.policy.commands import classify
 from angelia.policy.editors import may_use_editor
 from angelia.policy.egress import judge_address, judge_url
+from angelia.policy.hosts import command_granted, hosts_granted, hosts_pattern, refused_host, wants_network
 from angelia.policy.looking import only_looks
 from angelia.policy.new_origins import origin_of, why_ask
 from angelia.policy.paths import may_read, may_send, may_write
@@ -149,17 +150,27 @@ def _command(effect: RunCommand, situation: Situation) -> Verdict:
             return Deny(f"{_sentence([finding])} Tools may not touch it.")
     if effect.reach == "network" and situation.network is Network.OFF:
         return Deny("The network is switched off by the setting `network`.")
+    if refused := refused_host(effect.hosts, situation.allow_ranges):
+        return refused
     if situation.mode is Mode.PLAN:
         if not only_looks(effect.command, ground) or any(finding.risk not in _READS for finding in findings):
             return Deny(
                 "In plan mode only commands that look at things run. Leave plan mode for this one (/mode edit)."
             )
-    elif granted := covering(situation.granted, effect.command, ground, _reach(effect, situation)):
+    elif granted := (
+        covering(situation.granted, effect.command, ground, _reach(effect, situation))
+        or command_granted(effect.command, _hosts(effect, situation), situation.granted, ground)
+    ):
         return Allow(f"You said yes to `{granted}`.")
-    reason = _why_ask(effect, situation, [f for f in findings if _counts(f.risk, effect, situation)])
+    risky = [f for f in findings if _counts(f.risk, effect, situation)]
+    reason = _why_ask(effect, situation, risky)
     if not reason:
         return Allow("It runs in the workspace, and nothing in it is risky.")
-    pattern = remember_pattern(effect.command, ground, _reach(effect, situation))
+    if hosts := _hosts(effect, situation):
+        own = remember_pattern(effect.command, ground)  # the proxy holds it to the hosts: a star is as good as confined
+        pattern = hosts_pattern(hosts, own, harmless=not risky and situation.mode is not Mode.ASK)
+    else:
+        pattern = remember_pattern(effect.command, ground, _reach(effect, situation))
     return Ask(f"Run `{one_line(effect.command)}`?", reason, pattern)
 
 
@@ -170,18 +181,27 @@ def ground_of(effect: RunCommand, situation: Situation) -> Ground:
     return Ground(here.workspace, here.home, here.own_home, at, situation.absent)
 
 
+def _hosts(effect: RunCommand, situation: Situation) -> tuple[str, ...]:
+    """The hosts that this command is held to; none where nothing holds it."""
+    held = situation.confinement is Confinement.REAL and effect.reach == "network"
+    return effect.hosts if held else ()
+
+
 def _why_ask(effect: RunCommand, situation: Situation, risky: list[Finding]) -> str:
     """Why this command asks; empty when it does not."""
+    hosts = _hosts(effect, situation)
     if risky:
-        return _sentence(risky)
+        return f"{_sentence(risky)} {wants_network(hosts)}" if hosts else _sentence(risky)
     if situation.confinement is Confinement.NONE:
         return "This machine offers no confinement, so every command asks (the setting `confine` can switch that off)."
     if effect.reach == "outside" and situation.confinement is Confinement.REAL:
         return "It leaves the confinement: it may do whatever you may do."
-    if effect.reach != "confined" and situation.network is Network.ASK and situation.mode is not Mode.AUTONOMOUS:
-        return "It wants the network."
-    if effect.reach == "network" and situation.network is Network.ASK and situation.seen.mixed:
-        return "It wants the network, and private words and words from elsewhere are both in view."
+    granted = hosts_granted(hosts, situation.granted)
+    if effect.reach != "confined" and situation.network is Network.ASK and not granted:
+        if situation.mode is not Mode.AUTONOMOUS:
+            return wants_network(hosts)
+        if effect.reach == "network" and situation.seen.mixed:
+            return f"{wants_network(hosts)} Private words and words from elsewhere are both in view."
     return "In ask mode every command asks." if situation.mode is Mode.ASK else ""
 
 

@@ -8,11 +8,15 @@ from angelia.core.entry import Address
 
 
 class RunCommand(Struct, frozen=True, tag=True):
-    """Run a command line. `reach` is a `sandboxes.port.Reach` value."""
+    """Run a command line. `reach` is a `sandboxes.port.Reach` value.
+
+    `hosts` are the only ones that it may reach by the network, as `hosts.named_hosts` gives them; empty for all.
+    """
 
     command: str
     cwd: str
     reach: str
+    hosts: tuple[str, ...] = ()
 
 
 class ReadPath(Struct, frozen=True, tag=True):

@@ -26,6 +26,7 @@ def describe(workspace: Path, confinement: Confinement, path: str, limits: str) 
                 "What should stay, or be sent, belongs into the workspace.",
                 ".git/hooks and .git/config are read-only.",
                 *([limits] if limits else []),
+                "Reach `network` is HTTP(S) to public hosts, by the proxy in HTTP_PROXY: no DNS, ping, UDP or ssh.",
             )
         case _:
             confined = False
@@ -37,6 +38,7 @@ def describe(workspace: Path, confinement: Confinement, path: str, limits: str) 
         confined=confined,
         network="off until granted" if confined else "on",
         always_networked=not confined,
+        limits_hosts=confined,
         notes=(
             *notes,
             "What a command leaves in the background ends with it.",

@@ -33,7 +33,6 @@ class Fixed(Struct, frozen=True):
 
     view: View
     system: tuple[str, ...]
-    resolver: tuple[str, ...]
     private_in_etc: tuple[str, ...]
     places: tuple[Place, ...]
     repositories: tuple[Path, ...]
@@ -44,31 +43,29 @@ def look_up(view: View) -> Fixed:
     return Fixed(
         view=view,
         system=tuple(_system()),
-        resolver=tuple(_resolver()),
         private_in_etc=private_in_etc(),
         places=tuple(_places(view)),
         repositories=repositories(view.workspace),
     )
 
 
-def options(fixed: Fixed, *, network: bool, cwd: str, env: Mapping[str, str]) -> list[str]:
+def options(fixed: Fixed, *, cwd: str, env: Mapping[str, str]) -> list[str]:
     """Everything between `bwrap` and the command.
 
-    `--unshare-all` takes away network, processes, IPC, host name and cgroups; `--die-with-parent` ends the command
-    with the thread that started it; the variables are options, not bubblewrap's own environment, lest `LD_PRELOAD`
-    reaches bubblewrap itself, which runs outside.
+    `--unshare-all` takes away network, processes, IPC, host name and cgroups (how a command gets a network is in
+    `egress.namespace`); `--die-with-parent` ends the command with the thread that started it; the variables are
+    options, not bubblewrap's own environment, lest `LD_PRELOAD` reaches bubblewrap itself, which runs outside.
     """
     mounts = [
         *fixed.system,
         *_covered(fixed.private_in_etc),
-        *(fixed.resolver if network else ()),
         *("--proc", "/proc", "--dev", "/dev"),
         *("--bind", str(fixed.view.private_tmp), "/tmp", "--symlink", "../tmp", "/var/tmp"),  # noqa: S108 - its own
         *(word for place in fixed.places for word in (*place.mount, *_covered(place.covers))),
         *git_guard(dict.fromkeys([fixed.view.workspace, *fixed.repositories])),
     ]
     return [
-        *("--unshare-all", *(("--share-net",) if network else ()), "--die-with-parent", "--cap-drop", "ALL"),
+        *("--unshare-all", "--die-with-parent", "--cap-drop", "ALL"),
         *mounts,
         *_read_only_covers(mounts),
         *("--chdir", cwd),
@@ -117,13 +114,6 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", str(folder), str(folder))
     for folder in (Path("/etc"), *(place for place in _FURTHER_SYSTEM if place.is_dir())):
         yield from ("--ro-bind", str(folder), str(folder))
-
-
-def _resolver() -> Iterator[str]:
-    """/etc/resolv.conf is often a link to somewhere that would not be shown."""
-    real = Path("/etc/resolv.conf").resolve()
-    if not real.is_relative_to("/etc") and real.is_file():
-        yield from ("--ro-bind-try", str(real), str(real))
 
 
 def _places(view: View) -> Iterator[Place]:

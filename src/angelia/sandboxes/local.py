@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
 from functools import cached_property
@@ -15,6 +16,9 @@ from angelia.sandboxes.about import describe
 from angelia.sandboxes.beneath import Ground, Root, shown
 from angelia.sandboxes.bubblewrap import Fixed, look_up, options
 from angelia.sandboxes.confine import SANDBOX_EXEC, Confined, Share, Unconfined, View, bubblewrap_program
+from angelia.sandboxes.egress.namespace import PORT, HeldCommand, proxy_variables
+from angelia.sandboxes.egress.proxied_command import ProxiedCommand
+from angelia.sandboxes.egress.proxy import Addresses, EgressProxy, no_addresses
 from angelia.sandboxes.lives import Life
 from angelia.sandboxes.ownpty import in_terminal
 from angelia.sandboxes.place import Place
@@ -25,6 +29,8 @@ from angelia.sandboxes.port import (
     FileStat,
     NoSuchFile,
     Reach,
+    Running,
+    SandboxError,
     SandboxGone,
     SandboxMissing,
 )
@@ -45,8 +51,11 @@ class LocalSandbox:
 
     A confined command sees the system's folders read-only, its `workspace` read-write at its own path (Git's hooks and
     settings in it read-only), the toolchains on the person's PATH read-only, an empty home, a /tmp of its own, and no
-    network unless its reach is NETWORK. Home and /tmp last as long as this object, all its commands share them, and
-    `get` and `put` know /tmp. Credentials, `home` and `hidden` places are covered wherever they would show through.
+    network. Home and /tmp last as long as this object, all its commands share them, and `get` and `put` know /tmp.
+    Credentials, `home` and `hidden` places are covered wherever they would show through.
+
+    With reach NETWORK it has a network of its own, in which there is its own loopback and our proxy
+    (`egress.namespace`, `egress.proxy`): HTTP and HTTPS, to addresses that were judged.
 
     A command that reaches OUTSIDE is an ordinary process of the person, with an environment of our making.
     """
@@ -80,6 +89,7 @@ class LocalSandbox:
         self._hidden = tuple(dict.fromkeys(path.absolute() for path in (home, *hidden, *secret_places(self._person))))
         self._shares = tuple(Share(share.path.resolve(), share.writable) for share in shares)
         self._state, self._off = state, confine == "off"
+        self._proxy = EgressProxy(no_addresses)
         self.limits = USUAL
         """What a confined command may use up; set before the first."""
         self._life: Life | None = None
@@ -87,28 +97,69 @@ class LocalSandbox:
         self._started = 0
         self._closed = False
 
+    def judged_by(self, addresses: Addresses) -> "LocalSandbox":
+        """Let confined commands that have the network connect to what `addresses` allows; until then it is nothing."""
+        self._proxy.addresses = addresses
+        return self
+
     def confinement(self) -> Confined | Unconfined:
         """Whether commands are confined, or why not and how to mend it. The first call tries it, in a few ms."""
         if self._off:
             return Unconfined('confine = "off" is set', 'set confine = "auto"')
         return confining.confinement()
 
-    async def start(self, command: Command) -> LocalRunning:
+    async def start(self, command: Command) -> Running:
         """See the port. A command that names no program there is gets status 127, as in a shell.
 
         Raises:
-            AccessRefused: it is to be confined, and this machine cannot do that; nothing ran.
+            AccessRefused: it is to be confined, or to get a network of its own, and this machine cannot do that;
+                nothing ran.
             NoSuchFile: its working folder does not exist.
             SandboxGone: the sandbox was closed.
         """
         confined = self._to_be_confined(command.reach)
         life = self._alive()
+        if confined and command.reach is Reach.NETWORK:
+            return await (self._on_loopback if sys.platform == "darwin" else self._in_namespace)(command, life)
         start = self._confined(command, life) if confined else self._plain(command, life)
+        return self._begun(start, command, life)
+
+    def _begun(self, start: Start, command: Command, life: Life) -> LocalRunning:
         self._started += 1
         running = LocalRunning(f"p{self._started}", start, seconds=command.seconds)
         life.note(running.pid)
         self._running = [*(other for other in self._running if not other.ended), running]
         return running
+
+    async def _in_namespace(self, command: Command, life: Life) -> Running:
+        """A network of its own, with our proxy in it; the command itself begins when that listens."""
+        try:
+            return await self._held_back(command, life)
+        except OSError as error:
+            raise SandboxError(f"This command cannot get a network of its own: {error.strerror or error}.") from error
+
+    async def _held_back(self, command: Command, life: Life) -> Running:
+        with HeldCommand() as held:
+            start = self._confined(command, life, PORT, held)
+            running = self._begun(start, command, life)
+            network = None
+            try:
+                network = await self._proxy.serve(await held.listen(start.mark), command.hosts)
+            finally:
+                if network is None:
+                    await running.kill()  # while it is still held back: nothing of it ran
+            return ProxiedCommand(running, network)
+
+    async def _on_loopback(self, command: Command, life: Life) -> Running:
+        """One port of this machine's own loopback, and nothing else: macOS has no such namespaces."""
+        listening = socket.create_server(("127.0.0.1", 0))
+        network = await self._proxy.serve(listening, command.hosts)
+        try:
+            start = self._confined(command, life, listening.getsockname()[1])
+            return ProxiedCommand(self._begun(start, command, life), network)
+        except SandboxError:
+            await network.close()
+            raise
 
     async def shell(self, terminal: Terminal) -> int:
         """See `sandboxes.terminal.HasShell`."""
@@ -152,6 +203,7 @@ class LocalSandbox:
         """End what still runs, and remove the private home and /tmp. Idempotent."""
         self._closed = True
         await asyncio.gather(*(running.kill() for running in self._running))
+        await self._proxy.close()
         life, self._life = self._life, None
         if life is not None:
             await asyncio.to_thread(life.close)
@@ -192,14 +244,15 @@ class LocalSandbox:
             stdin=command.stdin,
         )
 
-    def _confined(self, command: Command, life: Life) -> Start:
+    def _confined(self, command: Command, life: Life, proxy: int = 0, held: HeldCommand | None = None) -> Start:
+        """`proxy` is the port of the loopback where it finds one, 0 for no network; `held` is what holds it back."""
         view = self._view
-        network = command.reach is Reach.NETWORK
+        network = proxy_variables(proxy) if proxy else {}
         if sys.platform == "darwin":
             own = {"TMPDIR": str(view.private_tmp)}
             return Start(
-                argv=[SANDBOX_EXEC, "-p", profile(view, network=network), *_words(command)],
-                env=self._environment(self._inner_path, view.private_home) | own | dict(command.env),
+                argv=[SANDBOX_EXEC, "-p", profile(view, proxy=proxy), *_words(command)],
+                env={**self._environment(self._inner_path, view.private_home), **own, **network, **command.env},
                 mark=life.next_mark(),
                 cwd=self._workspace / command.cwd,
                 confined=False,  # it replaces itself by the command: an ordinary tree, to be ended as one
@@ -211,13 +264,13 @@ class LocalSandbox:
         home = self._person if self._person != Path("/") else Path(_TMP)
         mark = life.next_mark()
         return Start(
-            argv=[program, "--args", OPTIONS, "--", *_words(command)],
+            argv=[program, "--args", OPTIONS, *(held.options if held else ()), "--", *_words(command)],
             options=options(
                 self._fixed,
-                network=network,
                 cwd=self._inner_folder(command.cwd, view),
-                env=self._environment(self._inner_path, home) | dict(command.env),
+                env={**self._environment(self._inner_path, home), **network, **command.env},
             ),
+            descriptors=held.descriptors if held else (),
             env={},
             mark=mark,
             cwd=Path("/"),
@@ -294,7 +347,7 @@ def open_room(rest: str, place: Place, settings: object) -> LocalSandbox:
         raise ConfigError(f"The sandbox local:{rest} does not exist.", then="Write local.")
     sandbox = LocalSandbox(Path(place.workspace), home=place.home, state=place.state, confine=place.confine)
     sandbox.limits = settings if isinstance(settings, LocalSettings) else USUAL
-    return sandbox
+    return sandbox.judged_by(place.addresses)
 
 
 def _words(command: Command) -> tuple[str, ...]:

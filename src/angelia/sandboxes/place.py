@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from angelia.sandboxes.egress.proxy import Addresses, no_addresses
+
 
 def _unheard(_: str) -> None:
     """Nobody wants to know."""
@@ -17,6 +19,7 @@ class Place(Struct, frozen=True):
     `home` is Angelia's own and stays unseen inside; `state` takes records of what runs. `progress` is told what takes
     more than a second. With `confine = "off"` rooms that cannot confine commands run them all the same. A `visit` looks
     in from outside: a room that outlives its processes, and that nobody else uses, stays as it was found when we leave.
+    `addresses` judges where confined commands that have the network may connect to.
     """
 
     conversation: str
@@ -26,3 +29,4 @@ class Place(Struct, frozen=True):
     progress: Callable[[str], None] = _unheard
     confine: Literal["auto", "off"] = "auto"
     visit: bool = False
+    addresses: Addresses = no_addresses

@@ -78,7 +78,7 @@ class Reach(StrEnum):
     CONFINED = "confined"
     """The workspace, without network."""
     NETWORK = "network"
-    """The workspace, with network."""
+    """The workspace, with a network: where commands are confined one by one, to public hosts and through a proxy."""
     OUTSIDE = "outside"
     """Everything the user may do. Only after a person said yes, or with confinement switched off."""
 
@@ -88,7 +88,8 @@ class Command(Struct, frozen=True):
 
     `seconds` is the time-out (0 for none): at its end the whole process tree is killed. `env` adds to the
     sandbox's small clean environment; nothing of our own environment is inherited. `call` is the tool call whose
-    command this is; empty for what tools run on their own.
+    command this is; empty for what tools run on their own. `hosts` are the only ones that it may reach by NETWORK,
+    empty for all; whether a sandbox holds it to them is in `Description.limits_hosts`.
     """
 
     argv: tuple[str, ...] = ()
@@ -99,15 +100,20 @@ class Command(Struct, frozen=True):
     seconds: float = 0.0
     reach: Reach = Reach.CONFINED
     call: str = ""
+    hosts: tuple[str, ...] = ()
 
 
 class Exit(Struct, frozen=True):
-    """How a command ended: `status` 0 to 255, or -1 with the `signal` that ended it."""
+    """How a command ended: `status` 0 to 255, or -1 with the `signal` that ended it.
+
+    `notes` are sentences of the sandbox about it, such as which hosts it was kept from.
+    """
 
     status: int
     signal: int = 0
     timed_out: bool = False
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 class Running(Protocol):
@@ -167,7 +173,8 @@ class Description(Struct, frozen=True):
 
     `always_networked`: every command reaches the network, whatever its reach. `commands_by` and `writes_by` name what
     runs a call's commands, or writes its text files, in place of the sandbox and outside of every confinement; empty
-    for the sandbox itself. `reformats`: what is written may be given another form when it is saved.
+    for the sandbox itself. `reformats`: what is written may be given another form when it is saved. `limits_hosts`: a
+    command with the network reaches public hosts alone, or those of `Command.hosts` alone.
     """
 
     name: str
@@ -180,6 +187,7 @@ class Description(Struct, frozen=True):
     commands_by: str = ""
     writes_by: str = ""
     reformats: bool = False
+    limits_hosts: bool = False
 
 
 class Sandbox(Protocol):

@@ -29,6 +29,7 @@ class Start(Struct, frozen=True):
 
     `options` are handed to `argv` over a file descriptor whose number is put in place of `OPTIONS`, unseen by `ps`.
     With `limits` it waits at its first option, which is read from a pipe, until they are set.
+    `descriptors` are handed on, under their own numbers.
     """
 
     argv: Sequence[str]
@@ -39,6 +40,7 @@ class Start(Struct, frozen=True):
     stdin: bytes = b""
     options: Sequence[str] = ()
     limits: LocalSettings | None = None
+    descriptors: Sequence[int] = ()
 
 
 OPTIONS = "{options}"
@@ -206,7 +208,7 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int]:
             stderr=theirs,
             env={**start.env, MARK: start.mark},
             cwd=start.cwd,
-            pass_fds=passed,
+            pass_fds=[*passed, *start.descriptors],
             start_new_session=True,
         )
         if start.limits:

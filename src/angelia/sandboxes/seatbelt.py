@@ -30,8 +30,11 @@ _WRITABLE_DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper")
 _GUARDED = ("hooks", "config")
 
 
-def profile(view: View, *, network: bool) -> str:
-    """The profile's text, in the Scheme dialect of sandbox-exec."""
+def profile(view: View, *, proxy: int) -> str:
+    """The profile's text, in the Scheme dialect of sandbox-exec; `proxy` is a port of the loopback, 0 for no network.
+
+    There are no network namespaces here: that one port is all that the command may connect to.
+    """
     writable = [view.workspace, view.private_home, view.private_tmp, *(s.path for s in view.shares if s.writable)]
     readable: list[Path | str] = [*_READABLE, *view.tools, *(share.path for share in view.shares), *writable]
     hidden = [path.resolve() for path in view.hidden]  # the kernel compares real paths
@@ -50,7 +53,8 @@ def profile(view: View, *, network: bool) -> str:
             f"(allow file-write-data file-ioctl {_literals(_WRITABLE_DEVICES)})",
             f"(deny file-write* {_subpaths(guarded)} {_literals([view.workspace / '.git'])})",
             f"(deny file-read* file-write* {_subpaths(hidden)})" if hidden else "",
-            "(allow network*)" if network else "(deny network*)",
+            "(deny network*)",
+            *([f'(allow network-outbound (remote ip "localhost:{proxy}"))'] if proxy else []),
         )
     )
 

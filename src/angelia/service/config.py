@@ -45,7 +45,7 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """`mode`: plan (read only), ask (before each change), edit (inside the workspace freely), autonomous.
 
-    `allow_ranges` are private networks that `fetch` may reach, as CIDR.
+    `allow_ranges` are private networks that `fetch` and commands with the network may reach, as CIDR.
     """
 
     mode: Literal["plan", "ask", "edit", "autonomous"] = "edit"

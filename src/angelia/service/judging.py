@@ -100,7 +100,8 @@ def _confinement(loaded: Loaded, described: Description) -> Confinement:
 def _as_they_are(effect: Effect, described: Description, situation: Situation) -> list[tuple[Effect, Situation]]:
     """What an effect comes to in this sandbox, and where each part of it happens.
 
-    A confined command of a sandbox that is always on the network reaches it, whether or not it says so. What the
+    A confined command of a sandbox that is always on the network reaches it, whether or not it says so. Where a command
+    is not held to the hosts that it names, it is judged as one that may reach all. What the
     editor does in place of the sandbox is not confined; where the person has given up confinement, that is no news.
     """
     news = situation.confinement is not Confinement.SWITCHED_OFF
@@ -112,6 +113,8 @@ def _as_they_are(effect: Effect, described: Description, situation: Situation) -
         case WritePath() if described.writes_by and news:
             return [(UseEditor(described.writes_by), situation), (effect, situation)]
         case RunCommand(reach="confined") if described.confined and described.always_networked:
-            return [(replace(effect, reach="network"), situation)]
+            return [(replace(effect, reach="network", hosts=()), situation)]
+        case RunCommand() if effect.hosts and not described.limits_hosts:
+            return [(replace(effect, hosts=()), situation)]
         case _:
             return [(effect, situation)]

@@ -53,9 +53,10 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
         ConfigError: its preset is gone.
         SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
     """
-    settings = house.loaded.config.sandbox
+    settings, ranges = house.loaded.config.sandbox, house.loaded.config.policy.allow_ranges
     # Conversations of before this was so, and folders that have become a home since, are refused here.
     fit_workspace(session.sandbox, Path(session.workspace), house.loaded.home)
+    fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges))
     place = Place(
         session.conversation,
         session.workspace,
@@ -63,6 +64,7 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
         state=house.running,
         progress=lambda text: session.live.emit(Resting(house.clock(), text)),
         confine=settings.confine,
+        addresses=fetcher.addresses_behind,
     )
     at = kept(settings, session.sandbox, session.preset)
     inner = open_sandbox(at.spec, place, at.rooms)
@@ -80,7 +82,7 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
     judge = judging(house.loaded, standing, sandbox, house.grants)
     state: dict[str, Any] = {}
     background = Background(session.log, house.redaction.text, session.life)
-    callings = _callings(house, session, sandbox, background, state)
+    callings = _callings(house, session, sandbox, background, state, fetcher)
     put = house.inboxes.of(inner, at.spec, lambda text: session.live.emit(Resting(house.clock(), text)))
     held = Tenancy(session.conversation, at.spec, session.workspace, house.clock())
     bench = Bench(house.registry, judge, callings, house.redaction.text, background, put)
@@ -88,10 +90,14 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
 
 
 def _callings(
-    house: "House", session: Session, sandbox: Sandbox, background: Background, state: dict[str, Any]
+    house: "House",
+    session: Session,
+    sandbox: Sandbox,
+    background: Background,
+    state: dict[str, Any],
+    fetcher: Fetcher,
 ) -> Callable[[ToolCall, str], Calling]:
-    ranges, most_sent = house.loaded.config.policy.allow_ranges, house.loaded.config.files.max_sent_bytes
-    fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges))
+    most_sent = house.loaded.config.files.max_sent_bytes
     blobs = RedactingBlobs(house.blobs, house.redaction)
 
     async def to_media(data: bytes, name: str) -> Media:

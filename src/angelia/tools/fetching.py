@@ -148,8 +148,12 @@ class Fetcher:
             PolicyDenied: it does not.
             FetchFailed: there is no such host.
         """
-        _demand(self._judge_url(str(url)), str(url))
         host, port = url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
+        return await self.addresses_behind(str(url), host, port)
+
+    async def addresses_behind(self, url: str, host: str, port: int) -> Sequence[str]:
+        """The addresses behind a URL of this host and port; see `judged_addresses`."""
+        _demand(self._judge_url(url), url)
         try:
             addresses = await self._resolve(host, port)
         except (OSError, UnicodeError) as fault:
@@ -158,7 +162,7 @@ class Fetcher:
             raise FetchFailed(f"The name {host} has no address.")
         # One refused address refuses them all: a public name that also answers with a private address is a trick.
         for address in addresses:
-            _demand(self._judge_address(address), str(url))
+            _demand(self._judge_address(address), url)
         return addresses
 
     async def _take(self, url: "httpx2.URL", response: "httpx2.Response") -> "Fetched | httpx2.URL":
@@ -198,7 +202,7 @@ def _no_tls() -> "ssl.SSLContext":
 
 def _demand(verdict: Allow | Deny, url: str) -> None:
     if isinstance(verdict, Deny):
-        raise PolicyDenied(f"{url} was not fetched.", verdict.reason)
+        raise PolicyDenied(f"{url} is not reached.", verdict.reason)
 
 
 def _failed(url: "httpx2.URL", fault: "httpx2.HTTPError") -> FetchFailed:

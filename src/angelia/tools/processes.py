@@ -123,7 +123,8 @@ async def outcome_of(process: Process, calling: Calling, *, shown: str) -> ToolO
     whole = process.whole.text()
     full = await calling.blobs.put(whole.encode(), mime="text/plain") if len(whole) > SHOWN else None
     text = head_and_tail(shown, pointer=pointer(full) if full else "").rstrip()
-    notes = [told(ended, process.command.seconds)]
+    said_by_sandbox = ended.notes if isinstance(ended, Exit) else ()
+    notes = [told(ended, process.command.seconds), *(f"[{note}]" for note in said_by_sandbox)]
     if full and len(shown) <= SHOWN:
         notes.append(f"[the whole output: read {pointer(full)}]")
     good = isinstance(ended, Exit) and ended.status == 0 and not ended.timed_out

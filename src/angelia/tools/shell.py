@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from angelia.core.content import Text
 from angelia.core.errors import BadInput
+from angelia.policy.hosts import named_hosts
 from angelia.policy.verdict import Effect, RunCommand
 from angelia.sandboxes.port import Command, Reach
 from angelia.tools.places import led
@@ -36,6 +37,13 @@ class ShellArguments(Struct, frozen=True, forbid_unknown_fields=True):
         Literal["confined", "network", "outside"],
         Meta(description="confined: the workspace, no network. The others may need the user's yes."),
     ] = "confined"
+    hosts: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=253)], ...],
+        Meta(
+            max_length=20,
+            description="With reach network: the only hosts it may reach, such as pypi.org. None is all, a larger yes.",
+        ),
+    ] = ()
     cwd: Annotated[str, Meta(description="Folder to run in; the workspace if not given.")] = ""
 
 
@@ -54,8 +62,10 @@ class Shell:
         """One command, in its folder with links followed."""
         if "\x00" in arguments.command:
             raise BadInput("A command cannot hold a NUL character.")
+        if arguments.hosts and arguments.reach != "network":
+            raise BadInput("`hosts` holds for the reach `network` alone.", then="Say reach=network, or name no hosts.")
         cwd = await led(calling, arguments.cwd or ".")
-        return (RunCommand(arguments.command, cwd, arguments.reach),)
+        return (RunCommand(arguments.command, cwd, arguments.reach, named_hosts(arguments.hosts)),)
 
     async def run(self, arguments: ShellArguments, calling: Calling) -> ToolOutcome:
         """Run it to its end or its time-out, or start it and name it.
@@ -76,6 +86,7 @@ class Shell:
             seconds=float(limit),
             reach=await reach_here(calling.sandbox, Reach(arguments.reach)),
             call=calling.call,
+            hosts=named_hosts(arguments.hosts),
         )
         running = await calling.sandbox.start(command)
         process = Process(running, command, None if arguments.background else calling.progress)

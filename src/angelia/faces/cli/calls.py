@@ -17,7 +17,9 @@ Words = Callable[[Mapping[str, Any]], str]
 
 
 def _shell(given: Mapping[str, Any]) -> str:
-    reach = given.get("reach", "confined")
+    reach, hosts = given.get("reach", "confined"), given.get("hosts")
+    if isinstance(hosts, list) and hosts:
+        reach = f"{reach}: {', '.join(map(str, hosts))}"
     notes = [*(["background"] if given.get("background") else []), *([reach] if reach != "confined" else [])]
     return f"$ {given.get('command', '')}" + (f" ({', '.join(map(str, notes))})" if notes else "")
 

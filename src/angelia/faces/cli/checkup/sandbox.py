@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from angelia.faces.cli.checkup.finding import Finding, absent, broken, well
@@ -46,7 +46,7 @@ async def _runs(sandbox: LocalSandbox, by: str) -> Finding:
 
 
 async def _network(sandbox: LocalSandbox) -> Finding:
-    """A command tries to reach a port of ours: unconfined it must succeed, or the trial says nothing."""
+    """Commands try to reach a port of ours: directly none may, and by the proxy one must, or the trial says nothing."""
     reached = asyncio.Event()
 
     async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -56,20 +56,28 @@ async def _network(sandbox: LocalSandbox) -> Finding:
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     knock = ("bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3")
+    asking = f"printf 'CONNECT doctor.example:{port} HTTP/1.1\\r\\n\\r\\n' >&3 && cat <&3"
+    by_proxy = ("bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/${{http_proxy##*:}} && {asking}")
     try:
-        await _said(sandbox, Command(argv=knock, seconds=SECONDS))
+        for reach in (Reach.CONFINED, Reach.NETWORK):
+            await _said(sandbox, Command(argv=knock, seconds=SECONDS, reach=reach))
+            if reached.is_set():
+                return broken(
+                    "network", "a confined command reached this machine", "Report this; use Docker until it is mended."
+                )
+        await _said(sandbox.judged_by(_ourselves), Command(argv=by_proxy, seconds=SECONDS, reach=Reach.NETWORK))
         if reached.is_set():
-            return broken(
-                "network", "a confined command reached the network", "Report this; use Docker until it is mended."
-            )
-        await _said(sandbox, Command(argv=knock, seconds=SECONDS, reach=Reach.NETWORK))
-        if reached.is_set():
-            return well("network", "off for confined commands, on for those that may")
+            return well("network", "off for confined commands; by a proxy to public hosts for those that may")
         return absent("network", "could not be tried: bash cannot connect here")
     except SandboxError as error:
-        return absent("network", f"could not be tried: {error}")
+        return broken("network", f"none can be had: {error.what} {error.why}".rstrip(), error.then)
     finally:
         server.close()
+
+
+async def _ourselves(_origin: str, _host: str, _port: int) -> Sequence[str]:
+    """Every name leads here, as long as the trial goes."""
+    return ("127.0.0.1",)
 
 
 async def _said(sandbox: LocalSandbox, command: Command) -> str:

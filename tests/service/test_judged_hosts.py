@@ -1,0 +1,61 @@
+"""Hosts are granted where the sandbox holds a command to them, and nowhere else."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from angelia.core.entry import Address
+from angelia.core.ids import new_conversation, wall_clock
+from angelia.policy.situation import Mode
+from angelia.policy.verdict import Ask, RunCommand
+from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.port import Description
+from angelia.service.config import load
+from angelia.service.judging import OWNER, Standing, judging
+from angelia.store.db import Database
+from angelia.store.grants import Grants
+
+pytestmark = pytest.mark.anyio
+
+
+class Described(LocalSandbox):
+    """A sandbox that says of itself what a test wants."""
+
+    says: Description
+
+    async def describe(self) -> Description:
+        return self.says
+
+
+SAYS = Description("some", "Linux", "/work", confined=True, network="off until granted")
+
+
+@pytest.mark.parametrize(
+    ("says", "reach", "pattern"),
+    [
+        (replace(SAYS, limits_hosts=True), "network", "host: a.org"),
+        (SAYS, "network", "network: make"),
+        (replace(SAYS, always_networked=True), "confined", "network: make"),
+        (replace(SAYS, limits_hosts=True, confined=False), "network", "unconfined: make"),
+        (replace(SAYS, limits_hosts=True, commands_by="its terminal"), "network", "use: the editor, its terminal"),
+    ],
+    ids=["held to them", "not held", "always networked", "not confined", "run by an editor"],
+)
+async def test_a_yes_is_to_hosts_only_where_they_hold(
+    tmp_path: Path, says: Description, reach: str, pattern: str
+) -> None:
+    (tmp_path / "work").mkdir()
+    sandbox = Described(tmp_path / "work", home=tmp_path / "home", state=tmp_path / "state")
+    sandbox.says = says
+    place = (new_conversation(wall_clock), OWNER, "local", "/work")
+    standing = Standing(*place, lambda: Address("terminal"), lambda: Mode.EDIT, tuple, approver_present=True)
+    db = Database.open(tmp_path / "home")
+    try:
+        judge = judging(load(tmp_path / "home", {}), standing, sandbox, Grants(db))
+        asked = await judge([RunCommand("make", "/work", reach, ("a.org",))])
+    finally:
+        db.close()
+        await sandbox.close()
+    assert isinstance(asked, Ask)
+    assert asked.pattern == pattern
