@@ -102,12 +102,16 @@ class Command(Struct, frozen=True):
 
 
 class Exit(Struct, frozen=True):
-    """How a command ended: `status` 0 to 255, or -1 with the `signal` that ended it."""
+    """How a command ended: `status` 0 to 255, or -1 with the `signal` that ended it.
+
+    `notes` say what of it the sandbox took back, or found worth telling: sentences for people and for the model.
+    """
 
     status: int
     signal: int = 0
     timed_out: bool = False
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 class Running(Protocol):

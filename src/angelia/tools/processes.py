@@ -127,8 +127,9 @@ async def outcome_of(process: Process, calling: Calling, *, shown: str) -> ToolO
     if full and len(shown) <= SHOWN:
         notes.append(f"[the whole output: read {pointer(full)}]")
     good = isinstance(ended, Exit) and ended.status == 0 and not ended.timed_out
-    said = "\n".join([text or "(no output)", *notes])
-    return ToolOutcome((Text(said),), CallStatus.OK if good else CallStatus.ERROR, full)
+    found = ended.notes if isinstance(ended, Exit) else ()
+    said = "\n".join([text or "(no output)", *(f"[{note}]" for note in found), *notes])
+    return ToolOutcome((Text(said),), CallStatus.OK if good else CallStatus.ERROR, full, notices=found)
 
 
 def _seen(end: asyncio.Task[Exit]) -> None:
