@@ -55,6 +55,7 @@ class Guard:
         self._originals = Originals.of(home, workspace)
         self._quarantine = Quarantine(home / "quarantine", workspace)
         self._items: dict[str, Kept] = {}
+        self._environments: frozenset[str] = frozenset()
         self._running: dict[object, list[str]] = {}
         self._lock = threading.Lock()
         self._held = -1
@@ -115,6 +116,7 @@ class Guard:
             notes: list[str] = []
             if dead and not self._running:
                 self._items = self._originals.items()
+                self._environments = self._stood()
                 notes = self._enforce()
                 self._originals.leave_untold(tuple(notes))
             return tuple(notes)
@@ -125,6 +127,7 @@ class Guard:
             self._since = time.time_ns()
             if dead or alive:
                 self._items = self._originals.items()
+                self._environments = self._stood()
                 return self._enforce()
             before, self._items = self._items, {}
             for path, seen in self._look().items():
@@ -133,6 +136,7 @@ class Guard:
                     self._items[path] = kept
                 else:
                     self._keep(path, seen)
+            self._environments = self._stood()
             if before != self._items or not before:
                 self._originals.write(self._items)
             return []
@@ -182,7 +186,7 @@ class Guard:
 
     def _new_risks(self, path: str, seen: Seen, known: set[tuple[Kind, str]]) -> Iterator[str]:
         kept = self._items.get(path)
-        new_place = seen.kind is Kind.VENV and not self._stood(os.path.dirname(path))  # noqa: PTH120
+        new_place = seen.kind is Kind.VENV and os.path.dirname(path) not in self._environments  # noqa: PTH120
         for risk in seen.judged.risks:
             allowed = (seen.kind, risk) in known or (new_place and risk.startswith(NEW_VENV))
             if not allowed or (kept and kept.kind is Kind.HOOK and kept.identity != seen.judged.identity):
@@ -190,8 +194,9 @@ class Guard:
         if not seen.judged.risks and kept and seen.kind is Kind.HOOK and kept.identity != seen.judged.identity:
             yield seen.judged.identity  # no hook itself, but perhaps read by one
 
-    def _stood(self, folder: str) -> bool:
-        return any(path.startswith(f"{folder}/") for path in self._items)
+    def _stood(self) -> frozenset[str]:
+        """Folders of programs of the virtual environments that there are."""
+        return frozenset(os.path.dirname(path) for path, kept in self._items.items() if kept.kind is Kind.VENV)  # noqa: PTH120
 
     def _keep(self, path: str, seen: Seen) -> None:
         saved = ""
