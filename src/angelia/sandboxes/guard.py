@@ -103,6 +103,11 @@ class Guard:
                 self._originals.let_go(self._held)
             return tuple(dict.fromkeys([*notes, *self._originals.take_untold()]))
 
+    def tell_later(self, notes: tuple[str, ...]) -> None:
+        """What nobody could be told is told with the next command here."""
+        with self._lock:
+            self._originals.leave_untold(notes)
+
     def accept(self, path: str) -> None:
         """A file that was written in a judged way, and not by a command, stands."""
         with self._lock:

@@ -113,6 +113,7 @@ class GuardedRunning:
     def __init__(self, inner: Running, guard: Guard, holder: object, progress: Callable[[str], None]) -> None:
         """`holder` has entered the guard, and leaves it at the end."""
         self._inner, self._guard, self._holder, self._progress = inner, guard, holder, progress
+        self._killed = False
         self.end: asyncio.Task[Exit] = asyncio.create_task(self._follow())
         self.end.add_done_callback(lambda end: end.cancelled() or end.exception())
 
@@ -130,11 +131,13 @@ class GuardedRunning:
         return await asyncio.shield(self.end)
 
     async def kill(self) -> None:
-        """See the port."""
+        """See the port. Whoever kills may not wait for its end to be told: what is found is told with the next, too."""
+        self._killed = True
         await self._inner.kill()
 
     async def _follow(self) -> Exit:
         ending = asyncio.ensure_future(self._inner.wait())
+        ended: Exit | None = None
         try:
             while not ending.done():
                 await asyncio.wait([ending], timeout=PAUSE)
@@ -144,6 +147,8 @@ class GuardedRunning:
             ended = ending.result()
         finally:
             notes = await asyncio.shield(asyncio.to_thread(self._guard.leave, self._holder))
+            if ended is None or self._killed:
+                self._guard.tell_later(notes)
         return replace(ended, notes=notes)
 
 
