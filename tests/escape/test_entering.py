@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from angelia.sandboxes.guard import guard_of, recover_all
-from angelia.sandboxes.port import Command, Reach
+from angelia.sandboxes.port import AccessRefused, Command, Reach
 from angelia.testing.sandbox_acts import place, said
 
 from .conftest import Open, Person
@@ -168,11 +168,20 @@ async def test_a_background_process_is_looked_after_while_it_runs_and_at_its_end
 async def test_what_is_written_in_a_judged_way_stands_while_commands_run(person: Person, guarded: Open) -> None:
     sandbox = guarded()
     running = await sandbox.start(Command(shell="sleep 1000"))
-    await place(sandbox, "mise.toml", b"judged")
+    await place(sandbox, ".vscode/settings.json", b"judged")
     _, end = await said(sandbox, Command(shell="true"))
     assert end.notes == ()
-    assert (person.work / "mise.toml").read_text() == "judged"
+    assert (person.work / ".vscode/settings.json").read_text() == "judged"
     await running.kill()
+
+
+@pytest.mark.parametrize(
+    "path", [*(path for path in TAKEN_BACK if "/bin/" not in path), "x.git/config", "x.git/hooks/post-update"]
+)
+async def test_and_our_own_tools_write_none_of_it(path: str, person: Person, guarded: Open) -> None:
+    person.runs("git init -q --bare x.git")
+    with pytest.raises(AccessRefused):
+        await place(guarded(), path, b"evil")
 
 
 async def test_another_conversation_in_the_same_folder_makes_nothing_right(person: Person, guarded: Open) -> None:
