@@ -97,12 +97,16 @@ class Judged(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """What stood at a path: where a link points, or the bytes of a file; `executable` by anybody."""
+    """What stood at a path: where a link points, or the bytes of a file; `executable` by anybody.
+
+    Of one that is too large, `content` is not the `whole`.
+    """
 
     path: str
     link: str = ""
     content: bytes = b""
     executable: bool = False
+    whole: bool = True
 
 
 def is_marked(folder: str, name: str, *, is_link: bool) -> bool:
@@ -157,6 +161,12 @@ def judge(kind: Kind, found: Found, workspace: str) -> Judged:
         identity = f"-> {found.link}"
         return Judged(identity, frozenset() if told else frozenset({identity}), told)
     identity = f"{hashlib.sha256(found.content).hexdigest()}{' x' if found.executable else ''}"
+    if not found.whole and kind is not Kind.TOLD:
+        return Judged(identity, frozenset({identity}))
+    return _by_content(kind, found, identity, workspace)
+
+
+def _by_content(kind: Kind, found: Found, identity: str, workspace: str) -> Judged:
     text = found.content.decode("utf-8", "surrogateescape")
     match kind:
         case Kind.CONFIG:

@@ -23,7 +23,7 @@ from angelia.sandboxes.gitconfig import Unreadable, entries, is_harmless
 _TICK_NS = 20_000_000
 """Older kernels stamp with the time of the last tick, at most 10 ms ago (CONFIG_HZ=100)."""
 LARGEST = 4_000_000
-"""Bytes of a file that are read; of a larger one, as much and its length."""
+"""Bytes of a file that are read; a larger one is a risk as it is."""
 _MOST_PROGRAMS = 200
 
 
@@ -54,6 +54,8 @@ class Fingerprint:
         self._without = frozenset(str(path) for path in without)
         self._folders: dict[str, _Folder] = {}
         self._seen: dict[str, Seen] = {}
+        self.closed: set[str] = set()
+        """Folders that could not be looked into at the last look."""
 
     def look(self, *, running_since: int) -> Mapping[str, Seen]:
         """Everything that counts now, by its absolute path; `running_since` is Unix nanoseconds, now for no command."""
@@ -80,6 +82,7 @@ class Fingerprint:
     def _walk(self, now: int) -> list[str]:
         """Bring the folders up to date; those that hold something that counts."""
         known, self._folders = self._folders, {}
+        self.closed = {path for path in self.closed if path in known and not os.access(path, os.R_OK | os.X_OK)}
         marked, left = [], [self._root]
         while left:
             path = left.pop()
@@ -101,6 +104,8 @@ class Fingerprint:
 
     def _read(self, path: str, stamp: tuple[int, int, int], sure: bool) -> _Folder:
         inner, marks = [], []
+        if not os.access(path, os.R_OK | os.X_OK):
+            self.closed.add(path)
         from_root = path[len(self._root) :]
         with suppress(OSError), os.scandir(path) as found:  # what we may not read, nobody runs for us either
             for entry in found:
@@ -204,9 +209,10 @@ def read(path: str, entry: os.stat_result) -> Found | None:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return None
         content = file.read(LARGEST)
-    if entry.st_size > LARGEST:
-        content += str(entry.st_size).encode()
-    return Found(path, content=content, executable=bool(entry.st_mode & 0o111))
+    executable = bool(entry.st_mode & 0o111)
+    if entry.st_size > LARGEST:  # the end is not seen: whenever it was written, it is another
+        return Found(path, content=b"%b%d" % (content, entry.st_ctime_ns), executable=executable, whole=False)
+    return Found(path, content=content, executable=executable)
 
 
 def _behind(pointer: str, content: bytes | None) -> Iterator[tuple[str, str]]:

@@ -165,9 +165,13 @@ class Guard:
 
     def _enforce(self) -> list[str]:
         """Take back what is new and risky, and let the rest stand; sentences of it."""
+        closed = set(self._print.closed)
         seen, before = self._look(), dict(self._items)
         known = {(kept.kind, risk) for kept in before.values() for risk in kept.risks}
-        notes: list[str] = []
+        notes = [
+            f"{self._shown(path)} was made unreadable and could not be looked into: look into it before you open it."
+            for path in sorted(self._print.closed - closed)[:_MOST_NAMED]
+        ]
         told: list[str] = []
         for path, one in seen.items():
             kept = before.get(path)
