@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from angelia.core.errors import ConfigError
-from angelia.sandboxes.local import LocalSandbox
 from angelia.sandboxes.place import Place as Where
 from angelia.sandboxes.rooms import open_sandbox, workspace_in
+from angelia.sandboxes.terminal import HasShell
 from angelia.testing.steps import call, say
 from tests.faces.angelia import Place, serving
 
@@ -149,7 +149,8 @@ def test_a_spec_says_where_the_workspace_is(tmp_path: Path) -> None:
 async def test_this_machine_is_a_room_as_well(tmp_path: Path) -> None:
     where = Where("c", str(tmp_path), tmp_path / "own", tmp_path / "own/run", confine="off")
     sandbox = open_sandbox("local", where, {})
-    assert isinstance(sandbox, LocalSandbox)
+    assert (await sandbox.describe()).workspace == str(tmp_path)
+    assert isinstance(sandbox, HasShell)
     await sandbox.close()
     with pytest.raises(ConfigError, match="Write local"):
         open_sandbox("local:there", where, {})

@@ -31,6 +31,14 @@ class Background:
             return [e.ProcessStarted(call.id, self._redact(clean(outcome.goes_on)), self._life())]
         return [e.ProcessEnded(outcome.ended, outcome.status, told_by=call.id)] if outcome.ended else []
 
+    def notices(self, call: CallId, outcome: ToolOutcome, address: e.Address) -> list[e.AnyFact]:
+        """What the person is told besides, as one message for the commit that holds the result."""
+        if not outcome.notices:
+            return []
+        text = self._redact(clean("\n".join(outcome.notices)))
+        name = delivery_id(self._log.conversation, f"{call}.notices")
+        return [e.DeliveryQueued(name, address, (Text(text),), "notice")]
+
     async def ended(self, call: CallId, outcome: ToolOutcome, address: e.Address) -> None:
         """What `call` left running has ended, and no result told it: the model reads it with its next request, and
         the person is told at `address`.
@@ -38,7 +46,7 @@ class Background:
         parts = tuple(cleaned(part, self._redact) for part in outcome.parts)
         fact = e.ProcessEnded(call, outcome.status, parts, outcome.full)
         crash_point("process.ended")
-        await self._log.append(fact, notice(self._log, fact, address))
+        await self._log.append(fact, notice(self._log, fact, address), *self.notices(call, outcome, address))
         crash_point("process.told")
 
 

@@ -132,7 +132,8 @@ class Broker:
             )
             for index, delivery in enumerate(outcome.deliveries)
         ]
-        return [fact, *self._bench.background.facts(call, outcome), *sent]
+        told = self._bench.background.notices(call.id, outcome, calling.address)
+        return [fact, *self._bench.background.facts(call, outcome), *sent, *told]
 
 
 def finished(call: ToolCall, status: CallStatus, said: str) -> e.ToolFinished:

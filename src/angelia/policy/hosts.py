@@ -1,8 +1,8 @@
 """Which hosts a confined command may reach, and what a remembered yes to some of them covers.
 
 A grant of hosts has one of two forms. `host: pypi.org` is the network for every confined command that is otherwise
-harmless, as far as these hosts. `host pypi.org: pip install flask` is a command that does more than reach them (installs,
-sends something out), at these hosts alone. Several hosts stand side by side, with blanks.
+harmless, as far as these hosts. `host pypi.org: pip install flask` is a command that does more than reach them
+(installs, sends something out), at these hosts alone. Several hosts stand side by side, with blanks.
 """
 
 import re

@@ -8,9 +8,9 @@ Git runs `.git/hooks/*` and obeys programs named in `.git/config` (githooks(5), 
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 
+from angelia.sandboxes.autorun import Kind, kind_of, looks_bare
 from angelia.sandboxes.confine import Share
 from angelia.sandboxes.port import AccessRefused
 
@@ -19,20 +19,51 @@ _DEEPEST = 2
 _MOST = 8
 
 
-def refuse_git_internals(names: Sequence[str], path: str) -> None:
+def refuse_git_internals(names: Sequence[str], path: str, folder: Path | None = None) -> None:
     """Refuse to write there; `names` are the folders from the workspace to the file, links resolved.
 
+    `folder` is where the file would lie: a folder that Git would take for a repository counts, whatever its name.
+
     Raises:
-        AccessRefused: the file lies in `.git/hooks`, or is one of Git's own settings.
+        AccessRefused: Git would run the file, or obey it as one of its own settings, or find a repository by it.
     """
     folded = [name.casefold() for name in names]
-    for outer, inner in pairwise(folded):
-        if outer == ".git" and inner in _GUARDED:
-            raise AccessRefused(
-                f"{path!r} is not written.",
-                "Git runs what stands in .git/hooks and .git/config, so a sandbox may only read them.",
-                "A person can make this change outside the sandbox.",
-            )
+    within = folded[folded.index(".git") + 1 :] if ".git" in folded else None
+    if within is not None and (not within or _decides(within)):
+        raise _refusal(path)
+    if folder is not None and _decides(folded[-2:]):
+        above = folder.parent if folder.name.casefold() in ("hooks", "info") else folder
+        for place in {folder, above}:
+            with suppress(OSError):
+                if looks_bare([entry.name for entry in place.iterdir()]):
+                    raise _refusal(path)
+
+
+def refuse_autorun(names: Sequence[str], path: str) -> None:
+    """Refuse to write what programs outside run or obey as soon as the folder is entered or opened.
+
+    Raises:
+        AccessRefused: it is such a file.
+    """
+    kind = kind_of("".join(f"/{name}" for name in names[:-1]), names[-1]) if names else None
+    if kind in (Kind.SCRIPT, Kind.HGRC):
+        raise AccessRefused(
+            f"{path!r} is not written.",
+            "Programs outside of the sandbox run it as soon as the folder is entered or opened.",
+            "A person can make this change.",
+        )
+
+
+def _decides(within: Sequence[str]) -> bool:
+    return not _GUARDED.isdisjoint(within) or list(within[-2:]) == ["info", "attributes"]
+
+
+def _refusal(path: str) -> AccessRefused:
+    return AccessRefused(
+        f"{path!r} is not written.",
+        "Git runs what stands in its hooks and settings, so a sandbox may only read them.",
+        "A person can make this change outside the sandbox.",
+    )
 
 
 def repositories(workspace: Path) -> tuple[Path, ...]:

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from angelia.core.crash import crash_point
 from angelia.sandboxes.beneath import Ground, Spot, shown, spot
-from angelia.sandboxes.gitguard import refuse_git_internals
+from angelia.sandboxes.gitguard import refuse_autorun, refuse_git_internals
 from angelia.sandboxes.lives import unfinished
 from angelia.sandboxes.port import (
     AccessRefused,
@@ -84,7 +84,8 @@ async def read(ground: Ground, path: str, limit: int) -> AsyncIterator[bytes]:
 async def write(ground: Ground, path: str, content: AsyncIterator[bytes], promise: Promise) -> None:
     """See `Sandbox.put`. A link at the end of `path` stays, and the file it leads to is replaced."""
     with _plain_words(path), spot(ground, path, follow=True, make=True) as target:
-        refuse_git_internals(target.names, path)
+        refuse_git_internals(target.names, path, target.place)
+        refuse_autorun(target.names, path)
         refuse_startup(target.place / target.name, ground.fixed, path)
         _refuse_to_replace(target, path)
         fresh = not _stands(target)

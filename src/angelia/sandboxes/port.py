@@ -106,7 +106,8 @@ class Command(Struct, frozen=True):
 class Exit(Struct, frozen=True):
     """How a command ended: `status` 0 to 255, or -1 with the `signal` that ended it.
 
-    `notes` are sentences of the sandbox about it, such as which hosts it was kept from.
+    `notes` are sentences of the sandbox for the model: which hosts it was kept from, what was taken back. `notices` are
+    those of them that the person reads as well, at whichever door.
     """
 
     status: int
@@ -114,6 +115,7 @@ class Exit(Struct, frozen=True):
     timed_out: bool = False
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 class Running(Protocol):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from angelia.core.errors import ConfigError, MissingPart
+from angelia.sandboxes.guarded import guarded
 from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.workspace import refuse_unfit
@@ -48,7 +49,11 @@ def open_sandbox(spec: str, place: Place, settings: Mapping[str, object]) -> San
         SandboxError: it cannot be had; says how to mend it.
     """
     name, _, rest = spec.partition(":")
-    return _opener(name, spec)(rest, place, settings.get(name))
+    own = settings.get(name)
+    inner = _opener(name, spec)(rest, place, own)
+    if name in ELSEWHERE or getattr(own, "workspace", "bind") != "bind":
+        return inner  # no command of it writes into a folder of this machine
+    return guarded(inner, Path(place.workspace), place.home, place.progress)
 
 
 def workspace_in(spec: str, folder: Path) -> str:

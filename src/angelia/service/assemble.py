@@ -1,5 +1,7 @@
 """The only place that knows every room: a home is opened here, and a conversation is given what it works with."""
 
+import asyncio
+import logging
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,6 +19,7 @@ from angelia.engine.toolrun import Broker
 from angelia.policy.situation import Mode
 from angelia.policy.verdict import Effect, Verdict
 from angelia.sandboxes.confined_program import confined_prefix
+from angelia.sandboxes.guard import recover_all
 from angelia.sandboxes.lives import reap_leftovers
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.rooms import fit_workspace
@@ -50,6 +53,8 @@ from angelia.store.renditions import Renditions
 from angelia.store.transcript import Transcript
 from angelia.store.upkeep import sweep
 from angelia.tools.registry import Registry
+
+logger = logging.getLogger("angelia.service")
 
 _SWEPT = "last-sweep"
 """Under this name the moment of the last sweep is remembered, Unix milliseconds."""
@@ -92,6 +97,8 @@ class House:
         house = cls(loaded, Database.open(loaded.home, clock=clock), environ, clock)
         log_to(loaded.home / "angelia.log", house.redaction.text)
         await reap_leftovers(house.running)
+        for note in await asyncio.to_thread(recover_all, loaded.home):  # told with the next command there, too
+            logger.warning("%s", note)
         return house
 
     def _secrets(self) -> frozenset[str]:

@@ -51,7 +51,8 @@ class ToolOutcome(Struct, frozen=True):
     """What a call came to. `full` holds the whole output where `parts` shows only head and tail.
 
     `goes_on` is a command that goes on after this result, and is handed in by `Calling.later` when it ends. `ended`
-    is the call whose command has come to the end that this result tells. Both are empty for none.
+    is the call whose command has come to the end that this result tells. Both are empty for none. `notices` are
+    sentences that the person reads besides, at whichever door.
     """
 
     parts: tuple[Content, ...]
@@ -61,6 +62,7 @@ class ToolOutcome(Struct, frozen=True):
     deliveries: tuple[Delivery, ...] = ()
     goes_on: str = ""
     ended: CallId = CallId("")
+    notices: tuple[str, ...] = ()
 
 
 class Blobs(Protocol):

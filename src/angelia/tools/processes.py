@@ -124,12 +124,13 @@ async def outcome_of(process: Process, calling: Calling, *, shown: str) -> ToolO
     full = await calling.blobs.put(whole.encode(), mime="text/plain") if len(whole) > SHOWN else None
     text = head_and_tail(shown, pointer=pointer(full) if full else "").rstrip()
     said_by_sandbox = ended.notes if isinstance(ended, Exit) else ()
-    notes = [told(ended, process.command.seconds), *(f"[{note}]" for note in said_by_sandbox)]
+    notes = [*(f"[{note}]" for note in said_by_sandbox), told(ended, process.command.seconds)]
     if full and len(shown) <= SHOWN:
         notes.append(f"[the whole output: read {pointer(full)}]")
     good = isinstance(ended, Exit) and ended.status == 0 and not ended.timed_out
     said = "\n".join([text or "(no output)", *notes])
-    return ToolOutcome((Text(said),), CallStatus.OK if good else CallStatus.ERROR, full)
+    notices = ended.notices if isinstance(ended, Exit) else ()
+    return ToolOutcome((Text(said),), CallStatus.OK if good else CallStatus.ERROR, full, notices=notices)
 
 
 def _seen(end: asyncio.Task[Exit]) -> None:

@@ -1,0 +1,79 @@
+"""A person with a project, a guarded sandbox of it, and what the person's own programs do afterwards."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import Sandbox
+from angelia.sandboxes.rooms import open_sandbox
+
+
+class Person:
+    """Somebody outside: a home, a project, Angelia's home, and a marker that no command inside can reach."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.work, self.own = folder / "person", folder / "work", folder / "own"
+        self.marker = folder / "marker"
+        self.heard: list[str] = []
+        self.has_heard = asyncio.Event()
+        for made in (self.home, self.work, self.own):
+            made.mkdir()
+
+    def hear(self, text: str) -> None:
+        """What is shown to them while a command runs."""
+        self.heard.append(text)
+        self.has_heard.set()
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Git without anybody's settings but those in the folder."""
+        who = {f"GIT_{role}_{what}": "me@x.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        plain = {"PATH": os.environ["PATH"], "HOME": str(self.home), "GIT_CONFIG_NOSYSTEM": "1", "GIT_EDITOR": "true"}
+        return plain | who | {"GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat"}
+
+    def runs(self, line: str) -> str:
+        """Run a line outside, in the project, as the person would; its output."""
+        done = subprocess.run(
+            ["/bin/bash", "-c", line], cwd=self.work, env=self.env, capture_output=True, timeout=120, check=False
+        )
+        return (done.stdout + done.stderr).decode(errors="replace")
+
+    def uses_git_everywhere(self) -> str:
+        """`git status` and more in every folder of the project, as a prompt does; whether the marker came to be."""
+        return self.runs(
+            "find . -type d -not -path '*/objects/*' -not -path '*/logs/*' -not -path '*/refs/*' | while read -r d; do"
+            ' git -C "$d" status; git -C "$d" diff; done;'
+            ' find . -name .git | while read -r g; do d=$(dirname "$g");'
+            ' git -C "$d" add -A; git -C "$d" commit -qm x --allow-empty; git -C "$d" checkout -q -b "b$RANDOM"; done'
+        )
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
+    """Somebody with an empty project."""
+    someone = Person(tmp_path)
+    monkeypatch.setenv("HOME", str(someone.home))
+    return someone
+
+
+Open = Callable[[], Sandbox]
+
+
+@pytest.fixture
+async def guarded(person: Person) -> AsyncIterator[Open]:
+    """Opens the local sandbox of the project as every door does."""
+    made: list[Sandbox] = []
+
+    def opened() -> Sandbox:
+        place = Place("c", str(person.work), person.own, person.own / "run", person.hear)
+        made.append(open_sandbox("local", place, {}))
+        return made[-1]
+
+    yield opened
+    for sandbox in made:
+        await sandbox.close()

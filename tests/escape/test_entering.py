@@ -1,0 +1,268 @@
+"""Nothing that runs by merely entering, opening or using the folder is left by a command without being told."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from angelia.sandboxes.guard import guard_of, recover_all
+from angelia.sandboxes.port import AccessRefused, Command, Reach
+from angelia.testing.sandbox_acts import place, said
+
+from .conftest import Open, Person
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
+
+OLD = "old\n"
+TAKEN_BACK = [
+    ".envrc",
+    "deep/down/.envrc",
+    ".vscode/tasks.json",
+    "a/.vscode/tasks.json",
+    ".husky/pre-commit",
+    ".husky/_/husky.sh",
+    ".githooks/post-checkout",
+    ".idea/watcherTasks.xml",
+    ".idea/startup.xml",
+    ".hg/hgrc",
+    ".hg/sharedpath",
+    ".jj/repo/config.toml",
+    ".bzr/branch/branch.conf",
+    "_darcs/prefs/defaults",
+    ".mise.toml",
+    "mise.toml",
+    ".config/mise/config.toml",
+    ".autoenv",
+    ".autoenv.zsh",
+    ".direnv/flake.rc",
+    ".exrc",
+    ".nvim.lua",
+    ".venv/bin/python",
+    ".venv/bin/activate",
+    ".venv/bin/ls",
+    "env2/bin/activate.fish",
+]
+TOLD = [
+    ".vscode/settings.json",
+    ".vscode/launch.json",
+    ".devcontainer/devcontainer.json",
+    ".pre-commit-config.yaml",
+    ".yarnrc.yml",
+    ".bashrc",
+    ".gdbinit",
+    ".idea/workspace.xml",
+    "project.code-workspace",
+    ".venv/bin/ruff",
+]
+CHANGES = [
+    "echo evil >> {path}",
+    "rm -f {path} && mkdir -p $(dirname {path}) && echo evil > {path} && chmod +x {path}",
+    "echo evil > x && chmod +x x && mkdir -p $(dirname {path}) && mv -f x {path}",
+]
+
+
+def lay(person: Person, path: str) -> Path:
+    """The person's own file there."""
+    file = person.work / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(OLD)
+    if path.startswith(".venv/") or "/bin/" in path:
+        (file.parent.parent / "pyvenv.cfg").write_text("home = /usr/bin\n")
+        file.chmod(0o755)
+    return file
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("path", TAKEN_BACK)
+async def test_what_was_there_is_as_it_was(path: str, change: str, person: Person, guarded: Open) -> None:
+    file = lay(person, path)
+    mode = file.stat().st_mode
+    _, end = await said(guarded(), Command(shell=change.format(path=path)))
+    assert (file.read_text(), file.stat().st_mode) == (OLD, mode)
+    assert any(path in note and "put back" in note for note in end.notes), end
+
+
+async def test_what_was_not_there_is_moved_aside_and_can_be_looked_at(person: Person, guarded: Open) -> None:
+    new = [path for path in TAKEN_BACK if "activate" not in path]
+    lines = [CHANGES[1].format(path=path) for path in new]
+    _, end = await said(guarded(), Command(shell="\n".join([*lines, "touch .venv/pyvenv.cfg"])))
+    assert [path for path in new if (person.work / path).exists()] == []
+    assert [path for path in new if not any(f"`{path}` was moved" in note for note in end.notes)] == []
+    kept = [file for file in (person.own / "quarantine").rglob("*") if file.is_file()]
+    assert len(kept) == len(new)
+    assert {file.stat().st_mode & 0o777 for file in kept} == {0o600}
+    assert (person.own / "quarantine").stat().st_mode & 0o777 == 0o700
+    assert (person.own / "guarded").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("path", TOLD)
+async def test_what_developers_write_is_told_and_stays(path: str, person: Person, guarded: Open) -> None:
+    file = lay(person, path)
+    sandbox = guarded()
+    _, end = await said(sandbox, Command(shell=CHANGES[1].format(path=path)))
+    assert file.read_text() == "evil\n"
+    assert any(path in note and "left as it is" in note for note in end.notes), end
+    _, end = await said(sandbox, Command(shell="true"))
+    assert end.notes == ()
+
+
+EVERYDAY = [
+    "mkdir -p src/hooks env bin && echo x > src/hooks/use.ts && echo x > env/x && echo x > bin/tool",
+    "echo A=1 > .env; echo '* text=auto' > .gitattributes; echo 'registry=https://x' > .npmrc",
+    "echo 'nodejs 20' > .tool-versions; echo '*.py diff=python' >> .gitattributes",
+    "echo x > config; mkdir objects refs; echo x > Makefile; echo '{}' > package.json",
+    "mkdir -p node_modules/.bin && echo x > node_modules/.bin/x",
+]
+
+
+@pytest.mark.parametrize("line", EVERYDAY)
+async def test_everyday_work_troubles_nobody(line: str, person: Person, guarded: Open) -> None:
+    output, end = await said(guarded(), Command(shell=line))
+    assert (end.status, end.notes) == (0, ()), output
+
+
+async def test_a_virtual_environment_made_inside_stands_and_is_told(person: Person, guarded: Open) -> None:
+    sandbox = guarded()
+    output, end = await said(sandbox, Command(shell="/usr/bin/python3 -m venv --without-pip .venv"))
+    assert end.status == 0, output
+    assert (person.work / ".venv/bin/python").exists()
+    assert (person.work / ".venv/bin/activate").exists()
+    assert [note for note in end.notes if "left as it is" not in note] == []
+    assert end.notes
+    _, end = await said(sandbox, Command(shell="ln -sf ../../evil .venv/bin/python; echo x >> .venv/bin/activate"))
+    assert len(end.notes) == 2
+    assert person.runs(".venv/bin/python -c 'print(6 * 7)'") == "42\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mkdir e && echo evil > e/pre-commit && ln -s e .husky",
+        "mkdir e && echo '{}' > e/tasks.json && ln -s e .vscode",
+        "ln -s /etc/passwd .envrc",
+    ],
+)
+async def test_links_in_their_place_are_moved_aside(line: str, person: Person, guarded: Open) -> None:
+    _, end = await said(guarded(), Command(shell=line))
+    assert end.notes
+    assert [path for path in person.work.iterdir() if path.is_symlink()] == []
+
+
+async def test_a_background_process_is_looked_after_while_it_runs_and_at_its_end(person: Person, guarded: Open) -> None:
+    sandbox = guarded()
+    os.mkfifo(person.work / "go")
+    running = await sandbox.start(Command(shell="echo 1 > .envrc; read x < go; echo 2 > .envrc"))
+    await person.has_heard.wait()
+    assert not (person.work / ".envrc").exists()
+    (person.work / "go").write_text("x\n")
+    end = await running.wait()
+    assert not (person.work / ".envrc").exists()
+    assert len(end.notes) == 2
+    assert end.notes[0] == person.heard[0]
+
+
+async def test_what_is_written_in_a_judged_way_stands_while_commands_run(person: Person, guarded: Open) -> None:
+    sandbox = guarded()
+    running = await sandbox.start(Command(shell="sleep 1000"))
+    await place(sandbox, ".vscode/settings.json", b"judged")
+    _, end = await said(sandbox, Command(shell="true"))
+    assert end.notes == ()
+    assert (person.work / ".vscode/settings.json").read_text() == "judged"
+    await running.kill()
+
+
+@pytest.mark.parametrize(
+    "path", [*(path for path in TAKEN_BACK if "/bin/" not in path), "x.git/config", "x.git/hooks/post-update"]
+)
+async def test_and_our_own_tools_write_none_of_it(path: str, person: Person, guarded: Open) -> None:
+    person.runs("git init -q --bare x.git")
+    with pytest.raises(AccessRefused):
+        await place(guarded(), path, b"evil")
+
+
+async def test_another_conversation_in_the_same_folder_makes_nothing_right(person: Person, guarded: Open) -> None:
+    one, other = guarded(), guarded()
+    running = await one.start(Command(shell="echo evil > .envrc; echo done; sleep 1000"))
+    async for _ in running.output():
+        break
+    _, end = await said(other, Command(shell="true"))
+    assert not (person.work / ".envrc").exists()
+    await running.kill()
+    assert [note for note in (*end.notes, *(await running.wait()).notes) if ".envrc" in note]
+
+
+async def test_what_the_person_ran_outside_stands(person: Person, guarded: Open) -> None:
+    sandbox = guarded()
+    _, end = await said(sandbox, Command(shell="echo mine > .envrc", reach=Reach.OUTSIDE))
+    assert end.notes == ()
+    await said(sandbox, Command(shell="true"))
+    assert (person.work / ".envrc").exists()
+
+
+LIFE = """
+import asyncio, pathlib, sys
+from angelia.sandboxes.place import Place
+from angelia.sandboxes.port import Command
+from angelia.sandboxes.rooms import open_sandbox
+
+async def main(work, own, line):
+    sandbox = open_sandbox("local", Place("c", work, pathlib.Path(own), pathlib.Path(own, "run")), {})
+    running = await sandbox.start(Command(shell=line))
+    async for chunk in running.output():
+        print(chunk.decode(), end="", flush=True)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def killed(person: Person, line: str) -> None:
+    """A process of ours runs this line, and is killed once it has said `ready`."""
+    words = (sys.executable, "-c", LIFE, str(person.work), str(person.own), f"{line}; echo ready; sleep 1000")
+    life = await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE)
+    assert life.stdout is not None
+    assert await life.stdout.readline() == b"ready\n"
+    life.send_signal(signal.SIGKILL)
+    await life.wait()
+
+
+async def test_what_a_killed_life_left_is_taken_back_at_the_next_start(person: Person, guarded: Open) -> None:
+    lay(person, ".envrc")
+    await killed(person, "echo evil >> .envrc; git init -q x; git -C x config core.pager evil")
+    told = recover_all(person.own)
+    assert (person.work / ".envrc").read_text() == OLD
+    assert not (person.work / "x/.git/config").exists()
+    assert len(told) == 2
+    assert recover_all(person.own) == []
+    sandbox = guarded()
+    assert set((await said(sandbox, Command(shell="true")))[1].notes) == set(told)
+    assert (await said(sandbox, Command(shell="true")))[1].notes == ()
+
+
+async def test_and_at_the_next_command_if_nobody_started_there(person: Person, guarded: Open) -> None:
+    await killed(person, "echo evil > .envrc")
+    _, end = await said(guarded(), Command(shell="true"))
+    assert not (person.work / ".envrc").exists()
+    assert [note for note in end.notes if ".envrc" in note]
+
+
+async def test_taking_back_follows_no_link_that_a_command_lays(person: Person, guarded: Open) -> None:
+    """The folder on the way is a link by the time that it is walked: nothing behind it is touched."""
+    outside = person.home / "x"
+    outside.mkdir()
+    (outside / ".envrc").write_text("the person's own")
+    lay(person, "a/.envrc")
+    guard = guard_of(person.work, person.own)
+    holder = object()
+    guard.enter(holder)
+    (person.work / "a/.envrc").write_text("evil")
+    seen = guard._look()
+    (person.work / "a").rename(person.work / "b")
+    (person.work / "a").symlink_to(outside)
+    path = str(person.work / "a/.envrc")
+    assert "could NOT be taken back" in guard._take_back(path, seen[path].kind, "")
+    assert (outside / ".envrc").read_text() == "the person's own"
+    guard.leave(holder)
