@@ -349,7 +349,8 @@ class ApprovalAsked(Fact, frozen=True):
     """A call waits for a person. `digest` binds the answer to these very arguments.
 
     `pattern` is what a remembered yes would cover, empty when it cannot be remembered.
-    `expires` is Unix milliseconds, 0 for never.
+    `expires` is Unix milliseconds, 0 for never. `whole` is everything that a yes would be to, in lines; empty where
+    `question` says it. Both are as the model wrote them, so that doors show them by `core.asked.shown_question` alone.
     """
 
     call: CallId
@@ -360,6 +361,7 @@ class ApprovalAsked(Fact, frozen=True):
     choices: tuple[str, ...] = ()
     asks: QuestionKind = QuestionKind.PERMISSION
     expires: int = 0
+    whole: str = ""
 
 
 class Scope(StrEnum):

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from angelia.core.errors import BadInput, ConfigError
+from angelia.core.text import one_line
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
 from angelia.faces.cli.paint import screen
 from angelia.faces.cli.progress import working
@@ -49,7 +50,7 @@ def _list(given: dict[str, Any]) -> int:
         except ConfigError as error:
             rows.append((name, str(error), ""))
             continue
-        rows.append((name, known.shown, "unasked" if known.trust is Trust.ALLOWED else "asks once"))
+        rows.append((name, one_line(known.shown, 300), "unasked" if known.trust is Trust.ALLOWED else "asks once"))
     click.echo(
         "\n".join(table([("NAME", "SERVER", "ITS TOOLS"), *rows], screen().columns if sys.stdout.isatty() else 0))
     )
