@@ -65,10 +65,10 @@ def _says(title: str, said: str) -> bool:
 
 
 def _argument(name: str, value: Any) -> str:
-    """One argument; several lines are set in, so that none of them passes for another argument.
+    r"""One argument; several lines are set in, so that none of them passes for another argument.
 
     >>> _argument("command", "ls" + chr(10) + "reach: confined")
-    'command:\\n  ls\\n  reach: confined'
+    'command:\n  ls\n  reach: confined'
     """
     words = value if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value)).decode()
     name = " ".join(name.split())

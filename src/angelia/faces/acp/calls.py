@@ -1,7 +1,6 @@
 """Tool calls as an editor shows them: what kind they are, where they work, and what came of them."""
 
 import posixpath
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -20,16 +20,17 @@ from angelia.core.ids import sortable_id
 from angelia.core.text import clean
 from angelia.service.judging import OWNER
 from angelia.service.line import Line
+from angelia.service.reception.answering import NOT_YOURS, arrival_of, typed_answer
 from angelia.service.reception.answers import answer_id, introduction, notice
 from angelia.service.reception.bytes import fetched
 from angelia.service.reception.caller import Caller, Outcome
 from angelia.service.reception.confirming import confirm
 from angelia.service.reception.desk import Desk
-from angelia.service.reception.people import may_speak, person_of, principal_of, spot_of
-from angelia.service.reception.pressing import pressed, typed_answer
+from angelia.service.reception.people import may_speak, person_of, principal_of, spot_of, with_owners
+from angelia.service.reception.pressing import pressed
 from angelia.service.reception.questions import QUESTION, Wanted, value_of
-from angelia.service.reception.strangers import meet
-from angelia.service.reception.verbs import verb_in
+from angelia.service.reception.strangers import Strangers
+from angelia.service.reception.verbs import WAITS, verb_in
 from angelia.service.sessions import Session
 
 SEEN = "👀"
@@ -44,6 +45,7 @@ class Reception:
     def __init__(self, desk: Desk) -> None:
         self._desk, self._house = desk, desk.house
         self._turnstiles: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self.strangers = Strangers(desk)
         self._marks: set[asyncio.Task[None]] = set()
 
     async def hear(self, line: Line, envelope: Envelope) -> str:
@@ -64,9 +66,10 @@ class Reception:
         async with turnstile:
             if await self._house.doors.heard(door, envelope.key):
                 return ""
+            line = await with_owners(line, self._house.pairings)
             if not await may_speak(principal_of(envelope), line.settings, self._house.pairings):
-                await meet(self._desk, line, envelope)
-                return ""
+                await self.strangers.meet(line, envelope)
+                return NOT_YOURS if isinstance(envelope.what, Pressed) else ""
             return await self._take(line, envelope)
 
     async def _take(self, line: Line, envelope: Envelope) -> str:
@@ -97,7 +100,7 @@ class Reception:
         if verb := verb_in(said.text):
             await self._commit_verb(envelope, caller, await verb.act(self._desk, caller, verb.rest))
             return ""
-        if answer := typed_answer(caller, said.text):
+        if answer := await typed_answer(self._desk, caller, said.text):
             await self._commit_verb(envelope, caller, answer)
             return ""
         session = caller.session or self._desk.begin(line, caller.spot, caller.person)
@@ -123,12 +126,14 @@ class Reception:
     ) -> None:
         """The message, and what its sender is told at once: one commit."""
         running = bool(session.turn.opened)
-        heard = e.UserSaid(parts, caller.person, envelope.address, envelope.key, e.Arrival.STEER, caller.reply_to)
+        arrival = arrival_of(caller.person, session)
+        heard = e.UserSaid(parts, caller.person, envelope.address, envelope.key, arrival, caller.reply_to)
         facts: list[e.AnyFact] = [*self._begun(caller), heard]
         notes = list(missing)
-        marked = running and line.channel.abilities.can(Kind.REACTION)
+        waits = running and arrival is e.Arrival.QUEUE
+        marked = running and not waits and line.channel.abilities.can(Kind.REACTION)
         if running and not marked:
-            notes.append("I read this at my next step.")
+            notes.append(WAITS if waits else "I read this at my next step.")
         if notes:
             facts.append(notice(session.conversation, envelope, "\n".join(notes)))
         crash_point("reception.before_commit")
@@ -203,7 +208,7 @@ class Reception:
         spot, principal = spot_of(envelope, line.settings), principal_of(envelope)
         person = person_of(principal, line.settings)
         if person == OWNER and envelope.private:
-            await self._desk.remember_owner(envelope.address)
+            await self._desk.remember_owner(envelope.address, envelope.sender.id)
         reply_to = "" if envelope.private else envelope.message
         return Caller(line, spot, person, envelope.key, reply_to, envelope.private, await self._desk.at(spot))
 
