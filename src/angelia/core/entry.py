@@ -109,6 +109,7 @@ class UserSaid(Fact, frozen=True):
     """A person said something. `key` is the platform's message id, unique per door: a repeat is absorbed.
 
     `reply_to` is the message that an answer refers to, as the network knows it; empty where answers stand alone.
+    `forwarded` says that words or files of others are among the parts: they are quoted there, and are nobody's orders.
     """
 
     parts: tuple[Content, ...]
@@ -117,6 +118,7 @@ class UserSaid(Fact, frozen=True):
     key: str = ""
     arrival: Arrival = Arrival.STEER
     reply_to: str = ""
+    forwarded: bool = False
 
 
 class DoorMoved(Fact, frozen=True):
@@ -159,6 +161,7 @@ class SetAside(Fact, frozen=True):
     address: Address
     key: str
     reply_to: str = ""
+    forwarded: bool = False
 
 
 class TranscriptAsked(Fact, frozen=True):

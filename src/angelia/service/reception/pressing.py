@@ -82,7 +82,11 @@ async def _wanted(
     if meaning.yes:
         await desk.work(session, line)
         key = f"{aside.key}:wanted"
-        facts.append(e.UserSaid(aside.parts, aside.sender, aside.address, key, reply_to=aside.reply_to))
+        facts.append(
+            e.UserSaid(
+                aside.parts, aside.sender, aside.address, key, reply_to=aside.reply_to, forwarded=aside.forwarded
+            )
+        )
     await session.record(*facts)
     return word_for(meaning)
 
