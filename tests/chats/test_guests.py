@@ -69,8 +69,9 @@ async def test_what_a_guest_needs_is_asked_in_the_owners_chat_saying_for_whom(tm
         await life.says("Clean up.", chat="8", sender=BEN)
         await far.when(lambda far: bool(asked(far, "7")))
         (question,) = asked(far, "7")
-        assert "chat:2" in question.plain
-        assert "rm -rf /etc/nothing-of-ours" in question.plain
+        told = "\n".join(one.plain for one in far.in_chat("7"))
+        assert "chat:2" in told
+        assert "rm -rf /etc/nothing-of-ours" in told
         await far.when(lambda far: any("needs the owner's yes" in one.plain for one in far.in_chat("8")))
         assert asked(far, "8") == []
         await life.says("/approve", chat="8", sender=BEN)
