@@ -104,6 +104,7 @@ async def test_the_models_own_question_is_still_the_guests(tmp_path: Path) -> No
         await far.when(lambda far: bool(asked(far, "8")))
         await life.says(Pressed(asked(far, "8")[0].buttons[1].value), chat="8", sender=BEN)
         await far.when(lambda far: "Green it is." in far.texts("8"))
+        assert await given(life, "8") == ["chat:2"]
 
 
 async def test_what_the_owner_was_granted_is_no_guests(tmp_path: Path) -> None:

@@ -108,6 +108,7 @@ def test_a_long_question_is_printed_to_its_last_line_and_put_once_more(tmp_path:
         terminal.sees("│   x=" + "y" * 200_000 + "\r\n")
         terminal.sees("│   rm -rf TAIL\r\n")
         terminal.sees("All of it stands above: 403 lines")
+        assert "…" not in terminal.seen.partition("│")[2]
         terminal.sees("1  yes, once")
         terminal.types("n")
         terminal.sees("Left alone.")

@@ -120,7 +120,9 @@ _ASKED = {"question", "whole", "pattern"}
 
 def raw_question(source: Source) -> Found:
     """Texts of a question that a door takes as they stand, rather than as `shown_question` makes them safe."""
-    conditions = {id(one.test) for one in ast.walk(source.tree) if isinstance(one, ast.If | ast.IfExp)}
+    tests = [one.test for one in ast.walk(source.tree) if isinstance(one, ast.If | ast.IfExp)]
+    tests += [one.guard for one in ast.walk(source.tree) if isinstance(one, ast.match_case) and one.guard]
+    conditions = {id(node) for test in tests for node in ast.walk(test)}
     for node in ast.walk(source.tree):
         read = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and id(node) not in conditions
         if read and isinstance(node, ast.Attribute) and node.attr in _ASKED and dotted(node.value) in ("asked", "fact"):
