@@ -46,7 +46,12 @@ def _row(one: Paired, stands: str) -> tuple[str, str, str, str]:
 
 @pair.command(epilog="Examples:  angelia pair approve 7KQ2M9XD  ·  angelia pair approve 7KQ2M9XD --as owner")
 @click.argument("code")
-@click.option("--as", "role", type=click.Choice([*Role]), help="As yourself (owner), or somebody else (guest).")
+@click.option(
+    "--as",
+    "role",
+    type=click.Choice([one.value for one in Role]),
+    help="As yourself (owner), or somebody else (guest).",
+)
 @settings_options
 def approve(code: str, role: str | None, **given: Any) -> int:
     """Let in whoever was told this code, and say what they may do. The first of a channel may be you yourself."""
