@@ -122,6 +122,7 @@ async def test_what_the_owner_was_granted_is_no_guests(tmp_path: Path) -> None:
         await far.when(lambda far: any("Twice." in text for text in far.texts("g")))
         await life.says("Run.", chat="g", sender=BEN, private=False)
         await far.when(lambda far: any("Refused." in text for text in far.texts("g")))
+        assert "nobody is here who could give it" in str(server.requests[-1].heard.messages[-1])
         assert await given(life, "g") == ["owner"]
 
 

@@ -90,7 +90,7 @@ class Strangers:
         try:
             told = int(await remembered.get(_told_key(door), "0"))
             if await self._untold(door, told):
-                await wait(None, max(GATHERED_MS, told + BETWEEN_MS - clock()) / 1000)
+                await wait(None, pause_ms(told, clock()) / 1000)
         finally:
             self._gathering.discard(door)
         try:
@@ -140,6 +140,15 @@ class Strangers:
     def _code(self, one: Paired) -> str:
         code = self._codes.pop((one.door, one.person), "")
         return f"code {code}" if code else "with a code"
+
+
+def pause_ms(told: int, now: int) -> int:
+    """How long others are waited for, if the last of whom the owner was told came at `told`; Unix milliseconds.
+
+    >>> pause_ms(0, 1_000_000), pause_ms(1_000_000, 1_060_000)
+    (2000, 540000)
+    """
+    return max(GATHERED_MS, told + BETWEEN_MS - now)
 
 
 def _choices(found: list[Paired]) -> tuple[e.Choice, ...]:
