@@ -8,7 +8,7 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
-from angelia.core.visible import visible
+from angelia.core.unambiguous import unambiguous
 from angelia.testing.answerers import by_replies
 from angelia.testing.model_server import ModelServer
 from angelia.testing.steps import Step, call, say
@@ -224,7 +224,7 @@ async def test_a_question_holds_the_whole_command_in_its_content_and_a_short_tit
             [asked] = editor.asked
     about = asked["params"]["toolCall"]
     content = about["content"][0]["content"]["text"]
-    assert "".join(visible(command).split()) in "".join(content.split())
+    assert "".join(unambiguous(command).split()) in "".join(content.split())
     assert len(about["title"]) < 600
     assert "\b" not in about["title"] + content
     if "```" in command:

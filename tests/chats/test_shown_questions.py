@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from angelia.channels.abilities import Kind, Never
 from angelia.channels.incoming import Pressed
 from angelia.core import entry as e
-from angelia.core.visible import visible
+from angelia.core.unambiguous import unambiguous
 from angelia.testing.model_server import ModelServer
 from angelia.testing.recording_channel import ABILITIES, WITHOUT_EDIT, FarEnd, Message
 from angelia.testing.steps import call, calls, say
@@ -52,7 +52,7 @@ async def test_a_question_is_shown_whole_and_its_answer_counts(tmp_path: Path, k
     ):
         await life.says("Go on.")
         await far.when(lambda far: asked(far) is not None)
-        assert "".join(visible(command).split()) in shown_in(far)
+        assert "".join(unambiguous(command).split()) in shown_in(far)
         assert "\b" not in shown_in(far)
         assert asked(far) is far.in_chat("7")[-1]
         await says_yes(life, far)
@@ -74,7 +74,7 @@ async def test_what_is_too_long_goes_as_a_file_or_is_not_asked(tmp_path: Path, k
             await far.when(lambda far: any("not been shown whole" in one.plain for one in far.in_chat("7")))
         else:
             await far.when(lambda far: asked(far) is not None)
-            assert "".join(visible(HUGE).split()) in shown_in(far)
+            assert "".join(unambiguous(HUGE).split()) in shown_in(far)
             assert asked(far) is far.in_chat("7")[-1]
         await life.says("/deny leave it")
         await far.when(lambda far: any("Left alone." in text for text in far.texts("7")))

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from angelia.core.entry import ApprovalAsked, QuestionKind
-from angelia.core.visible import readable, visible, visible_line
+from angelia.core.unambiguous import readable, unambiguous, unambiguous_line
 
 
 class ShownQuestion(Struct, frozen=True):
@@ -29,9 +29,9 @@ def shown_question(asked: ApprovalAsked) -> ShownQuestion:
     """A question as it is shown; no door reads the fact's own texts."""
     own = asked.asks is QuestionKind.CHOICE
     return ShownQuestion(
-        readable(asked.question) if own else visible_line(asked.question),
-        visible(asked.whole),
-        visible_line(asked.why),
-        visible_line(asked.pattern),
+        readable(asked.question) if own else unambiguous_line(asked.question),
+        unambiguous(asked.whole),
+        unambiguous_line(asked.why),
+        unambiguous_line(asked.pattern),
         tuple(map(readable, asked.choices)),
     )

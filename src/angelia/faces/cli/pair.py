@@ -9,7 +9,7 @@ import click
 from angelia.channels.rooms import find_room, read_settings
 from angelia.channels.settings import ChannelSettings
 from angelia.core.errors import BadInput, NotFound
-from angelia.core.visible import claimed, visible_line
+from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.faces.cli.history import when
 from angelia.faces.cli.options import open_house, settings_options
 from angelia.faces.cli.widths import table
@@ -41,7 +41,7 @@ async def _list(given: dict[str, Any]) -> int:
 
 
 def _row(one: Paired, stands: str) -> tuple[str, str, str, str]:
-    return (one.door, visible_line(one.person), claimed(one.name), stands)
+    return (one.door, unambiguous_line(one.person), claimed(one.name), stands)
 
 
 @pair.command(epilog="Examples:  angelia pair approve 7KQ2M9XD  ·  angelia pair approve 7KQ2M9XD --as owner")
@@ -68,7 +68,7 @@ async def _approve(code: str, role: str | None, given: dict[str, Any]) -> int:
     finally:
         await house.close()
     click.echo(f"{_called(one)} may talk to Angelia from now on. {may_do(Role(one.role), settings.guests)}")
-    click.echo(f"Taken back with: angelia pair forget {one.door} {visible_line(one.person)}")
+    click.echo(f"Taken back with: angelia pair forget {one.door} {unambiguous_line(one.person)}")
     return 0
 
 
@@ -96,7 +96,7 @@ def _settings(house: House, door: str) -> ChannelSettings:
 
 
 def _called(one: Paired) -> str:
-    return f"“{claimed(one.name)}” ({visible_line(one.door)}:{claimed(one.person, 60)})"
+    return f"“{claimed(one.name)}” ({unambiguous_line(one.door)}:{claimed(one.person, 60)})"
 
 
 @pair.command(epilog="Example: angelia pair forget telegram 4711")

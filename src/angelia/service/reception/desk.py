@@ -15,7 +15,7 @@ from angelia.core import entry as e
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
 from angelia.core.text import fenced
-from angelia.core.visible import claimed, visible_line
+from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.engine.state import Turn, advance
 from angelia.service.assemble import House
 from angelia.service.choice import choose
@@ -284,7 +284,7 @@ class Desk:
     async def _whom(self, session: Session) -> str:
         """For whom the running turn works besides the owner, as its question says; empty for nobody."""
         names = {f"{one.door}:{one.person}": one.name for one in await self.house.pairings.list()}
-        told = [f"{claimed(names.get(one, ''))} ({visible_line(one)})".strip() for one in guests_in(session)]
+        told = [f"{claimed(names.get(one, ''))} ({unambiguous_line(one)})".strip() for one in guests_in(session)]
         return f"For somebody else, who cannot allow it:\n{fenced(chr(10).join(told))}" if told else ""
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

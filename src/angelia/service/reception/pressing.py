@@ -7,7 +7,7 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import DeliveryId
 from angelia.core.text import literally
-from angelia.core.visible import claimed
+from angelia.core.unambiguous import claimed
 from angelia.service.guests import may_do
 from angelia.service.judging import OWNER
 from angelia.service.line import Line

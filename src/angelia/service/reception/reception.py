@@ -18,7 +18,7 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, StoreError
 from angelia.core.ids import sortable_id
 from angelia.core.text import clean
-from angelia.core.visible import claimed
+from angelia.core.unambiguous import claimed
 from angelia.service.judging import OWNER
 from angelia.service.line import Line
 from angelia.service.reception.answering import NOT_YOURS, arrival_of, typed_answer

@@ -20,7 +20,7 @@ from angelia.core.content import Text
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import DeliveryId
 from angelia.core.text import fenced
-from angelia.core.visible import claimed
+from angelia.core.unambiguous import claimed
 from angelia.service.guests import may_do
 from angelia.service.line import Line, wait
 from angelia.service.reception.desk import Desk

@@ -41,24 +41,24 @@ _LONG_BLANK = re.compile(r" {32,}| +$", re.MULTILINE)
 _LONG_GAP = re.compile(r"\n{4,}|\n+\Z|\A\n+")
 
 
-def visible(text: str) -> str:
+def unambiguous(text: str) -> str:
     r"""`text` as it is to be shown to whoever says yes to it: lines stay lines, and nothing hides.
 
-    >>> visible("touch MARK #" + chr(8) * 3 + "ls -la")
+    >>> unambiguous("touch MARK #" + chr(8) * 3 + "ls -la")
     'touch MARK #␈␈␈ls -la'
-    >>> visible("rm a" + chr(0x202E) + "b  "), visible("␈⟨")
+    >>> unambiguous("rm a" + chr(0x202E) + "b  "), unambiguous("␈⟨")
     ('rm a⟨U+202E⟩b␠␠', '⟨U+2408⟩⟨U+27E8⟩')
     """
     return _spaced(_signed(text, _hides))
 
 
-def visible_line(text: str) -> str:
+def unambiguous_line(text: str) -> str:
     r"""The same on one line, for titles, names and labels: a line end is a sign too.
 
-    >>> visible_line("Ann\nyes, once")
+    >>> unambiguous_line("Ann\nyes, once")
     'Ann␤yes, once'
     """
-    return visible(text).replace("␤\n", "␤").replace("\n", "␤")
+    return unambiguous(text).replace("␤\n", "␤").replace("\n", "␤")
 
 
 def readable(text: str) -> str:
@@ -72,7 +72,7 @@ def claimed(name: str, most: int = 40) -> str:
     >>> claimed("A" * 50)
     'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA…'
     """
-    return visible_line(name[:most].strip()) + ("…" if len(name) > most else "")
+    return unambiguous_line(name[:most].strip()) + ("…" if len(name) > most else "")
 
 
 def _hides(letter: str) -> bool:

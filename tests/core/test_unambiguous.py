@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.core.visible import claimed, readable, visible, visible_line
+from angelia.core.unambiguous import claimed, readable, unambiguous, unambiguous_line
 
 HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs")
 BLANK = "\u034f\u115f\u1160\u17b4\u2800\u3164\uffa0\ufe0f\U000e0101\u180b"
@@ -20,7 +20,7 @@ def test_no_control_format_or_blank_character_gets_through() -> None:
         for letter in letters
         if letter not in "\n "
         and (unicodedata.category(letter) in HIDDEN or letter in BLANK)
-        and letter in visible(letter)
+        and letter in unambiguous(letter)
     ]
     assert through == []
 
@@ -45,12 +45,12 @@ def test_no_control_format_or_blank_character_gets_through() -> None:
     ],
 )
 def test_what_is_shown(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert unambiguous(text) == shown
 
 
 @given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from("\n ␈⟨⟩␠␤\b\u202e`")), max_size=30))
 def test_two_texts_never_look_the_same(text: str) -> None:
-    assert original(visible(text)) == text
+    assert original(unambiguous(text)) == text
 
 
 def original(shown: str) -> str:
@@ -82,7 +82,7 @@ def original(shown: str) -> str:
 
 
 def test_a_label_has_one_line() -> None:
-    assert visible_line("Ann\n1  yes, once\n") == "Ann␤1  yes, once␤"
+    assert unambiguous_line("Ann\n1  yes, once\n") == "Ann␤1  yes, once␤"
     assert claimed("Ann\r\n" + "x" * 100) == "Ann␍␤" + "x" * 35 + "…"
 
 
@@ -90,5 +90,5 @@ def test_words_in_scripts_that_join_stay_readable() -> None:
     persian, family = "می\u200cخواهم", "👨\u200d👩\u200d👧 ❤\ufe0f"
     assert readable(persian) == persian
     assert readable(family) == family
-    assert "⟨U+200C⟩" in visible(persian)
+    assert "⟨U+200C⟩" in unambiguous(persian)
     assert readable("a\u202eb") == "a⟨U+202E⟩b"
