@@ -8,6 +8,7 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
+from angelia.core.unambiguous import unambiguous
 from angelia.testing.answerers import by_replies
 from angelia.testing.model_server import ModelServer
 from angelia.testing.steps import Step, call, say
@@ -201,3 +202,43 @@ async def test_an_open_question_is_put_again_when_the_session_is_opened_again(tm
             await editor.load(session)
             await editor.until(lambda editor: editor.text().endswith("Written."))
         assert await results(place) == [CallStatus.OK]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "touch MARK #" + "\b" * 40 + "ls -la",
+        "ls\n```\n**nothing**\nrm -rf TAIL",
+        "ls # " + "x" * 200_000 + " rm -rf TAIL",
+    ],
+    ids=["hiding", "markup", "huge"],
+)
+async def test_a_question_holds_the_whole_command_in_its_content_and_a_short_title(
+    tmp_path: Path, command: str
+) -> None:
+    async with ModelServer(by_replies([call("shell", {"command": command}), say("Left alone.")])) as server:
+        place = first(server, tmp_path, sets=ASKING)
+        async with Editor(place, {PERMISSION: choose("reject_once")}) as editor:
+            await editor.hello()
+            assert await editor.prompt(await editor.new(), "List.") == "end_turn"
+            [asked] = editor.asked
+    about = asked["params"]["toolCall"]
+    content = about["content"][0]["content"]["text"]
+    assert "".join(unambiguous(command).split()) in "".join(content.split())
+    assert len(about["title"]) < 600
+    assert "\b" not in about["title"] + content
+    if "```" in command:
+        assert "````" in content
+
+
+async def test_what_a_lasting_yes_covers_is_shown_with_nothing_hidden(tmp_path: Path) -> None:
+    command = {"command": "python3 tool\u202e.py"}
+    async with ModelServer(by_replies([call("shell", command), say("Left alone.")])) as server:
+        place = first(server, tmp_path, sets=ASKING)
+        async with Editor(place, {PERMISSION: choose("reject_once")}) as editor:
+            await editor.hello()
+            assert await editor.prompt(await editor.new(), "Run.") == "end_turn"
+            [asked] = editor.asked
+    names = [option["name"] for option in asked["params"]["options"]]
+    assert not any("\u202e" in name for name in names)
+    assert all("tool⟨U+202E⟩.py" in name for name in names if ": " in name)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from angelia.channels.incoming import Pressed, Sender
+from angelia.channels.incoming import Pressed
 from angelia.channels.settings import ChatSettings
 from angelia.core import ending as end
 from angelia.core import entry as e
@@ -75,24 +75,23 @@ async def test_stop_ends_the_turn_and_says_so(tmp_path: Path) -> None:
         assert "Stopping." in far.texts("7")
 
 
-async def test_a_question_comes_with_buttons_and_only_the_right_person_answers_it(tmp_path: Path) -> None:
+async def test_a_question_comes_with_buttons_that_are_bound_to_its_call(tmp_path: Path) -> None:
     far = FarEnd()
     async with ModelServer([RISKY, say("Left alone.")]) as server, town(tmp_path, server, far) as life:
-        await life.says("Clean up.", sender=BEN)
+        await life.says("Clean up.")
         await far.when(lambda far: any(message.buttons for message in far.in_chat("7")))
         asked = next(message for message in far.in_chat("7") if message.buttons)
         assert asked.buttons[0].label == "Allow once"
         assert all(len(button.value.encode()) <= 64 for button in asked.buttons)
         yes, no = asked.buttons[0], asked.buttons[-1]
-        await life.says(Pressed(yes.value), sender=Sender("99", "Stranger"))
         forged = Pressed(yes.value[:-8] + "00000000")
-        assert "not open" in await life.says(forged, sender=BEN)
-        assert await life.says(Pressed(no.value), sender=BEN) == "Refused"
+        assert "not open" in await life.says(forged)
+        assert await life.says(Pressed(no.value)) == "Refused"
         await far.when(lambda far: "Left alone." in far.texts("7"))
-        assert "not open" in await life.says(Pressed(yes.value), sender=BEN)
+        assert "not open" in await life.says(Pressed(yes.value))
         facts = await life.facts()
         assert not [fact for fact in facts if isinstance(fact, e.ApprovalGiven)]
-        assert [fact.by for fact in facts if isinstance(fact, e.ApprovalRefused)] == ["chat:2"]
+        assert [fact.by for fact in facts if isinstance(fact, e.ApprovalRefused)] == ["owner"]
 
 
 async def test_a_question_survives_a_restart_and_is_asked_once(tmp_path: Path) -> None:

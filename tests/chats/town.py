@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from angelia.channels.abilities import Abilities
+from angelia.channels.dialects import Dialect
 from angelia.channels.incoming import Envelope, Noticed, Offer, Pressed, Said, Sender
 from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
@@ -46,10 +47,16 @@ class Town:
         self.far = channel.far
 
     async def says(
-        self, what: Said | Pressed | Noticed | str, *, chat: str = "7", sender: Sender = ANN, key: str = ""
+        self,
+        what: Said | Pressed | Noticed | str,
+        *,
+        chat: str = "7",
+        sender: Sender = ANN,
+        key: str = "",
+        private: bool = True,
     ) -> str:
-        """Somebody does something in private, and it is acknowledged."""
-        return await self.channel.bring(envelope(what, chat=chat, sender=sender, key=key))
+        """Somebody does something, in private if nothing else is said, and it is acknowledged."""
+        return await self.channel.bring(envelope(what, chat=chat, sender=sender, key=key, private=private))
 
     async def offers(self, data: bytes, offer: Offer, text: str = "", *, chat: str = "7", sender: Sender = ANN) -> str:
         """Somebody sends a file."""
@@ -89,13 +96,14 @@ async def town(
     abilities: Abilities = ABILITIES,
     sets: Sequence[str] = ("sandbox.confine=off",),
     clock: Clock = wall_clock,
+    dialect: Dialect | None = None,
 ) -> AsyncIterator[Town]:
     """A life."""
     env = environment(folder, server)
     (folder / "person").mkdir(parents=True, exist_ok=True)
     house = await House.open(load(folder / "home", env, sets, {"model": "openai-chat:m"}), env, clock)
     gateway = Gateway(house)
-    channel = RecordingChannel(far, abilities=abilities)
+    channel = RecordingChannel(far, abilities=abilities, dialect=dialect)
     gateway.begin([Line(channel, replace(settings))])
     try:
         yield Town(house, gateway, channel)

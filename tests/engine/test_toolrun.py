@@ -12,7 +12,7 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId
-from angelia.engine.toolrun import digest
+from angelia.engine.question import digest
 from angelia.policy.verdict import Allow, Ask, Deny, Effect, Verdict
 from angelia.testing.playbook import reply, started
 from angelia.testing.steps import call, calls, say

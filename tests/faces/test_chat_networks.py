@@ -92,11 +92,11 @@ async def test_a_stranger_is_let_in_with_a_code_and_shown_out_again(place: Place
         wrong = await ran(place, "pair", "approve", "00000000")
         assert (wrong.code, wrong.out, model.requests) == (1, "", [])
 
-        assert "may talk to Angelia" in (await ran(place, "pair", "approve", code[1])).out
+        assert "may talk to Angelia" in (await ran(place, "pair", "approve", code[1], "--as", "guest")).out
         await network.bring(Thing(Heard.TEXT, HERE, "hello"))
         async with asyncio.timeout(60):
             await network.when(lambda: any("Hello Ann." in one.text for one in network.arrived))
-        assert "let in by owner" in (await ran(place, "pair")).out
+        assert "guest, let in by owner" in (await ran(place, "pair")).out
         assert (await ran(place, "pair", "forget", "telegram", str(ANN["id"]))).code == 0
         assert (await ran(place, "pair")).out == "Nobody was let in with a code, and nobody asks.\n"
 

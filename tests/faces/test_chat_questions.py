@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from angelia.testing.steps import call, say
+from angelia.testing.steps import call, calls, say
 from tests.faces.angelia import requests, serving
 
 
@@ -83,3 +83,53 @@ def test_a_local_server_is_used_after_one_remembered_yes(tmp_path: Path) -> None
         with place.chat(model="", **machine) as terminal:
             terminal.sees("Using ollama:scripted")
             assert "(y/n)" not in terminal.seen
+
+
+def test_what_is_asked_is_shown_with_nothing_hidden(tmp_path: Path) -> None:
+    command = "touch MARK #" + "\b" * 40 + "ls -la"
+    steps = [call("shell", {"command": command}), say("Left alone.")]
+    with serving(tmp_path, steps) as place, place.chat(ANGELIA_MODE="ask") as terminal:
+        terminal.types("list")
+        terminal.sees("? Run `touch MARK #" + "␈" * 40)
+        terminal.sees("ls -la`?")
+        terminal.sees("or write what to do instead")
+        assert "\b\b" not in terminal.seen
+        terminal.types("n")
+        terminal.sees("Left alone.")
+
+
+def test_a_long_question_is_printed_to_its_last_line_and_put_once_more(tmp_path: Path) -> None:
+    command = "\n".join([*(f"echo {number}" for number in range(400)), "x=" + "y" * 200_000, "rm -rf TAIL"])
+    steps = [call("shell", {"command": command}), say("Left alone.")]
+    with serving(tmp_path, steps) as place, place.chat(ANGELIA_MODE="ask") as terminal:
+        terminal.types("list")
+        terminal.sees("│   echo 0\r\n")
+        terminal.sees("│   echo 399\r\n")
+        terminal.sees("│   x=" + "y" * 200_000 + "\r\n")
+        terminal.sees("│   rm -rf TAIL\r\n")
+        terminal.sees("All of it stands above: 403 lines")
+        assert all(f"│   echo {number}\r\n" in terminal.seen for number in range(400))
+        terminal.sees("1  yes, once")
+        terminal.types("n")
+        terminal.sees("Left alone.")
+
+
+def test_questions_are_put_one_at_a_time_so_that_a_yes_is_to_the_one_that_is_seen(tmp_path: Path) -> None:
+    steps = [calls(("read", {"path": "a/.env"}), ("read", {"path": "b/.env"})), say("Done.")]
+    with serving(tmp_path, steps) as place, place.chat() as terminal:
+        for name in ("a", "b"):
+            (place.work / name).mkdir()
+            (place.work / name / ".env").write_text(f"KEY={name}")
+        terminal.types("read them")
+        terminal.sees("? Read a/.env?")
+        terminal.sees("or write what to do instead")
+        assert "b/.env?" not in terminal.seen
+        terminal.types("n")
+        terminal.sees("? Read b/.env?")
+        assert terminal.seen.index("· no") < terminal.seen.index("? Read b/.env?")
+        terminal.sees("or write what to do instead")
+        terminal.types("1")
+        terminal.sees("Done.")
+        told = str(requests(place)[1])
+        assert "KEY=b" in told
+        assert "KEY=a" not in told

@@ -133,7 +133,31 @@ def impure(source: Source) -> Found:
             yield source.place, f"{source.at(node)} imports {name}"
 
 
+_ASKED = {"question", "whole", "pattern"}
+"""Texts of an `ApprovalAsked` that only `core.asked` reads for people; a condition on one shows nothing."""
+
+
+def raw_question(source: Source) -> Found:
+    """Texts of a question that a door takes as they stand, rather than as `shown_question` makes them safe."""
+    tests = [one.test for one in ast.walk(source.tree) if isinstance(one, ast.If | ast.IfExp)]
+    tests += [one.guard for one in ast.walk(source.tree) if isinstance(one, ast.match_case) and one.guard]
+    conditions = {id(node) for test in tests for node in ast.walk(test)}
+    for node in ast.walk(source.tree):
+        read = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and id(node) not in conditions
+        if read and isinstance(node, ast.Attribute) and node.attr in _ASKED and dotted(node.value) in ("asked", "fact"):
+            yield source.place, source.at(node)
+        if isinstance(node, ast.MatchClass) and dotted(node.cls).endswith("ApprovalAsked") and node.kwd_attrs:
+            yield source.place, source.at(node)
+
+
 RULES = [
+    Rule(
+        "a door shows a question by `shown_question` alone",
+        ("src/angelia/faces", "src/angelia/service", "src/angelia/channels"),
+        raw_question,
+        "Take what `core.asked.shown_question` gives: whole, and with a sign for everything that hides.",
+        ("src/angelia/faces/x.py", "print(asked.question)"),
+    ),
     Rule(
         "no failure is swallowed",
         ALL,

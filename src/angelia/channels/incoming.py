@@ -36,12 +36,17 @@ class Said(Struct, frozen=True):
 
     Places and contacts are words. A command of the network's own kind is its text, `/status` and the like.
     `edits` is the id of the earlier message that these words replace, empty for a new message.
+
+    `text` holds the sender's own words and nothing else. What they pass on of others is in `shared`, and `forwarded`
+    says that the whole message is such a one, its files too: it has no `text` then. So no verb stands in a forward.
     """
 
     text: str = ""
     offers: tuple[Offer, ...] = ()
     quoted: str = ""
     edits: str = ""
+    shared: str = ""
+    forwarded: bool = False
 
 
 class Pressed(Struct, frozen=True):

@@ -109,6 +109,7 @@ class UserSaid(Fact, frozen=True):
     """A person said something. `key` is the platform's message id, unique per door: a repeat is absorbed.
 
     `reply_to` is the message that an answer refers to, as the network knows it; empty where answers stand alone.
+    `forwarded` says that words or files of others are among the parts: they are quoted there, and are nobody's orders.
     """
 
     parts: tuple[Content, ...]
@@ -117,6 +118,7 @@ class UserSaid(Fact, frozen=True):
     key: str = ""
     arrival: Arrival = Arrival.STEER
     reply_to: str = ""
+    forwarded: bool = False
 
 
 class DoorMoved(Fact, frozen=True):
@@ -159,6 +161,7 @@ class SetAside(Fact, frozen=True):
     address: Address
     key: str
     reply_to: str = ""
+    forwarded: bool = False
 
 
 class TranscriptAsked(Fact, frozen=True):
@@ -349,7 +352,8 @@ class ApprovalAsked(Fact, frozen=True):
     """A call waits for a person. `digest` binds the answer to these very arguments.
 
     `pattern` is what a remembered yes would cover, empty when it cannot be remembered.
-    `expires` is Unix milliseconds, 0 for never.
+    `expires` is Unix milliseconds, 0 for never. `whole` is everything that a yes would be to, in lines; empty where
+    `question` says it. Both are as the model wrote them, so that doors show them by `core.asked.shown_question` alone.
     """
 
     call: CallId
@@ -360,6 +364,7 @@ class ApprovalAsked(Fact, frozen=True):
     choices: tuple[str, ...] = ()
     asks: QuestionKind = QuestionKind.PERMISSION
     expires: int = 0
+    whole: str = ""
 
 
 class Scope(StrEnum):

@@ -66,3 +66,30 @@ def one_line(text: str, most: int = 120) -> str:
     """
     joined = " ".join(text.split())
     return joined if len(joined) <= most else joined[: most - 1] + "…"
+
+
+def fenced(text: str) -> str:
+    """Text that is shown letter by letter where Markdown is shown.
+
+    >>> fenced("a ``` b").splitlines()
+    ['````', 'a ``` b', '````']
+    """
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    return f"{fence}\n{text}\n{fence}"
+
+
+_MARKS = re.compile(r"[\\`*_\[\]<>#|~&$^{}]")
+
+
+def literally(text: str) -> str:
+    """Text of one line for where Markdown is shown: as it is where none of it is markup, else letter by letter.
+
+    What stands between two single backticks is code already, and stays so.
+
+    >>> literally("Run `a_b`?"), literally("Read a_b?").splitlines()
+    ('Run `a_b`?', ['```', 'Read a_b?', '```'])
+    """
+    parts = text.split("`")
+    plain = len(parts) % 2 == 1 and "" not in parts[1:-1] and not any(map(_MARKS.search, parts[::2]))
+    return text if plain else fenced(text)

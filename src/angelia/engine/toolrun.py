@@ -17,8 +17,9 @@ from angelia.engine.background import Background, cleaned
 from angelia.engine.calls import calls_of
 from angelia.engine.log import Log
 from angelia.engine.placing import Place, place_files
+from angelia.engine.question import digest, question
 from angelia.engine.repeats import without_repeats
-from angelia.policy.verdict import Allow, Ask, AskPerson, Deny, Effect, Verdict
+from angelia.policy.verdict import Allow, Ask, Deny, Effect, Verdict
 from angelia.store.lease import Lease
 from angelia.tools.port import Calling, Tool, ToolOutcome
 from angelia.tools.registry import BadCall, Registry
@@ -81,7 +82,7 @@ class Broker:
             case Deny(reason=reason):
                 await self._log.append(finished(call, CallStatus.REFUSED, f"Not allowed: {reason}"), lease=lease)
             case Ask() if answer is None:
-                await self._log.append(_question(call, verdict, effects), lease=lease)
+                await self._log.append(question(call, verdict, effects), lease=lease)
             case Ask() | Allow():
                 await self._perform(call, tool, parsed, calling, lease)
 
@@ -140,24 +141,6 @@ def finished(call: ToolCall, status: CallStatus, said: str) -> e.ToolFinished:
     """A result without a run."""
     parts = (Text(clean(said)),)
     return e.ToolFinished(call.id, status, parts, digest=_outcome_digest(call, status, parts))
-
-
-def _question(call: ToolCall, verdict: Ask, effects: Sequence[Effect]) -> e.ApprovalAsked:
-    asked = next((effect for effect in effects if isinstance(effect, AskPerson)), None)
-    return e.ApprovalAsked(
-        call=call.id,
-        question=asked.question if asked else verdict.question,
-        digest=digest(call),
-        why=verdict.reason,
-        pattern="" if asked else verdict.pattern,
-        choices=asked.choices if asked else (),
-        asks=e.QuestionKind.CHOICE if asked else e.QuestionKind.PERMISSION,
-    )
-
-
-def digest(call: ToolCall) -> str:
-    """Binds an approval to a call's name and exact arguments."""
-    return hashlib.sha256(f"{call.name}\0{call.arguments}".encode()).hexdigest()[:32]
 
 
 def _outcome_digest(call: ToolCall, status: CallStatus, parts: tuple[Content, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from urllib.parse import urlsplit
 
+from angelia.core.text import one_line
 from angelia.policy.egress import judge_address, judge_url, ranges_named
 from angelia.policy.situation import Mode, Network, Situation
 from angelia.policy.verdict import Allow, Ask, Deny, Trust, UseServer, Verdict
@@ -43,10 +44,10 @@ def _question(effect: UseServer) -> str:
     if effect.tool:
         return f"Use the tool `{effect.tool}` of the MCP server {effect.server}?"
     verb = "Connect to" if effect.url else "Start"
-    return f"{verb} the MCP server {effect.server}? `{effect.shown}`"
+    return f"{verb} the MCP server {effect.server}? `{one_line(effect.shown)}`"
 
 
 def _reason(effect: UseServer) -> str:
     if effect.url:
-        return f"What is sent to it leaves the confinement, for {effect.shown}."
+        return f"What is sent to it leaves the confinement, for {one_line(effect.shown)}."
     return "It runs outside of the confinement: it may do whatever you may do."

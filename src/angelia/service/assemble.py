@@ -28,6 +28,7 @@ from angelia.service.config import Loaded
 from angelia.service.delivery import TerminalDelivery
 from angelia.service.handles import Handles
 from angelia.service.inbox import Inboxes
+from angelia.service.judging import MayAsk, anybody
 from angelia.service.logs import log_to
 from angelia.service.places import tidied
 from angelia.service.presets import chosen
@@ -152,18 +153,29 @@ class House:
         self._sessions[conversation] = session
         return session
 
-    async def employ(self, session: Session, model: str, *, approver_present: bool, effort: str | None = None) -> Seat:
+    async def employ(
+        self,
+        session: Session,
+        model: str,
+        *,
+        approver_present: bool,
+        effort: str | None = None,
+        may_ask: MayAsk = anybody,
+    ) -> Seat:
         """Give a conversation its model, tools and sandbox, and drive it from now on. Returns the first seat.
 
         Done again between two turns it changes the model; the sandbox and what runs in it stay. `effort` is how much
-        the model thinks: as configured, if it is not given.
+        the model thinks: as configured, if it is not given. `may_ask` says of the running turn whether somebody
+        could give it a permission.
 
         Raises:
             ConfigError: the model cannot be used as configured.
             SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
         """
         if session.conversation not in self._places:
-            self._places[session.conversation] = workplace(self, session, approver_present=approver_present)
+            self._places[session.conversation] = workplace(
+                self, session, approver_present=approver_present, may_ask=may_ask
+            )
         box = self.toolbox(session)
         seats, first = await self._driver(session, box.registry, model, effort)
 

@@ -192,6 +192,7 @@ class Gateway:
 
     async def _rouse(self, line: Line) -> None:
         try:
+            self._reception.strangers.remind(line.channel.door)
             found = await self.desk.rouse(line)
         except AngeliaError as error:
             logger.warning("what %s left open cannot be looked for: %s", line.channel.door, error)

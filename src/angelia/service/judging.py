@@ -1,6 +1,6 @@
 """The policy's word on a call: its effects, the settings, what was granted, and whether anybody can say yes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,7 +11,17 @@ from angelia.core.entry import Address, Entry
 from angelia.core.ids import ConversationId
 from angelia.engine.toolrun import Judge
 from angelia.policy.situation import Confinement, Mode, Network, Situation
-from angelia.policy.verdict import Effect, FetchUrl, RunCommand, ShowUrl, UseEditor, Verdict, WritePath, strictest
+from angelia.policy.verdict import (
+    AskPerson,
+    Effect,
+    FetchUrl,
+    RunCommand,
+    ShowUrl,
+    UseEditor,
+    Verdict,
+    WritePath,
+    strictest,
+)
 from angelia.sandboxes.port import Description, NoSuchFile, Sandbox, SandboxError
 from angelia.service.config import Loaded
 from angelia.store.grants import Grants
@@ -20,11 +30,21 @@ OWNER = "owner"
 """Whoever owns this home: at the terminal, in an editor, and through the ids that channels name as owners."""
 
 
+MayAsk = Callable[[], Awaitable[bool]]
+"""Whether somebody could give the running turn a permission; the model's own questions go to whoever it answers."""
+
+
+async def anybody() -> bool:
+    """Whoever is there may say yes."""
+    return True
+
+
 class Standing(Struct, frozen=True):
     """For which conversation is judged; `address`, where its answers go, `mode` and `entries` are of the moment.
 
     `sandbox` (spec, and preset if there is one) and `workspace` are as they stand in the log: what is granted is
-    granted for them.
+    granted for them. `granted_to_all` says whether everybody who spoke in the running turn is somebody for whom those
+    grants were given: what the owner was granted is no guest's.
     """
 
     conversation: ConversationId
@@ -35,6 +55,8 @@ class Standing(Struct, frozen=True):
     mode: Callable[[], Mode]
     entries: Callable[[], Sequence[Entry]]
     approver_present: bool
+    may_ask: MayAsk = anybody
+    granted_to_all: Callable[[], bool] = lambda: True
 
 
 def judging(loaded: Loaded, standing: Standing, sandbox: Sandbox, grants: Grants) -> Judge:
@@ -43,7 +65,8 @@ def judging(loaded: Loaded, standing: Standing, sandbox: Sandbox, grants: Grants
     async def verdict_on(effects: Sequence[Effect]) -> Verdict:
         from angelia.policy.judge import judge, settle
 
-        granted = await grants.matching(standing.owner, standing.sandbox, standing.workspace, standing.conversation)
+        given = await grants.matching(standing.owner, standing.sandbox, standing.workspace, standing.conversation)
+        granted = given if standing.granted_to_all() else []
         described = await sandbox.describe()
         situation = Situation(
             workspace=described.workspace,
@@ -62,7 +85,9 @@ def judging(loaded: Loaded, standing: Standing, sandbox: Sandbox, grants: Grants
             judge(one, where) for effect in effects for one, where in _as_they_are(effect, described, situation)
         ]
         verdict = strictest(verdicts)
-        return settle(verdict, approver_present=standing.approver_present)
+        own = all(isinstance(effect, AskPerson) for effect in effects)
+        present = standing.approver_present and (own or await standing.may_ask())
+        return settle(verdict, approver_present=present)
 
     return verdict_on
 

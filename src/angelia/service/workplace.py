@@ -16,10 +16,11 @@ from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.rooms import fit_workspace, open_sandbox
 from angelia.service.delivery import TERMINAL
-from angelia.service.judging import Standing, judging
+from angelia.service.judging import MayAsk, Standing, anybody, judging
 from angelia.service.presets import kept
 from angelia.service.redaction import RedactingBlobs
 from angelia.service.sessions import Session
+from angelia.service.speakers import guests_in
 from angelia.service.tenancy import Tenancy, move_in
 from angelia.service.transfers import in_words, watched
 from angelia.store.presence import Presence
@@ -46,7 +47,7 @@ class Workplace(Struct, frozen=True):
         self.tenancy.close()
 
 
-def workplace(house: "House", session: Session, *, approver_present: bool) -> Workplace:
+def workplace(house: "House", session: Session, *, approver_present: bool, may_ask: MayAsk = anybody) -> Workplace:
     """Open the sandbox that a conversation began in, with the rules that hold there.
 
     Raises:
@@ -78,6 +79,8 @@ def workplace(house: "House", session: Session, *, approver_present: bool) -> Wo
         mode=lambda: house.mode(session),
         entries=lambda: session.log.entries,
         approver_present=approver_present,
+        may_ask=may_ask,
+        granted_to_all=lambda: set(guests_in(session)) <= {session.owner},
     )
     judge = judging(house.loaded, standing, sandbox, house.grants)
     state: dict[str, Any] = {}

@@ -186,6 +186,7 @@ _KEPT_BESIDE = (
         asked_at INTEGER NOT NULL,
         expires INTEGER NOT NULL,
         approved_by TEXT NOT NULL DEFAULT '',
+        role TEXT NOT NULL DEFAULT 'guest',
         PRIMARY KEY (door, person)
     ) STRICT, WITHOUT ROWID
     """,

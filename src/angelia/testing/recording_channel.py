@@ -43,6 +43,7 @@ class Message(Struct, frozen=True):
     kind: Kind = Kind.TEXT
     reply_to: str = ""
     buttons: tuple[Button, ...] = ()
+    plain: str = ""
 
 
 WAYS: dict[Kind, Way] = {
@@ -122,10 +123,12 @@ class FarEnd:
 class RecordingChannel:
     """One connection to a `FarEnd`; a new life makes a new one."""
 
-    def __init__(self, far: FarEnd, door: str = "chat", abilities: Abilities = ABILITIES) -> None:
+    def __init__(
+        self, far: FarEnd, door: str = "chat", abilities: Abilities = ABILITIES, dialect: Dialect | None = None
+    ) -> None:
         self.far, self.door = far, door
         self.abilities = replace(abilities, idempotent=far.idempotent)
-        self.dialect: Dialect = DiscordMarkdown()
+        self.dialect: Dialect = dialect or DiscordMarkdown()
         self.health = Health(State.CONNECTING)
         self._hear: Hear | None = None
         self._running = asyncio.Event()
@@ -228,7 +231,7 @@ class RecordingChannel:
 def _message(to: Address, outgoing: Outgoing) -> Message:
     match outgoing:
         case OutText(plain=plain, marked=marked, reply_to=reply_to, buttons=buttons):
-            return Message("", to, marked or plain, reply_to=reply_to, buttons=buttons)
+            return Message("", to, marked or plain, reply_to=reply_to, buttons=buttons, plain=plain)
         case OutFile(path=path, name=name, kind=kind, caption=caption):
             words = (caption.marked or caption.plain) if caption else ""
             return Message("", to, words, path.read_bytes(), name, kind, outgoing.reply_to)

@@ -113,25 +113,23 @@ class Reader:
         return Sender(person.id, name or (known.name if known else person.id))
 
     def _said(self, message: s.Message) -> Said | None:
-        parts = [message, *(one.message for one in message.message_snapshots)]
-        words = [self._words(part, "Forwarded:\n" if number else "") for number, part in enumerate(parts)]
-        if message.poll:
-            words.append(_poll(message.poll))
+        passed_on = [one.message for one in message.message_snapshots]
+        words = [self._words(message), _poll(message.poll) if message.poll else ""]
+        shared = "\n".join(filter(None, map(self._words, passed_on)))
         where = f"{message.channel_id}/{message.id}"
-        offers = tuple(offer for part in parts for offer in self._offers(part, where))
+        offers = tuple(offer for part in (message, *passed_on) for offer in self._offers(part, where))
         text = "\n".join(one for one in words if one)
-        if not text and not offers:
+        if not text and not shared and not offers:
             return None
         edits = message.id if message.edited_timestamp else ""
-        return Said(text, offers, self._quoted(message), edits)
+        return Said(text, offers, self._quoted(message), edits, shared, bool(passed_on) and not text)
 
-    def _words(self, part: s.Content, before: str) -> str:
+    def _words(self, part: s.Content) -> str:
         """Its words as people see them: names instead of ids, and without our own in front."""
         names = {user.id: user.name for user in part.mentions}
         text = _NAMED.sub(lambda found: self._called(found, names), part.content).strip()
         unseen = [f"(the sticker “{one.name}”)" for one in part.sticker_items if one.format_type == _LOTTIE]
-        shown = "\n".join(one for one in (text, *unseen) if one)
-        return before + shown if shown else ""
+        return "\n".join(one for one in (text, *unseen) if one)
 
     def _called(self, found: re.Match[str], names: Mapping[str, str]) -> str:
         sign, what = found[1], found[2]
@@ -163,7 +161,7 @@ class Reader:
         if answered is None or message.type != s.REPLY:
             return ""
         ours = answered.author is not None and answered.author.id == self._me
-        return _ESCAPE.sub(r"\1\2", answered.content) if ours else self._words(answered, "")
+        return _ESCAPE.sub(r"\1\2", answered.content) if ours else self._words(answered)
 
     def _to_us(self, message: s.Message) -> bool:
         answered = message.referenced_message

@@ -93,8 +93,11 @@ class Reader:
         if self._no_person(message):
             return None
         text = "\n".join(filter(None, [await self._words(message.text), *_links(message)]))
-        offers = tuple(_offer(file) for file in message.files if file.mode not in ("tombstone", "external"))
-        if not text and not offers:
+        passed_on = [one for one in message.attachments if one.is_share or one.is_msg_unfurl]
+        files = (*message.files, *(file for one in passed_on for file in one.files))
+        offers = tuple(_offer(file) for file in files if file.mode not in ("tombstone", "external"))
+        shared = "\n\n".join(filter(None, [await self._shared(one) for one in passed_on]))
+        if not text and not shared and not offers:
             return None
         private = _private(chat)
         to_us = f"<@{self._me}>" in message.text or message.parent_user_id == self._me
@@ -102,12 +105,17 @@ class Reader:
             Address(self._door, chat, _thread(message)),
             f"{'e' if edits else 'm'}:{chat}:{message.ts}{f':{edits}' if edits else ''}",
             await self._sender(message.user),
-            Said(text, offers, edits=message.ts if edits else ""),
+            Said(text, offers, "", message.ts if edits else "", shared, bool(passed_on) and not text),
             message.ts,
             private,
             private or to_us,
             moment_of(message.ts) // 1000,
         )
+
+    async def _shared(self, passed_on: s.Attachment) -> str:
+        """The words of a message that somebody shares, and whose they are."""
+        words = await self._words(passed_on.text or passed_on.fallback)
+        return f"{passed_on.author_name}: {words}" if words and passed_on.author_name else words
 
     async def _changed(self, event: s.Happened) -> Envelope | None:
         """Slack also changes messages by itself, when it unfolds a link: then the words stay."""

@@ -53,6 +53,19 @@ class Edited(Struct, frozen=True):
     ts: str = ""
 
 
+class Attachment(Struct, frozen=True):
+    """What is shown beneath a message. `is_share` marks a message that somebody shares, `is_msg_unfurl` one whose link
+    they wrote; a link to the web is unfolded into one without either.
+    """
+
+    is_share: bool = False
+    is_msg_unfurl: bool = False
+    text: str = ""
+    fallback: str = ""
+    author_name: str = ""
+    files: tuple[File, ...] = ()
+
+
 class Content(Struct, frozen=True, kw_only=True):
     """What a message says, and who says it."""
 
@@ -64,6 +77,7 @@ class Content(Struct, frozen=True, kw_only=True):
     thread_ts: str = ""
     parent_user_id: str = ""
     files: tuple[File, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
     edited: Edited = Edited()
 
 

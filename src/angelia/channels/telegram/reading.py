@@ -47,6 +47,8 @@ class Reader:
             tuple(offer for part in parts for offer in part.offers),
             _quoted(first),
             str(first.message_id) if edited else "",
+            "\n".join(part.shared for part in parts if part.shared),
+            all(part.forwarded for part in parts),
         )
         ids = "-".join(str(update.update_id) for update in (updates[0], *updates[1:][-1:]))
         thread = str(first.message_thread_id) if first.is_topic_message else ""
@@ -98,6 +100,8 @@ class Reader:
         offers, words = tuple(_offers(message)), _words(message)
         if not offers and not words:
             return None
+        if message.forward_origin is not None:
+            return Said("", offers, shared=words, forwarded=True)
         return Said(self._without_our_name(words, message), offers)
 
     def _without_our_name(self, words: str, message: Message) -> str:
@@ -110,7 +114,9 @@ class Reader:
         return words
 
     def _to_us(self, message: Message) -> bool:
-        """Whether it is a command or a mention of ours, or answers us."""
+        """Whether it is a command or a mention of ours, or answers us. What is passed on says nothing to anybody."""
+        if message.forward_origin is not None:
+            return False
         answers = message.reply_to_message
         if answers and answers.from_ and answers.from_.id == self._me.id:
             return True

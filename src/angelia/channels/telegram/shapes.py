@@ -152,6 +152,7 @@ class Message(Struct, frozen=True, kw_only=True):
     game: dict[str, Any] | None = None
     invoice: dict[str, Any] | None = None
     rich_message: dict[str, Any] | None = None
+    forward_origin: dict[str, Any] | None = None
 
 
 class Reaction(Struct, frozen=True):

@@ -72,12 +72,16 @@ class Reader:
             return Said(_words(now), tuple(_offers(now)), edits=message.edit.original_message_id)
         if message.interactive and (reply := message.interactive.button_reply or message.interactive.list_reply):
             return Pressed(reply.id, message.context.id)
+        if message.context.forwarded or message.context.frequently_forwarded:
+            return Said("", tuple(_offers(message)), shared=_words(message), forwarded=True)
         return Said(_words(message), tuple(_offers(message)), self._memory.words(message.context.id))
 
     def _to_us(self, message: Message, ours: Metadata) -> bool:
         """Whether a message in a group names our number, or answers us."""
         if self._memory.is_ours(message.context.id):
             return True
+        if message.context.forwarded or message.context.frequently_forwarded:
+            return False
         return f"@{_digits(ours.display_phone_number)}" in _words(message)
 
     def _confirmed(self, status: Status, reached: Reached) -> Envelope:

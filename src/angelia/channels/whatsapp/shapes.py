@@ -78,10 +78,12 @@ class Reaction(Struct, frozen=True):
 
 
 class Context(Struct, frozen=True):
-    """What a message answers. `from_` is who wrote that."""
+    """What a message answers. `from_` is who wrote that. The other two say that it is forwarded, once or many times."""
 
     id: str = ""
     from_: str = field(default="", name="from")
+    forwarded: bool = False
+    frequently_forwarded: bool = False
 
 
 class Revoked(Struct, frozen=True):

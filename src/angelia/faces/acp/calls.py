@@ -1,7 +1,6 @@
 """Tool calls as an editor shows them: what kind they are, where they work, and what came of them."""
 
 import posixpath
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from angelia.core.content import CallStatus, Media, Text, ToolCall
 from angelia.core.content import Content as Part
 from angelia.core.entry import Diff, ProcessEnded, ToolFinished
 from angelia.core.errors import UNREADABLE
-from angelia.core.text import clean
+from angelia.core.text import clean, fenced
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
 from angelia.faces.cli.calls import call_in_words
@@ -85,7 +84,10 @@ def working(call: ToolCall, tail: str) -> o.CallChanged:
 
 
 def in_question(call: ToolCall, workspace: str, about: str) -> r.CallInQuestion:
-    """A call that a person is asked about, with what it would change where its arguments tell."""
+    """A call that a person is asked about, with what it would change where its arguments tell.
+
+    `about` is shown whole; the title is short, and says nothing that `about` does not.
+    """
     return r.CallInQuestion(
         tool_call_id=call.id,
         title=call_in_words(call),
@@ -124,17 +126,6 @@ def shown(part: Part, tool: str) -> o.Content:
     if isinstance(part, Media):
         return o.Unopened(part)
     return o.Words(fenced(part.text) if tool in _VERBATIM else part.text)
-
-
-def fenced(text: str) -> str:
-    """Text that is shown letter by letter where Markdown is shown.
-
-    >>> fenced("a ``` b").splitlines()
-    ['````', 'a ``` b', '````']
-    """
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(longest + 1, 3)
-    return f"{fence}\n{text}\n{fence}"
 
 
 def _diffs(diffs: Sequence[Diff], workspace: str) -> list[o.Changed]:

@@ -3,7 +3,9 @@
 from msgspec import Struct
 
 from angelia.core import entry as e
+from angelia.core.asked import shown_question
 from angelia.core.content import ToolCall
+from angelia.core.text import fenced, literally
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import results as r
 from angelia.faces.acp.calls import in_question
@@ -32,22 +34,30 @@ Meant = Yes | No
 
 def permission(asked: e.ApprovalAsked, call: ToolCall, session: str, workspace: str) -> r.RequestPermission:
     """Whether a call may run: once, for longer where that can be remembered, or not."""
-    about = "\n\n".join(part for part in (asked.question, asked.why) if part)
+    shown = shown_question(asked)
     options = [r.PermissionOption("once", "Allow once", "allow_once")]
     if asked.pattern:
         options += [
-            r.PermissionOption("conversation", f"Always allow in this session: {asked.pattern}", "allow_always"),
-            r.PermissionOption("remembered", f"Allow for {REMEMBERED_DAYS} days here: {asked.pattern}", "allow_always"),
+            r.PermissionOption("conversation", f"Always allow in this session: {shown.pattern}", "allow_always"),
+            r.PermissionOption("remembered", f"Allow for {REMEMBERED_DAYS} days here: {shown.pattern}", "allow_always"),
         ]
     options.append(r.PermissionOption("reject", "Reject", "reject_once"))
-    return r.RequestPermission(session, in_question(call, workspace, about), tuple(options))
+    return r.RequestPermission(session, in_question(call, workspace, _about(asked)), tuple(options))
+
+
+def _about(asked: e.ApprovalAsked) -> str:
+    """The question as Markdown in which nothing that it is about is taken for Markdown."""
+    shown = shown_question(asked)
+    whole = fenced(shown.whole) if shown.whole else ""
+    return "\n\n".join(part for part in (literally(shown.title), whole, literally(shown.why)) if part)
 
 
 def choice(asked: e.ApprovalAsked, call: ToolCall, session: str, workspace: str) -> r.RequestPermission:
     """The model's own question with answers to choose from, for a client that has no forms."""
-    options = [r.PermissionOption(f"answer-{n}", text, "allow_once") for n, text in enumerate(asked.choices)]
+    shown = shown_question(asked)
+    options = [r.PermissionOption(f"answer-{n}", text, "allow_once") for n, text in enumerate(shown.choices)]
     options.append(r.PermissionOption("reject", "None of these", "reject_once"))
-    return r.RequestPermission(session, in_question(call, workspace, asked.question), tuple(options))
+    return r.RequestPermission(session, in_question(call, workspace, shown.title), tuple(options))
 
 
 def decided(asked: e.ApprovalAsked, answer: i.Permission) -> Meant:
@@ -71,11 +81,12 @@ def decided(asked: e.ApprovalAsked, answer: i.Permission) -> Meant:
 
 def form(asked: e.ApprovalAsked, session: str) -> r.Elicit:
     """The model's own question as a form: a choice where there is one, and words."""
+    shown = shown_question(asked)
     if not asked.choices:
-        return r.Elicit(session, asked.call, asked.question, r.Form({_ANSWER: r.Field("Answer")}, (_ANSWER,)))
-    choices = tuple(r.Named(text, text) for text in asked.choices)
+        return r.Elicit(session, asked.call, shown.title, r.Form({_ANSWER: r.Field("Answer")}, (_ANSWER,)))
+    choices = tuple(r.Named(value, text) for value, text in zip(asked.choices, shown.choices, strict=True))
     fields = {_ANSWER: r.Field("Choose", choices), _OTHER: r.Field("Or in your own words")}
-    return r.Elicit(session, asked.call, asked.question, r.Form(fields, ()))
+    return r.Elicit(session, asked.call, shown.title, r.Form(fields, ()))
 
 
 def elicited(answer: i.Elicited) -> Meant:
@@ -89,4 +100,4 @@ def elicited(answer: i.Elicited) -> Meant:
 
 def in_words(asked: e.ApprovalAsked) -> str:
     """The model's own question as text, where nothing else is possible; the next prompt is its answer."""
-    return f"{asked.question}\n"
+    return f"{shown_question(asked).title}\n"

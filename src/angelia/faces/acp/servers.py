@@ -12,7 +12,7 @@ from angelia.core.content import ToolCall
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId, sortable_id
 from angelia.core.text import one_line
-from angelia.engine.toolrun import digest
+from angelia.engine.question import digest
 from angelia.faces.acp import calls
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
@@ -96,8 +96,8 @@ class Introductions:
     async def _ask(self, connection: Connection, ask: Ask) -> None:
         """One question, as one tool call of the client's; its yes is recorded like every other."""
         call = ToolCall(CallId(f"server_{sortable_id()}"), f"MCP server {connection.server.name}", "{}")
-        question = self._house.redaction.text(ask.question)
-        asked = e.ApprovalAsked(call.id, question, digest(call), why=ask.reason, pattern=ask.pattern)
+        question, whole = map(self._house.redaction.text, (ask.question, connection.server.shown))
+        asked = e.ApprovalAsked(call.id, question, digest(call), why=ask.reason, pattern=ask.pattern, whole=whole)
         self._tell([calls.made(call, self._session.workspace)])
         match await self._answer(asked, call):
             case q.Yes(scope=scope, days=days):

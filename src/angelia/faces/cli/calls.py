@@ -9,6 +9,7 @@ from angelia.core.content import CallStatus, Content, Media, Text, ToolCall
 from angelia.core.entry import ToolFinished
 from angelia.core.errors import UNREADABLE
 from angelia.core.text import one_line
+from angelia.core.unambiguous import unambiguous_line
 
 MOST = 100
 """Characters of a call in words."""
@@ -69,7 +70,7 @@ def call_in_words(call: ToolCall) -> str:
         words = say(given) if say else " ".join([call.name, *(f"{key}={value}" for key, value in given.items())])
     except UNREADABLE:  # no object, or nested too deeply to be read or shown as one
         words = f"{call.name} {call.arguments}"
-    return one_line(words, MOST)
+    return unambiguous_line(one_line(words, MOST))
 
 
 def result_in_words(finished: ToolFinished) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from angelia.core.errors import BadInput, ConfigError
+from angelia.core.text import one_line
 from angelia.faces.cli.opening import folder_here
 from angelia.faces.cli.options import loaded_from, open_house, settings_options
 from angelia.faces.cli.output import echo
@@ -48,7 +49,7 @@ def _list(given: dict[str, Any]) -> int:
         except ConfigError as error:
             rows.append((name, str(error), ""))
             continue
-        rows.append((name, known.shown, "unasked" if known.trust is Trust.ALLOWED else "asks once"))
+        rows.append((name, one_line(known.shown, 300), "unasked" if known.trust is Trust.ALLOWED else "asks once"))
     echo("\n".join(table([("NAME", "SERVER", "ITS TOOLS"), *rows], screen().columns if sys.stdout.isatty() else 0)))
     return 0
 
@@ -66,7 +67,7 @@ async def _test(name: str, given: dict[str, Any]) -> int:
 
 async def look_at_server(house: House, name: str) -> tuple[list[str], bool]:
     """Connect to a server of the settings: what came of it, then a line for each tool; whether it is well."""
-    session = house.begin(door="terminal", workspace=folder_here(house, lambda text: click.echo(text, err=True)))
+    session = house.begin(door="terminal", workspace=folder_here(house, lambda text: echo(text, err=True)))
     box = Toolbox(house, session, {name: house.loaded.config.mcp.servers[name]})
     box.begin()
     began = time.monotonic()

@@ -15,6 +15,7 @@ be made safe but what may be written at all, and there are four ways:
 
 import io
 import sys
+from collections.abc import Sequence
 from typing import NewType, TextIO
 
 from angelia.core.visible import visible
@@ -106,6 +107,13 @@ def asked(question: str, *, usual: str = "", hidden: bool = False, err: bool = F
     usual = visible(usual)
     typed = click.prompt(visible(question), default=usual, show_default=bool(usual), hide_input=hidden, err=err)
     return str(typed)
+
+
+def chosen(question: str, among: Sequence[str]) -> str:
+    """Ask the person for one of some words, until it is one of them."""
+    import click
+
+    return str(click.prompt(visible(question), type=click.Choice(among)))
 
 
 def _write(text: str, err: bool) -> None:

@@ -1,16 +1,22 @@
 """`angelia pair`: who else may talk to Angelia in chats."""
 
 import asyncio
+import sys
 from typing import Any
 
 import click
 
-from angelia.core.errors import NotFound
-from angelia.core.visible import visible_line
+from angelia.channels.rooms import find_room, read_settings
+from angelia.channels.settings import ChannelSettings
+from angelia.core.errors import BadInput, NotFound
+from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.faces.cli.history import when
 from angelia.faces.cli.options import open_house, settings_options
-from angelia.faces.cli.output import echo
+from angelia.faces.cli.output import chosen, echo
 from angelia.faces.cli.widths import table
+from angelia.service.assemble import House
+from angelia.service.guests import may_do
+from angelia.store.pairings import Paired, Role
 
 
 @click.group(
@@ -27,28 +33,71 @@ def pair(ctx: click.Context, /, **given: Any) -> int | None:
 async def _list(given: dict[str, Any]) -> int:
     house = await open_house(given)
     admitted, waiting = await house.pairings.list(), await house.pairings.waiting()
-    rows = [(one.door, one.person, one.name, f"let in by {one.approved_by}") for one in admitted]
-    rows += [(one.door, one.person, one.name, f"asks since {when(one.asked_at)}") for one in waiting]
+    rows = [_row(one, f"{one.role}, let in by {one.approved_by}") for one in admitted]
+    rows += [_row(one, f"asks since {when(one.asked_at)}") for one in waiting]
     for line in table(rows) or ["Nobody was let in with a code, and nobody asks."]:
         echo(line)
     await house.close()
     return 0
 
 
-@pair.command(epilog="Example: angelia pair approve 7KQ2M9XD")
+def _row(one: Paired, stands: str) -> tuple[str, str, str, str]:
+    return (one.door, unambiguous_line(one.person), claimed(one.name), stands)
+
+
+@pair.command(epilog="Examples:  angelia pair approve 7KQ2M9XD  ·  angelia pair approve 7KQ2M9XD --as owner")
 @click.argument("code")
+@click.option(
+    "--as",
+    "role",
+    type=click.Choice([one.value for one in Role]),
+    help="As yourself (owner), or somebody else (guest).",
+)
 @settings_options
-def approve(code: str, **given: Any) -> int:
-    """Let in whoever was told this code."""
-    return asyncio.run(_approve(code, given))
+def approve(code: str, role: str | None, **given: Any) -> int:
+    """Let in whoever was told this code, and say what they may do. The first of a channel may be you yourself."""
+    return asyncio.run(_approve(code, role, given))
 
 
-async def _approve(code: str, given: dict[str, Any]) -> int:
+async def _approve(code: str, role: str | None, given: dict[str, Any]) -> int:
     house = await open_house(given)
-    one = await house.pairings.approve(code, by="owner")
-    echo(f"{visible_line(one.name or one.person)} ({one.door}:{one.person}) may talk to Angelia from now on.")
-    await house.close()
+    try:
+        asks = await house.pairings.find(code)
+        settings = _settings(house, asks.door)
+        first = not settings.owners and not await house.pairings.owners(asks.door)
+        one = await house.pairings.approve(code, by="owner", role=Role(role) if role else _who(asks, first=first))
+    finally:
+        await house.close()
+    echo(f"{_called(one)} may talk to Angelia from now on. {may_do(Role(one.role), settings.guests)}")
+    echo(f"Taken back with: angelia pair forget {one.door} {unambiguous_line(one.person)}")
     return 0
+
+
+def _who(asks: Paired, *, first: bool) -> Role:
+    """You, or somebody else? Asked once for a channel: while it has no owner.
+
+    Raises:
+        BadInput: nobody is there to be asked.
+    """
+    if not first:
+        return Role.GUEST
+    if not sys.stdin.isatty():
+        raise BadInput(
+            f"{_called(asks)} would be the first of {asks.door}. Is that you, or somebody else?",
+            why="An owner's yes counts for everything; a guest's for nothing.",
+            then="Add --as owner or --as guest. The code is still good.",
+        )
+    words = f"{_called(asks)} asks. Is that you, or somebody else?"
+    return Role.OWNER if chosen(words, ("you", "else")) == "you" else Role.GUEST
+
+
+def _settings(house: House, door: str) -> ChannelSettings:
+    section = house.loaded.config.channels.get(door)
+    return read_settings(door, section, find_room(door, section)) if section is not None else ChannelSettings()
+
+
+def _called(one: Paired) -> str:
+    return f"“{claimed(one.name)}” ({unambiguous_line(one.door)}:{claimed(one.person, 60)})"
 
 
 @pair.command(epilog="Example: angelia pair forget telegram 4711")

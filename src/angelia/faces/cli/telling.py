@@ -13,6 +13,7 @@ from angelia.core.ids import CallId
 from angelia.core.sentences import sentence
 from angelia.core.text import one_line
 from angelia.faces.cli.calls import call_in_words, result_in_words
+from angelia.faces.cli.question_lines import question_lines
 
 
 class Tone(StrEnum):
@@ -127,8 +128,8 @@ class Teller:
                 yield Line(Tone.STARTED, self.calls.get(call, call))
             case e.ToolFinished():
                 yield from self._finished(fact)
-            case e.ApprovalAsked(question=question, why=why):
-                yield Line(Tone.QUESTION, f"{question} {why}".strip())
+            case e.ApprovalAsked():
+                yield Line(Tone.QUESTION, question_lines(fact))
             case e.ApprovalGiven(answer=answer, scope=scope):
                 yield Line(Tone.NOTE, f"answered: {answer}" if answer else f"yes, {_SCOPES[scope]}")
             case e.ApprovalRefused(why=why):

@@ -9,6 +9,9 @@
 | never | the delivery ends as `failed`; its other messages go all the same |
 | nothing at all | sent once more, marked or under the same key; or it ends as `unknown`, as the setting says |
 | then no to the repeat | it ends as `unknown` |
+
+The choices of a question stand beneath its last message, which goes only once all before it are known to be there:
+nobody presses yes to what they were not shown whole.
 """
 
 import logging
@@ -44,6 +47,9 @@ NOTICE = "notice"
 """The origin of what tells of other deliveries; what becomes of itself is told no more."""
 
 logger = logging.getLogger("angelia.delivery")
+
+
+UNSEEN = "What it asks about did not arrive whole, so that there is nothing to press."
 
 
 class Books(Struct, frozen=True):
@@ -111,6 +117,9 @@ class Delivering:
         outcomes: list[Outcome] = []
         for number, message in enumerate(planned):
             known = progress.arrived.get(number)
+            if receipt.choices and not all(isinstance(before, Arrived) for before in outcomes):
+                outcomes.append(Failed(UNSEEN))
+                continue
             outcome = Arrived(known) if known else await self._bring(receipt, number, message, progress)
             outcomes.append(outcome)
             if not known and isinstance(outcome, Arrived) and number < len(planned) - 1:

@@ -38,6 +38,19 @@ class Office:
         """Something was queued in this process."""
         self._news.set()
 
+    @property
+    def doors(self) -> tuple[str, ...]:
+        """The names of the open channels."""
+        return tuple(self._lines)
+
+    def line(self, door: str) -> Line:
+        """The open channel of a name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self._lines[door]
+
     def has(self, door: str) -> bool:
         """Whether a channel of this name is open."""
         return door in self._lines

@@ -7,6 +7,7 @@ from angelia.service.judging import OWNER
 from angelia.service.line import Line
 from angelia.service.reception.people import Spot
 from angelia.service.sessions import Session
+from angelia.service.speakers import opener
 
 
 class Caller(Struct, frozen=True):
@@ -36,9 +37,17 @@ class Outcome(Struct, frozen=True):
     choices: tuple[e.Choice, ...] = ()
 
 
-def may_answer(person: str, session: Session) -> bool:
-    """Whether somebody may answer a conversation's questions: its owner, ours, and whoever opened the running turn."""
-    opened = session.turn.opened
-    said = session.log.entries[opened - 1].fact if opened else None
-    asks = said.sender if isinstance(said, e.UserSaid) else ""
-    return person in {OWNER, session.owner, asks}
+def may_stop(caller: Caller, session: Session) -> bool:
+    """Whether somebody may end the running turn: the owner, and whoever opened it."""
+    first = opener(session)
+    return caller.person == OWNER or (first is not None and first.sender == caller.person)
+
+
+def may_change(caller: Caller) -> bool:
+    """Whether somebody may say which conversation a chat is in, and how it works: alone with us, everybody.
+
+    In a group that shares one conversation the owner alone; where a channel has none, whoever began it.
+    """
+    if caller.private or caller.spot.person or caller.person == OWNER or caller.session is None:
+        return True
+    return not caller.line.settings.owners and caller.session.owner == caller.person

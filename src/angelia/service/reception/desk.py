@@ -10,19 +10,25 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
+from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
+from angelia.core.text import fenced
+from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.engine.state import Turn, advance
 from angelia.sandboxes.workspace import work_folder
 from angelia.service.assemble import House
 from angelia.service.choice import choose
+from angelia.service.judging import OWNER
 from angelia.service.line import Line, wait
 from angelia.service.posting.office import Office
+from angelia.service.reception.asking import asked_in_chat, told_to_guest
 from angelia.service.reception.people import Spot
-from angelia.service.reception.questions import asked_in_chat, question_id
+from angelia.service.reception.questions import question_id
 from angelia.service.reception.watching import ChatWatch
 from angelia.service.sessions import Session
+from angelia.service.speakers import guests_in, opener
 
 MOST_OPEN = 2000
 """Conversations at rest that stay open: some 40 kB each."""
@@ -125,7 +131,7 @@ class Desk:
 
     def ask(self, session: Session) -> None:
         """Put the open questions of a conversation to its chat, each once."""
-        self._spawn(self._ask(session))
+        self.spawn(self._ask(session))
 
     async def rouse(self, line: Line) -> int:
         """Go on with every turn of a channel that an earlier life left open; returns how many there were."""
@@ -140,18 +146,41 @@ class Desk:
                 logger.warning("conversation %s cannot be gone on with: %s", reached.conversation, error)
         return found
 
-    async def remember_owner(self, address: e.Address) -> None:
+    async def remember_owner(self, address: e.Address, sender: str) -> None:
         """Where the owner last wrote to us in private through a door: questions of ours go there."""
-        where = f"{address.chat}\n{address.thread}"
+        where = f"{address.chat}\n{address.thread}\n{sender}"
         if await self.house.remembered.get(_owner_key(address.door)) != where:
             await self.house.remembered.put(_owner_key(address.door), where)
 
     async def owners_chat(self, door: str) -> tuple[Session, e.Address] | None:
         """The owner's own chat of a door and the conversation there; None before they wrote."""
-        chat, _, thread = (await self.house.remembered.get(_owner_key(door))).partition("\n")
-        address = e.Address(door, chat, thread)
-        session = await self.at(Spot(address)) if chat else None
-        return (session, address) if session else None
+        address = await self.owners_address(door)
+        session = await self.at(Spot(address)) if address else None
+        return (session, address) if session and address else None
+
+    async def owners_address(self, door: str) -> e.Address | None:
+        """The owner's own chat, through this door or else through another open one; None before they wrote.
+
+        Whoever wrote there is an owner now, too: the settings may have changed.
+        """
+        for one in dict.fromkeys((door, *self._office.doors)):
+            chat, thread, sender = [*(await self.house.remembered.get(_owner_key(one))).split("\n"), "", ""][:3]
+            if chat and self._office.has(one) and sender in await self.owners(one):
+                return e.Address(one, chat, thread)
+        return None
+
+    async def owners(self, door: str) -> frozenset[str]:
+        """The ids of a channel's owners, those who were let in as one included."""
+        paired = await self.house.pairings.owners(door)
+        return paired | frozenset(self.settings(door).owners)
+
+    def settings(self, door: str) -> ChannelSettings:
+        """What is set of a channel; the usual where it is not open."""
+        return self._office.line(door).settings if self._office.has(door) else ChannelSettings()
+
+    def open_sessions(self) -> list[Session]:
+        """The conversations that are open in this process; one with a turn that is open is among them."""
+        return [one.session for one in self._open.values()]
 
     async def close(self) -> None:
         """Stop every conversation; open turns stay open in the log."""
@@ -161,16 +190,16 @@ class Desk:
             await self._let_go(self._open.pop(conversation))
 
     async def _employ(self, session: Session, line: Line, spec: str) -> None:
-        await self.house.employ(session, spec, approver_present=True)
+        await self.house.employ(session, spec, approver_present=True, may_ask=lambda: self._may_ask(session))
         if session.conversation not in self._worked:
-            self._worked[session.conversation] = self._spawn(self._stand_by(session, line))
+            self._worked[session.conversation] = self.spawn(self._stand_by(session, line))
 
     # -- keeping ----------------------------------------------------------------------------------------------------
 
     def _keep(self, session: Session) -> None:
         """Hold one open, and let those go that are not needed open any more."""
         for conversation in self._unneeded():
-            self._leaving[conversation] = self._spawn(self._let_go(self._open.pop(conversation)))
+            self._leaving[conversation] = self.spawn(self._let_go(self._open.pop(conversation)))
         watch = ChatWatch(session, self._office, self.ask)
         self._open[session.conversation] = _Open(session, watch, self.house.clock())
 
@@ -204,7 +233,7 @@ class Desk:
             await wait(None, _AFTER_A_FAULT_S)
             try:
                 await session.log.refresh()
-                await self.house.employ(session, await self.model_of(session, line), approver_present=True)
+                await self._employ(session, line, await self.model_of(session, line))
                 await session.driven()
             except AngeliaError as error:
                 logger.warning("conversation %s cannot go on yet: %s", session.conversation, error)
@@ -213,18 +242,50 @@ class Desk:
         if session.questions():
             self.ask(session)
 
+    async def _may_ask(self, session: Session) -> bool:
+        """Whether somebody could say yes in the running turn: its owner does there, a guest's is asked about if the
+        channel's settings say so and there is a chat to ask in.
+        """
+        first = opener(session)
+        if first is None or first.sender == OWNER or not self._office.has(first.address.door):
+            return True
+        asks = self.settings(first.address.door).guests == "ask-owner"
+        return asks and await self.owners_address(first.address.door) is not None
+
     async def _ask(self, session: Session) -> None:
-        opened = session.turn.opened
-        said = session.log.entries[opened - 1].fact if opened else None
-        if not isinstance(said, e.UserSaid) or not self._office.has(said.address.door):
+        first = opener(session)
+        if first is None or not self._office.has(first.address.door):
             return
         entries = session.log.entries
         known = {entry.fact.id for entry in entries if isinstance(entry.fact, e.DeliveryQueued)}
         for asked in session.questions():
             if question_id(session.conversation, asked.call) not in known:
-                await session.record(asked_in_chat(session.conversation, said.address, asked))
+                await self._put(session, first, asked)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    async def _put(self, session: Session, first: e.UserSaid, asked: e.ApprovalAsked) -> None:
+        """Ask in the turn's own chat, or, for a guest's permission, in the owner's."""
+        permission = asked.asks is e.QuestionKind.PERMISSION
+        away = permission and first.sender != OWNER
+        there = await self.owners_address(first.address.door) if away else first.address
+        if there is None:
+            why = "It needs the owner's yes, and they have no chat here in which they could be asked."
+            await session.record(e.ApprovalRefused(asked.call, "angelia", why))
+            return
+        whom = await self._whom(session) if permission else ""
+        line, store = self._office.line(there.door), self.house.intake.to_media
+        queued: list[e.AnyFact] = [await asked_in_chat(session.conversation, there, asked, (line, whom), store)]
+        if away:
+            queued.append(told_to_guest(session.conversation, first.address, asked))
+        await session.record(*queued)
+
+    async def _whom(self, session: Session) -> str:
+        """For whom the running turn works besides the owner, as its question says; empty for nobody."""
+        names = {f"{one.door}:{one.person}": one.name for one in await self.house.pairings.list()}
+        told = [f"{claimed(names.get(one, ''))} ({unambiguous_line(one)})".strip() for one in guests_in(session)]
+        return f"For somebody else, who cannot allow it:\n{fenced(chr(10).join(told))}" if told else ""
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do something behind; it ends with this."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -1,6 +1,7 @@
 """Who somebody at a door is to us."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.channels.incoming import Envelope
 from angelia.channels.settings import ChannelSettings
@@ -8,6 +9,7 @@ from angelia.core.entry import Address
 from angelia.policy.access import Principal, admit
 from angelia.policy.verdict import Allow
 from angelia.service.judging import OWNER
+from angelia.service.line import Line
 from angelia.store.pairings import Pairings
 
 
@@ -32,6 +34,15 @@ def spot_of(envelope: Envelope, settings: ChannelSettings) -> Spot:
     """Which conversation is meant, as far as an envelope tells."""
     own = settings.per_person and not envelope.private
     return Spot(envelope.address, str(principal_of(envelope)) if own else "")
+
+
+async def with_owners(line: Line, pairings: Pairings) -> Line:
+    """A channel with those among its owners who were let in as one with a code."""
+    paired = await pairings.owners(line.channel.door)
+    if not paired:
+        return line
+    owners = tuple(sorted({*line.settings.owners, *paired}))
+    return replace(line, settings=replace(line.settings, owners=owners))
 
 
 async def may_speak(principal: Principal, settings: ChannelSettings, pairings: Pairings) -> bool:

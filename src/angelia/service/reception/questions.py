@@ -5,7 +5,7 @@ from typing import assert_never
 from msgspec import Struct
 
 from angelia.core import entry as e
-from angelia.core.content import Text
+from angelia.core.asked import shown_question
 from angelia.core.ids import CallId, ConversationId, DeliveryId
 
 QUESTION = "question"
@@ -98,26 +98,12 @@ def choices_of(conversation: ConversationId, asked: e.ApprovalAsked) -> tuple[e.
     if asked.asks is e.QuestionKind.CHOICE:
         return tuple(
             e.Choice(label, value_of(Answered(conversation, asked.call, asked.digest, yes=True, choice=number)))
-            for number, label in enumerate(asked.choices)
+            for number, label in enumerate(shown_question(asked).choices)
         )
     lasting = Answered(conversation, asked.call, asked.digest, yes=True, lasting=True)
     refused = Answered(conversation, asked.call, asked.digest, yes=False)
     always = (e.Choice("Allow in this conversation", value_of(lasting)),) if asked.pattern else ()
     return (e.Choice("Allow once", value_of(bound)), *always, e.Choice("No", value_of(refused)))
-
-
-def asked_in_chat(conversation: ConversationId, address: e.Address, asked: e.ApprovalAsked) -> e.DeliveryQueued:
-    """The message that puts a question to a chat; its id is the question's, so it is asked once."""
-    permission = asked.asks is e.QuestionKind.PERMISSION
-    more = f"\n\n{asked.why}" if asked.why and permission else ""
-    hint = "" if permission or asked.choices else "\n\nAnswer with /approve and your words."
-    return e.DeliveryQueued(
-        question_id(conversation, asked.call),
-        address,
-        (Text(f"{asked.question}{more}{hint}"),),
-        QUESTION,
-        choices=choices_of(conversation, asked),
-    )
 
 
 def question_id(conversation: ConversationId, call: CallId) -> DeliveryId:
@@ -137,3 +123,20 @@ def answer_fact(answered: Answered, asked: e.ApprovalAsked, by: str) -> e.Approv
     scope = e.Scope.CONVERSATION if answered.lasting and asked.pattern else e.Scope.ONCE
     said = asked.choices[answered.choice] if 0 <= answered.choice < len(asked.choices) else ""
     return e.ApprovalGiven(asked.call, asked.digest, by, scope, answer=said)
+
+
+def word_for(meaning: Meaning) -> str:
+    """How an answer reads in one or two words."""
+    match meaning:
+        case Answered(yes=False):
+            return "Refused"
+        case Answered(choice=choice) if choice >= 0:
+            return "Chosen"
+        case Answered(lasting=True):
+            return "Allowed in this conversation"
+        case Answered():
+            return "Allowed"
+        case Wanted(yes=yes):
+            return "I answer it" if yes else "Left unanswered"
+        case LetIn(yes=yes):
+            return "Let in" if yes else "Not let in"

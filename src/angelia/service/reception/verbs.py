@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from angelia.core import entry as e
+from angelia.core.asked import shown_question
 from angelia.core.content import Media, Text
 from angelia.core.errors import BadInput
-from angelia.core.text import clean, one_line
+from angelia.core.text import clean, literally, one_line
 from angelia.service.judging import OWNER
+from angelia.service.reception.answering import approved, arrival_of, denied
 from angelia.service.reception.answers import introduction
-from angelia.service.reception.caller import Caller, Outcome
+from angelia.service.reception.caller import Caller, Outcome, may_change, may_stop
 from angelia.service.reception.desk import Desk
-from angelia.service.reception.pressing import answered
-from angelia.service.reception.questions import Answered
 from angelia.service.sessions import DAY_MS, Session
 from angelia.store.outbox import Receipt
 from angelia.store.transcript import Summary
@@ -23,6 +23,8 @@ from angelia.store.transcript import Summary
 Act = Callable[[Desk, Caller, str], Awaitable[Outcome]]
 
 _COMMAND = re.compile(r"/([A-Za-z]+)(?:@\w+)?(?:\s+(.*))?", re.DOTALL)
+NOT_THEIRS = "This conversation is everybody's here, so only the owner changes that. In private you have your own."
+WAITS = "A question waits for the owner's answer; I read this after it."
 _LISTED = 10
 _SHORT = 8
 """Last characters of an id that people are shown."""
@@ -53,6 +55,15 @@ def verb_in(text: str) -> Given | None:
     return Given(verb.act if verb else _unknown, rest)
 
 
+def _shared(act: Act) -> Act:
+    """A verb that says which conversation a chat is in, or how it works: in a group not for every guest."""
+
+    async def allowed(desk: Desk, caller: Caller, rest: str) -> Outcome:
+        return await act(desk, caller, rest) if may_change(caller) else Outcome(NOT_THEIRS)
+
+    return allowed
+
+
 async def _unknown(_: Desk, __: Caller, ___: str) -> Outcome:
     return Outcome("There is no such command. /help lists them; nothing was sent to the model.")
 
@@ -78,6 +89,8 @@ async def _new(desk: Desk, caller: Caller, preset: str) -> Outcome:
 async def _stop(_: Desk, caller: Caller, __: str) -> Outcome:
     if caller.session is None or not caller.session.turn.opened:
         return Outcome("Nothing is running.")
+    if not may_stop(caller, caller.session):
+        return Outcome("The running turn is not yours to stop: the owner can, and whoever it answers.")
     return Outcome("Stopping.", (e.CancelAsked(caller.person),))
 
 
@@ -93,7 +106,9 @@ async def _queue(desk: Desk, caller: Caller, text: str) -> Outcome:
 async def _steer(_: Desk, caller: Caller, text: str) -> Outcome:
     if not text:
         raise BadInput("What should I mind?", then="Example: /steer use the smaller picture")
-    return Outcome("I read this at my next step.", (_said(caller, text, e.Arrival.STEER),))
+    arrival = arrival_of(caller.person, caller.session)
+    word = "I read this at my next step." if arrival is e.Arrival.STEER else WAITS
+    return Outcome(word, (_said(caller, text, arrival),))
 
 
 def _said(caller: Caller, text: str, arrival: e.Arrival) -> e.UserSaid:
@@ -113,7 +128,7 @@ async def _status(desk: Desk, caller: Caller, __: str) -> Outcome:
         f"Sandbox: {session.sandbox}, folder {session.workspace}",
     ]
     lines += [f"Queued messages: {queued}"] if queued else []
-    lines += [f"Asked: {one_line(asked.question, 200)}" for asked in questions]
+    lines += [f"Asked: {literally(shown_question(asked).title)}" for asked in questions]
     return Outcome("\n".join(lines))
 
 
@@ -123,6 +138,8 @@ async def _model(desk: Desk, caller: Caller, name: str) -> Outcome:
         now = await desk.model_of(session, caller.line)
         offered = ", ".join(presets) or "no others are offered here"
         return Outcome(f"The model is {now}. To choose from: {offered}.")
+    if not may_change(caller):
+        return Outcome(NOT_THEIRS)
     _offered(name, presets, "model")
     if session.turn.opened:
         raise BadInput("A turn is running.", then="Change the model when it has ended, or /stop it.")
@@ -183,34 +200,6 @@ async def _reachable(desk: Desk, caller: Caller) -> list[Summary]:
     return [one for one in mine if one.id in here or one.workspace.endswith(begun_here)]
 
 
-async def _approve(_: Desk, caller: Caller, words: str) -> Outcome:
-    session = _conversation(caller)
-    asked = next(iter(session.questions()), None)
-    if asked is None:
-        return Outcome("Nothing is asked.")
-    chosen = next((number for number, label in enumerate(asked.choices) if label.lower() == words.lower()), -1)
-    outcome = answered(
-        caller, session, asked, Answered(session.conversation, asked.call, asked.digest, yes=True, choice=chosen)
-    )
-    if asked.asks is e.QuestionKind.CHOICE and chosen < 0 and outcome.facts:
-        if not words:
-            raise BadInput("What is your answer?", then="Example: /approve the second one")
-        given = e.ApprovalGiven(asked.call, asked.digest, caller.person, answer=clean(words))
-        return Outcome("Answered.", (given,), session)
-    return outcome
-
-
-async def _deny(_: Desk, caller: Caller, why: str) -> Outcome:
-    session = _conversation(caller)
-    asked = next(iter(session.questions()), None)
-    if asked is None:
-        return Outcome("Nothing is asked.")
-    outcome = answered(caller, session, asked, Answered(session.conversation, asked.call, asked.digest, yes=False))
-    if outcome.facts and why:
-        return Outcome("Refused.", (e.ApprovalRefused(asked.call, caller.person, clean(why)),), session)
-    return outcome
-
-
 async def _receipts(desk: Desk, caller: Caller, _: str) -> Outcome:
     session = _conversation(caller)
     receipts = await desk.house.outbox.receipts(session.conversation)
@@ -246,18 +235,18 @@ def _day(at: int) -> str:
 
 
 VERBS: dict[str, Verb] = {
-    "new": Verb("", "begin a new conversation", _new),
+    "new": Verb("", "begin a new conversation", _shared(_new)),
     "stop": Verb("", "end the running turn", _stop),
     "queue": Verb("TEXT", "a message that is read after this turn", _queue),
     "steer": Verb("TEXT", "a message that is read at the next step", _steer),
     "status": Verb("", "what is going on here", _status),
     "model": Verb("[NAME]", "say or change the model", _model),
-    "sandbox": Verb("[NAME]", "say where it works, or begin elsewhere", _sandbox),
-    "compact": Verb("[WHAT TO KEEP]", "fold older messages to make room", _compact),
+    "sandbox": Verb("[NAME]", "say where it works, or begin elsewhere", _shared(_sandbox)),
+    "compact": Verb("[WHAT TO KEEP]", "fold older messages to make room", _shared(_compact)),
     "sessions": Verb("", "your conversations", _sessions),
-    "resume": Verb("ID", "go on with another conversation here", _resume),
-    "approve": Verb("[ANSWER]", "say yes to what is asked", _approve),
-    "deny": Verb("[WHY]", "say no to what is asked", _deny),
+    "resume": Verb("ID", "go on with another conversation here", _shared(_resume)),
+    "approve": Verb("[ANSWER]", "say yes to what is asked", approved),
+    "deny": Verb("[WHY]", "say no to what is asked", denied),
     "receipts": Verb("", "what was delivered, and what became of it", _receipts),
     "usage": Verb("", "tokens and money", _usage),
     "help": Verb("", "this list", _help),

@@ -56,13 +56,13 @@ class Server(Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """Its command line or address as a person may read it: what looks like a secret is left out."""
+        """Its command line or address as a person may read it, whole: what looks like a secret is left out."""
         match self.way:
             case Program(argv=argv):
                 words = [word if HIDDEN in word else shlex.quote(word) for word in without_secrets(argv)]
-                return one_line(clean(" ".join(words)), 300)
+                return clean(" ".join(words))
             case Site(url=url):
-                return one_line(clean(plain(url)), 300)
+                return clean(plain(url))
 
     @property
     def pattern(self) -> str:

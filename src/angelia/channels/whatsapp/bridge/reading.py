@@ -42,6 +42,7 @@ class Told(Struct, frozen=True, rename="camel"):
     text: str = ""
     file: ToldFile | None = None
     quoted: str = ""
+    forwarded: bool = False
     to_us: bool = False
     about: str | None = ""
 
@@ -71,6 +72,8 @@ def _what(told: Told) -> Said | Noticed:
             words = f"{name} reacted with {told.text}." if told.text else f"{name} took their reaction back."
             return Noticed(Heard.REACTION, words, about)
         case _:
+            if told.forwarded:
+                return Said("", _offers(told), shared=told.text, forwarded=True)
             return Said(told.text, _offers(told), told.quoted)
 
 

@@ -62,7 +62,8 @@ function said (base, content, me) {
   const context = content[type]?.contextInfo ?? {}
   const to = [...(context.mentionedJid ?? []), context.stanzaId ? context.participant : ''].map(bare)
   const quoted = context.quotedMessage ? wordsOf(context.quotedMessage) : ''
-  return { ...base, what: 'said', text: wordsOf(content), file: fileOf(content), quoted, toUs: to.some((one) => me.includes(one)) }
+  const forwarded = Boolean(context.isForwarded)
+  return { ...base, what: 'said', text: wordsOf(content), file: fileOf(content), quoted, forwarded, toUs: to.some((one) => me.includes(one)) }
 }
 
 function fileOf (content) {

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from angelia.core import entry as e
+from angelia.core.asked import shown_question
 
 DAY_MS = 86_400_000
 REMEMBERED_DAYS = 30
@@ -29,13 +30,14 @@ Answer = Yes | No | Message
 
 def offered(asked: e.ApprovalAsked) -> list[tuple[str, Answer]]:
     """The answers to choose from, in the order of their numbers."""
+    shown = shown_question(asked)
     if asked.asks is e.QuestionKind.CHOICE:
-        return [(choice, Yes(answer=choice)) for choice in asked.choices]
+        return [(words, Yes(answer=choice)) for words, choice in zip(shown.choices, asked.choices, strict=True)]
     yes: list[tuple[str, Answer]] = [("yes, once", Yes())]
     if asked.pattern:
         yes += [
-            (f"yes, in this conversation: {asked.pattern}", Yes(e.Scope.CONVERSATION)),
-            (f"yes, for {REMEMBERED_DAYS} days here: {asked.pattern}", Yes(e.Scope.REMEMBERED, REMEMBERED_DAYS)),
+            (f"yes, in this conversation: {shown.pattern}", Yes(e.Scope.CONVERSATION)),
+            (f"yes, for {REMEMBERED_DAYS} days here: {shown.pattern}", Yes(e.Scope.REMEMBERED, REMEMBERED_DAYS)),
         ]
     return [*yes, ("no", No())]
 

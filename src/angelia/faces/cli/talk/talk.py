@@ -230,6 +230,9 @@ class Talk:
         """An answer to the oldest open question, or a message."""
         questions = self.session.questions()
         answer = meant(questions[0], text) if questions and not self.attached else Message()
+        if questions and not isinstance(answer, Message) and not self.watching.is_shown(questions[0]):
+            self.screen.note("a question has come up meanwhile; this was not taken for its answer")
+            return
         match answer:
             case Yes(scope=scope, days=days, answer=words):
                 until = wall_clock() + days * DAY_MS if days else 0

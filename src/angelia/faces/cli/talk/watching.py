@@ -7,11 +7,12 @@ from pathlib import Path
 
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
-from angelia.core.ids import DeliveryId
+from angelia.core.ids import CallId, DeliveryId
 from angelia.core.sentences import sentence
 from angelia.engine.live import Committed, LiveEvent
 from angelia.faces.cli.opening import short
 from angelia.faces.cli.pictures import drawn, way_of
+from angelia.faces.cli.question_lines import question_lines
 from angelia.faces.cli.talk.now import Now
 from angelia.faces.cli.talk.questions import numbered
 from angelia.faces.cli.talk.screen import Screen
@@ -34,6 +35,8 @@ class Watching:
         self._held: list[str] = []
         self._joins = False
         self._mine: set[DeliveryId] = set()
+        self._asked: set[CallId] = set()
+        self._printed: set[CallId] = set()
         self._recall(session.log.entries)
         self.end = session.live.watch(self._see)
 
@@ -52,8 +55,7 @@ class Watching:
             if entry.seq >= first:
                 shown = [line for line in lines if line.tone in _RECALLED_TONES and line.text not in waiting]
                 self._screen.put(*shown)
-        for question in self._session.questions():
-            self._ask(question)
+        self._ask_oldest()
         for queued in unsettled:
             self._deliver(queued)
 
@@ -62,6 +64,7 @@ class Watching:
             for entry in event.entries:
                 self.tally.add(entry)
                 self._tell(entry)
+            self._ask_oldest()
         self.now.see(event)
 
     def _tell(self, entry: e.Entry) -> None:
@@ -81,7 +84,7 @@ class Watching:
             case e.ToolStarted() | e.TurnClosed() | e.ModelAsked():
                 return
             case e.ApprovalAsked():
-                self._ask(entry.fact)
+                return
             case e.DeliveryQueued():
                 self._queued(entry.fact)
             case e.DeliverySettled(id=id_) if id_ in self._mine:
@@ -106,8 +109,23 @@ class Watching:
                 self._screen.put(Line(Tone.REPLY, text))
         self._held.clear()
 
-    def _ask(self, asked: e.ApprovalAsked) -> None:
-        self._screen.put(Line(Tone.QUESTION, "\n".join([asked.question, *filter(None, [asked.why]), numbered(asked)])))
+    def is_shown(self, asked: e.ApprovalAsked) -> bool:
+        """Whether a question stands on the screen, whole; before that no typed text answers it."""
+        return asked.call in self._printed
+
+    def _ask_oldest(self) -> None:
+        """Put the oldest open question, once: the next one waits for its answer, so that a yes is to what is seen."""
+        asked = next(iter(self._session.questions()), None)
+        if asked is None or asked.call in self._asked:
+            return
+        self._asked.add(asked.call)
+        call = asked.call
+
+        async def printed() -> None:
+            self._printed.add(call)
+
+        self._screen.put(Line(Tone.QUESTION, f"{question_lines(asked)}\n{numbered(asked)}"))
+        self._screen.then(printed)
 
     def _queued(self, queued: e.DeliveryQueued) -> None:
         words = "".join(part.text for part in queued.parts if isinstance(part, Text))

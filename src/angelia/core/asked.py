@@ -1,0 +1,37 @@
+"""A question to a person as every door shows it: the whole of what a yes would be to, with nothing hidden in it."""
+
+from msgspec import Struct
+
+from angelia.core.entry import ApprovalAsked, QuestionKind
+from angelia.core.unambiguous import readable, unambiguous, unambiguous_line
+
+
+class ShownQuestion(Struct, frozen=True):
+    """A question, safe to print; each part may be put where a door has room for it, and none may be left out.
+
+    `title` is one line for a permission, `whole` are lines and empty where the title says everything, `why` is the
+    reason for asking. `pattern` is what a lasting yes would cover, empty where there is none.
+    """
+
+    title: str
+    whole: str
+    why: str
+    pattern: str
+    choices: tuple[str, ...]
+
+    @property
+    def lines(self) -> int:
+        """How many lines the whole has."""
+        return self.whole.count("\n") + 1 if self.whole else 0
+
+
+def shown_question(asked: ApprovalAsked) -> ShownQuestion:
+    """A question as it is shown; no door reads the fact's own texts."""
+    own = asked.asks is QuestionKind.CHOICE
+    return ShownQuestion(
+        readable(asked.question) if own else unambiguous_line(asked.question),
+        unambiguous(asked.whole),
+        unambiguous_line(asked.why),
+        unambiguous_line(asked.pattern),
+        tuple(map(readable, asked.choices)),
+    )

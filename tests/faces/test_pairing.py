@@ -1,0 +1,86 @@
+"""Who is let in from the terminal is let in as somebody: you yourself, or a guest, and what they may do is said."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from angelia.service.assemble import House
+from angelia.service.config import load
+from angelia.store.pairings import Role
+from tests.faces.angelia import SECONDS, Place
+
+ESCAPING = "Ann\n\x1b[2J\u202e" + "x" * 100
+
+
+def waiting(place: Place) -> str:
+    """The code of somebody who asks."""
+
+    async def ask() -> str:
+        house = await House.open(load(place.home, {}, (), {}))
+        code = await house.pairings.ask("telegram", "4711", ESCAPING)
+        await house.close()
+        assert isinstance(code, str)
+        return code
+
+    return asyncio.run(ask())
+
+
+def role_of(place: Place) -> str:
+    """As what somebody was let in; empty for nobody."""
+
+    async def look() -> str:
+        house = await House.open(load(place.home, {}, (), {}))
+        found = await house.pairings.list()
+        await house.close()
+        return next((one.role for one in found), "")
+
+    return asyncio.run(look())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """A home with a channel that has no owner."""
+    found = Place(tmp_path / "home", tmp_path / "work")
+    for folder in (found.home, found.work):
+        folder.mkdir()
+    (found.home / "config.toml").write_text('[channels.telegram]\nkind = "telegram"\n')
+    return found
+
+
+@pytest.mark.parametrize("role", Role)
+def test_what_somebody_will_be_able_to_do_is_said(place: Place, role: Role) -> None:
+    ended = place.run("pair", "approve", waiting(place), "--as", role)
+    assert ended.code == 0, ended.err
+    assert f"As {'an owner' if role is Role.OWNER else 'a guest'} they may" in ended.out
+    assert role_of(place) == role
+    assert "\x1b" not in ended.out + place.run("pair").out
+    assert "“Ann␤␛[2J⟨U+202E⟩" in ended.out
+
+
+def test_the_first_is_not_let_in_before_it_is_said_as_whom(place: Place) -> None:
+    code = waiting(place)
+    ended = place.run("pair", "approve", code)
+    assert ended.code != 0
+    assert "Is that you, or somebody else?" in ended.err
+    assert role_of(place) == ""
+    assert place.run("pair", "approve", code, "--as", "guest").code == 0
+
+
+def test_where_there_is_an_owner_nobody_is_asked_about_the_next(place: Place) -> None:
+    (place.home / "config.toml").write_text('[channels.telegram]\nkind = "telegram"\nowners = ["1"]\n')
+    assert place.run("pair", "approve", waiting(place)).code == 0
+    assert role_of(place) == Role.GUEST
+
+
+@pytest.mark.parametrize(("answer", "role"), [("you", Role.OWNER), ("else", Role.GUEST)])
+def test_at_a_terminal_the_first_is_asked_about(place: Place, answer: str, role: Role) -> None:
+    argv = ["-m", "angelia", "pair", "approve", waiting(place)]
+    environment = place.environment({"NO_COLOR": "1"})
+    child = pexpect.spawn(sys.executable, argv, env=environment, encoding="utf-8", timeout=SECONDS)
+    child.expect_exact("Is that you, or somebody else?")
+    child.sendline(answer)
+    child.expect(pexpect.EOF)
+    assert role_of(place) == role
