@@ -20,6 +20,7 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "modal-stand-in": lambda: all(map(shutil.which, ("bwrap", "busybox", "nsenter"))) and find_spec("modal"),
     "podman": lambda: all(map(shutil.which, ("podman", "docker", "busybox"))) and os.geteuid() == 0,
     "ssh": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))),
+    "ssh-as-root": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))) and os.geteuid() == 0,
     "irc": lambda: all(map(shutil.which, ("ngircd", "openssl"))),
     "matrix": lambda: (Path(__file__).parents[1] / ".tools" / "synapse" / "synapse.txt").exists(),
     "npm": lambda: shutil.which("node") and shutil.which("npm"),
