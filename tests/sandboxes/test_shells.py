@@ -130,7 +130,7 @@ def test_a_room_without_shells_says_what_can_be_done_instead(place: Place, modal
         assert "`angelia sandbox get` and `put` move files" in str(child.before)
 
 
-@pytest.mark.real("ssh")
+@pytest.mark.real("ssh-as-root")  # another's sshd may not hand out terminals
 def test_a_shell_on_another_machine_is_that_machines_own(place: Place, sshd: Server) -> None:
     sshd.introduce(place.home.parent)
     with TemporaryDirectory() as there, shell(place, f"ssh:box:{there}") as child:

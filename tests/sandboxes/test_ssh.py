@@ -102,7 +102,7 @@ async def test_a_host_whose_key_has_changed_is_not_trusted(reached: Reached, per
 async def test_a_wrong_key_is_told_with_what_to_do(reached: Reached, person: Path, sshd: Server) -> None:
     other = person / "other"
     await ran("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other))
-    sshd.introduce(person, f"Host box\n  IdentityFile {other}\n  IdentitiesOnly yes\n")
+    sshd.introduce(person, f'Host box\n  IdentityFile "{other}"\n  IdentitiesOnly yes\n')
     config = (person / ".ssh/config").read_text().replace(f"IdentityFile {sshd.folder}/person", "")
     (person / ".ssh/config").write_text(config)
     error = await refused(reached().describe(), AccessRefused)

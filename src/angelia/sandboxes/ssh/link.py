@@ -58,6 +58,10 @@ class Link:
                 if fresh:
                     raise Unreachable(f"{self.host} opens no session: {error.reason}.") from error
                 full.append(connection)  # or lost meanwhile
+            except asyncssh.DisconnectError as error:
+                raise Unreachable(
+                    f"The connection to {self.host} was cut: {error.reason}.", then="Try again."
+                ) from error
 
     def hold(self) -> None:
         """One more works here."""
