@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from angelia.testing.server_process import model_server_process
+from angelia.testing.model.server_process import model_server_process
 from bench import chats, editors, idle, rounds, sandboxes, soak, starting, store, streams, tokens, views, yardsticks
 from bench.rows import Row, cells
 from bench.runs import ROOT, Bench

@@ -8,15 +8,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from angelia.channels.incoming import Envelope, Said, Sender
+from angelia.channels.incoming import Envelope, IncomingMessage, IncomingSender
 from angelia.channels.settings import ChannelSettings
 from angelia.core.crash import on_crash_point
 from angelia.core.entry import Address
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.gateway import Gateway
-from angelia.service.line import Line
-from angelia.testing.recording_channel import FarEnd, RecordingChannel, Trouble
+from angelia.service.app import App
+from angelia.service.chats.gateway import Gateway
+from angelia.service.chats.open_channel import OpenChannel
+from angelia.service.settings.config import load
+from angelia.testing.channels.recording_channel import ChannelTrouble, FarEnd, RecordingChannel
 from bench.idle import resident
 from bench.rows import Row, Target, row
 from bench.runs import ROOT, Bench, python, run
@@ -47,19 +47,19 @@ class _Times:
     def __call__(self, name: str) -> None:
         self.at[name] = time.perf_counter()
 
-    def call(self, method: str) -> Trouble:
+    def call(self, method: str) -> ChannelTrouble:
         """A call of the network's."""
         self(f"channel.{method}")
-        return Trouble.NONE
+        return ChannelTrouble.NONE
 
 
 async def _measure(folder: Path, url: str, messages: int, chats: int) -> dict[str, object]:
     env = model_environment(url, folder)
     times = _Times()
     far = FarEnd(times.call)
-    house = await House.open(load(folder / "angelia", env, (), {"model": "openai-chat:scripted"}), env)
-    gateway, channel = Gateway(house), RecordingChannel(far)
-    gateway.begin([Line(channel, ChannelSettings(owners=("1",), stream=False))])
+    app = await App.open(load(folder / "angelia", env, (), {"model": "openai-chat:scripted"}), env)
+    gateway, channel = Gateway(app), RecordingChannel(far)
+    gateway.begin([OpenChannel(channel, ChannelSettings(owners=("1",), stream=False))])
     heard, sent = await _one_by_one(channel, far, times, messages)
     rate = await _burst(channel, far)
     for number in range(chats):
@@ -67,7 +67,7 @@ async def _measure(folder: Path, url: str, messages: int, chats: int) -> dict[st
     await far.when(lambda far: len({one.address.chat for one in far.messages.values()}) >= chats + 101)
     found = {"heard": heard, "sent": sent, "rate": rate, "chats": chats, "resident": resident()}
     await gateway.close()
-    await house.close()
+    await app.close()
     return found
 
 
@@ -95,7 +95,9 @@ async def _burst(channel: RecordingChannel, far: FarEnd) -> float:
 
 
 async def _say(channel: RecordingChannel, chat: str, key: str) -> None:
-    await channel.bring(Envelope(Address("chat", chat), f"{chat}.{key}", Sender("1", "Ann"), Said(f"message {key}")))
+    await channel.bring(
+        Envelope(Address("chat", chat), f"{chat}.{key}", IncomingSender("1", "Ann"), IncomingMessage(f"message {key}"))
+    )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from angelia.testing.server_process import model_server_process
+from angelia.testing.model.server_process import model_server_process
 from bench.rows import Row, row
 from bench.runs import Bench, angelia
 from bench.starting import model_environment

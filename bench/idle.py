@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from angelia.core.content import Text
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.delivery import TERMINAL
+from angelia.service.app import App
+from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.settings.config import load
 from bench.rows import Row, row
 from bench.runs import ROOT, Bench, python, run
 from bench.starting import model_environment
@@ -32,11 +32,11 @@ async def _growth(folder: Path, url: str, count: int) -> int:
     env = model_environment(url, folder)
     workspace = folder / "workspace"
     workspace.mkdir()
-    house = await House.open(load(folder / "angelia", env), env)
+    app = await App.open(load(folder / "angelia", env), env)
 
     async def converse() -> None:
-        session = house.begin(door="terminal", workspace=workspace)
-        await house.employ(session, "openai-chat:scripted", approver_present=False)
+        session = app.begin(door="terminal", workspace=workspace)
+        await app.employ(session, "openai-chat:scripted", approver_present=False)
         await session.say([Text("Good morning. What is the plan for today?")], address=TERMINAL)
         await session.settled()
 

@@ -6,12 +6,12 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from angelia.sandboxes.docker.room import DockerSandbox
+from angelia.sandboxes.context import SandboxContext
+from angelia.sandboxes.docker.sandbox import DockerSandbox
 from angelia.sandboxes.docker.settings import DockerSettings
-from angelia.sandboxes.local import LocalSandbox
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Sandbox
-from angelia.sandboxes.ssh.room import SshSandbox
+from angelia.sandboxes.ssh.sandbox import SshSandbox
 from angelia.testing.memory import Peak
 from bench.runs import ROOT, environment, python, run
 
@@ -20,7 +20,7 @@ CHUNK = 1 << 20
 
 def room(name: str, folder: Path, socket: str, image: str) -> Sandbox:
     """A room that works in `folder`, beneath which its records lie: local, bound, in memory, or ssh (as `box`)."""
-    place = Place("bench", str(folder / "work"), folder / "own", folder / "own/run", confine="off")
+    place = SandboxContext("bench", str(folder / "work"), folder / "own", folder / "own/run", confine="off")
     match name:
         case "local":
             return LocalSandbox(folder / "work", home=folder / "own", state=folder / "own/run")

@@ -14,10 +14,10 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ending import Answered
 from angelia.engine.live import Committed, LiveEvent
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.delivery import TERMINAL
-from angelia.testing.server_process import model_server_process
+from angelia.service.app import App
+from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.settings.config import load
+from angelia.testing.model.server_process import model_server_process
 from bench.rows import Row, Yardstick, row
 from bench.runs import Bench, angelia, run
 from bench.starting import model_environment
@@ -68,8 +68,8 @@ async def task(folder: Path, url: str, confine: str, rounds: int) -> list[float]
     workspace.mkdir()
     env = model_environment(url, folder)
     settings = [f"sandbox.confine={confine}", f"limits.max_steps={rounds + 10}"]
-    house = await House.open(load(folder / "angelia", env, settings), env)
-    session = house.begin(door="terminal", workspace=workspace)
+    app = await App.open(load(folder / "angelia", env, settings), env)
+    session = app.begin(door="terminal", workspace=workspace)
     asked: list[float] = []
 
     def see(event: LiveEvent) -> None:
@@ -77,10 +77,10 @@ async def task(folder: Path, url: str, confine: str, rounds: int) -> list[float]
             asked.append(time.perf_counter())
 
     session.live.watch(see)
-    await house.employ(session, "openai-chat:scripted", approver_present=False)
+    await app.employ(session, "openai-chat:scripted", approver_present=False)
     await session.say([Text("go")], address=TERMINAL)
     closed = await session.settled()
-    await house.close()
+    await app.close()
     assert closed is not None
     assert isinstance(closed.ending, Answered), closed
     return [later - earlier for earlier, later in pairwise(asked)]

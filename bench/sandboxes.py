@@ -14,7 +14,7 @@ from tests.sandboxes.daemon import IMAGE, Daemon, KernelRefuses, daemon
 from tests.sandboxes.sshd import Server, server
 
 from angelia.sandboxes.port import Sandbox
-from angelia.store.behind import WriteBehind
+from angelia.store.media.write_behind import WriteBehind
 from bench.moving import memory, ran, room
 from bench.rows import Row, Target, row
 from bench.runs import Bench

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from angelia.channels.incoming import Envelope, Said, Sender
+from angelia.channels.incoming import Envelope, IncomingMessage, IncomingSender
 from angelia.channels.settings import ChannelSettings
 from angelia.core.entry import Address
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.gateway import Gateway
-from angelia.service.line import Line
-from angelia.testing.recording_channel import FarEnd, RecordingChannel
+from angelia.service.app import App
+from angelia.service.chats.gateway import Gateway
+from angelia.service.chats.open_channel import OpenChannel
+from angelia.service.settings.config import load
+from angelia.testing.channels.recording_channel import FarEnd, RecordingChannel
 from bench.idle import resident
 from bench.rows import Row, row
 from bench.runs import ROOT, Bench, python, run
@@ -46,9 +46,9 @@ class _Month:
 
 async def _measure(folder: Path) -> list[int]:
     env, clock, far = dict(os.environ), _Month(), FarEnd()
-    house = await House.open(load(folder / "angelia", env, (), {"model": "openai-chat:scripted"}), env, clock)
-    gateway, channel = Gateway(house), RecordingChannel(far)
-    gateway.begin([Line(channel, ChannelSettings(owners=("1",)))])
+    app = await App.open(load(folder / "angelia", env, (), {"model": "openai-chat:scripted"}), env, clock)
+    gateway, channel = Gateway(app), RecordingChannel(far)
+    gateway.begin([OpenChannel(channel, ChannelSettings(owners=("1",)))])
     found = []
     for hour in range(LATE * 24):
         clock.now += _HOUR_MS
@@ -56,12 +56,12 @@ async def _measure(folder: Path) -> list[int]:
         where = Address("chat", str(hour % CHATS))
         far.messages.clear()  # the network's memory, not ours
         far.calls.clear()
-        await channel.bring(Envelope(where, f"h{hour}", Sender("1", "Ann"), Said(words)))
+        await channel.bring(Envelope(where, f"h{hour}", IncomingSender("1", "Ann"), IncomingMessage(words)))
         await far.when(lambda far: any(not one.text.endswith("…") for one in far.messages.values()))
         if hour + 1 in (EARLY * 24, LATE * 24):
             found.append(resident())
     await gateway.close()
-    await house.close()
+    await app.close()
     return found
 
 

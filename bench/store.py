@@ -13,10 +13,10 @@ from angelia.core import codec
 from angelia.core.content import Text
 from angelia.core.entry import AnyFact, ConversationOpened, ModelAsked, ModelSaid, StopReason, UserSaid
 from angelia.core.ids import ConversationId, new_conversation
-from angelia.store import words
-from angelia.store.db import FILE, Database
-from angelia.store.search import search
-from angelia.store.transcript import Transcript
+from angelia.store.log import word_index
+from angelia.store.log.search import search
+from angelia.store.log.transcript import Transcript
+from angelia.store.sql.database import FILE, Database
 from bench.rows import Row, Target, Yardstick, row
 from bench.runs import Bench
 
@@ -187,7 +187,7 @@ async def fill(db: Database, messages: int, chance: random.Random) -> None:
         ]
         await db.write(partial(insert, bulk))
         last += len(bulk)
-        while await db.write(words.catch_up):
+        while await db.write(word_index.catch_up):
             pass
 
 

@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from angelia.channels.incoming import Envelope, Said, Sender
+from angelia.channels.incoming import Envelope, IncomingMessage, IncomingSender
 from angelia.channels.outgoing import Outgoing, OutText
 from angelia.channels.settings import ChannelSettings
 from angelia.core.entry import Address
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.gateway import Gateway
-from angelia.service.line import Line
-from angelia.testing.http1 import read_request
-from angelia.testing.recording_channel import FarEnd, RecordingChannel
+from angelia.service.app import App
+from angelia.service.chats.gateway import Gateway
+from angelia.service.chats.open_channel import OpenChannel
+from angelia.service.settings.config import load
+from angelia.testing.channels.recording_channel import FarEnd, RecordingChannel
+from angelia.testing.model.http1 import read_request
 from bench.rows import Row, row
 from bench.runs import ROOT, Bench, python, run
 from bench.starting import model_environment
@@ -68,18 +68,18 @@ class _Watching(RecordingChannel):
 
 async def _measure(folder: Path, chats: int) -> dict[str, object]:
     env = dict(os.environ)
-    house = await House.open(load(folder / "angelia", env, (), {"model": "openai-chat:scripted"}), env)
+    app = await App.open(load(folder / "angelia", env, (), {"model": "openai-chat:scripted"}), env)
     far = FarEnd()
-    gateway, channel = Gateway(house), _Watching(far)
+    gateway, channel = Gateway(app), _Watching(far)
     channel.behind = {}
-    gateway.begin([Line(channel, ChannelSettings(owners=("1",)))])
-    who, said = Sender("1", "Ann"), Said("go on")
+    gateway.begin([OpenChannel(channel, ChannelSettings(owners=("1",)))])
+    who, said = IncomingSender("1", "Ann"), IncomingMessage("go on")
     await asyncio.gather(*(channel.bring(Envelope(Address("chat", f"s{n}"), f"s{n}", who, said)) for n in range(chats)))
     cpu = time.process_time()
     await far.when(lambda _: len(channel.behind) == chats)
     share = (time.process_time() - cpu) / SECONDS
     await gateway.close()
-    await house.close()
+    await app.close()
     return {"behind": sorted(channel.behind.values()), "share": share, "chats": chats}
 
 

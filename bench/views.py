@@ -6,15 +6,15 @@ from collections.abc import Coroutine, Iterator
 from typing import Any
 
 from angelia.context.budget import fixed_size
-from angelia.context.compaction import Ground
+from angelia.context.compaction import CompactionInput
 from angelia.context.view import View, advance
 from angelia.core import entry as e
 from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ending import Answered
 from angelia.core.ids import call_id
 from angelia.core.profile import Ability, ImageLimits, Profile
-from angelia.engine.machine import Room
-from angelia.engine.roommaking import Space, allowed_for, make_room, room_for
+from angelia.engine.compacting import ContextBudget, allowed_for, budget_for, compact
+from angelia.engine.machine import Fit
 from bench.rows import Row, row
 from bench.runs import Bench
 
@@ -29,7 +29,7 @@ PROFILE = Profile(
     body_limit=20_000_000,
     image_limits=ImageLimits(tokens="tile"),
 )
-SPACE = Space(0.8, 8_192)
+SPACE = ContextBudget(0.8, 8_192)
 FIXED = fixed_size("You are an agent. " * 40, ())
 
 _PROSE = "The test fails because the clock is read twice; the second reading is later than the first one. "
@@ -50,7 +50,7 @@ async def planning(log: list[e.Entry], times: int) -> list[float]:
     took = []
     for _ in range(times):
         start = time.perf_counter()
-        moved = await make_room(Ground(log, view, allowed_for(view, SPACE), FIXED, running), SPACE, "room")
+        moved = await compact(CompactionInput(log, view, allowed_for(view, SPACE), FIXED, running), SPACE, "room")
         took.append(time.perf_counter() - start)
         assert moved.tokens_after < moved.tokens_before
     return took
@@ -65,12 +65,12 @@ class _RoomMade:
     def __call__(self, log: list[e.Entry], running: int) -> None:
         self._view = advance(self._view, log)
         allowed = allowed_for(self._view, SPACE)
-        if room_for(log, self._view, FIXED, allowed) is Room.FITS:
+        if budget_for(log, self._view, FIXED, allowed) is Fit.FITS:
             return
         self.over = len(log) >= self._length
         if not self.over:
-            ground = Ground(log, self._view, allowed, FIXED, (running,))
-            log.append(e.Entry(len(log) + 1, 0, _now(make_room(ground, SPACE, "room"))))
+            ground = CompactionInput(log, self._view, allowed, FIXED, (running,))
+            log.append(e.Entry(len(log) + 1, 0, _now(compact(ground, SPACE, "room"))))
 
 
 def lived(length: int) -> list[e.Entry]:
@@ -99,7 +99,7 @@ def estimates(times: int) -> list[float]:
         log.append(e.Entry(len(log) + 1, 0, e.UserSaid((Text(_PROSE * 5),))))
         start = time.perf_counter()
         view = advance(view, log)
-        room_for(log, view, FIXED, allowed_for(view, SPACE))
+        budget_for(log, view, FIXED, allowed_for(view, SPACE))
         took.append(time.perf_counter() - start)
     return took
 

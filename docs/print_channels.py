@@ -1,13 +1,13 @@
 """What the chat rooms can do, printed from the tables that they send by."""
 
-from angelia.channels import tables
-from angelia.channels.rooms import OURS, find_room
+from angelia.channels import capability_tables
+from angelia.channels.registry import OURS, find_channel
 from docs.markdown import page, table
 
 
 def channels() -> str:
     """Every room side by side, and each by itself with methods, limits and reasons."""
-    rooms = {name: tables.table_of(find_room(name, {})) for name in OURS}
+    rooms = {name: capability_tables.table_of(find_channel(name, {})) for name in OURS}
     return page(
         "Channels",
         "What each chat network can do, as the rooms have it. A size is the largest file that goes by the network's "
@@ -15,10 +15,13 @@ def channels() -> str:
         "else it fails and says so. Limits of one's own server or of a boosted chat may be higher; "
         "a group has less where its network says so: no drafts in Telegram's, no buttons in WhatsApp's.",
         "## What goes out",
-        table(("kind", *rooms), tables.sending(rooms)),
+        table(("kind", *rooms), capability_tables.sending(rooms)),
         "## What comes in",
-        table(("kind", *rooms), tables.hearing(rooms)),
+        table(("kind", *rooms), capability_tables.hearing(rooms)),
         "## What holds for every message",
-        table(("", *rooms), tables.bounds(rooms)),
-        *(f"## {name}\n\n{table(('what', 'how'), tables.particulars(abilities))}" for name, abilities in rooms.items()),
+        table(("", *rooms), capability_tables.bounds(rooms)),
+        *(
+            f"## {name}\n\n{table(('what', 'how'), capability_tables.particulars(capabilities))}"
+            for name, capabilities in rooms.items()
+        ),
     )

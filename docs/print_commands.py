@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import click
 
+from angelia.faces.cli.chat.commands import COMMANDS as TALK
+from angelia.faces.cli.chat.commands import KEYS
 from angelia.faces.cli.main import COMMANDS, angelia
-from angelia.faces.cli.talk.commands import COMMANDS as TALK
-from angelia.faces.cli.talk.commands import KEYS
 from docs.markdown import table
 
 COLUMNS = 100

@@ -8,7 +8,7 @@ from angelia.core.sentences import sentence
 from angelia.engine import machine
 from angelia.engine.remedies import DEFAULT, Remedy, Row, ending_for
 from angelia.faces.cli import exits
-from angelia.faces.cli.telling import FAILURES, Teller
+from angelia.faces.words.transcript_lines import FAILURES, TranscriptLines
 from docs.markdown import code, page, table
 from docs.read_source import Field, calls_of, fields, members, words
 
@@ -42,7 +42,7 @@ EXAMPLES: dict[type, ending.Ending] = {
 def entries() -> str:
     """Every kind of entry, and what entries are made of."""
     facts = [kind for kind in get_args(entry.AnyFact) if isinstance(kind, type)]
-    parts = (content.Text, content.Thinking, content.Media, content.ToolCall, content.Native, content.BlobRef)
+    parts = (content.Text, content.Thinking, content.Media, content.ToolCall, content.ProviderBlock, content.BlobRef)
     more = (entry.Address, entry.Usage, Failure, entry.Diff, entry.Aged, entry.Reshown, entry.Shortened, entry.Refusal)
     words_of = (
         entry.Arrival,
@@ -143,7 +143,7 @@ def _remedies(kind: FailureKind) -> tuple[str, ...]:
 
 def _told(remedy: Remedy) -> str:
     used = entry.RemedyUsed(FailureKind.BUSY, remedy)
-    return " ".join(line.text for line in Teller().tell(entry.Entry(1, 0, used)))
+    return " ".join(line.text for line in TranscriptLines().tell(entry.Entry(1, 0, used)))
 
 
 def crash_points() -> str:

@@ -7,11 +7,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from angelia.models.vendors import QUIRKS, Vendor, vendors
-from angelia.service import config
-from angelia.service.presets import Preset, SandboxSettings
+from angelia.models.catalog.vendors import QUIRKS, Vendor, vendors
+from angelia.service.places.presets import Preset, SandboxSettings
+from angelia.service.settings import config
+from angelia.tools.discovery import own_tools
 from angelia.tools.mcp.settings import ServerSettings
-from angelia.tools.rooms import own_tools
 from angelia.tools.schema import shown_schema
 from docs.markdown import code, page, table
 from docs.read_source import SOURCE, fields, words
@@ -92,14 +92,15 @@ def _type(written: str) -> str:
 def vendors_page() -> str:
     """Every vendor, and what a row may say."""
     rows = vendors()
-    head = (SOURCE / "models" / "vendors.toml").read_text("utf-8").partition("\n\n")[0]
+    head = (SOURCE / "models" / "catalog" / "vendors.toml").read_text("utf-8").partition("\n\n")[0]
     comment = [line.removeprefix("#").removeprefix(" ") for line in head.splitlines()]
     row_fields = [
         (f"`{f.name}`", f"`{f.type}`", f"`{f.default}`" if f.default else "must be given") for f in fields(Vendor)
     ]
     return page(
         "Vendors",
-        "A model is named `VENDOR:NAME`. Everything about a vendor is one row of `models/vendors.toml`; a row of your "
+        "A model is named `VENDOR:NAME`. Everything about a vendor is one row of `models/catalog/vendors.toml`; a row of "
+        "your "
         "own goes into `config.toml` as `[vendors.NAME]` and is laid over it field by field.",
         table(("vendor", "wire", "keys", "address", "quirks"), [_vendor(row) for row in rows.values()]),
         "## What a row says",

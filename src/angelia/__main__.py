@@ -10,7 +10,7 @@ def main() -> None:
     """Run one command and leave at once; nothing is left to tidy up that the store does not already hold."""
     gc.disable()  # start-up makes no cycles worth looking for; a long conversation switches it on again
     from angelia.faces.cli.main import run
-    from angelia.faces.cli.output import guard
+    from angelia.faces.words.output import guard
 
     guard()
     code = run(sys.argv[1:])

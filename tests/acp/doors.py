@@ -3,16 +3,16 @@
 import builtins
 
 from angelia.__main__ import main
-from angelia.service.assemble import House
+from angelia.service.app import App
 
 
 def chatty() -> None:
     """`angelia`, with something in it that prints to stdout."""
-    opened = House.open
+    opened = App.open
 
-    async def opening(*given: object, **more: object) -> House:
+    async def opening(*given: object, **more: object) -> App:
         builtins.print("a stray print", flush=True)
         return await opened(*given, **more)  # type: ignore[arg-type]  # passed on as they came
 
-    House.open = opening  # type: ignore[method-assign]  # a stray print is the point
+    App.open = opening  # type: ignore[method-assign]  # a stray print is the point
     main()

@@ -13,9 +13,9 @@ from typing import Any, Self
 import jsonschema
 
 from angelia.faces.acp.agent import Agent
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.testing.model_server import ModelServer
+from angelia.service.app import App
+from angelia.service.settings.config import load
+from angelia.testing.model.server import ModelServer
 from tests.promise.lives import CHAT, Place
 
 SCHEMA = json.loads(Path(__file__).with_name("protocol").joinpath("schema.json").read_text("utf-8"))
@@ -100,8 +100,8 @@ class Editor:
 
     async def __aenter__(self) -> Self:
         loaded = load(self.place.home, self.place.env, self.place.sets, {"model": f"{self.place.wire}:m"})
-        self._house = await House.open(loaded, self.place.env)
-        self._agent = Agent(self._house, self._lines.put_nowait, self._flushed)
+        self._app = await App.open(loaded, self.place.env)
+        self._agent = Agent(self._app, self._lines.put_nowait, self._flushed)
         self._reading = asyncio.create_task(self._hear())
         return self
 
@@ -122,7 +122,7 @@ class Editor:
     async def leave(self) -> int:
         """Go away."""
         await self._agent.close()
-        await self._house.close()
+        await self._app.close()
         while not self._lines.empty():
             await self._take(self._lines.get_nowait())
         self._reading.cancel()

@@ -7,10 +7,10 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
-from angelia.testing.answerers import by_replies, instant
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import Step, call, say
+from angelia.testing.model.answerers import by_replies, instant
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, call, say
 from tests.acp.editor import Editor, first
 from tests.acp.remote import Remote
 from tests.promise.lives import Place
@@ -21,7 +21,7 @@ UNTIL_GO = "while [ ! -e go ]; do sleep 0.05; done; echo the build is done"
 LATER = call("shell", {"command": UNTIL_GO, "background": True})
 
 
-def script(request: Request) -> Step:
+def script(request: ReceivedRequest) -> Step:
     """A command in the background, then answers."""
     return LATER if request.heard.replies == 0 else say(f"Reply {request.heard.replies}.")
 
@@ -55,7 +55,7 @@ async def test_an_end_after_the_turn_is_announced_and_read_once(tmp_path: Path) 
 
 
 async def test_an_end_that_was_looked_at_is_not_announced(tmp_path: Path) -> None:
-    def looking(request: Request) -> Step:
+    def looking(request: ReceivedRequest) -> Step:
         if request.heard.replies == 1:
             return call("process", {"action": "wait", "id": "c4_0"})
         return script(request)

@@ -9,9 +9,9 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import Media, Text
-from angelia.testing.answerers import instant
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
+from angelia.testing.model.answerers import instant
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.server import ModelServer
 from tests.acp.editor import Editor, Refused, first
 
 pytestmark = pytest.mark.anyio

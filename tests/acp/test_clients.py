@@ -14,12 +14,12 @@ import pytest
 
 import acp
 from acp import schema
-from angelia.testing import steps
-from angelia.testing.answerers import name_the_colour
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import Step, call, say
+from angelia.testing.model import steps
+from angelia.testing.model.answerers import name_the_colour
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, call, say
 from tests.acp.desk import Desk
 from tests.acp.editor import Refused, first
 from tests.npm import installed
@@ -38,7 +38,7 @@ EDITS = (
 )
 
 
-def story(request: Request) -> Step:
+def story(request: ReceivedRequest) -> Step:
     """A colour; calls that ask for a yes, and a question of the model's own; files and terminals; silence."""
     done = sum(len(said.calls) for said in request.heard.messages)
     match _asked(request):
@@ -60,7 +60,7 @@ def story(request: Request) -> Step:
             return steps.hang()
 
 
-def _asked(request: Request) -> str:
+def _asked(request: ReceivedRequest) -> str:
     """What the person said last, notes of ours aside."""
     said = "\n".join(one.text for one in request.heard.messages if one.role == "user")
     return max(("Colour?", "Work.", "Edit.", "Hang."), key=said.rfind)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from angelia.faces.acp.commented import plain, put_in
+from angelia.faces.acp.jsonc import plain, put_in
 
 WANTED = {"x": {"y": {"n": 1, "s": "t", "l": [1]}}}
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from angelia.testing import steps
-from angelia.testing.answerers import by_replies, name_the_colour
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import Step, call, say, think
+from angelia.testing.model import steps
+from angelia.testing.model.answerers import by_replies, name_the_colour
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, call, say, think
 from tests.acp.desk import FS, Desk
 from tests.acp.dialogue import dialogue
 from tests.acp.editor import Editor, Refused, first

@@ -8,9 +8,9 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text
-from angelia.testing.answerers import by_replies
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import Step, call, say
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, call, say
 from tests.acp.desk import FS, Desk, refused
 from tests.acp.editor import Editor, Refused, first
 from tests.acp.test_blocks import resource

@@ -11,10 +11,10 @@ from angelia.core.content import CallStatus, ToolCall
 from angelia.core.ids import CallId
 from angelia.engine.live import Live, LiveEvent, Writing
 from angelia.faces.acp import calls
-from angelia.faces.acp.sending import Sending
-from angelia.testing.answerers import by_replies
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import call, say, truncated_call
+from angelia.faces.acp.session_sender import SessionSender
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say, truncated_call
 from tests.acp.editor import Editor, first
 from tests.acp.test_questions import results
 
@@ -76,7 +76,7 @@ async def test_a_face_that_fails_faults_no_turn(tmp_path: Path, monkeypatch: pyt
 async def test_an_update_that_cannot_be_sent_holds_up_none_behind_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Sending, "_opened", failing)
+    monkeypatch.setattr(SessionSender, "_opened", failing)
     script = by_replies([call("send_file", {"path": "r.txt"}), say("There it is.")])
     async with ModelServer(script) as server:
         place = first(server, tmp_path)
@@ -97,13 +97,13 @@ def test_who_watches_and_fails_stands_in_nobodys_way() -> None:
 
 def no_folder(editor: Editor) -> None:
     """Where the person's files are put, there is a file."""
-    editor._house.outbox_folder.parent.mkdir(parents=True, exist_ok=True)
-    editor._house.outbox_folder.write_text("in the way")
+    editor._app.outbox_folder.parent.mkdir(parents=True, exist_ok=True)
+    editor._app.outbox_folder.write_text("in the way")
 
 
 def damaged(editor: Editor) -> None:
     """What is stored is not what it was, by the time it is copied."""
-    blobs = editor._house.blobs
+    blobs = editor._app.blobs
     whole: Callable[..., None] = blobs.copy
 
     def copy(ref: object, target: Path) -> None:
@@ -118,7 +118,7 @@ def damaged(editor: Editor) -> None:
 
 def at_fault(editor: Editor) -> None:
     """Copying it is a fault of ours."""
-    editor._house.blobs.copy = failing  # type: ignore[assignment, method-assign]
+    editor._app.blobs.copy = failing  # type: ignore[assignment, method-assign]
 
 
 @pytest.mark.parametrize("trouble", [no_folder, damaged, at_fault])

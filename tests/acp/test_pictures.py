@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from angelia.testing.answerers import instant, name_the_colour
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import Speak, at_once
+from angelia.testing.model.answerers import instant, name_the_colour
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Speak, at_once
 from tests.acp.editor import Editor, first
 from tests.acp.remote import Remote
 from tests.acp.test_blocks import image
@@ -27,7 +27,7 @@ PICTURES = [one_colour(colour, form=form) for colour, form in FORMS]
 BLOCKS = [image(data, f"image/{form.lower()}") for data, (_, form) in zip(PICTURES, FORMS, strict=True)]
 
 
-def not_streamed(request: Request) -> Speak:
+def not_streamed(request: ReceivedRequest) -> Speak:
     """The same answer, in one piece."""
     return at_once(name_the_colour(request))
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import acp
-from angelia.testing.answerers import name_the_colour
-from angelia.testing.model_server import ModelServer
+from angelia.testing.model.answerers import name_the_colour
+from angelia.testing.model.server import ModelServer
 from tests.acp.editor import first
 from tests.acp.test_clients import Client, argv
 from tests.acp.test_pictures import ASKED, FORMS, PICTURES

@@ -9,9 +9,9 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
 from angelia.core.unambiguous import unambiguous
-from angelia.testing.answerers import by_replies
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import Step, call, say
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, call, say
 from tests.acp.editor import Editor, Refused, first
 from tests.promise.lives import Place
 

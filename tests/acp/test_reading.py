@@ -56,7 +56,7 @@ def test_of_a_client_that_says_wrongly_what_it_can_the_rest_counts(wrong: str) -
 def test_a_block_keeps_what_it_has_to_say() -> None:
     link = b'{"type":"resource_link","name":"n","uri":"u","size":"big","title":"t"}'
     held = b'{"type":"resource","resource":{"uri":"u","mimeType":7,"text":"words"}}'
-    prompt = read(b'{"sessionId":"s","prompt":[%b,%b]}' % (link, held), i.Prompt)
+    prompt = read(b'{"sessionId":"s","prompt":[%b,%b]}' % (link, held), i.AcpPrompt)
     assert prompt.prompt == (i.LinkBlock("n", "u", title="t"), i.ResourceBlock(i.Resource("u", text="words")))
 
 

@@ -9,9 +9,9 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
 from angelia.sandboxes.port import SandboxError
-from angelia.testing.answerers import by_replies, echo
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import call, say
+from angelia.testing.model.answerers import by_replies, echo
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.acp.editor import Editor, Refused, first
 from tests.acp.test_questions import results
 
@@ -94,11 +94,11 @@ async def test_what_could_not_be_opened_is_not_open(tmp_path: Path, monkeypatch:
                 raise SandboxError("The container's daemon does not answer.")
 
             with monkeypatch.context() as broken:
-                broken.setattr(editor._house, "employ", gone)
+                broken.setattr(editor._app, "employ", gone)
                 with pytest.raises(Refused, match="daemon"):
                     await editor.load(session)
                 assert not editor._agent._open
-                assert session not in editor._house._sessions
+                assert session not in editor._app._sessions
                 with pytest.raises(Refused) as refused:
                     await editor.prompt(session, "Two")
             assert refused.value.code == -32002

@@ -10,10 +10,10 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text
-from angelia.testing.answerers import by_replies
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import Step, call, say
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, call, say
 from tests.acp.editor import Editor, first
 from tests.acp.remote import Remote
 from tests.mcp.reached import BARE
@@ -138,7 +138,7 @@ async def test_a_yes_for_thirty_days_holds_for_the_next_session_here_and_for_no_
 
 
 async def test_two_sessions_see_nothing_of_each_others_servers(tmp_path: Path) -> None:
-    def answer(request: Request) -> Step:
+    def answer(request: ReceivedRequest) -> Step:
         own = next(name for name in request.heard.tools if name.endswith("__note"))
         return say("Done.") if request.heard.replies else call(own, {"words": own})
 
@@ -197,7 +197,7 @@ async def test_tools_that_come_later_are_there_with_the_next_turn_and_not_before
             await editor.until(lambda editor: len(editor.asked) == 2)
             editor.reply(editor.asked[1], once)
             await editor.until(lambda editor: len(editor.asked) == 3)
-            box = editor._house.toolbox(editor._agent._open[session].session)
+            box = editor._app.toolbox(editor._agent._open[session].session)
             async with asyncio.timeout(60):
                 while "bare__extra" not in box.registry.names:  # noqa: ASYNC110 - another process tells in its time
                     await asyncio.sleep(0.01)
@@ -213,7 +213,7 @@ async def test_tools_that_come_later_are_there_with_the_next_turn_and_not_before
 
 @pytest.mark.parametrize("wire", WIRES)
 async def test_a_picture_of_a_servers_tool_reaches_the_model(tmp_path: Path, wire: str) -> None:
-    def answer(request: Request) -> Step:
+    def answer(request: ReceivedRequest) -> Step:
         seen = [picture.colour for picture in request.images]
         return say(f"I see {seen}.") if request.heard.replies else call("bare__picture", {"words": "orange"})
 

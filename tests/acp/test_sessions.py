@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from angelia.testing import steps
-from angelia.testing.answerers import by_replies, echo, instant, name_the_colour
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import Speak, call, say, think
+from angelia.testing.model import steps
+from angelia.testing.model.answerers import by_replies, echo, instant, name_the_colour
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Speak, call, say, think
 from tests.acp.editor import Editor, Refused, first
 from tests.acp.test_blocks import image
 
@@ -195,7 +195,7 @@ async def test_delete_erases_for_good(tmp_path: Path) -> None:
 
 
 async def test_many_sessions_prompt_at_once_and_none_waits_for_another(tmp_path: Path) -> None:
-    def colour_of(request: Request) -> Speak:
+    def colour_of(request: ReceivedRequest) -> Speak:
         return name_the_colour(request) if request.images else say(request.heard.last_words)
 
     async with ModelServer(colour_of) as server, Editor(first(server, tmp_path)) as editor:

@@ -7,9 +7,9 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
-from angelia.testing.answerers import by_replies, instant
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import call, say
+from angelia.testing.model.answerers import by_replies, instant
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.acp.editor import Editor, Refused, first
 
 pytestmark = pytest.mark.anyio

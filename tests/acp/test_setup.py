@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from angelia.core.errors import BadInput
-from angelia.faces.acp.commented import plain
+from angelia.faces.acp.jsonc import plain
 from angelia.faces.acp.setup import set_up
 from tests.promise.lives import PYTHON
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from angelia.core.content import CallStatus
-from angelia.testing.answerers import by_replies
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import call, say
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from angelia.tools.mcp.server import Site
 from tests.acp.editor import Editor, first
 from tests.acp.test_servers import PATIENT, PERMISSION, TOKEN, choose, opened, results

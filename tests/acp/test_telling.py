@@ -16,26 +16,26 @@ from angelia.engine.live import Committed, Resting, Thinks, Working, Writing
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp.endings import stop_reason
 from angelia.faces.acp.faults import Fault
-from angelia.faces.acp.telling import Telling
-from angelia.testing.playbook import MODEL, asked, closed, failed, log, photo, reply, result, said, setup, started
-from angelia.testing.steps import call
-from angelia.testing.strategies import logs
+from angelia.faces.acp.session_updates import SessionUpdates
+from angelia.testing.logs.playbook import MODEL, asked, closed, failed, log, photo, reply, result, said, setup, started
+from angelia.testing.logs.strategies import logs
+from angelia.testing.model.steps import call
 
 
 def texts(updates: list[o.Update]) -> str:
     """The text of the replies."""
     chunks = [one.content for one in updates if isinstance(one, o.AgentChunk)]
-    return "".join(one.text for one in chunks if isinstance(one, o.Words))
+    return "".join(one.text for one in chunks if isinstance(one, o.AcpWords))
 
 
 def replayed(entries: list[e.Entry], window: int = 0) -> list[o.Update]:
     """What somebody sees who opens the conversation."""
-    return list(Telling("/project", window).replay(entries))
+    return list(SessionUpdates("/project", window).replay(entries))
 
 
 def lived(entries: list[e.Entry]) -> list[o.Update]:
     """What somebody sees who was there all the time, without streaming."""
-    telling = Telling("/project")
+    telling = SessionUpdates("/project")
     return list(chain.from_iterable(telling.tell(Committed((entry,))) for entry in entries))
 
 
@@ -45,19 +45,19 @@ def test_every_log_can_be_told_and_both_ways_say_the_same(entries: list[e.Entry]
 
 
 def test_who_opens_it_in_mid_reply_is_told_what_was_streamed_and_then_the_rest() -> None:
-    before, entries = Telling("/project"), log(said("hi"), reply("Hello there."), closed())
+    before, entries = SessionUpdates("/project"), log(said("hi"), reply("Hello there."), closed())
     for event in (Committed(tuple(entries[:3])), Thinks("Hm."), Writing("Hello ")):
         list(before.tell(event))
-    again = Telling("/project")
+    again = SessionUpdates("/project")
     told = [*again.replay(entries[:3]), *again.go_on_from(before.streamed), *again.tell(Writing("there."))]
     told.extend(again.tell(Committed(tuple(entries[3:]))))
     assert texts(told) == "Hello there."
-    assert [one.content for one in told if isinstance(one, o.ThoughtChunk)] == [o.Words("Hm.")]
+    assert [one.content for one in told if isinstance(one, o.ThoughtChunk)] == [o.AcpWords("Hm.")]
     assert {one.message_id for one in told if isinstance(one, o.AgentChunk)} == {"r3"}
 
 
 def test_what_was_streamed_is_not_told_again() -> None:
-    telling = Telling("/project")
+    telling = SessionUpdates("/project")
     entries = log(said("hi"), reply("Hello there."), closed())
     told: list[o.Update] = []
     for event in (
@@ -103,7 +103,7 @@ def test_a_failed_call_and_a_stopped_one_are_failed() -> None:
 
 
 def test_a_call_says_what_it_puts_out_and_keeps_only_the_end() -> None:
-    telling = Telling("/project")
+    telling = SessionUpdates("/project")
     entries = log(said("go"), reply(call("shell", {"command": "yes"})), started())
     told = list(telling.tell(Committed(tuple(entries))))
     number = next(one.tool_call_id for one in told if isinstance(one, o.CallMade))
@@ -117,14 +117,14 @@ def test_a_call_says_what_it_puts_out_and_keeps_only_the_end() -> None:
 
 
 def test_a_wait_is_told_once() -> None:
-    telling = Telling("/project")
+    telling = SessionUpdates("/project")
     told = [list(telling.tell(Resting(at, "the model is busy"))) for at in (1_000, 2_000, 3_000)]
     assert [len(one) for one in told] == [1, 0, 0]
 
 
 def test_a_picture_is_opened_only_when_it_is_sent() -> None:
     [first, second] = [one for one in replayed(log(said("look", photo()))) if isinstance(one, o.UserChunk)]
-    assert first.content == o.Words("look")
+    assert first.content == o.AcpWords("look")
     assert second.content == o.Unopened(photo())
 
 
@@ -133,7 +133,7 @@ def test_a_picture_is_opened_only_when_it_is_sent() -> None:
 )
 def test_failures_are_noted(kind: FailureKind, told: str) -> None:
     notes = [one.content for one in replayed(log(said("hi"), failed(kind))) if isinstance(one, o.ThoughtChunk)]
-    assert told in "".join(one.text for one in notes if isinstance(one, o.Words))
+    assert told in "".join(one.text for one in notes if isinstance(one, o.AcpWords))
 
 
 def told(ending: end.Ending) -> tuple[str, Fault | None]:
@@ -177,6 +177,6 @@ def test_every_ending_is_a_true_stop_reason_or_an_error_with_its_sentence() -> N
 
 
 def test_text_that_cannot_be_sent_is_cleaned() -> None:
-    [chunk] = Telling("/project").tell(Writing("a\ud83d"))
+    [chunk] = SessionUpdates("/project").tell(Writing("a\ud83d"))
     assert isinstance(chunk, o.AgentChunk)
-    assert chunk.content == o.Words("a\ufffd")
+    assert chunk.content == o.AcpWords("a\ufffd")

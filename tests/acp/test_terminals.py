@@ -9,9 +9,9 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus
 from angelia.faces.acp import terminals
 from angelia.faces.acp.incoming import TerminalOutput
-from angelia.testing.answerers import by_replies
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import call, say
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.acp.desk import Desk
 from tests.acp.editor import Editor, Refused, first
 from tests.acp.test_editing import ALWAYS, results, script

@@ -10,10 +10,10 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
 from angelia.core.ending import Answered
-from angelia.testing.answerers import by_replies, instant
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import call, say
+from angelia.testing.model.answerers import by_replies, instant
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.acp.desk import FS, Desk
 from tests.acp.editor import Answerer, Editor, Refused, first
 from tests.acp.remote import Remote

@@ -10,11 +10,11 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import Text
-from angelia.testing import steps
-from angelia.testing.answerers import by_replies, instant
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import Speak, Step, call, say
+from angelia.testing.model import steps
+from angelia.testing.model.answerers import by_replies, instant
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Speak, Step, call, say
 from tests.acp.editor import Editor, Refused, first
 
 pytestmark = pytest.mark.anyio
@@ -166,7 +166,7 @@ async def test_a_cut_reply_is_marked_and_asked_again_under_a_new_id(tmp_path: Pa
 
 
 async def test_a_second_prompt_steers_and_both_are_answered_when_the_turn_closes(tmp_path: Path) -> None:
-    def script(request: Request) -> Speak:
+    def script(request: ReceivedRequest) -> Speak:
         if request.heard.replies == 0:
             return steps.slowly(call("todo", {"items": []}), first=0.2)
         return say(f"Heard: {request.heard.last_words}")

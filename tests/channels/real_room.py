@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from angelia.channels.health import Health, State
+from angelia.channels.health import ConnectionHealth, Health
 from angelia.channels.incoming import Envelope
-from angelia.channels.port import Channel, Outfit
+from angelia.channels.port import Channel, ChannelContext
 from angelia.channels.settings import Secret
 from angelia.core.ids import wall_clock
-from angelia.models.client import http_client
+from angelia.models.http.client import http_client
 from angelia.testing.changes import Changes
 
 _COMMANDS = {"status": "what is going on", "stop": "stop what is running"}
@@ -24,16 +24,16 @@ class RealRoom:
     the same one.
     """
 
-    def __init__(self, door: str, folder: Path, secret: str, make: Callable[[Outfit], Channel]) -> None:
+    def __init__(self, door: str, folder: Path, secret: str, make: Callable[[ChannelContext], Channel]) -> None:
         self.heard, self.health, self._memory = list[Envelope](), list[Health](), dict[str, str]()
         self._secret, self._make, self._changes = secret, make, Changes()
-        self._outfit = Outfit(
+        self._outfit = ChannelContext(
             door, folder, wall_clock, self._tell, self._recall, self._remember, self._report, _COMMANDS, http_client
         )
         self.channel = make(self._outfit)
 
     @asynccontextmanager
-    async def running(self, state: State = State.CONNECTED) -> AsyncIterator["RealRoom"]:
+    async def running(self, state: ConnectionHealth = ConnectionHealth.CONNECTED) -> AsyncIterator["RealRoom"]:
         """A channel runs until this is left; it has come to this state."""
         begun = len(self.health)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
-from angelia.channels.exchange import CONNECT, SENDING, Exchanges, Request
+from angelia.channels.exchange import CONNECT, SENDING, ChannelRequest, Exchanges
 from angelia.channels.failures import ChannelError, NotSent, Unsure
 
 pytestmark = pytest.mark.anyio
@@ -30,7 +30,7 @@ class Far:
         return self._answer(request)
 
 
-async def ask(exchanges: Exchanges, request: Request) -> bytes:
+async def ask(exchanges: Exchanges, request: ChannelRequest) -> bytes:
     async with exchanges.exchange(request) as response:
         return await response.aread()
 
@@ -38,12 +38,12 @@ async def ask(exchanges: Exchanges, request: Request) -> bytes:
 async def test_a_short_wait_for_an_answer_does_not_cut_what_goes_out() -> None:
     far = Far()
     exchanges = Exchanges("Somewhere", far.open, 0.05)
-    assert await ask(exchanges, Request("POST", "https://example.com/a", b"words")) == b"yes"
-    await ask(exchanges, Request("POST", "https://example.com/a", b"words", wait=90.0))
+    assert await ask(exchanges, ChannelRequest("POST", "https://example.com/a", b"words")) == b"yes"
+    await ask(exchanges, ChannelRequest("POST", "https://example.com/a", b"words", wait=90.0))
     await exchanges.close()
-    waits = [request.extensions["timeout"] for request in far.asked]
-    assert waits[0] == {"connect": CONNECT, "read": 0.05, "write": SENDING, "pool": None}
-    assert waits[1] == {"connect": CONNECT, "read": 90.0, "write": 90.0, "pool": None}
+    timeouts = [request.extensions["timeout"] for request in far.asked]
+    assert timeouts[0] == {"connect": CONNECT, "read": 0.05, "write": SENDING, "pool": None}
+    assert timeouts[1] == {"connect": CONNECT, "read": 90.0, "write": 90.0, "pool": None}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ async def test_only_without_a_connection_certainly_nothing_was_done(error: Excep
     far = Far(fail)
     exchanges = Exchanges("Somewhere", far.open, 1.0)
     with pytest.raises(kind, match="Somewhere") as failed:
-        await ask(exchanges, Request("GET", "https://example.com/a"))
+        await ask(exchanges, ChannelRequest("GET", "https://example.com/a"))
     await exchanges.close()
     assert type(failed.value) is kind
     assert len(far.asked) == 1
@@ -74,10 +74,10 @@ async def test_hosts_have_connections_of_their_own_until_they_are_closed() -> No
     far = Far()
     exchanges = Exchanges("Somewhere", far.open, 1.0)
     for url in ("https://example.com/a", "https://example.com/b", "http://example.org:81/c"):
-        await ask(exchanges, Request("GET", url))
+        await ask(exchanges, ChannelRequest("GET", url))
     await exchanges.close()
     await exchanges.close()
-    await ask(exchanges, Request("GET", "https://example.com/a", target=b"/secret"))
+    await ask(exchanges, ChannelRequest("GET", "https://example.com/a", target=b"/secret"))
     await exchanges.close()
     assert far.opened == ["https://example.com", "http://example.org:81", "https://example.com"]
     assert far.asked[-1].extensions["target"] == b"/secret"

@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from angelia.channels.discord.reading import Reader as DiscordReader
-from angelia.channels.discord.shapes import Event
-from angelia.channels.incoming import Envelope, Said
-from angelia.channels.slack.reading import Reader as SlackReader
-from angelia.channels.slack.shapes import News
-from angelia.channels.telegram.reading import Reader as TelegramReader
-from angelia.channels.telegram.shapes import Update, User
-from angelia.channels.whatsapp.bridge import reading as bridge
-from angelia.channels.whatsapp.memory import Memory
-from angelia.channels.whatsapp.reading import Reader as WhatsAppReader
-from angelia.channels.whatsapp.shapes import Value
+from angelia.channels.discord.payloads import DiscordEvent
+from angelia.channels.discord.receive import DiscordReader as DiscordReader
+from angelia.channels.incoming import Envelope, IncomingMessage
+from angelia.channels.slack.payloads import SlackNews
+from angelia.channels.slack.receive import SlackReader as SlackReader
+from angelia.channels.telegram.payloads import TelegramUser, Update
+from angelia.channels.telegram.receive import TelegramReader as TelegramReader
+from angelia.channels.whatsapp.bridge import receive as bridge
+from angelia.channels.whatsapp.memory import WhatsAppMemory
+from angelia.channels.whatsapp.payloads import Value
+from angelia.channels.whatsapp.receive import WhatsAppReader as WhatsAppReader
 from angelia.core.entry import Address
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +46,7 @@ class _People:
 
 async def telegram(**more: Any) -> Envelope | None:
     message = {"message_id": 5, "date": 7, "chat": {"id": 7, "type": "private"}, "from": _PERSON, **more}
-    reader = TelegramReader("telegram", User(9, True, "Angelia", username="angelia_bot"), {"approve"})
+    reader = TelegramReader("telegram", TelegramUser(9, True, "Angelia", username="angelia_bot"), {"approve"})
     return reader.envelope([msgspec.convert({"update_id": 1, "message": message}, Update)])
 
 
@@ -55,7 +55,7 @@ async def whatsapp(**more: Any) -> Envelope | None:
     value = {"metadata": {"display_phone_number": "4399", "phone_number_id": "1"}, "messages": [message]}
     value["messaging_product"] = "whatsapp"
     read = msgspec.json.decode(json.dumps(value), type=Value)
-    return next(WhatsAppReader("whatsapp", Memory()).envelopes(read), None)
+    return next(WhatsAppReader("whatsapp", WhatsAppMemory()).envelopes(read), None)
 
 
 async def personal(**more: Any) -> Envelope | None:
@@ -67,14 +67,16 @@ async def discord(**more: Any) -> Envelope | None:
     author = {"id": "11", "username": "ann"}
     message = {"id": "175928847299117063", "channel_id": "1", "type": 0, "author": author, **more}
     places: Any = _Places()
-    return await DiscordReader("99", places, "").envelope(Event("MESSAGE_CREATE", json.dumps(message).encode(), 1))
+    return await DiscordReader("99", places, "").envelope(
+        DiscordEvent("MESSAGE_CREATE", json.dumps(message).encode(), 1)
+    )
 
 
 async def slack(**more: Any) -> Envelope | None:
     message = {"type": "message", "channel": "D1", "user": "U1", "ts": "1.000001", **more}
     people: Any = _People()
     reader = SlackReader("slack", "U9", people, "/angelia", {"approve"})
-    return await reader.envelope(News("event", json.dumps(message).encode(), "1"))
+    return await reader.envelope(SlackNews("event", json.dumps(message).encode(), "1"))
 
 
 _PERSON = {"id": 7, "is_bot": False, "first_name": "Ann"}
@@ -100,7 +102,7 @@ async def test_a_forward_has_no_words_of_its_senders_own(
 ) -> None:
     heard = await read(**told)
     assert heard is not None
-    assert heard.what == Said("", shared=ORDER, forwarded=True)
+    assert heard.what == IncomingMessage("", shared=ORDER, forwarded=True)
 
 
 @pytest.mark.parametrize(
@@ -115,13 +117,13 @@ async def test_own_words_beside_a_shared_message_stay_their_senders(
 ) -> None:
     heard = await read(**told)
     assert heard is not None
-    assert heard.what == Said("Is this so?", shared=ORDER)
+    assert heard.what == IncomingMessage("Is this so?", shared=ORDER)
 
 
 async def test_a_page_that_slack_unfolds_by_itself_is_nobodys_words() -> None:
     heard = await slack(text="look", attachments=[{"text": ORDER, "from_url": "https://a.at"}])
     assert heard is not None
-    assert heard.what == Said("look")
+    assert heard.what == IncomingMessage("look")
 
 
 def test_the_bridge_tells_what_is_forwarded() -> None:

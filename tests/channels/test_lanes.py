@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from angelia.channels.incoming import Envelope, Said, Sender
-from angelia.channels.lanes import Lanes
+from angelia.channels.incoming import Envelope, IncomingMessage, IncomingSender
+from angelia.channels.per_chat_queue import PerChatQueue
 from angelia.core.entry import Address
 from angelia.testing.changes import Changes
 
@@ -22,18 +22,18 @@ class House:
         self.troubles: list[str] = []
         self.changes = Changes()
         self.doors = {key: asyncio.Event() for key in "abc"}
-        self.lanes = Lanes(self._hear, self.troubles.append, 0.001)
+        self.queue = PerChatQueue(self._hear, self.troubles.append, 0.001)
 
     async def _hear(self, envelope: Envelope) -> str:
         await self.doors[envelope.key].wait()
         return ""
 
     async def _read(self, key: str) -> Envelope:
-        return Envelope(Address("door", key), key, Sender("7"), Said(key))
+        return Envelope(Address("door", key), key, IncomingSender("7"), IncomingMessage(key))
 
     def put(self, key: str) -> asyncio.Future[str]:
         """Begin to hand something in, on a lane of its own."""
-        return self.lanes.put(key, key, partial(self._read, key))
+        return self.queue.put(key, key, partial(self._read, key))
 
     async def keep(self, position: str) -> None:
         """Remember a position."""
@@ -49,54 +49,54 @@ async def _settled(done: Awaitable[object]) -> None:
 
 
 async def test_a_position_waits_for_all_that_came_before_it() -> None:
-    house = House()
-    first, second, third = map(house.put, "abc")
-    house.lanes.after([first, second], partial(house.keep, "two"))
-    house.lanes.after([third], partial(house.keep, "three"))
-    house.doors["c"].set()
+    app = House()
+    first, second, third = map(app.put, "abc")
+    app.queue.after([first, second], partial(app.keep, "two"))
+    app.queue.after([third], partial(app.keep, "three"))
+    app.doors["c"].set()
     await _settled(third)
-    assert house.kept == [], "the third is taken in, and two before it are not"
-    house.doors["a"].set()
+    assert app.kept == [], "the third is taken in, and two before it are not"
+    app.doors["a"].set()
     await _settled(first)
-    assert house.kept == []
-    house.doors["b"].set()
-    await house.changes.when(lambda: house.kept == ["two", "three"])
-    await house.lanes.close()
+    assert app.kept == []
+    app.doors["b"].set()
+    await app.changes.when(lambda: app.kept == ["two", "three"])
+    await app.queue.close()
 
 
 async def test_a_position_that_cannot_be_kept_is_told_and_holds_up_none_after_it() -> None:
-    house = House()
+    app = House()
 
     async def full() -> None:
         raise OSError("no space left")
 
-    house.lanes.after([], full)
-    house.lanes.after([], partial(house.keep, "later"))
-    await house.changes.when(lambda: house.kept == ["later"])
-    assert house.troubles == ["How far was heard cannot be kept: OSError: no space left."]
-    await house.lanes.close()
+    app.queue.after([], full)
+    app.queue.after([], partial(app.keep, "later"))
+    await app.changes.when(lambda: app.kept == ["later"])
+    assert app.troubles == ["How far was heard cannot be kept: OSError: no space left."]
+    await app.queue.close()
 
 
 async def test_a_house_that_closes_keeps_no_position_of_what_it_did_not_take_in() -> None:
-    house = House()
-    house.lanes.after([house.put("a")], partial(house.keep, "one"))
+    app = House()
+    app.queue.after([app.put("a")], partial(app.keep, "one"))
     await asyncio.sleep(0)
-    await house.lanes.close()
-    house.doors["a"].set()
+    await app.queue.close()
+    app.doors["a"].set()
     for _ in range(20):
         await asyncio.sleep(0)
-    assert house.kept == []
+    assert app.kept == []
 
 
 async def test_a_fault_that_nobody_foresaw_leaves_its_trace_once(caplog: pytest.LogCaptureFixture) -> None:
-    house, tries = House(), iter(["no", "no", "no", "no", "no"])
+    app, tries = House(), iter(["no", "no", "no", "no", "no"])
 
     async def read() -> Envelope | None:
         if word := next(tries, ""):
             raise KeyError(word)
         return None
 
-    await house.lanes.put("a", "update 7", read)
+    await app.queue.put("a", "update 7", read)
     traces = [record.exc_info[1] for record in caplog.records if record.exc_info]
     assert [repr(trace) for trace in traces] == ["KeyError('no')"]
-    await house.lanes.close()
+    await app.queue.close()

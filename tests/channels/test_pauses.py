@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.channels.pauses import LONGEST, growing_pause
+from angelia.channels.backoff import LONGEST, growing_pause
 
 
 @given(st.floats(0.001, 60.0), st.integers(0, 1_000_000))

@@ -4,25 +4,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.channels.abilities import Abilities, As, Heard, Kind, Native, Never, Units, Way, faults
-from angelia.channels.dialect_html import TelegramHtml
+from angelia.channels.capabilities import As, Capabilities, IncomingKind, Kind, NativeMethod, Never, Units, Way, faults
+from angelia.channels.markup.html import TelegramHtml
 from angelia.channels.plan import AlbumPiece, CannotPiece, FilePiece, Piece, TextPiece, plan
 from angelia.core.content import BlobRef, Content, Media, MediaKind, Text
 
 MB = 1_000_000
 WAYS: dict[Kind, Way] = {
-    **dict.fromkeys(Kind, Native("do")),
-    Kind.PHOTO: Native("photo", 10 * MB, 30, ("image/jpeg", "image/png"), longest=10_000, ratio=20),
-    Kind.ANIMATION: Native("animation", 50 * MB, 20),
-    Kind.VOICE: Native("voice", 50 * MB, 20),
-    Kind.AUDIO: Native("audio", 50 * MB, 0, ("audio/mpeg", "audio/mp4")),
+    **dict.fromkeys(Kind, NativeMethod("do")),
+    Kind.PHOTO: NativeMethod("photo", 10 * MB, 30, ("image/jpeg", "image/png"), longest=10_000, ratio=20),
+    Kind.ANIMATION: NativeMethod("animation", 50 * MB, 20),
+    Kind.VOICE: NativeMethod("voice", 50 * MB, 20),
+    Kind.AUDIO: NativeMethod("audio", 50 * MB, 0, ("audio/mpeg", "audio/mp4")),
     Kind.VIDEO: As(Kind.DOCUMENT, "this chat has no videos"),
-    Kind.DOCUMENT: Native("document", 50 * MB, 20),
-    Kind.ALBUM: Native("album", most=3),
+    Kind.DOCUMENT: NativeMethod("document", 50 * MB, 20),
+    Kind.ALBUM: NativeMethod("album", most=3),
 }
-ABILITIES = Abilities(WAYS, dict.fromkeys(Heard, Native("hear")), 400, Units.UTF16)
-FILMS = Abilities({**WAYS, Kind.VIDEO: Native("video", 50 * MB, 20)}, ABILITIES.hears, 100)
-NO_ALBUMS = Abilities({**WAYS, Kind.ALBUM: Never("this chat has no albums")}, ABILITIES.hears, 100)
+ABILITIES = Capabilities(WAYS, dict.fromkeys(IncomingKind, NativeMethod("hear")), 400, Units.UTF16)
+FILMS = Capabilities({**WAYS, Kind.VIDEO: NativeMethod("video", 50 * MB, 20)}, ABILITIES.hears, 100)
+NO_ALBUMS = Capabilities({**WAYS, Kind.ALBUM: Never("this chat has no albums")}, ABILITIES.hears, 100)
 
 
 def media(mime: str, kind: MediaKind = MediaKind.IMAGE, **other: object) -> Media:
@@ -31,9 +31,9 @@ def media(mime: str, kind: MediaKind = MediaKind.IMAGE, **other: object) -> Medi
     return Media(BlobRef("ab" * 32, size, mime), kind, **({"name": "a file"} | other))  # type: ignore[arg-type]
 
 
-def planned(*parts: Content, abilities: Abilities = ABILITIES) -> tuple[Piece, ...]:
+def planned(*parts: Content, capabilities: Capabilities = ABILITIES) -> tuple[Piece, ...]:
     """What becomes of these."""
-    return plan(parts, abilities, TelegramHtml())
+    return plan(parts, capabilities, TelegramHtml())
 
 
 def test_the_table_of_this_test_is_complete() -> None:
@@ -123,10 +123,10 @@ def test_what_no_kind_takes_goes_as_a_link_where_links_are_made() -> None:
 
 def test_neighbouring_pictures_and_films_are_an_album() -> None:
     film = media("video/mp4", MediaKind.VIDEO)
-    found = planned(Text("two"), JPEG, film, Text("and"), JPEG, JPEG, JPEG, JPEG, film, abilities=FILMS)
+    found = planned(Text("two"), JPEG, film, Text("and"), JPEG, JPEG, JPEG, JPEG, film, capabilities=FILMS)
     assert [len(one.files) for one in found if isinstance(one, AlbumPiece)] == [2, 3, 2]
     assert len(found) == 3
-    assert [isinstance(one, FilePiece) for one in planned(JPEG, JPEG, abilities=NO_ALBUMS)] == [True, True]
+    assert [isinstance(one, FilePiece) for one in planned(JPEG, JPEG, capabilities=NO_ALBUMS)] == [True, True]
     assert [type(one) for one in planned(JPEG, media("image/gif"), JPEG)] == [FilePiece] * 3
 
 
@@ -149,9 +149,9 @@ files = st.builds(
 
 
 @given(st.lists(files | st.text(max_size=300).map(Text), max_size=8), st.sampled_from([ABILITIES, FILMS, NO_ALBUMS]))
-def test_every_file_is_in_exactly_one_message_or_refused(parts: list[Content], abilities: Abilities) -> None:
+def test_every_file_is_in_exactly_one_message_or_refused(parts: list[Content], capabilities: Capabilities) -> None:
     found: list[Media] = []
-    for piece in plan(parts, abilities, TelegramHtml()):
+    for piece in plan(parts, capabilities, TelegramHtml()):
         match piece:
             case FilePiece(media=one) | CannotPiece(media=one):
                 found.append(one)

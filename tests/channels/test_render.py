@@ -9,13 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from angelia.channels.abilities import Units
-from angelia.channels.dialect_html import MatrixHtml, TelegramHtml
-from angelia.channels.dialect_marks import DiscordMarkdown, PlainText, StandardMarkdown, WhatsAppMarks
-from angelia.channels.dialects import Dialect
-from angelia.channels.passages import passages
-from angelia.channels.reading import read_passage
-from angelia.channels.render import Rendered, measure, render_within
+from angelia.channels.capabilities import Units
+from angelia.channels.markup.dialect import Dialect
+from angelia.channels.markup.html import MatrixHtml, TelegramHtml
+from angelia.channels.markup.marks import DiscordMarkdown, PlainText, StandardMarkdown, WhatsAppMarks
+from angelia.channels.markup.passages import passages
+from angelia.channels.markup.reader import read_passage
+from angelia.channels.markup.renderer import Rendered, measure, render_within
 from tests.channels.markdown_bits import texts
 
 DIALECTS: tuple[Dialect, ...] = (

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from angelia.channels import rooms
+from angelia.channels import registry
 from angelia.channels.failures import LoginFailed
-from angelia.channels.port import Channel, Outfit
-from angelia.channels.rooms import find_room, open_channel, read_settings
+from angelia.channels.port import Channel, ChannelContext
+from angelia.channels.registry import find_channel, open_channel, read_settings
 from angelia.channels.settings import Secret
-from angelia.channels.telegram.room import ROOM, TelegramChannel
+from angelia.channels.telegram.channel import CHANNEL, TelegramChannel
 from angelia.channels.telegram.settings import TelegramSettings
 from angelia.core.errors import ConfigError, MissingPart
 from angelia.core.ids import wall_clock
-from angelia.models.client import http_client
+from angelia.models.http.client import http_client
 
 
-def outfit(folder: Path) -> Outfit:
+def context(folder: Path) -> ChannelContext:
     async def secret(where: Secret) -> str:
         raise LoginFailed(f"nobody asked for {where}")
 
@@ -27,20 +27,20 @@ def outfit(folder: Path) -> Outfit:
     async def remember(name: str, value: str) -> None:
         return None
 
-    return Outfit("phone", folder, wall_clock, secret, recall, remember, lambda health: None, {}, http_client)
+    return ChannelContext("phone", folder, wall_clock, secret, recall, remember, lambda health: None, {}, http_client)
 
 
 def test_a_section_opens_the_room_of_its_name_or_of_its_kind(tmp_path: Path) -> None:
     opened: list[Channel] = [
-        open_channel("telegram", {}, outfit(tmp_path)),
-        open_channel("phone", {"kind": "telegram", "owners": ["7"]}, outfit(tmp_path)),
+        open_channel("telegram", {}, context(tmp_path)),
+        open_channel("phone", {"kind": "telegram", "owners": ["7"]}, context(tmp_path)),
     ]
     assert [type(one) for one in opened] == [TelegramChannel, TelegramChannel]
 
 
 def test_settings_are_of_the_rooms_own_type() -> None:
     section = {"token": {"file": "~/token"}, "local": True, "chats": {"-5": {"model": "small"}}}
-    settings = read_settings("telegram", section, ROOM)
+    settings = read_settings("telegram", section, CHANNEL)
     assert isinstance(settings, TelegramSettings)
     assert (settings.token.file, settings.local, settings.chats["-5"].model) == ("~/token", True, "small")
 
@@ -57,33 +57,33 @@ def test_settings_are_of_the_rooms_own_type() -> None:
 )
 def test_a_wrong_setting_is_named(section: dict[str, object], key: str) -> None:
     with pytest.raises(ConfigError, match=key):
-        read_settings("telegram", section, ROOM)
+        read_settings("telegram", section, CHANNEL)
 
 
 def test_a_room_that_nobody_knows_is_told_with_those_that_are() -> None:
     with pytest.raises(ConfigError, match=r"Known are .*telegram") as told:
-        find_room("pigeon", {})
+        find_channel("pigeon", {})
     assert "channels.pigeon.kind" in told.value.then
 
 
 def test_a_strangers_room_comes_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = metadata.EntryPoint("pigeon", "angelia.channels.telegram.room:ROOM", rooms.GROUP)
+    point = metadata.EntryPoint("pigeon", "angelia.channels.telegram.channel:ROOM", registry.GROUP)
 
     def entry_points(*, group: str, name: str) -> list[metadata.EntryPoint]:
-        return [point] if (group, name) == (rooms.GROUP, "pigeon") else []
+        return [point] if (group, name) == (registry.GROUP, "pigeon") else []
 
     monkeypatch.setattr(metadata, "entry_points", entry_points)
-    assert find_room("pigeon", {}) is ROOM
+    assert find_channel("pigeon", {}) is CHANNEL
 
 
 def test_a_room_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rooms.OURS, "pigeon", "library_of_pigeons")
-    monkeypatch.setitem(rooms._LIBRARIES, "pigeon", "library_of_pigeons")
+    monkeypatch.setitem(registry.OURS, "pigeon", "library_of_pigeons")
+    monkeypatch.setitem(registry._LIBRARIES, "pigeon", "library_of_pigeons")
     with pytest.raises(MissingPart, match=r"angelia\[pigeon\]"):
-        find_room("pigeon", {})
+        find_channel("pigeon", {})
 
 
 def test_a_missing_module_that_is_no_extra_is_no_missing_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rooms.OURS, "pigeon", "library_of_pigeons")
+    monkeypatch.setitem(registry.OURS, "pigeon", "library_of_pigeons")
     with pytest.raises(ModuleNotFoundError, match="library_of_pigeons"):
-        find_room("pigeon", {})
+        find_channel("pigeon", {})

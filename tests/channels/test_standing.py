@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 
 import pytest
 
+from angelia.channels.connection_state import ConnectionState
 from angelia.channels.failures import ChannelError, Later, LoginFailed, NotSent
-from angelia.channels.health import Health, State
-from angelia.channels.port import Outfit
-from angelia.channels.standing import Standing
+from angelia.channels.health import ConnectionHealth, Health
+from angelia.channels.port import ChannelContext
 
 pytestmark = pytest.mark.anyio
 Refused = LoginFailed("The token is not known.")
@@ -19,15 +19,17 @@ Refused = LoginFailed("The token is not known.")
 class Scene:
     """A room's outfit, its clock and what was told; `standing` takes a connection for dead after 60 s."""
 
-    def __init__(self, changed: Callable[[State, State], None] = lambda before, now: None) -> None:
+    def __init__(
+        self, changed: Callable[[ConnectionHealth, ConnectionHealth], None] = lambda before, now: None
+    ) -> None:
         self.now = 1_000_000
         self.told: list[Health] = []
 
         async def nobody(*_: Any) -> NoReturn:
             raise AssertionError("nothing else is asked of an outfit")
 
-        outfit = Outfit("door", Path(), lambda: self.now, nobody, nobody, nobody, self.told.append, {}, nobody)
-        self.standing = Standing(outfit, 0.0, 60.0, changed)
+        context = ChannelContext("door", Path(), lambda: self.now, nobody, nobody, nobody, self.told.append, {}, nobody)
+        self.standing = ConnectionState(context, 0.0, 60.0, changed)
 
     async def meets(self, *ends: ChannelError, lost: Callable[[ChannelError], None] = lambda error: None) -> int:
         """How often it connected until the network refused it; each connection is well, then ends like this."""
@@ -49,7 +51,12 @@ async def test_it_is_tried_again_until_the_network_refuses_us() -> None:
     scene = Scene()
     assert await scene.meets(NotSent("reset"), Later(0.0), NotSent("closed")) == 4
     states = [one.state for one in scene.told]
-    assert states == [State.CONNECTING, *[State.CONNECTED, State.WAITING] * 3, State.CONNECTED, State.STOPPED]
+    assert states == [
+        ConnectionHealth.CONNECTING,
+        *[ConnectionHealth.CONNECTED, ConnectionHealth.WAITING] * 3,
+        ConnectionHealth.CONNECTED,
+        ConnectionHealth.STOPPED,
+    ]
     assert scene.told[-1].why == str(scene.standing.refused) == str(Refused)
     assert await scene.meets() == 1, "a later life tries again"
 
@@ -86,20 +93,20 @@ async def test_a_gap_is_told_as_long_as_it_can_have_been_and_no_longer(heard_ago
     """It began with the last sign of life, or as long before it was noticed as silence is borne."""
     scene = Scene()
     scene.standing.well()
-    assert scene.told[-1] == Health(State.CONNECTED), "the first connection closes no gap"
+    assert scene.told[-1] == Health(ConnectionHealth.CONNECTED), "the first connection closes no gap"
     scene.now += heard_ago
-    scene.standing.tell(State.WAITING, "lost")
+    scene.standing.tell(ConnectionHealth.WAITING, "lost")
     scene.now += away
     scene.standing.well("here again")
-    assert scene.told[-1] == Health(State.CONNECTED, "here again", gap)
+    assert scene.told[-1] == Health(ConnectionHealth.CONNECTED, "here again", gap)
     scene.standing.well()
     assert len(scene.told) == 3, "a sign of life is no news"
 
 
 async def test_trouble_changes_nothing_and_every_change_is_handed_on() -> None:
-    changes: list[tuple[State, State]] = []
+    changes: list[tuple[ConnectionHealth, ConnectionHealth]] = []
     scene = Scene(lambda before, now: changes.append((before, now)))
     scene.standing.well()
     scene.standing.trouble("A form that is not known.")
-    assert scene.told[-1] == Health(State.CONNECTED, "A form that is not known.")
-    assert changes == [(State.CONNECTING, State.CONNECTED)]
+    assert scene.told[-1] == Health(ConnectionHealth.CONNECTED, "A form that is not known.")
+    assert changes == [(ConnectionHealth.CONNECTING, ConnectionHealth.CONNECTED)]

@@ -11,23 +11,23 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.channels.abilities import Heard, Kind
-from angelia.channels.health import State
+from angelia.channels.capabilities import IncomingKind, Kind
+from angelia.channels.health import ConnectionHealth
 from angelia.channels.settings import ChannelSettings
-from angelia.channels.web import WebHead, WebRequest, WebResponse
+from angelia.channels.webhooks import WebHead, WebRequest, WebResponse
 from angelia.core import entry as e
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.gateway import Gateway
-from angelia.service.line import Line
-from angelia.testing.channel_network import Network, Patience, Thing
-from angelia.testing.channel_samples import sample_of
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import say
-from angelia.testing.telegram_server import TelegramServer
-from angelia.testing.telegram_world import ANN
-from angelia.testing.webhook_door import WebhookDoor
-from angelia.testing.whatsapp_server import WhatsAppServer
+from angelia.service.app import App
+from angelia.service.chats.gateway import Gateway
+from angelia.service.chats.open_channel import OpenChannel
+from angelia.service.settings.config import load
+from angelia.testing.channels.network import ChannelTimeouts, FakeNetwork, Thing
+from angelia.testing.channels.samples import sample_of
+from angelia.testing.channels.webhook_door import WebhookDoor
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import say
+from angelia.testing.networks.telegram_server import TelegramServer
+from angelia.testing.networks.telegram_world import ANN
+from angelia.testing.networks.whatsapp_server import WhatsAppServer
 from tests.channels.slack import world as slack_world
 from tests.channels.slack.network import slack_by_http
 from tests.promise.lives import environment
@@ -35,7 +35,7 @@ from tests.promise.lives import environment
 pytestmark = pytest.mark.anyio
 
 
-class Visiting(Network, Protocol):
+class Visiting(FakeNetwork, Protocol):
     """A network that visits."""
 
     door: WebhookDoor | None
@@ -44,7 +44,7 @@ class Visiting(Network, Protocol):
 class Hook(Struct, frozen=True):
     """A network, what it shows at a webhook, whether that depends on the body, and the id of somebody on it."""
 
-    network: Callable[[], AbstractAsyncContextManager[Network]]
+    network: Callable[[], AbstractAsyncContextManager[FakeNetwork]]
     shows: str
     signs: bool
     friend: str
@@ -90,41 +90,41 @@ def forgeries(hook: Hook, request: WebRequest) -> list[WebRequest]:
 
 
 @asynccontextmanager
-async def guarded(hook: Hook, folder: Path, server: ModelServer) -> AsyncIterator[tuple[House, Network, Guard]]:
+async def guarded(hook: Hook, folder: Path, server: ModelServer) -> AsyncIterator[tuple[App, FakeNetwork, Guard]]:
     """A gateway that the network visits, and the guard before it."""
     (folder / "person").mkdir()
     async with hook.network() as network:
         env = {**environment(folder, server), **network.secrets}
-        house = await House.open(load(folder / "home", env, ("sandbox.confine=off",), {"model": "openai-chat:m"}), env)
+        app = await App.open(load(folder / "home", env, ("sandbox.confine=off",), {"model": "openai-chat:m"}), env)
         ready = asyncio.Event()
-        gateway = Gateway(house, lambda: ready.set() if _connected(gateway) else None)
-        channel = network.open(gateway._outfit("door"), Patience())
+        gateway = Gateway(app, lambda: ready.set() if _connected(gateway) else None)
+        channel = network.open(gateway._outfit("door"), ChannelTimeouts())
         guard = Guard(gateway)
         door: WebhookDoor = network.door  # type: ignore[attr-defined]  # a network that visits has one
         door.channel = guard
-        gateway.begin([Line(channel, ChannelSettings(owners=(hook.friend,), stale_minutes=0))])
+        gateway.begin([OpenChannel(channel, ChannelSettings(owners=(hook.friend,), stale_minutes=0))])
         try:
             async with asyncio.timeout(60):
                 await ready.wait()
-            yield house, network, guard
+            yield app, network, guard
         finally:
             await gateway.close()
-            await house.close()
+            await app.close()
 
 
 def _connected(gateway: Gateway) -> bool:
-    return any(one.health.state is State.CONNECTED for one in gateway.standings.values())
+    return any(one.health.state is ConnectionHealth.CONNECTED for one in gateway.standings.values())
 
 
-def blobs(house: House) -> list[Path]:
+def blobs(app: App) -> list[Path]:
     """Everything that was fetched."""
-    return [path for path in (house.loaded.home / "blobs").rglob("*") if path.is_file()]
+    return [path for path in (app.loaded.home / "blobs").rglob("*") if path.is_file()]
 
 
-async def said(house: House) -> list[e.UserSaid]:
+async def said(app: App) -> list[e.UserSaid]:
     """Everything that was heard."""
-    conversations = await house.transcript.conversations()
-    entries = [entry for one in conversations for entry in await house.transcript.entries(one.id)]
+    conversations = await app.transcript.conversations()
+    entries = [entry for one in conversations for entry in await app.transcript.entries(one.id)]
     return [entry.fact for entry in entries if isinstance(entry.fact, e.UserSaid)]
 
 
@@ -132,21 +132,21 @@ async def said(house: House) -> list[e.UserSaid]:
 async def test_a_forged_visit_does_nothing_and_a_repeated_one_nothing_more(tmp_path: Path, hook: Hook) -> None:
     async with (
         ModelServer(lambda _: say("I see it.")) as server,
-        guarded(hook, tmp_path, server) as (house, network, guard),
+        guarded(hook, tmp_path, server) as (app, network, guard),
     ):
-        before = blobs(house)
-        await network.bring(Thing(Heard.PHOTO, network.here, "look", (sample_of(Kind.PHOTO),)))
+        before = blobs(app)
+        await network.bring(Thing(IncomingKind.PHOTO, network.here, "look", (sample_of(Kind.PHOTO),)))
         async with asyncio.timeout(60):
             request = await guard.brought
         forged = [(await guard.enter(one)).status for one in forgeries(hook, request)]
         assert set(forged) == {403}
-        assert (await said(house), blobs(house), server.requests) == ([], before, [])
+        assert (await said(app), blobs(app), server.requests) == ([], before, [])
         guard.open = True
         at_once = await asyncio.gather(*(guard.enter(request) for _ in range(3)))
         assert {one.status for one in at_once} <= {200, 503}, "503 says that it is not stored yet"
         async with asyncio.timeout(60):
             await network.when(lambda: any("I see it." in one.text for one in network.arrived))
         assert [(await guard.enter(request)).status for _ in range(3)] == [200] * 3
-        (heard,) = await said(house)
+        (heard,) = await said(app)
         assert len(heard.parts) == 2
         assert len(server.requests) == 1

@@ -11,21 +11,21 @@ from typing import Any
 
 from msgspec import Struct
 
-from angelia.channels.abilities import Heard, Kind
+from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.core import entry as e
 from angelia.core.ending import Answered
-from angelia.service.posting.messages import AGAIN
-from angelia.store.db import Database
-from angelia.store.doors import Doors
-from angelia.store.transcript import Transcript
-from angelia.testing.channel_network import Arrived, Sample, Thing
+from angelia.service.chats.messages import AGAIN
+from angelia.store.log.transcript import Transcript
+from angelia.store.sql.database import Database
+from angelia.store.tables.chat_bindings import ChatBindings
+from angelia.testing.channels.network import ArrivedMessage, Sample, Thing
 from angelia.testing.crash import Run
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import Step, call, say
-from angelia.testing.telegram_server import TOKEN, TOKEN_VARIABLE, TelegramServer
-from angelia.testing.telegram_world import ANN, HERE
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, call, say
+from angelia.testing.networks.telegram_server import TOKEN, TOKEN_VARIABLE, TelegramServer
+from angelia.testing.networks.telegram_world import ANN, HERE
 from tests.chats.nursery import Nursery
 from tests.promise.lives import environment
 
@@ -40,7 +40,7 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 _TAG = re.compile(r"<[^>]*>")
 
 
-def tell(request: Request) -> Step:
+def tell(request: ReceivedRequest) -> Step:
     """Names the colour, makes a PDF, sends it, says so; makes it again if that was interrupted or it cannot be sent."""
     results = results_in(request)
     names = [one.name for message in request.heard.messages for one in message.calls]
@@ -53,7 +53,7 @@ def tell(request: Request) -> Step:
     return call("shell", {"command": MAKE})
 
 
-def results_in(request: Request) -> list[str]:
+def results_in(request: ReceivedRequest) -> list[str]:
     """What the tools said, oldest first."""
     return [result.text for message in request.heard.messages for result in message.results]
 
@@ -62,12 +62,12 @@ class Seen(Struct, frozen=True):
     """What a person sees in the chat at the end."""
 
     texts: tuple[str, ...]
-    files: tuple[Arrived, ...]
+    files: tuple[ArrivedMessage, ...]
 
 
-def seen(arrived: Sequence[Arrived]) -> Seen:
+def seen(arrived: Sequence[ArrivedMessage]) -> Seen:
     """Fold what arrived: edits change, deletions remove, drafts and signs of typing do not stay."""
-    shown: dict[str, Arrived] = {}
+    shown: dict[str, ArrivedMessage] = {}
     for one in arrived:
         if one.kind in (Kind.DRAFT, Kind.TYPING):
             continue
@@ -98,7 +98,7 @@ class Story:
 
     async def begin(self) -> None:
         """A person sends a photo."""
-        await self.network.bring(Thing(Heard.PHOTO, self.where, "What colour? As a PDF.", (PHOTO,)))
+        await self.network.bring(Thing(IncomingKind.PHOTO, self.where, "What colour? As a PDF.", (PHOTO,)))
 
     @property
     def over(self) -> bool:
@@ -143,7 +143,7 @@ class Story:
     async def _in_the_log(self) -> list[str]:
         db = Database.open(self.home)
         try:
-            conversation = await Doors(db).conversation(e.Address("telegram", self.where.chat))
+            conversation = await ChatBindings(db).conversation(e.Address("telegram", self.where.chat))
             facts = [one.fact for one in await Transcript(db).entries(conversation)] if conversation else []
         finally:
             db.close()

@@ -4,17 +4,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from angelia.channels.abilities import Abilities
-from angelia.channels.dialects import Dialect
-from angelia.channels.port import Outfit
-from angelia.channels.rooms import OURS, find_room
+from angelia.channels.capabilities import Capabilities
+from angelia.channels.markup.dialect import Dialect
+from angelia.channels.port import ChannelContext
+from angelia.channels.registry import OURS, find_channel
 from angelia.core.ids import wall_clock
 
 
 class Network(Struct, frozen=True):
     """How a network shows what goes out."""
 
-    abilities: Abilities
+    capabilities: Capabilities
     dialect: Dialect
 
 
@@ -28,10 +28,10 @@ def _told(*_: object) -> None:
 
 def network(kind: str) -> Network:
     """One of `NETWORKS`."""
-    room = find_room(kind, {})
-    outfit = Outfit(kind, Path(), wall_clock, _nothing, _nothing, _nothing, _told, {}, _nothing)  # type: ignore[arg-type]
-    channel = room.open(room.settings(), outfit)
-    return Network(channel.abilities, channel.dialect)
+    room = find_channel(kind, {})
+    context = ChannelContext(kind, Path(), wall_clock, _nothing, _nothing, _nothing, _told, {}, _nothing)  # type: ignore[arg-type]
+    channel = room.open(room.settings(), context)
+    return Network(channel.capabilities, channel.dialect)
 
 
 NETWORKS = sorted(OURS)

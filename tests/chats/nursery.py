@@ -27,13 +27,13 @@ from angelia.testing.crash import Recorder, Run
 from tests.promise.lives import ROOT
 
 WARM = (
-    *("angelia.__main__", "angelia.faces.cli.main", "angelia.faces.cli.gateway", "angelia.faces.gateway.running"),
-    *("angelia.channels.telegram.room", "angelia.models.openai_chat", "angelia.sandboxes.local"),
-    *("angelia.policy.judge", "angelia.policy.commands", "angelia.store.measure"),
+    *("angelia.__main__", "angelia.faces.cli.main", "angelia.faces.cli.gateway", "angelia.faces.gateway.foreground"),
+    *("angelia.channels.telegram.channel", "angelia.models.wires.openai_chat", "angelia.sandboxes.local.sandbox"),
+    *("angelia.policy.judge", "angelia.policy.shell.classifier", "angelia.store.media.measure"),
     *(f"angelia.tools.{name}" for name in ("ask_user", "edit", "fetch", "find", "look_again", "process", "read")),
     *(f"angelia.tools.{name}" for name in ("send_file", "shell", "todo", "write")),
     *("PIL.PngImagePlugin", "pypdfium2", "markdown_it", "tree_sitter", "tree_sitter_bash"),
-    *("httpx2", "angelia.models.direct", "tomllib"),
+    *("httpx2", "angelia.models.http.transport", "tomllib"),
 )
 """What a gateway imports before it listens, and the dearest of what it imports later."""
 

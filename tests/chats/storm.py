@@ -8,21 +8,21 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.channels.abilities import Abilities
+from angelia.channels.capabilities import Capabilities
 from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.crash import on_crash_point
 from angelia.core.ids import ConversationId, DeliveryId
-from angelia.service.line import Line
-from angelia.service.posting.delivering import Books
-from angelia.service.posting.drafts import Draft
-from angelia.service.posting.office import Office
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.outbox import Outbox
-from angelia.store.transcript import Transcript
-from angelia.testing.recording_channel import ABILITIES, WITH_DRAFTS, FarEnd, RecordingChannel, Trouble
+from angelia.service.chats.delivery import DeliveryStores
+from angelia.service.chats.dispatcher import DeliveryDispatcher
+from angelia.service.chats.open_channel import OpenChannel
+from angelia.service.chats.preview import Preview
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
+from angelia.store.tables.outbox import Outbox
+from angelia.testing.channels.recording_channel import ABILITIES, WITH_DRAFTS, ChannelTrouble, FarEnd, RecordingChannel
 
 SMALL = replace(ABILITIES, text_limit=80, edit_pace=0.2)
 """So small that answers are split."""
@@ -45,11 +45,13 @@ class Weather:
     def __init__(self, seed: int, bad: float, deadly: float) -> None:
         self.chance, self._bad, self._deadly = random.Random(seed), bad, deadly
 
-    def trouble(self, _: str) -> Trouble:
+    def trouble(self, _: str) -> ChannelTrouble:
         """What happens to a call."""
         if self.chance.random() >= self._bad:
-            return Trouble.NONE
-        return self.chance.choice([Trouble.LATER, Trouble.NOT_SENT, Trouble.LOST_BEFORE, Trouble.LOST_AFTER])
+            return ChannelTrouble.NONE
+        return self.chance.choice(
+            [ChannelTrouble.LATER, ChannelTrouble.NOT_SENT, ChannelTrouble.LOST_BEFORE, ChannelTrouble.LOST_AFTER]
+        )
 
     def strikes(self, point: str) -> bool:
         """Whether a life ends at a crash point of its own thread of work."""
@@ -88,8 +90,8 @@ class Sent(Struct, frozen=True):
 class Storm:
     """A store, a network, and as many lives as it takes."""
 
-    def __init__(self, home: Path, far: FarEnd, weather: Weather, abilities: Abilities = SMALL) -> None:
-        self.home, self.far, self.weather, self.abilities = home, far, weather, abilities
+    def __init__(self, home: Path, far: FarEnd, weather: Weather, capabilities: Capabilities = SMALL) -> None:
+        self.home, self.far, self.weather, self.capabilities = home, far, weather, capabilities
         self.clock, self.lives = Clock(), 0
         self.settings = ChannelSettings()
 
@@ -142,14 +144,16 @@ class Storm:
 
         db = self._open()
         outbox = Outbox(db)
-        books = Books(Transcript(db), outbox, BlobStore(self.home), self.clock)
-        office = Office(books, self.clock.wait)
-        office.connect(Line(RecordingChannel(self.far, abilities=self.abilities), self.settings))
+        stores = DeliveryStores(Transcript(db), outbox, BlobStore(self.home), self.clock)
+        dispatcher = DeliveryDispatcher(stores, self.clock.wait)
+        dispatcher.connect(OpenChannel(RecordingChannel(self.far, capabilities=self.capabilities), self.settings))
         on_crash_point(hook)
         running: asyncio.Task[None] | None = None
         try:
-            await self._grow_drafts(office, outbox)  # first: a writer that has something to deliver shows no preview
-            running = asyncio.create_task(office.run())
+            await self._grow_drafts(
+                dispatcher, outbox
+            )  # first: a writer that has something to deliver shows no preview
+            running = asyncio.create_task(dispatcher.run())
             while not died.is_set():
                 if not await outbox.pending("chat"):
                     return True
@@ -161,14 +165,14 @@ class Storm:
                 running.cancel()
                 await asyncio.gather(running, return_exceptions=True)
             with suppress(Killed):
-                await office.close()
+                await dispatcher.close()
             db.close()
 
-    async def _grow_drafts(self, office: Office, outbox: Outbox) -> None:
+    async def _grow_drafts(self, dispatcher: DeliveryDispatcher, outbox: Outbox) -> None:
         """What is still to come has been seen growing, in some chats: before it was sent, as answers are."""
         for receipt in await outbox.pending("chat"):
             progress = await outbox.progress(receipt.conversation, receipt.id)
             if progress.preview is None and not receipt.attempt and self.weather.chance.random() < 0.06:
-                draft = Draft(receipt.conversation, receipt.id, receipt.address)
+                draft = Preview(receipt.conversation, receipt.id, receipt.address)
                 draft.write(f"growing {receipt.id}")
-                office.writer(receipt.address).draft(draft)
+                dispatcher.writer(receipt.address).draft(draft)

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from angelia.channels.abilities import Kind
-from angelia.channels.incoming import Offer
+from angelia.channels.capabilities import Kind
+from angelia.channels.incoming import OfferedFile
 from angelia.core import entry as e
 from angelia.core.content import Media
 from angelia.engine.live import Committed
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
-from angelia.testing.recording_channel import WITHOUT_EDIT, FarEnd, Trouble
-from angelia.testing.steps import call, say
+from angelia.testing.channels.recording_channel import WITHOUT_EDIT, ChannelTrouble, FarEnd
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.chats.town import BEN, STRANGER, town
 
 pytestmark = pytest.mark.anyio
@@ -37,14 +37,18 @@ async def test_nobody_writes_to_a_chat_once_the_gateway_is_closed(
     async with ModelServer([say("Hello.")]) as server, town(tmp_path, server, far) as life:
         await life.says("Good morning")
         await life.answered(1)
-        (opened,), office, close = life.gateway.desk._open.values(), life.gateway.office, life.gateway.office.close
+        (opened,), dispatcher, close = (
+            life.gateway.chat_sessions._open.values(),
+            life.gateway.dispatcher,
+            life.gateway.dispatcher.close,
+        )
 
         async def closed() -> None:
             await close()
             opened.session.live.emit(Committed(()))  # as a turn does that goes on in that instant
 
-        monkeypatch.setattr(office, "close", closed)
-    assert not office._writers, "a turn has called for a writer that nobody ends"
+        monkeypatch.setattr(dispatcher, "close", closed)
+    assert not dispatcher._writers, "a turn has called for a writer that nobody ends"
 
 
 async def test_a_repeat_of_the_network_is_absorbed(tmp_path: Path) -> None:
@@ -60,7 +64,7 @@ async def test_a_photo_reaches_the_model_and_a_file_comes_back(tmp_path: Path) -
     far, photo = FarEnd(), one_colour("red")
     script = [call("shell", {"command": "printf report > r.txt"}), call("send_file", {"path": "r.txt"}), say("There.")]
     async with ModelServer(script) as server, town(tmp_path, server, far) as life:
-        await life.offers(photo, Offer(Kind.PHOTO, "f1", "red.png"), "Which colour?")
+        await life.offers(photo, OfferedFile(Kind.PHOTO, "f1", "red.png"), "Which colour?")
         await far.when(lambda far: "There." in far.texts("7"))
         await life.settled()
         heard = next(fact for fact in await life.facts() if isinstance(fact, e.UserSaid))
@@ -72,14 +76,14 @@ async def test_a_photo_reaches_the_model_and_a_file_comes_back(tmp_path: Path) -
 async def test_a_stranger_is_told_a_code_and_nothing_else_happens(tmp_path: Path) -> None:
     far = FarEnd()
     async with ModelServer([]) as server, town(tmp_path, server, far) as life:
-        await life.offers(b"secret", Offer(Kind.DOCUMENT, "f1", "x.txt"), "hello", sender=STRANGER, chat="99")
+        await life.offers(b"secret", OfferedFile(Kind.DOCUMENT, "f1", "x.txt"), "hello", sender=STRANGER, chat="99")
         await life.says("hello?", sender=STRANGER, chat="99")
         assert len(far.in_chat("99")) == 1
         assert far.fetched == []
         code = far.texts("99")[0].partition("Your code is ")[2][:8]
-        paired = await life.house.pairings.approve(code.lower(), by="owner")
+        paired = await life.app.pairings.approve(code.lower(), by="owner")
         assert paired.person == "99"
-        assert await life.house.doors.of_door("chat") == []
+        assert await life.app.doors.of_door("chat") == []
         assert server.requests == []
 
 
@@ -91,16 +95,16 @@ async def test_two_chats_have_two_conversations_and_two_folders(tmp_path: Path) 
             await life.says("two", chat="8", sender=BEN)
             assert await life.answered(1, "7") == ["You said one."]
             assert await life.answered(1, "8") == ["You said two."]
-            owners = {one.owner for one in await life.house.transcript.conversations(5)}
+            owners = {one.owner for one in await life.app.transcript.conversations(5)}
             assert owners == {"owner", "chat:2"}
 
 
 async def test_a_repeat_that_the_network_does_not_take_leaves_the_first_in_doubt(tmp_path: Path) -> None:
-    troubles = iter([Trouble.LOST_AFTER])
-    far = FarEnd(lambda method: next(troubles, Trouble.NONE) if method == "send" else Trouble.NONE)
+    troubles = iter([ChannelTrouble.LOST_AFTER])
+    far = FarEnd(lambda method: next(troubles, ChannelTrouble.NONE) if method == "send" else ChannelTrouble.NONE)
     words = "An answer that fills its message, but for the mark of a repeat. Nothing is left over for that one."
     table = replace(WITHOUT_EDIT, text_limit=len(words))
-    async with ModelServer([say(words)]) as server, town(tmp_path, server, far, abilities=table) as life:
+    async with ModelServer([say(words)]) as server, town(tmp_path, server, far, capabilities=table) as life:
         await life.says("Go")
         await far.when(lambda far: any("Nobody knows whether" in text for text in far.texts("7")))
         await life.settled()

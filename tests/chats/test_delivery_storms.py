@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from angelia.channels.dialect_marks import DiscordMarkdown
-from angelia.channels.render import render
-from angelia.service.posting.messages import AGAIN
-from angelia.testing.recording_channel import FarEnd
+from angelia.channels.markup.marks import DiscordMarkdown
+from angelia.channels.markup.renderer import render
+from angelia.service.chats.messages import AGAIN
+from angelia.testing.channels.recording_channel import FarEnd
 from tests.chats.storm import DRAFTING, SMALL, Sent, Storm, Weather
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +27,7 @@ def found(storm: Storm, sent: list[Sent], unknown: frozenset[str]) -> list[str]:
         texts = seen.get(one.chat, [])
         counted = Counter(texts)
         marked = Counter(text.removeprefix(AGAIN).strip() for text in texts if text.startswith(AGAIN))
-        for piece in render(one.text, DiscordMarkdown(), storm.abilities):
+        for piece in render(one.text, DiscordMarkdown(), storm.capabilities):
             plain, again = counted[piece.marked], marked[piece.marked]
             if plain + again < 1 and one.id not in unknown:
                 wrong.append(f"{one.id}: “{piece.plain}” is lost")

@@ -4,8 +4,8 @@ import pytest
 
 from angelia.core.entry import Address
 from angelia.core.ids import ConversationId, DeliveryId
-from angelia.service.posting.drafts import Draft
-from angelia.store.outbox import Progress
+from angelia.service.chats.preview import Preview
+from angelia.store.tables.outbox import Progress
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,13 @@ from angelia.store.outbox import Progress
 def test_no_preview_is_begun_where_the_answer_may_stand_already(
     progress: Progress, message: str, given_up: bool
 ) -> None:
-    draft = Draft(ConversationId("c"), DeliveryId("c.t1"), Address("chat", "7"))
+    draft = Preview(ConversationId("c"), DeliveryId("c.t1"), Address("chat", "7"))
     draft.take_up(progress)
     assert (draft.message, draft.given_up) == (message, given_up)
 
 
 def test_a_line_that_names_a_file_is_not_seen_growing() -> None:
-    draft = Draft(ConversationId("c"), DeliveryId("c.t1"), Address("chat", "7"))
+    draft = Preview(ConversationId("c"), DeliveryId("c.t1"), Address("chat", "7"))
     seen = []
     for piece in ("Here", " it is:\nME", "DIA:/tmp/m", "ay.pdf", "\nAnd that is", " all."):
         draft.write(piece)

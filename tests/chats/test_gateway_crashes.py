@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from angelia.core.entry import Address
-from angelia.testing.model_server import ModelServer
-from angelia.testing.telegram_server import TelegramServer
-from angelia.testing.telegram_world import GROUP, HERE
+from angelia.testing.model.server import ModelServer
+from angelia.testing.networks.telegram_server import TelegramServer
+from angelia.testing.networks.telegram_world import GROUP, HERE
 from tests.chats.gateway_lives import Story, tell
 from tests.chats.nursery import Nursery
 

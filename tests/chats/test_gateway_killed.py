@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from angelia.channels.abilities import Heard
+from angelia.channels.capabilities import IncomingKind
 from angelia.core import entry as e
 from angelia.core.content import Text
-from angelia.service.posting.messages import AGAIN
-from angelia.store.db import Database
-from angelia.store.doors import Doors
-from angelia.store.transcript import Transcript
-from angelia.testing.channel_network import Thing
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import Step, say
-from angelia.testing.telegram_server import TelegramServer
-from angelia.testing.telegram_world import GROUP, HERE
+from angelia.service.chats.messages import AGAIN
+from angelia.store.log.transcript import Transcript
+from angelia.store.sql.database import Database
+from angelia.store.tables.chat_bindings import ChatBindings
+from angelia.testing.channels.network import Thing
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, say
+from angelia.testing.networks.telegram_server import TelegramServer
+from angelia.testing.networks.telegram_world import GROUP, HERE
 from tests.chats.gateway_lives import PATIENCE_S, Story, seen
 from tests.chats.nursery import Child, Nursery
 
@@ -42,7 +42,7 @@ POINTS = (
 )
 
 
-def answer(request: Request) -> Step:
+def answer(request: ReceivedRequest) -> Step:
     """Says something that it never said before."""
     return say(f"Answer {request.number} to {request.heard.last_words.split()[-1]}.")
 
@@ -56,7 +56,7 @@ class Talk(Story):
         """One more message; its last word is told only once."""
         self.said += 1
         word = f"w{self.said}w"
-        await self.network.bring(Thing(Heard.TEXT, self.where, f"tell me about {word}"))
+        await self.network.bring(Thing(IncomingKind.TEXT, self.where, f"tell me about {word}"))
         return word
 
     @property
@@ -72,21 +72,21 @@ class Talk(Story):
         """The log."""
         db = Database.open(self.home)
         try:
-            conversation = await Doors(db).conversation(e.Address("telegram", self.where.chat))
+            conversation = await ChatBindings(db).conversation(e.Address("telegram", self.where.chat))
             assert conversation is not None
             return [one.fact for one in await Transcript(db).entries(conversation)]
         finally:
             db.close()
 
 
-async def begun(talk: Talk, nursery: Nursery, folder: str, at: str = "") -> Child:
-    return await nursery.bear(["gateway"], talk.env, Path(tempfile.mkdtemp(dir=folder)), at=at)
+async def begun(chat: Talk, nursery: Nursery, folder: str, at: str = "") -> Child:
+    return await nursery.bear(["gateway"], chat.env, Path(tempfile.mkdtemp(dir=folder)), at=at)
 
 
-async def until(talk: Talk, child: Child, word: str, calls: float) -> None:
+async def until(chat: Talk, child: Child, word: str, calls: float) -> None:
     """Until the life has ended itself, made so many calls, or answered."""
-    before = talk.calls
-    done = asyncio.create_task(talk.network.when(lambda: talk.calls >= before + calls or talk.answered(word)))
+    before = chat.calls
+    done = asyncio.create_task(chat.network.when(lambda: chat.calls >= before + calls or chat.answered(word)))
     either: list[asyncio.Future[Any]] = [child.status, done]
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -95,18 +95,18 @@ async def until(talk: Talk, child: Child, word: str, calls: float) -> None:
         done.cancel()
 
 
-async def killed_often(talk: Talk, nursery: Nursery, folder: str, chance: random.Random) -> None:
+async def killed_often(chat: Talk, nursery: Nursery, folder: str, chance: random.Random) -> None:
     """Lives that end at a random occurrence of a crash point, or else at a random call; and one that ends well."""
     for _ in range(KILLS // PEOPLE):
-        word = await talk.say_more()
+        word = await chat.say_more()
         at = f"{chance.choice(POINTS)}:{chance.randint(1, 12)}" if chance.random() < 0.5 else ""
-        child = await begun(talk, nursery, folder, at)
-        await until(talk, child, word, chance.randint(1, CALLS))
+        child = await begun(chat, nursery, folder, at)
+        await until(chat, child, word, chance.randint(1, CALLS))
         child.kill(signal.SIGKILL)
         assert (ended := await child.ended()).status == -signal.SIGKILL, ended.stderr
-    word = await talk.say_more()
-    child = await begun(talk, nursery, folder)
-    await until(talk, child, word, float("inf"))
+    word = await chat.say_more()
+    child = await begun(chat, nursery, folder)
+    await until(chat, child, word, float("inf"))
     child.kill(signal.SIGTERM)
     assert (ended := await child.ended()).status == 0, ended.stderr
 
@@ -114,11 +114,11 @@ async def killed_often(talk: Talk, nursery: Nursery, folder: str, chance: random
 async def what_is_broken(folder: Path, nursery: Nursery, seed: int) -> list[str]:
     """A talk with a gateway of its own, in private or in a group, and what is not as it was promised."""
     async with ModelServer(answer) as model, TelegramServer() as network:
-        talk = Talk(folder / str(seed), model, network, where=GROUP if seed % 2 else HERE)
+        chat = Talk(folder / str(seed), model, network, where=GROUP if seed % 2 else HERE)
         with tempfile.TemporaryDirectory() as place:
-            await killed_often(talk, nursery, place, random.Random(seed))
-        facts = await talk.facts()
-        return lost(facts, talk.said) + wrong(facts, seen(network.arrived).texts)
+            await killed_often(chat, nursery, place, random.Random(seed))
+        facts = await chat.facts()
+        return lost(facts, chat.said) + wrong(facts, seen(network.arrived).texts)
 
 
 async def test_killed_two_hundred_times_it_says_everything_once(tmp_path: Path) -> None:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from angelia.channels.abilities import Heard, Kind
+from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.core.entry import Address
-from angelia.testing.channel_network import Thing
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import Step, call, say
-from angelia.testing.telegram_schema import Refused
-from angelia.testing.telegram_server import TelegramServer
-from angelia.testing.telegram_world import GROUP, HERE
+from angelia.testing.channels.network import Thing
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, call, say
+from angelia.testing.networks.telegram_schema import BotApiError
+from angelia.testing.networks.telegram_server import TelegramServer
+from angelia.testing.networks.telegram_world import GROUP, HERE
 from tests.chats.gateway_lives import PATIENCE_S, Story, seen
 from tests.chats.nursery import Nursery
 from tests.promise.pipes import pipes, write, written
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 GATED = call("shell", {"command": "echo runs > runs; cat go"})
 
 
-def tell(request: Request) -> Step:
+def tell(request: ReceivedRequest) -> Step:
     """Says something, is at work until somebody lets it go on, and answers."""
     last = request.heard.messages[-1]
     return say("Done.") if last.results else say("I look first.") + GATED
@@ -44,7 +44,7 @@ class Chat:
     async def begin(self) -> int:
         """Somebody asks; how much had arrived before."""
         before = len(self.network.arrived)
-        await self.network.bring(Thing(Heard.TEXT, self.where, "Look, please."))
+        await self.network.bring(Thing(IncomingKind.TEXT, self.where, "Look, please."))
         await written(self._work / "runs")
         return before
 
@@ -86,7 +86,7 @@ async def test_with_one_person_an_answer_grows_as_a_draft_and_elsewhere_as_a_mes
         await group.go_on()
         assert (group.kinds(before), group.texts()) == ({Kind.TEXT, Kind.EDIT}, ["Done."])
 
-        network.refuses["sendMessageDraft"] = Refused(404, "Not Found: method not found")
+        network.refuses["sendMessageDraft"] = BotApiError(404, "Not Found: method not found")
         before = await private.begin()
         await private.when(lambda: private.texts() == ["Done.", "I look first. …"])
         await private.go_on()

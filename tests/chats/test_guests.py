@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from angelia.channels.incoming import Pressed
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.store.pairings import Role
-from angelia.testing.model_server import ModelServer
-from angelia.testing.recording_channel import FarEnd, Message
-from angelia.testing.steps import call, hang, say
+from angelia.store.tables.pairings import PairingRole
+from angelia.testing.channels.recording_channel import FarEnd, RecordedMessage
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, hang, say
 from tests.chats.networks import NETWORKS, network
 from tests.chats.town import ANN, BEN, OPEN, STRANGER, Town, town
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 RISKY = call("shell", {"command": "rm -rf /etc/nothing-of-ours"})
 
 
-def asked(far: FarEnd, chat: str) -> list[Message]:
+def asked(far: FarEnd, chat: str) -> list[RecordedMessage]:
     """The messages in a chat by which a permission is given."""
     return [one for one in far.in_chat(chat) if one.buttons or "Answer with the number" in one.plain]
 
@@ -41,7 +41,7 @@ async def test_a_guests_press_and_words_are_not_theirs_on_every_network(tmp_path
     far, room = FarEnd(), network(kind)
     async with (
         ModelServer([RISKY, say("Left alone.")]) as server,
-        town(tmp_path, server, far, abilities=room.abilities, dialect=room.dialect) as life,
+        town(tmp_path, server, far, capabilities=room.capabilities, dialect=room.dialect) as life,
     ):
         await life.says("Clean up.", chat="g", private=False)
         await far.when(lambda far: bool(asked(far, "g")))
@@ -63,7 +63,7 @@ async def test_what_a_guest_needs_is_asked_in_the_owners_chat_saying_for_whom(tm
     far, room = FarEnd(), network(kind)
     async with (
         ModelServer([RISKY, say("Done as told.")]) as server,
-        town(tmp_path, server, far, abilities=room.abilities, dialect=room.dialect) as life,
+        town(tmp_path, server, far, capabilities=room.capabilities, dialect=room.dialect) as life,
     ):
         await met(life, far)
         await life.says("Clean up.", chat="8", sender=BEN)
@@ -131,12 +131,12 @@ async def test_a_guest_neither_stops_the_owners_turn_nor_takes_the_group_elsewhe
     async with ModelServer([hang()]) as server, town(tmp_path, server, far) as life:
         await life.says("Begin.", chat="g", private=False)
         await server.when(lambda server: len(server.requests) == 1)
-        before = await life.house.doors.conversation(e.Address("chat", "g"))
+        before = await life.app.doors.conversation(e.Address("chat", "g"))
         for verb in ("/stop", "/new", "/resume x", "/sandbox lab", "/compact"):
             await life.says(verb, chat="g", sender=BEN, private=False)
         await life.answered(5, "g")
         assert sum("not yours" in text or "only the owner" in text for text in far.texts("g")) == 5
-        assert await life.house.doors.conversation(e.Address("chat", "g")) == before
+        assert await life.app.doors.conversation(e.Address("chat", "g")) == before
         assert not [fact for fact in await life.facts("g") if isinstance(fact, e.TurnClosed)]
         await life.says("/stop", chat="g", private=False)
         await far.when(lambda far: "Stopping." in far.texts("g"))
@@ -160,17 +160,17 @@ async def test_a_guests_chatter_withdraws_no_question_of_the_owners(tmp_path: Pa
         assert [fact.by for fact in await life.facts("g") if isinstance(fact, e.ApprovalRefused)] == ["owner"]
 
 
-@pytest.mark.parametrize("role", Role)
-async def test_who_is_let_in_as_an_owner_approves_and_a_guest_does_not(tmp_path: Path, role: Role) -> None:
+@pytest.mark.parametrize("role", PairingRole)
+async def test_who_is_let_in_as_an_owner_approves_and_a_guest_does_not(tmp_path: Path, role: PairingRole) -> None:
     far = FarEnd()
     nobody = replace(OPEN, owners=(), allow=())
     async with ModelServer([RISKY, say("Ended.")]) as server, town(tmp_path, server, far, nobody) as life:
         await life.says("hello", chat="7", sender=ANN)
         code = far.texts("7")[0].partition("Your code is ")[2][:8]
-        await life.house.pairings.approve(code, by="owner", role=role)
+        await life.app.pairings.approve(code, by="owner", role=role)
         await life.says("Clean up.", chat="7", sender=ANN)
-        if role is Role.OWNER:
+        if role is PairingRole.OWNER:
             await far.when(lambda far: bool(asked(far, "7")))
             await life.says(Pressed(asked(far, "7")[0].buttons[0].value), chat="7")
         await far.when(lambda far: "Ended." in far.texts("7"))
-        assert await given(life, "7") == (["owner"] if role is Role.OWNER else [])
+        assert await given(life, "7") == (["owner"] if role is PairingRole.OWNER else [])

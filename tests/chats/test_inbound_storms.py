@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from angelia.channels.abilities import Kind
-from angelia.channels.incoming import Envelope, Offer, Said
+from angelia.channels.capabilities import Kind
+from angelia.channels.incoming import Envelope, IncomingMessage, OfferedFile
 from angelia.core import entry as e
 from angelia.core.crash import on_crash_point
 from angelia.engine.state import Turn, advance
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.recording_channel import WITHOUT_EDIT, FarEnd
-from angelia.testing.steps import Step, say, slowly
+from angelia.testing.channels.recording_channel import WITHOUT_EDIT, FarEnd
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, say, slowly
 from tests.chats.storm import Killed, hurry
 from tests.chats.town import OPEN, Town, envelope, town
 
@@ -32,7 +32,7 @@ DEADLY = 0.0003
 KEYED = (e.UserSaid, e.CommandGiven, e.TurnedAway, e.SetAside)
 
 
-def answer(request: Request) -> Step:
+def answer(request: ReceivedRequest) -> Step:
     """Says what it was told last, after a while in which much more is said."""
     return slowly(say(f"heard {request.heard.last_words.split()[-1]}"), first=LONG_S)
 
@@ -45,11 +45,11 @@ def traffic(chance: random.Random) -> dict[str, list[Envelope]]:
         for number in range(MESSAGES):
             what = chance.choices(
                 [
-                    Said(f"message {name}.{number}"),
-                    Said("/status"),
-                    Said("/stop"),
-                    Said("", (Offer(Kind.DOCUMENT, "nowhere", "lost.bin"),)),
-                    Said(""),
+                    IncomingMessage(f"message {name}.{number}"),
+                    IncomingMessage("/status"),
+                    IncomingMessage("/stop"),
+                    IncomingMessage("", (OfferedFile(Kind.DOCUMENT, "nowhere", "lost.bin"),)),
+                    IncomingMessage(""),
                 ],
                 [90, 3, 1, 3, 3],
             )[0]
@@ -96,8 +96,8 @@ async def live(folder: Path, server: ModelServer, far: FarEnd, storm: Storm) -> 
     """One life; whether everything was brought and answered in it."""
     storm.died.clear()
     with suppress(Killed):
-        async with town(folder, server, far, abilities=WITHOUT_EDIT) as life:
-            hurry(life.house.db)
+        async with town(folder, server, far, capabilities=WITHOUT_EDIT) as life:
+            hurry(life.app.db)
             on_crash_point(storm.strike)
             try:
                 await storm.bring(life)
@@ -119,11 +119,11 @@ async def at_rest(life: Town) -> bool:
     """
     if any(turn.opened or turn.unread for turn in life.turns()):
         return False
-    for reached in await life.house.doors.of_door("chat"):
-        turn = advance(Turn(), await life.house.transcript.entries(reached.conversation))
+    for reached in await life.app.doors.of_door("chat"):
+        turn = advance(Turn(), await life.app.transcript.entries(reached.conversation))
         if turn.opened or turn.unread:
             return False
-    return not await life.house.outbox.pending("chat")
+    return not await life.app.outbox.pending("chat")
 
 
 async def test_every_message_has_one_disposition_that_is_seen(tmp_path: Path) -> None:

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from angelia.channels.abilities import FILES, Abilities, Kind, Native, Never
+from angelia.channels.capabilities import FILES, Capabilities, Kind, NativeMethod, Never
 from angelia.core import entry as e
 from angelia.core.content import Media
 from angelia.core.errors import ConfigError
 from angelia.core.ids import wall_clock
-from angelia.faces.gateway.listening import Doorway, serve
-from angelia.service.config import GatewaySettings
-from angelia.service.line import wait
-from angelia.service.links import KEY_BYTES, KEY_FILE, links_of
-from angelia.testing.model_server import ModelServer
-from angelia.testing.recording_channel import ABILITIES, FarEnd
-from angelia.testing.steps import call, say
+from angelia.faces.gateway.server import GatewayServer, serve
+from angelia.service.chats.open_channel import wait
+from angelia.service.files.links import KEY_BYTES, KEY_FILE, links_of
+from angelia.service.settings.config import GatewaySettings
+from angelia.testing.channels.recording_channel import ABILITIES, FarEnd
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.chats.town import Town, town
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ DATA = "".join(f"{number}\n" for number in range(1, 400_001)).encode()
 HOUR_MS = 3_600_000
 
 WORDS_ALONE = replace(ABILITIES, ways={**ABILITIES.ways, **dict.fromkeys(FILES, Never("it carries words alone"))})
-SMALL_FILES = replace(ABILITIES, ways={**ABILITIES.ways, Kind.DOCUMENT: Native("send_document", 1000)})
+SMALL_FILES = replace(ABILITIES, ways={**ABILITIES.ways, Kind.DOCUMENT: NativeMethod("send_document", 1000)})
 
 SCRIPT = [
     call("shell", {"command": "seq 1 400000 > 'odd name é.bin'"}),
@@ -82,7 +82,7 @@ class Linking:
 
 @asynccontextmanager
 async def linking(
-    folder: Path, abilities: Abilities = WORDS_ALONE, clock: Clock | None = None
+    folder: Path, capabilities: Capabilities = WORDS_ALONE, clock: Clock | None = None
 ) -> AsyncIterator[Linking]:
     """A gateway that listens on loopback; the scripted model sends one file to a network that does not take it."""
     with socket.socket() as free:
@@ -92,9 +92,9 @@ async def linking(
     sets = ("sandbox.confine=off", f"gateway.listen={listen}", f"gateway.links=http://{listen}")
     async with (
         ModelServer(SCRIPT) as server,
-        town(folder, server, FarEnd(), abilities=abilities, sets=sets, clock=clock or wall_clock) as life,
+        town(folder, server, FarEnd(), capabilities=capabilities, sets=sets, clock=clock or wall_clock) as life,
     ):
-        listening = asyncio.create_task(serve(Doorway(life.gateway, ""), listen))
+        listening = asyncio.create_task(serve(GatewayServer(life.gateway, ""), listen))
         try:
             await _answers(port, listening)
             await life.says("Send it")
@@ -119,9 +119,9 @@ async def _answers(port: int, listening: asyncio.Task[None]) -> None:
 
 @pytest.mark.parametrize("abilities", [WORDS_ALONE, SMALL_FILES], ids=["words alone", "small files"])
 async def test_a_file_that_the_network_does_not_take_is_had_whole_by_its_link(
-    tmp_path: Path, abilities: Abilities
+    tmp_path: Path, capabilities: Capabilities
 ) -> None:
-    async with linking(tmp_path, abilities) as linked:
+    async with linking(tmp_path, capabilities) as linked:
         head, body = await linked.asked(await linked.path())
         assert body == DATA
         assert "attachment; filename*=UTF-8''odd%20name%20%C3%A9.bin" in head
@@ -161,20 +161,20 @@ async def test_whoever_has_no_link_is_told_nothing(tmp_path: Path) -> None:
 
 async def test_a_deleted_conversation_takes_its_links_with_it(tmp_path: Path) -> None:
     async with linking(tmp_path) as linked:
-        path, house = await linked.path(), linked.life.house
-        conversation = await house.doors.conversation(e.Address("chat", "7"))
+        path, app = await linked.path(), linked.life.app
+        conversation = await app.doors.conversation(e.Address("chat", "7"))
         assert conversation is not None
-        desk = linked.life.gateway.desk
-        await desk._let_go(desk._open.pop(conversation))
-        await house.transcript.erase(conversation, house.blobs)
-        await house.blobs.put(DATA)  # the bytes may be somebody else's, too
+        chat_sessions = linked.life.gateway.chat_sessions
+        await chat_sessions._let_go(chat_sessions._open.pop(conversation))
+        await app.transcript.erase(conversation, app.blobs)
+        await app.blobs.put(DATA)  # the bytes may be somebody else's, too
         assert await linked.asked(path) == await linked.asked("/nothing")
 
 
 async def test_bytes_that_are_not_what_they_were_are_not_handed_out_as_whole(tmp_path: Path) -> None:
     async with linking(tmp_path) as linked:
         path = await linked.path()
-        blob = linked.life.house.blobs.path((await linked.sent()).blob.sha256)
+        blob = linked.life.app.blobs.path((await linked.sent()).blob.sha256)
         blob.chmod(0o600)
         blob.write_bytes(bytes(len(DATA)))
         assert len((await linked.asked(path))[1]) < len(DATA)
@@ -192,17 +192,17 @@ async def test_bytes_that_are_not_what_they_were_are_not_handed_out_as_whole(tmp
 async def test_a_link_setting_that_cannot_be_is_named(tmp_path: Path, settings: GatewaySettings, key: str) -> None:
     async with ModelServer([]) as server, town(tmp_path, server, FarEnd()) as life:
         with pytest.raises(ConfigError, match=key.replace(".", r"\.")):
-            links_of(settings, tmp_path, life.house.outbox, wall_clock)
+            links_of(settings, tmp_path, life.app.outbox, wall_clock)
         assert not (tmp_path / KEY_FILE).exists()
 
 
 async def test_links_are_made_by_nobody_unasked_and_by_a_key_that_is_kept(tmp_path: Path) -> None:
     async with ModelServer([]) as server, town(tmp_path, server, FarEnd()) as life:
-        assert links_of(GatewaySettings(listen="127.0.0.1:1"), tmp_path, life.house.outbox, wall_clock) is None
+        assert links_of(GatewaySettings(listen="127.0.0.1:1"), tmp_path, life.app.outbox, wall_clock) is None
         assert await life.gateway.linked("1-0-ffffffff-" + "0" * 43) is None
         settings = GatewaySettings(listen="127.0.0.1:1", links="https://x")
         for _ in range(2):
-            assert links_of(settings, tmp_path, life.house.outbox, wall_clock) is not None
+            assert links_of(settings, tmp_path, life.app.outbox, wall_clock) is not None
             kept = {(tmp_path / KEY_FILE).read_bytes()}
         assert [len(key) for key in kept] == [KEY_BYTES]
         assert (tmp_path / KEY_FILE).stat().st_mode & 0o077 == 0

@@ -15,16 +15,16 @@ from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ids import ConversationId, DeliveryId
-from angelia.service.line import Line
-from angelia.service.posting.delivering import Books
-from angelia.service.posting.drafts import Draft
-from angelia.service.posting.writer import ChatWriter
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.outbox import Outbox
-from angelia.store.transcript import Transcript
+from angelia.service.chats.delivery import DeliveryStores
+from angelia.service.chats.open_channel import OpenChannel
+from angelia.service.chats.preview import Preview
+from angelia.service.chats.writer import ChatWriter
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
+from angelia.store.tables.outbox import Outbox
 from angelia.testing.changes import Changes
-from angelia.testing.recording_channel import ABILITIES, WITH_DRAFTS, FarEnd, RecordingChannel, Trouble
+from angelia.testing.channels.recording_channel import ABILITIES, WITH_DRAFTS, ChannelTrouble, FarEnd, RecordingChannel
 
 pytestmark = pytest.mark.anyio
 
@@ -38,20 +38,20 @@ class Refusing(RecordingChannel):
 
     async def draft(self, to: e.Address, text: OutText, key: str) -> None:
         await super().draft(to, text, key)
-        self.abilities = ABILITIES
+        self.capabilities = ABILITIES
         raise Rejected("There are no drafts here.")
 
 
 class Desk:
     """One chat's writer, an answer that grows, and a clock that runs while the writer waits."""
 
-    def __init__(self, far: FarEnd, books: Books, channel: RecordingChannel) -> None:
-        self.far, self.books, self.channel = far, books, channel
+    def __init__(self, far: FarEnd, stores: DeliveryStores, channel: RecordingChannel) -> None:
+        self.far, self.stores, self.channel = far, stores, channel
         self.now, self._changes, self._runs = 0, Changes(), asyncio.Event()
         self.calls: list[tuple[str, int]] = []
         self._trouble, far.trouble = far.trouble, self._called
-        self.writer = ChatWriter(HERE, Line(channel, ChannelSettings()), books, self._wait)
-        self.draft = Draft(TALK, ANSWER, HERE)
+        self.writer = ChatWriter(HERE, OpenChannel(channel, ChannelSettings()), stores, self._wait)
+        self.draft = Preview(TALK, ANSWER, HERE)
 
     async def grow(self, words: str) -> None:
         """Some more is written, and somebody waits for it."""
@@ -62,8 +62,8 @@ class Desk:
     async def deliver(self, delivery: str, words: str, origin: str = "answer") -> None:
         """Something is to go out; returns when it is settled."""
         queued = e.DeliveryQueued(DeliveryId(delivery), HERE, (Text(words),), origin)
-        await self.books.transcript.append(TALK, [queued])
-        (receipt,) = [one for one in await self.books.outbox.pending("chat") if one.id == delivery]
+        await self.stores.transcript.append(TALK, [queued])
+        (receipt,) = [one for one in await self.stores.outbox.pending("chat") if one.id == delivery]
         self.writer.give([receipt])
         await self.until(lambda: not self.writer.busy)
 
@@ -88,9 +88,9 @@ class Desk:
         return [name for name, _ in self.calls].count(method)
 
     async def facts(self) -> list[e.AnyFact]:
-        return [one.fact for one in await self.books.transcript.entries(TALK)]
+        return [one.fact for one in await self.stores.transcript.entries(TALK)]
 
-    def _called(self, method: str) -> Trouble:
+    def _called(self, method: str) -> ChannelTrouble:
         self.calls.append((method, self.now))
         return self._trouble(method)
 
@@ -105,16 +105,16 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(
+async def chat_sessions(
     folder: Path,
-    trouble: Callable[[str], Trouble] = lambda _: Trouble.NONE,
+    trouble: Callable[[str], ChannelTrouble] = lambda _: ChannelTrouble.NONE,
     channel: Callable[..., RecordingChannel] = RecordingChannel,
 ) -> AsyncIterator[Desk]:
     far = FarEnd(trouble)
     db = Database.open(folder, clock=lambda: found.now)
-    books = Books(Transcript(db), Outbox(db), BlobStore(folder), lambda: found.now)
-    found = Desk(far, books, channel(far, abilities=WITH_DRAFTS))
-    await books.transcript.append(TALK, [e.ConversationOpened("chat", "/w")])
+    stores = DeliveryStores(Transcript(db), Outbox(db), BlobStore(folder), lambda: found.now)
+    found = Desk(far, stores, channel(far, capabilities=WITH_DRAFTS))
+    await stores.transcript.append(TALK, [e.ConversationOpened("chat", "/w")])
     running = asyncio.create_task(found.writer.run())
     try:
         yield found
@@ -125,7 +125,7 @@ async def desk(
 
 
 async def test_an_answer_grows_as_a_draft_and_comes_as_a_message_of_its_own(tmp_path: Path) -> None:
-    async with desk(tmp_path) as chat:
+    async with chat_sessions(tmp_path) as chat:
         await chat.grow("One")
         await chat.until(lambda: chat.drafts() == ["One"])
         await chat.grow(" moment")
@@ -140,7 +140,7 @@ async def test_an_answer_grows_as_a_draft_and_comes_as_a_message_of_its_own(tmp_
 
 
 async def test_a_draft_is_shown_again_before_it_fades_as_long_as_somebody_is_at_work(tmp_path: Path) -> None:
-    async with desk(tmp_path) as chat:
+    async with chat_sessions(tmp_path) as chat:
         await chat.grow("I look.")
         await chat.passed(200)
         at = [now for method, now in chat.calls if method == "draft"]
@@ -155,7 +155,7 @@ async def test_a_draft_is_shown_again_before_it_fades_as_long_as_somebody_is_at_
 
 
 async def test_what_goes_out_in_between_takes_the_draft_away_and_it_is_shown_again_at_once(tmp_path: Path) -> None:
-    async with desk(tmp_path) as chat:
+    async with chat_sessions(tmp_path) as chat:
         await chat.grow("I look.")
         await chat.until(lambda: chat.drafts() == ["I look."])
         await chat.deliver("talk.file", "here is a note")
@@ -167,12 +167,12 @@ async def test_what_goes_out_in_between_takes_the_draft_away_and_it_is_shown_aga
 
 
 async def test_flood_control_puts_drafts_off_and_not_the_answer(tmp_path: Path) -> None:
-    troubles = iter([Trouble.NONE, Trouble.LATER])
+    troubles = iter([ChannelTrouble.NONE, ChannelTrouble.LATER])
 
-    def weather(method: str) -> Trouble:
-        return next(troubles, Trouble.NONE) if method == "draft" else Trouble.NONE
+    def weather(method: str) -> ChannelTrouble:
+        return next(troubles, ChannelTrouble.NONE) if method == "draft" else ChannelTrouble.NONE
 
-    async with desk(tmp_path, weather) as chat:
+    async with chat_sessions(tmp_path, weather) as chat:
         for tries, words in enumerate(("One", " two"), 1):
             await chat.grow(words)
             await chat.until(lambda tries=tries: chat.called("draft") == tries)  # type: ignore[misc]  # bound now
@@ -185,14 +185,14 @@ async def test_flood_control_puts_drafts_off_and_not_the_answer(tmp_path: Path) 
         assert chat.far.texts("7") == ["One two three."]
 
 
-@pytest.mark.parametrize("trouble", [Trouble.NOT_SENT, Trouble.LOST_BEFORE, Trouble.LOST_AFTER])
-async def test_a_draft_that_failed_is_shown_later(tmp_path: Path, trouble: Trouble) -> None:
+@pytest.mark.parametrize("trouble", [ChannelTrouble.NOT_SENT, ChannelTrouble.LOST_BEFORE, ChannelTrouble.LOST_AFTER])
+async def test_a_draft_that_failed_is_shown_later(tmp_path: Path, trouble: ChannelTrouble) -> None:
     troubles = iter([trouble])
 
-    def weather(method: str) -> Trouble:
-        return next(troubles, Trouble.NONE) if method == "draft" else Trouble.NONE
+    def weather(method: str) -> ChannelTrouble:
+        return next(troubles, ChannelTrouble.NONE) if method == "draft" else ChannelTrouble.NONE
 
-    async with desk(tmp_path, weather) as chat:
+    async with chat_sessions(tmp_path, weather) as chat:
         await chat.grow("One")
         await chat.until(lambda: chat.called("draft") == 2)
         await chat.deliver(ANSWER, "One.")
@@ -204,7 +204,7 @@ async def test_where_a_draft_is_refused_the_answer_grows_as_a_message_which_is_s
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "angelia.delivery")
-    async with desk(tmp_path, channel=Refusing) as chat:
+    async with chat_sessions(tmp_path, channel=Refusing) as chat:
         await chat.grow("One")
         await chat.until(lambda: chat.far.texts("7") == ["One …"])
         await chat.grow(" two")
@@ -217,10 +217,10 @@ async def test_where_a_draft_is_refused_the_answer_grows_as_a_message_which_is_s
 
 
 async def test_an_answer_that_an_earlier_life_began_as_a_message_goes_on_as_that(tmp_path: Path) -> None:
-    async with desk(tmp_path) as chat:
+    async with chat_sessions(tmp_path) as chat:
         number = await chat.channel.send(HERE, OutText("One …"), "k")
         shown: list[e.AnyFact] = [e.PreviewStarted(ANSWER, HERE), e.PreviewShown(ANSWER, number)]
-        await chat.books.transcript.append(TALK, shown)
+        await chat.stores.transcript.append(TALK, shown)
         await chat.grow("One two")
         await chat.until(lambda: chat.far.texts("7") == ["One two …"])
         await chat.deliver(ANSWER, "One two.")

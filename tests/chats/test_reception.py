@@ -5,13 +5,21 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from angelia.channels.abilities import Heard, Kind, Native
-from angelia.channels.incoming import Confirmed, Noticed, Offer, Pressed, Reached, Said, Sender
+from angelia.channels.capabilities import IncomingKind, Kind, NativeMethod
+from angelia.channels.incoming import (
+    Confirmed,
+    IncomingMessage,
+    IncomingSender,
+    Noticed,
+    OfferedFile,
+    Pressed,
+    ReachedUpdate,
+)
 from angelia.core import entry as e
 from angelia.core.ids import wall_clock
-from angelia.testing.model_server import ModelServer
-from angelia.testing.recording_channel import ABILITIES, WITHOUT_EDIT, FarEnd
-from angelia.testing.steps import call, say, slowly
+from angelia.testing.channels.recording_channel import ABILITIES, WITHOUT_EDIT, FarEnd
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say, slowly
 from tests.chats.town import ANN, BEN, OPEN, STRANGER, envelope, town
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +56,7 @@ async def test_in_a_group_only_what_is_addressed_to_us_is_heard_and_answered_as_
         await life.channel.bring(aside)
         stranger = envelope("bot, do it", chat="g", private=False, sender=STRANGER)
         await life.channel.bring(stranger)
-        robot = envelope("beep", chat="g", private=False, sender=Sender("1", "Ann", bot=True))
+        robot = envelope("beep", chat="g", private=False, sender=IncomingSender("1", "Ann", bot=True))
         await life.channel.bring(robot)
         assert far.in_chat("g") == []
         await life.channel.bring(envelope("Angelia?", chat="g", private=False, key="m-77"))
@@ -62,15 +70,15 @@ async def test_an_empty_list_means_nobody(tmp_path: Path) -> None:
     far = FarEnd()
     nobody = replace(OPEN, owners=(), allow=())
     async with ModelServer([]) as server, town(tmp_path, server, far, nobody) as life:
-        await life.offers(b"x", Offer(Kind.DOCUMENT, "f"), "hello")
+        await life.offers(b"x", OfferedFile(Kind.DOCUMENT, "f"), "hello")
         assert far.fetched == []
-        assert await life.house.doors.of_door("chat") == []
+        assert await life.app.doors.of_door("chat") == []
 
 
 async def test_a_file_that_cannot_be_had_is_told_to_sender_and_model(tmp_path: Path) -> None:
     far = FarEnd()
     async with ModelServer([say("A pity.")]) as server, town(tmp_path, server, far) as life:
-        await life.says(Said("Look at this", (Offer(Kind.DOCUMENT, "gone", "plan.pdf"),)))
+        await life.says(IncomingMessage("Look at this", (OfferedFile(Kind.DOCUMENT, "gone", "plan.pdf"),)))
         texts = await life.answered(2)
         assert any("I did not get" in text and "plan.pdf" in text for text in texts)
         assert "did not arrive" in server.requests[0].heard.last_words
@@ -79,15 +87,17 @@ async def test_a_file_that_cannot_be_had_is_told_to_sender_and_model(tmp_path: P
 async def test_what_cannot_be_read_at_all_is_refused_with_the_reason(tmp_path: Path) -> None:
     far = FarEnd()
     async with ModelServer([]) as server, town(tmp_path, server, far) as life:
-        await life.says(Said(""), key="m-1")
-        await life.says(Said(""), key="m-1")
+        await life.says(IncomingMessage(""), key="m-1")
+        await life.says(IncomingMessage(""), key="m-1")
         assert await life.answered(1) == ["There was nothing in this message that I can read."]
         assert [fact.key for fact in await life.facts() if isinstance(fact, e.TurnedAway)] == ["m-1"]
 
 
 async def test_a_file_over_the_limit_fails_visibly_and_the_model_learns_of_it(tmp_path: Path) -> None:
     far = FarEnd()
-    small = replace(ABILITIES, ways={**ABILITIES.ways, **{kind: Native("send", 5, caption=100) for kind in FILE_KINDS}})
+    small = replace(
+        ABILITIES, ways={**ABILITIES.ways, **{kind: NativeMethod("send", 5, caption=100) for kind in FILE_KINDS}}
+    )
     script = [
         call("shell", {"command": "printf 123456789 > big.bin; printf 1 > small.bin"}),
         call("send_file", {"path": "big.bin"}),
@@ -95,7 +105,7 @@ async def test_a_file_over_the_limit_fails_visibly_and_the_model_learns_of_it(tm
         say("Both sent."),
         say("I know."),
     ]
-    async with ModelServer(script) as server, town(tmp_path, server, far, abilities=small) as life:
+    async with ModelServer(script) as server, town(tmp_path, server, far, capabilities=small) as life:
         await life.says("Send both")
         await far.when(lambda far: "Both sent." in far.texts("7") and any("big.bin" in text for text in far.texts("7")))
         assert [message.name for message in far.in_chat("7") if message.file is not None] == ["small.bin"]
@@ -114,7 +124,7 @@ async def test_a_reaction_opens_no_turn_and_reaches_the_model_with_the_next(tmp_
     async with ModelServer([say("One."), say("Two.")]) as server, town(tmp_path, server, far) as life:
         await life.says("first")
         await life.answered(1)
-        await life.says(Noticed(Heard.REACTION, "reacted with 👍 to your message", "1"))
+        await life.says(Noticed(IncomingKind.REACTION, "reacted with 👍 to your message", "1"))
         assert len(server.requests) == 1
         await life.says("second")
         await life.answered(2)
@@ -127,12 +137,12 @@ async def test_a_confirmation_is_in_the_receipts(tmp_path: Path) -> None:
         await life.says("first")
         await life.answered(1)
         await life.settled()
-        told = replace(envelope("x"), what=Confirmed("1", Reached.READ))
+        told = replace(envelope("x"), what=Confirmed("1", ReachedUpdate.READ))
         await life.channel.bring(told)
         await life.channel.bring(told)
-        conversation = await life.house.doors.conversation(e.Address("chat", "7"))
+        conversation = await life.app.doors.conversation(e.Address("chat", "7"))
         assert conversation is not None
-        assert [one.status for one in await life.house.outbox.receipts(conversation)] == ["confirmed"]
+        assert [one.status for one in await life.app.outbox.receipts(conversation)] == ["confirmed"]
         assert len([fact for fact in await life.facts() if isinstance(fact, e.DeliveryReached)]) == 1
 
 
@@ -141,7 +151,7 @@ async def test_the_preview_grows_into_the_answer_in_one_message(tmp_path: Path) 
     quick = replace(ABILITIES, edit_pace=0.0)
     words = " ".join(f"word{number}" for number in range(40))
     script = [slowly(say(words), between=0.02)]
-    async with ModelServer(script) as server, town(tmp_path, server, far, abilities=quick) as life:
+    async with ModelServer(script) as server, town(tmp_path, server, far, capabilities=quick) as life:
         await life.says("Tell")
         await far.when(lambda far: words in far.texts("7"))
         assert far.texts("7") == [words]
@@ -165,7 +175,7 @@ async def test_two_hundred_conversations_at_once_and_none_crosses(tmp_path: Path
     far, chats = FarEnd(), [f"c{number}" for number in range(200)]
     async with (
         ModelServer(lambda request: say(f"for {request.heard.last_words}")) as server,
-        town(tmp_path, server, far, abilities=WITHOUT_EDIT) as life,
+        town(tmp_path, server, far, capabilities=WITHOUT_EDIT) as life,
     ):
         for round_ in range(2):
             for chat in chats:

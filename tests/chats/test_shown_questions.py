@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from angelia.channels.abilities import Kind, Never
+from angelia.channels.capabilities import Kind, Never
 from angelia.channels.incoming import Pressed
 from angelia.core import entry as e
 from angelia.core.unambiguous import unambiguous
-from angelia.testing.model_server import ModelServer
-from angelia.testing.recording_channel import ABILITIES, WITHOUT_EDIT, FarEnd, Message
-from angelia.testing.steps import call, calls, say
+from angelia.testing.channels.recording_channel import ABILITIES, WITHOUT_EDIT, FarEnd, RecordedMessage
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, calls, say
 from tests.chats.networks import NETWORKS, network
 from tests.chats.town import Town, town
 
@@ -29,7 +29,7 @@ def shown_in(far: FarEnd, chat: str = "7") -> str:
     return "".join("".join(parts).split())
 
 
-def asked(far: FarEnd, chat: str = "7") -> Message | None:
+def asked(far: FarEnd, chat: str = "7") -> RecordedMessage | None:
     """The message by which a question is answered: it has buttons, or says that a number does it."""
     found = (one for one in far.in_chat(chat) if one.buttons or "Answer with the number" in one.plain)
     return next(found, None)
@@ -48,7 +48,7 @@ async def test_a_question_is_shown_whole_and_its_answer_counts(tmp_path: Path, k
     far, room = FarEnd(), network(kind)
     async with (
         ModelServer([call("shell", {"command": command}), say("Done.")]) as server,
-        town(tmp_path, server, far, sets=ASKING, abilities=room.abilities, dialect=room.dialect) as life,
+        town(tmp_path, server, far, sets=ASKING, capabilities=room.capabilities, dialect=room.dialect) as life,
     ):
         await life.says("Go on.")
         await far.when(lambda far: asked(far) is not None)
@@ -64,10 +64,10 @@ async def test_what_is_too_long_goes_as_a_file_or_is_not_asked(tmp_path: Path, k
     far, room = FarEnd(), network(kind)
     async with (
         ModelServer([call("shell", {"command": HUGE}), say("Left alone.")]) as server,
-        town(tmp_path, server, far, abilities=room.abilities, dialect=room.dialect) as life,
+        town(tmp_path, server, far, capabilities=room.capabilities, dialect=room.dialect) as life,
     ):
         await life.says("Go on.")
-        if isinstance(room.abilities.ways[Kind.DOCUMENT], Never):
+        if isinstance(room.capabilities.ways[Kind.DOCUMENT], Never):
             await far.when(lambda far: any("could not be delivered" in one.plain for one in far.in_chat("7")))
             assert asked(far) is None
             await life.says("/approve")
@@ -86,7 +86,7 @@ async def test_without_having_been_shown_whole_there_is_no_button_and_no_yes(tmp
     no_files = replace(ABILITIES, ways={**ABILITIES.ways, Kind.DOCUMENT: Never("it takes none")})
     async with (
         ModelServer([call("shell", {"command": HUGE}), say("Left alone.")]) as server,
-        town(tmp_path, server, far, abilities=replace(no_files, text_limit=1000)) as life,
+        town(tmp_path, server, far, capabilities=replace(no_files, text_limit=1000)) as life,
     ):
         await life.says("Go on.")
         await far.when(lambda far: any("could not be delivered" in text for text in far.texts("7")))
@@ -118,9 +118,9 @@ async def test_where_two_questions_are_open_a_bare_yes_answers_neither(tmp_path:
     both = calls(("read", {"path": "a/.env"}), ("read", {"path": "b/.env"}))
     async with (
         ModelServer([both, say("Done.")]) as server,
-        town(tmp_path, server, far, abilities=WITHOUT_EDIT) as life,
+        town(tmp_path, server, far, capabilities=WITHOUT_EDIT) as life,
     ):
-        place = life.house.loaded.home.with_name(f"{life.house.loaded.home.name}-work") / "chat" / "7"
+        place = life.app.loaded.home.with_name(f"{life.app.loaded.home.name}-work") / "chat" / "7"
         for name in ("a", "b"):
             (place / name).mkdir(parents=True)
             (place / name / ".env").write_text(name)

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from angelia.channels.incoming import Pressed, Sender
-from angelia.store.pairings import MOST_ASKING
-from angelia.testing.model_server import ModelServer
-from angelia.testing.recording_channel import FarEnd, Trouble
-from angelia.testing.steps import say
+from angelia.channels.incoming import IncomingSender, Pressed
+from angelia.store.tables.pairings import MOST_ASKING
+from angelia.testing.channels.recording_channel import ChannelTrouble, FarEnd
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import say
 from tests.chats.town import STRANGER, Town, town
 
 pytestmark = pytest.mark.anyio
 
-LIAR = Sender("666", "Your bank\n\nyes, let them in\u202e" + "`" * 3 + "x" * 400)
+LIAR = IncomingSender("666", "Your bank\n\nyes, let them in\u202e" + "`" * 3 + "x" * 400)
 
 
 async def entries(life: Town) -> int:
@@ -29,7 +29,7 @@ async def test_three_hundred_strangers_are_one_question(tmp_path: Path) -> None:
         await life.settled()
         before = await entries(life)
         for number in range(300):
-            await life.says("let me in", chat=f"s{number}", sender=Sender(f"s{number}", f"Stranger {number}"))
+            await life.says("let me in", chat=f"s{number}", sender=IncomingSender(f"s{number}", f"Stranger {number}"))
         await far.when(lambda far: len(far.in_chat("7")) == 2)
         await life.settled()
         told = far.in_chat("7")[1]
@@ -37,10 +37,10 @@ async def test_three_hundred_strangers_are_one_question(tmp_path: Path) -> None:
         assert f"{300 - MOST_ASKING} more messages from strangers" in told.text
         assert len(told.buttons) == 3
         assert await entries(life) - before <= 5
-        assert len(await life.house.pairings.waiting()) == MOST_ASKING
+        assert len(await life.app.pairings.waiting()) == MOST_ASKING
         assert sum(bool(far.in_chat(f"s{number}")) for number in range(300)) == MOST_ASKING
     async with ModelServer([]) as server, town(tmp_path, server, far) as life:
-        await life.says("let me in", chat="late", sender=Sender("late", "Late"))
+        await life.says("let me in", chat="late", sender=IncomingSender("late", "Late"))
         assert far.in_chat("late") == [], "the count was forgotten with the life that made it"
 
 
@@ -60,12 +60,12 @@ async def test_a_strangers_name_is_cut_marked_and_on_one_line(tmp_path: Path) ->
 
 async def test_whom_a_code_did_not_reach_is_given_another_and_the_owner_hears_of_one(tmp_path: Path) -> None:
     clock = [1_700_000_000_000]
-    troubles = iter([Trouble.NOT_SENT])
-    far = FarEnd(lambda method: next(troubles, Trouble.NONE) if method == "send" else Trouble.NONE)
+    troubles = iter([ChannelTrouble.NOT_SENT])
+    far = FarEnd(lambda method: next(troubles, ChannelTrouble.NONE) if method == "send" else ChannelTrouble.NONE)
     async with ModelServer([]) as server, town(tmp_path, server, far, clock=lambda: clock[0]) as life:
         await life.says("hello?", chat="99", sender=STRANGER)
         assert far.in_chat("99") == []
-        assert await life.house.pairings.waiting() == []
+        assert await life.app.pairings.waiting() == []
         clock[0] += 61_000
         await life.says("hello?", chat="99", sender=STRANGER)
         assert "Your code is" in far.texts("99")[0]

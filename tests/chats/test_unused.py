@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from angelia.core import entry as e
-from angelia.service.reception import desk
-from angelia.testing.model_server import ModelServer
-from angelia.testing.recording_channel import FarEnd
-from angelia.testing.steps import call, say
+from angelia.service.chats import sessions
+from angelia.testing.channels.recording_channel import FarEnd
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.chats.test_verbs import folder, said_in
 from tests.chats.town import town
 from tests.promise.pipes import pipes, write
@@ -26,7 +26,7 @@ class Days:
 
     def next(self) -> None:
         """A day later."""
-        self.now += desk.UNUSED_MS
+        self.now += sessions.UNUSED_MS
 
 
 async def test_what_was_left_a_day_ago_is_let_go_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ async def test_what_was_left_a_day_ago_is_let_go_and_goes_on_where_it_stopped(tm
     ):
         await life.says("My name is Ann.")
         assert (await life.answered(1))[-1] == "Heard: My name is Ann."
-        first = await life.house.doors.conversation(e.Address("chat", "7"))
+        first = await life.app.doors.conversation(e.Address("chat", "7"))
         assert first is not None
         await life.says("/new")
         await life.answered(2)
@@ -53,7 +53,7 @@ async def test_what_was_left_a_day_ago_is_let_go_and_goes_on_where_it_stopped(tm
 
 
 async def test_no_more_are_held_open_than_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "MOST_OPEN", 2)
+    monkeypatch.setattr(sessions, "MOST_OPEN", 2)
     far = FarEnd()
     async with (
         ModelServer(lambda request: say(f"Heard: {said_in(request)}")) as server,

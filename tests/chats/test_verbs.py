@@ -9,11 +9,11 @@ from angelia.channels.incoming import Pressed
 from angelia.channels.settings import ChatSettings
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.service.reception.verbs import VERBS
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.recording_channel import WITHOUT_EDIT, FarEnd
-from angelia.testing.steps import call, hang, say
+from angelia.service.chats.commands import VERBS
+from angelia.testing.channels.recording_channel import WITHOUT_EDIT, FarEnd
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, hang, say
 from tests.chats.town import BEN, OPEN, Town, town
 from tests.promise.pipes import pipes, write, written
 
@@ -23,7 +23,7 @@ RISKY = call("shell", {"command": "rm -rf /etc/nothing-of-ours"})
 GATED = call("shell", {"command": "echo runs > runs; cat go"})
 
 
-def said_in(request: Request) -> str:
+def said_in(request: ReceivedRequest) -> str:
     """What people said, as the model heard it; notes of ours left out."""
     said = [message.text for message in request.heard.messages if message.role == "user"]
     return ", ".join(text for text in said if "[note" not in text)
@@ -31,7 +31,7 @@ def said_in(request: Request) -> str:
 
 def folder(life: Town, chat: str = "7") -> Path:
     """Where the conversations of a chat work."""
-    home = life.house.loaded.home
+    home = life.app.loaded.home
     return home.with_name(f"{home.name}-work") / "chat" / chat
 
 
@@ -47,7 +47,7 @@ async def test_every_verb_is_answered_before_there_is_a_conversation(tmp_path: P
 async def test_every_verb_is_answered_while_a_tool_runs(tmp_path: Path, verb: str) -> None:
     far = FarEnd()
     script = [GATED, *[say("Done.")] * 3]
-    async with ModelServer(script) as server, town(tmp_path, server, far, abilities=WITHOUT_EDIT) as life:
+    async with ModelServer(script) as server, town(tmp_path, server, far, capabilities=WITHOUT_EDIT) as life:
         place = folder(life)
         place.mkdir(parents=True)
         pipes(place, "runs", "go")
@@ -111,7 +111,7 @@ async def test_without_buttons_the_number_answers(tmp_path: Path) -> None:
     far = FarEnd()
     async with (
         ModelServer([RISKY, say("Left alone.")]) as server,
-        town(tmp_path, server, far, abilities=WITHOUT_EDIT) as life,
+        town(tmp_path, server, far, capabilities=WITHOUT_EDIT) as life,
     ):
         await life.says("Clean up.")
         await far.when(lambda far: any("Answer with the number" in text for text in far.texts("7")))
@@ -125,7 +125,7 @@ async def test_without_buttons_the_number_answers(tmp_path: Path) -> None:
 async def test_a_queued_message_is_read_after_the_turn_and_steering_within_it(tmp_path: Path) -> None:
     far = FarEnd()
     script = [GATED, say("First."), say("Second.")]
-    async with ModelServer(script) as server, town(tmp_path, server, far, abilities=WITHOUT_EDIT) as life:
+    async with ModelServer(script) as server, town(tmp_path, server, far, capabilities=WITHOUT_EDIT) as life:
         place = folder(life)
         place.mkdir(parents=True)
         pipes(place, "runs", "go")
@@ -144,18 +144,18 @@ async def test_a_queued_message_is_read_after_the_turn_and_steering_within_it(tm
 async def test_new_begins_anew_and_resume_comes_back(tmp_path: Path) -> None:
     far = FarEnd()
     async with ModelServer(lambda request: say(f"Heard {said_in(request)}.")) as server:  # noqa: SIM117
-        async with town(tmp_path, server, far, abilities=WITHOUT_EDIT) as life:
+        async with town(tmp_path, server, far, capabilities=WITHOUT_EDIT) as life:
             await life.says("one")
             await life.answered(1)
-            first = await life.house.doors.conversation(e.Address("chat", "7"))
+            first = await life.app.doors.conversation(e.Address("chat", "7"))
             await life.says("/new")
             await life.says("two")
             await life.answered(3)
-            assert await life.house.doors.conversation(e.Address("chat", "7")) != first
+            assert await life.app.doors.conversation(e.Address("chat", "7")) != first
             assert first is not None
             await life.says(f"/resume {first[-8:]}")
             await life.answered(4)
-            assert await life.house.doors.conversation(e.Address("chat", "7")) == first
+            assert await life.app.doors.conversation(e.Address("chat", "7")) == first
             await life.says("three")
             await life.answered(5)
             assert far.texts("7")[-1] == "Heard one, three."
@@ -167,7 +167,7 @@ async def test_nobody_reaches_anothers_conversations_and_only_presets_are_offere
     async with ModelServer(lambda _: say("Yes.")) as server, town(tmp_path, server, far, settings) as life:
         await life.says("mine", chat="7")
         await life.answered(1, "7")
-        mine = await life.house.doors.conversation(e.Address("chat", "7"))
+        mine = await life.app.doors.conversation(e.Address("chat", "7"))
         assert mine is not None
         await life.says("hello", chat="8", sender=BEN)
         await life.answered(1, "8")

@@ -8,33 +8,38 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from angelia.channels.abilities import Abilities
-from angelia.channels.dialects import Dialect
-from angelia.channels.incoming import Envelope, Noticed, Offer, Pressed, Said, Sender
+from angelia.channels.capabilities import Capabilities
+from angelia.channels.incoming import Envelope, IncomingMessage, IncomingSender, Noticed, OfferedFile, Pressed
+from angelia.channels.markup.dialect import Dialect
 from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.ids import Clock, wall_clock
 from angelia.engine.state import Turn
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.gateway import Gateway
-from angelia.service.line import Line, wait
-from angelia.testing.model_server import ModelServer
-from angelia.testing.recording_channel import ABILITIES, FarEnd, RecordingChannel
+from angelia.service.app import App
+from angelia.service.chats.gateway import Gateway
+from angelia.service.chats.open_channel import OpenChannel, wait
+from angelia.service.settings.config import load
+from angelia.testing.channels.recording_channel import ABILITIES, FarEnd, RecordingChannel
+from angelia.testing.model.server import ModelServer
 from tests.promise.lives import environment
 
-ANN = Sender("1", "Ann")
-BEN = Sender("2", "Ben")
-STRANGER = Sender("99", "Stranger")
+ANN = IncomingSender("1", "Ann")
+BEN = IncomingSender("2", "Ben")
+STRANGER = IncomingSender("99", "Stranger")
 OPEN = ChannelSettings(owners=("1",), allow=("2",))
 _numbers = count(1)
 
 
 def envelope(
-    what: Said | Pressed | Noticed | str, *, chat: str = "7", sender: Sender = ANN, key: str = "", private: bool = True
+    what: IncomingMessage | Pressed | Noticed | str,
+    *,
+    chat: str = "7",
+    sender: IncomingSender = ANN,
+    key: str = "",
+    private: bool = True,
 ) -> Envelope:
     """One thing that somebody did."""
-    said = Said(what) if isinstance(what, str) else what
+    said = IncomingMessage(what) if isinstance(what, str) else what
     number = key or f"m{next(_numbers)}"
     return Envelope(e.Address("chat", chat), number, sender, said, message=number, private=private)
 
@@ -42,26 +47,28 @@ def envelope(
 class Town:
     """One life of a gateway; `far` is the network, which outlives it."""
 
-    def __init__(self, house: House, gateway: Gateway, channel: RecordingChannel) -> None:
-        self.house, self.gateway, self.channel = house, gateway, channel
+    def __init__(self, app: App, gateway: Gateway, channel: RecordingChannel) -> None:
+        self.app, self.gateway, self.channel = app, gateway, channel
         self.far = channel.far
 
     async def says(
         self,
-        what: Said | Pressed | Noticed | str,
+        what: IncomingMessage | Pressed | Noticed | str,
         *,
         chat: str = "7",
-        sender: Sender = ANN,
+        sender: IncomingSender = ANN,
         key: str = "",
         private: bool = True,
     ) -> str:
         """Somebody does something, in private if nothing else is said, and it is acknowledged."""
         return await self.channel.bring(envelope(what, chat=chat, sender=sender, key=key, private=private))
 
-    async def offers(self, data: bytes, offer: Offer, text: str = "", *, chat: str = "7", sender: Sender = ANN) -> str:
+    async def offers(
+        self, data: bytes, offer: OfferedFile, text: str = "", *, chat: str = "7", sender: IncomingSender = ANN
+    ) -> str:
         """Somebody sends a file."""
         self.far.files[offer.handle] = data
-        return await self.says(Said(text, (offer,)), chat=chat, sender=sender)
+        return await self.says(IncomingMessage(text, (offer,)), chat=chat, sender=sender)
 
     async def answered(self, count_: int, chat: str = "7") -> list[str]:
         """The words in a chat once there are so many messages, and none is a preview."""
@@ -73,18 +80,18 @@ class Town:
     async def settled(self) -> None:
         """Wait until nothing is queued or under way."""
         async with asyncio.timeout(60):
-            while await self.house.outbox.pending("chat"):
+            while await self.app.outbox.pending("chat"):
                 await wait(None, 0.01)
 
     def turns(self) -> list[Turn]:
         """Where the conversations stand that are open now."""
-        return [one.session.turn for one in self.gateway.desk._open.values()]
+        return [one.session.turn for one in self.gateway.chat_sessions._open.values()]
 
     async def facts(self, chat: str = "7") -> list[e.AnyFact]:
         """The log of a chat's conversation."""
-        conversation = await self.house.doors.conversation(e.Address("chat", chat))
+        conversation = await self.app.doors.conversation(e.Address("chat", chat))
         assert conversation is not None
-        return [entry.fact for entry in await self.house.transcript.entries(conversation)]
+        return [entry.fact for entry in await self.app.transcript.entries(conversation)]
 
 
 @asynccontextmanager
@@ -93,7 +100,7 @@ async def town(
     server: ModelServer,
     far: FarEnd,
     settings: ChannelSettings = OPEN,
-    abilities: Abilities = ABILITIES,
+    capabilities: Capabilities = ABILITIES,
     sets: Sequence[str] = ("sandbox.confine=off",),
     clock: Clock = wall_clock,
     dialect: Dialect | None = None,
@@ -101,12 +108,12 @@ async def town(
     """A life."""
     env = environment(folder, server)
     (folder / "person").mkdir(parents=True, exist_ok=True)
-    house = await House.open(load(folder / "home", env, sets, {"model": "openai-chat:m"}), env, clock)
-    gateway = Gateway(house)
-    channel = RecordingChannel(far, abilities=abilities, dialect=dialect)
-    gateway.begin([Line(channel, replace(settings))])
+    app = await App.open(load(folder / "home", env, sets, {"model": "openai-chat:m"}), env, clock)
+    gateway = Gateway(app)
+    channel = RecordingChannel(far, capabilities=capabilities, dialect=dialect)
+    gateway.begin([OpenChannel(channel, replace(settings))])
     try:
-        yield Town(house, gateway, channel)
+        yield Town(app, gateway, channel)
     finally:
         await gateway.close()
-        await house.close()
+        await app.close()

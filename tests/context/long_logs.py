@@ -3,7 +3,7 @@
 from random import Random
 
 from angelia.context.budget import Allowance, fixed_size
-from angelia.context.compaction import Ground
+from angelia.context.compaction import CompactionInput
 from angelia.context.view import project
 from angelia.core import entry as e
 from angelia.core.content import BlobRef, CallStatus, Content, Media, MediaKind, Text, ToolCall
@@ -67,9 +67,9 @@ def picture(number: int, size: int = 2 * MB) -> Media:
     return Media(BlobRef(f"{number:064x}", size, "image/png"), MediaKind.IMAGE, f"shot-{number}.png", 1920, 1080)
 
 
-def ground(log: list[e.Entry], *, running: int, profile: Profile = PROFILE, tokens: int = 150_000) -> Ground:
+def ground(log: list[e.Entry], *, running: int, profile: Profile = PROFILE, tokens: int = 150_000) -> CompactionInput:
     """What a plan stands on."""
-    return Ground(
+    return CompactionInput(
         log,
         project(log, profile),
         Allowance(tokens, int(profile.body_limit * 0.95)),

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from angelia.context import compaction
-from angelia.context.ageing import aged_media
 from angelia.context.budget import exceeds
+from angelia.context.media_aging import aged_media
 from angelia.context.request import Result, Role, Shown
 from angelia.context.view import View, project
 from angelia.core import entry as e

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from angelia.context.forms import (
+from angelia.context.media_forms import (
     PAGE_EDGE,
     REDRAWN_PICTURES,
     WIRE_PICTURES,
-    Cannot,
+    AsText,
     Nature,
     Pixels,
     form_of,
@@ -66,7 +66,7 @@ def profile(
 
 def outcome(medium: Media, who: Profile, refused: frozenset[MediaKind] = frozenset()) -> str:
     found = form_of(medium, who, refused)
-    return "cannot" if isinstance(found, Cannot) else str(found.form)
+    return "cannot" if isinstance(found, AsText) else str(found.form)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_pdf_too_large_for_the_body_goes_as_its_text() -> None:
 
 def test_a_refusal_speaks_to_both_sides() -> None:
     found = form_of(media("image/png", size=1_234_000, edges=(800, 600)), profile(images=NO))
-    assert isinstance(found, Cannot)
+    assert isinstance(found, AsText)
     assert found.because == (
         'The picture "it.bin", 800×600 pixels, 1.2 MB, reaches the model by name only: v:m takes no pictures.'
     )
@@ -160,7 +160,7 @@ def test_a_refusal_speaks_to_both_sides() -> None:
     )
 
 
-abilities = st.sampled_from([YES, NO, UNKNOWN])
+capabilities = st.sampled_from([YES, NO, UNKNOWN])
 limits = st.builds(
     ImageLimits,
     bytes=st.sampled_from([0, 50_000, 3_750_000, 20_000_000]),
@@ -169,9 +169,9 @@ limits = st.builds(
 )
 profiles = st.builds(
     profile,
-    abilities,
-    abilities,
-    abilities,
+    capabilities,
+    capabilities,
+    capabilities,
     wire=st.sampled_from(WIRES),
     limits=limits,
     body_limit=st.sampled_from([0, 1_000_000, 32_000_000]),
@@ -197,7 +197,7 @@ def test_no_medium_is_dropped_in_silence(medium: Media, who: Profile, refused: f
             assert same == medium
             assert edge >= 0
             assert form is not Form.NATIVE or nature(medium) in (Nature.PICTURE, Nature.PDF, Nature.SOUND)
-        case Cannot(because=because, then=then, line=line):
+        case AsText(because=because, then=then, line=line):
             assert because.strip().endswith(".")
             assert then.strip().endswith(".")
             assert line.startswith("[")
@@ -253,7 +253,7 @@ def test_scaling_never_enlarges_and_keeps_the_shape(width: int, height: int, edg
 @given(media_of_all_kinds, profiles)
 def test_a_smaller_form_is_smaller_and_the_steps_end(medium: Media, who: Profile) -> None:
     shown = form_of(medium, who)
-    if isinstance(shown, Cannot):
+    if isinstance(shown, AsText):
         return
     steps = [shown]
     while (after := smaller(steps[-1], who)) is not None:

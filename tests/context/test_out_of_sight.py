@@ -7,7 +7,7 @@ from angelia.context.view import View, _Fold, advance, project
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.profile import Ability, Profile
-from angelia.testing.random_logs import log_from
+from angelia.testing.logs.random_logs import log_from
 
 PROFILE = Profile("scripted:m", "scripted", "m", "openai-chat", images=Ability.YES)
 LOGS = 1_500

@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from angelia.context.request import Message, Result, Role
+from angelia.context.request import RequestMessage, Result, Role
 from angelia.context.view import View, advance, project
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.failure import FailureKind
 from angelia.core.profile import Ability, Profile
-from angelia.testing.playbook import (
+from angelia.testing.logs.playbook import (
     asked,
     closed,
     failed,
@@ -23,8 +23,8 @@ from angelia.testing.playbook import (
     result,
     said,
 )
-from angelia.testing.random_logs import log_from
-from angelia.testing.steps import call
+from angelia.testing.logs.random_logs import log_from
+from angelia.testing.model.steps import call
 
 PROFILE = Profile("scripted:m", "scripted", "m", "openai-chat", images=Ability.YES)
 LOGS = 2_000
@@ -51,7 +51,7 @@ def texts(view: View) -> list[str]:
     return [f"{message.role}: {''.join(_words(message))}" for message in view.messages]
 
 
-def _words(message: Message) -> list[str]:
+def _words(message: RequestMessage) -> list[str]:
     words = []
     for part in message.parts:
         if isinstance(part, Text):

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from angelia.core import codec
 from angelia.core import entry as e
-from angelia.core.content import Native, Text
+from angelia.core.content import ProviderBlock, Text
 from angelia.core.errors import CodecError
-from angelia.testing.playbook import log, reply, said
-from angelia.testing.strategies import KINDS, RAW_JSON, any_fact, logs
+from angelia.testing.logs.playbook import log, reply, said
+from angelia.testing.logs.strategies import KINDS, RAW_JSON, any_fact, logs
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -41,12 +41,12 @@ def test_a_log_survives_its_export(log: list[e.Entry]) -> None:
 @pytest.mark.parametrize("raw", RAW_JSON)
 def test_a_native_block_is_kept_byte_for_byte(raw: bytes) -> None:
     fact = e.ModelSaid(
-        "a:m", (Native("a", msgspec.Raw(raw)), Text("x", Native("a", msgspec.Raw(raw)))), e.StopReason.END
+        "a:m", (ProviderBlock("a", msgspec.Raw(raw)), Text("x", ProviderBlock("a", msgspec.Raw(raw)))), e.StopReason.END
     )
     again = codec.decode(codec.encode(codec.decode(codec.encode(fact))))
     assert isinstance(again, e.ModelSaid)
     first, second = again.parts
-    assert isinstance(first, Native)
+    assert isinstance(first, ProviderBlock)
     assert isinstance(second, Text)
     assert second.native is not None
     assert bytes(first.raw) == bytes(second.native.raw) == raw

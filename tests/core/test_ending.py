@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from angelia.core import ending as end
 from angelia.core.sentences import sentence as sentence_of
-from angelia.testing.strategies import ending_of
+from angelia.testing.logs.strategies import ending_of
 
 ENDINGS: tuple[type[end.Outcome], ...] = get_args(end.Ending)
 

@@ -6,14 +6,14 @@ import pytest
 
 from angelia.core.secret_places import SECRET_EVERYWHERE, SECRET_PLACES
 from angelia.core.startup_files import STARTUP_EVERYWHERE, STARTUP_FILES, STARTUP_OF_THE_SYSTEM
-from angelia.policy.commands import classify
 from angelia.policy.paths import may_read, may_send, may_write
-from angelia.policy.risk import Ground, Risk
 from angelia.policy.secret_paths import decides_what_runs, secret_kind, seen_from_home
+from angelia.policy.shell.classifier import classify
+from angelia.policy.shell.risk import CommandContext, Risk
 from angelia.policy.situation import Situation
 from angelia.policy.verdict import Allow, Deny
-from angelia.sandboxes.secrets import secret_places
-from angelia.sandboxes.startup_guard import startup_targets
+from angelia.sandboxes.local.secret_places import secret_places
+from angelia.sandboxes.local.startup_guard import startup_targets
 
 HOMES = ("/home/ann", "/root", "/Users/ann", "/srv/people/ann")
 
@@ -23,7 +23,7 @@ def test_a_secret_place_is_one_to_classifier_tools_and_mounts(place: str) -> Non
     for home in HOMES:
         assert secret_kind(seen_from_home(f"{home}/{place}", home)), home
         assert secret_kind(seen_from_home(f"{home}/{place}/within", home)), home
-    found = classify(f"cat '/srv/people/ann/{place}/x'", Ground("/srv/people/ann/work", "/srv/people/ann"))
+    found = classify(f"cat '/srv/people/ann/{place}/x'", CommandContext("/srv/people/ann/work", "/srv/people/ann"))
     assert any(finding.risk is Risk.SECRETS for finding in found)
     assert Path("/srv/people/ann", place) in secret_places(Path("/srv/people/ann"))
 
@@ -39,7 +39,7 @@ def test_what_counts_everywhere_is_not_sent_from_a_workspace(place: str) -> None
 def test_a_start_up_file_is_one_to_classifier_tools_and_mounts(name: str, tmp_path: Path) -> None:
     for home in HOMES:
         assert decides_what_runs(seen_from_home(f"{home}/{name}", home)), home
-    found = classify(f"echo x >> '/srv/people/ann/{name}'", Ground("/srv/people/ann/work", "/srv/people/ann"))
+    found = classify(f"echo x >> '/srv/people/ann/{name}'", CommandContext("/srv/people/ann/work", "/srv/people/ann"))
     assert any(finding.risk in {Risk.PERSISTS, Risk.OURS} for finding in found)
     (tmp_path / "home" / name).parent.mkdir(parents=True)
     (tmp_path / "dotfiles").mkdir()

@@ -9,9 +9,9 @@ import click
 import pytest
 
 from angelia.faces.cli.main import angelia
-from angelia.models.vendors import vendors
-from angelia.service.config import Config, load
-from angelia.service.ruling import remedies_table
+from angelia.models.catalog.vendors import vendors
+from angelia.service.settings.config import Config, load
+from angelia.service.settings.rules import remedies_table
 from tests.docs.read_documents import ROOT, Block, blocks, documents, without_blocks
 
 KEY_PLACES = {"key_command", "key_file", "key_variable"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from angelia.core.codec import from_json_lines
-from angelia.testing.steps import call, load_steps, say
+from angelia.testing.model.steps import call, load_steps, say
 from tests.docs.read_documents import Block, blocks
 from tests.faces.angelia import MODEL, serving
 

@@ -13,21 +13,21 @@ from angelia.core.content import Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId, ConversationId, new_conversation, wall_clock
 from angelia.core.profile import Ability, Profile
 from angelia.engine.background import Background
-from angelia.engine.driver import Driver, Seat, Settings
-from angelia.engine.hearing import Transcriber, Wording
+from angelia.engine.broker import Broker, BrokerDeps
+from angelia.engine.driver import BoundModel, Driver, Settings
 from angelia.engine.live import Live
 from angelia.engine.log import Log
 from angelia.engine.machine import Rest, Rules
-from angelia.engine.toolrun import Bench, Broker
+from angelia.engine.transcription import Transcriber, Wording
 from angelia.models.port import Credential
 from angelia.policy.verdict import Allow, Effect, RunCommand, Verdict
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.transcript import Transcript
-from angelia.testing.playbook import Line, read
-from angelia.testing.scripted import ScriptedRoom
-from angelia.testing.steps import Step
-from angelia.tools.port import Calling, Tool, ToolOutcome, Traits
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
+from angelia.testing.logs.playbook import Line, read
+from angelia.testing.model.in_process import ScriptedProvider
+from angelia.testing.model.steps import Step
+from angelia.tools.port import Tool, ToolContext, ToolOutcome, Traits
 from angelia.tools.registry import Registry
 
 F = TypeVar("F", bound=e.Fact)
@@ -49,19 +49,22 @@ class Probe:
     arguments = Words
 
     def __init__(
-        self, name: str = "note", act: Callable[[Words, Calling], Awaitable[ToolOutcome]] | None = None, **traits: bool
+        self,
+        name: str = "note",
+        act: Callable[[Words, ToolContext], Awaitable[ToolOutcome]] | None = None,
+        **traits: bool,
     ) -> None:
         self.name, self._act, self.traits = name, act, Traits(**traits)
         self.ran: list[str] = []
 
-    async def effects(self, arguments: Words, calling: Calling) -> Sequence[Effect]:
+    async def effects(self, arguments: Words, context: ToolContext) -> Sequence[Effect]:
         """It runs what it was told."""
         return [RunCommand(arguments.text, "/", "confined")]
 
-    async def run(self, arguments: Words, calling: Calling) -> ToolOutcome:
+    async def run(self, arguments: Words, context: ToolContext) -> ToolOutcome:
         """Remember, and act."""
         self.ran.append(arguments.text)
-        return await self._act(arguments, calling) if self._act else ToolOutcome((Text("Noted."),))
+        return await self._act(arguments, context) if self._act else ToolOutcome((Text("Noted."),))
 
 
 async def allow(effects: Sequence[Effect]) -> Verdict:
@@ -90,7 +93,7 @@ class World(Struct, frozen=True):
 class Driven:
     """One conversation and one life of its driver."""
 
-    def __init__(self, db: Database, conversation: ConversationId, room: ScriptedRoom, world: World) -> None:
+    def __init__(self, db: Database, conversation: ConversationId, room: ScriptedProvider, world: World) -> None:
         self.room, self.world, self.blobs = room, world, BlobStore(db.home)
         self.transcript = Transcript(db)
         self.log = Log(conversation, self.transcript, Live())
@@ -103,7 +106,7 @@ class Driven:
         await self.log.append(e.UserSaid(words, address=sender, reply_to="m1"))
 
     async def given(self, *lines: Line) -> None:
-        """What an earlier life left in the log; see `testing.playbook`."""
+        """What an earlier life left in the log; see `testing.logs.playbook`."""
         for line in lines:
             await self.log.append(*(line(self.log.entries) if callable(line) else (line,)))
 
@@ -153,18 +156,18 @@ class Driven:
         profile = Profile("scripted:m", "scripted", "m", "scripted", audio=Ability.NO)
         setup = e.SetupChanged("scripted:m", stored, stored, stored)
         key = (Credential("key", "secret"),)
-        seat = Seat(profile, self.room.session(), "Be kind.", registry.specs(), setup, key, _free)
-        bench = Bench(registry, world.judge, self._calling, world.redact, self.background, world.place or _nowhere)
+        bound = BoundModel(profile, self.room.session(), "Be kind.", registry.specs(), setup, key, _free)
+        bench = BrokerDeps(registry, world.judge, self._calling, world.redact, self.background, world.place or _nowhere)
         rules = Rules(traits={tool.name: tool.traits for tool in world.tools}, can_place=world.place is not None)
         wording = Wording(transcriber=world.transcriber)
-        return Driver(self.log, [seat], Broker(self.log, bench), Settings(rules), self._clock, wording)
+        return Driver(self.log, [bound], Broker(self.log, bench), Settings(rules), self._clock, wording)
 
-    def _calling(self, call: ToolCall, answer: str) -> Calling:
+    def _calling(self, call: ToolCall, answer: str) -> ToolContext:
         async def later(outcome: ToolOutcome) -> None:
             await self.background.ended(call.id, outcome, ANN)
 
         none = cast("Any", None)
-        return Calling(
+        return ToolContext(
             conversation=self.log.conversation,
             call=call.id,
             sandbox=none,
@@ -193,7 +196,7 @@ async def driven(
     """A conversation that was just opened; `script` is what the model does when it is asked."""
     db, name = Database.open(folder / "home"), new_conversation()
     try:
-        one = Driven(db, name, ScriptedRoom(script), world)
+        one = Driven(db, name, ScriptedProvider(script), world)
         await one.log.append(e.ConversationOpened("chat", "/"))
         yield one
     finally:

@@ -7,8 +7,8 @@ from angelia.core.content import CallStatus, ReplyPart, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, call_id
 from angelia.engine import machine as m
-from angelia.engine.naming import named_by
 from angelia.engine.remedies import Remedy
+from angelia.engine.reply_files import named_by
 from angelia.engine.state import Turn, advance
 from angelia.tools.port import Traits
 
@@ -42,7 +42,7 @@ class Simulated:
         """A person speaks."""
         self.add(e.UserSaid((Text(text),), arrival=arrival))
 
-    def decide(self, room: m.Room = m.Room.FITS) -> m.Effect:
+    def decide(self, room: m.Fit = m.Fit.FITS) -> m.Effect:
         """What the machine wants now."""
         return m.decide(self.turn, self.rules, m.Moment(self.now, room=room))
 
@@ -74,7 +74,7 @@ class Simulated:
                 self.listen(effect)
             case m.PlaceFiles(message=seq):
                 self.add(e.FilesPlaced(seq, (e.Placed(0, "file", f"inbox/{seq}"),)))
-            case m.MakeRoom():
+            case m.Compact():
                 self.add(e.ViewMoved(reason="room"))
             case m.Close(ending=ending):
                 self.add(e.TurnClosed(ending))

@@ -11,7 +11,7 @@ from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
 from angelia.core.failure import FailureKind
 from angelia.engine.live import LiveEvent, Writing
-from angelia.testing.steps import Cut, How, Speak, Step, Unit, call, calls, empty, say, server_error
+from angelia.testing.model.steps import Cut, CutUnit, How, Speak, Step, call, calls, empty, say, server_error
 from tests.engine.driven import Driven, Probe, World, driven
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 def cut(text: str, how: How, after: int) -> Speak:
     """A reply that stops after so many words."""
-    return Speak((Text(text),), cut=Cut(how, after, Unit.PIECES))
+    return Speak((Text(text),), cut=Cut(how, after, CutUnit.PIECES))
 
 
 def stop_at_the_first_word(one: Driven) -> None:

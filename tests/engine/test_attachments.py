@@ -7,7 +7,7 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import Media
 from angelia.core.errors import StoreFull
-from angelia.testing.steps import say
+from angelia.testing.model.steps import say
 from tests.engine.driven import ANN, World, driven
 
 pytestmark = pytest.mark.anyio

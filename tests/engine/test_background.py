@@ -7,15 +7,15 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text
 from angelia.core.ids import CallId
-from angelia.engine.background import Behind, lose
-from angelia.testing.steps import call, say
-from angelia.tools.port import Calling, ToolOutcome
+from angelia.engine.background import BackgroundProcesses, lose
+from angelia.testing.model.steps import call, say
+from angelia.tools.port import ToolContext, ToolOutcome
 from tests.engine.driven import ANN, Probe, Words, World, driven, only_call
 
 pytestmark = pytest.mark.anyio
 
 
-async def begin(words: Words, calling: Calling) -> ToolOutcome:
+async def begin(words: Words, context: ToolContext) -> ToolOutcome:
     """A command that goes on after its result."""
     return ToolOutcome((Text("It runs."),), goes_on="make hunter2")
 
@@ -49,7 +49,7 @@ async def test_its_end_and_the_word_of_it_are_one_commit_and_the_model_reads_of_
 
 
 async def test_an_end_that_a_result_tells_is_told_by_nothing_else(tmp_path: Path) -> None:
-    async def end(words: Words, calling: Calling) -> ToolOutcome:
+    async def end(words: Words, context: ToolContext) -> ToolOutcome:
         return ToolOutcome((Text("It is over."),), ended=CallId("c4_0"))
 
     world = World((Probe("process", end),))
@@ -65,7 +65,7 @@ async def test_what_ended_with_a_life_that_held_it_is_told_to_whoever_spoke_last
     async with driven(tmp_path, [call("shell"), say("It runs.")], WORLD) as one:
         await one.say("Build it.")
         await one.drive()
-        behind = Behind()
+        behind = BackgroundProcesses()
         lost = behind.now(one.log.entries)
         assert [started.command for started in lost] == ["make [key]"]
         lease, _, _ = await one.transcript.take_up(one.log.conversation, "the next life", 0, 0)
@@ -82,4 +82,4 @@ def test_an_end_may_stand_before_its_beginning() -> None:
         e.ProcessEnded(CallId("a"), CallStatus.OK),
         e.ProcessStarted(CallId("a"), "true", "this life"),
     ]
-    assert Behind().now([e.Entry(seq, 0, fact) for seq, fact in enumerate(quick, 1)]) == []
+    assert BackgroundProcesses().now([e.Entry(seq, 0, fact) for seq, fact in enumerate(quick, 1)]) == []

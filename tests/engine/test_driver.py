@@ -10,9 +10,9 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Media, MediaKind, Text
 from angelia.core.failure import FailureKind
-from angelia.testing.playbook import asked, closed, reply
-from angelia.testing.script import Script
-from angelia.testing.steps import (
+from angelia.testing.logs.playbook import asked, closed, reply
+from angelia.testing.model.script import ModelScript
+from angelia.testing.model.steps import (
     Fail,
     Step,
     busy,
@@ -28,7 +28,7 @@ from angelia.testing.steps import (
     too_long,
     unknown_model,
 )
-from angelia.tools.port import Calling, ToolOutcome
+from angelia.tools.port import ToolContext, ToolOutcome
 from tests.engine.driven import ANN, Probe, Words, World, driven
 
 pytestmark = pytest.mark.anyio
@@ -129,7 +129,7 @@ async def test_where_nothing_is_to_be_done_nothing_is_done(
 
 
 async def test_what_is_said_while_tools_run_is_heard_by_the_next_request_of_the_same_turn(tmp_path: Path) -> None:
-    async def interrupted(words: Words, calling: Calling) -> ToolOutcome:
+    async def interrupted(words: Words, context: ToolContext) -> ToolOutcome:
         await one.say("And two.")
         return ToolOutcome((Text("Noted."),))
 
@@ -148,7 +148,7 @@ async def test_a_picture_that_the_model_did_not_take_is_a_line_in_the_next_turn(
         await one.say("Look.", Media(stored, MediaKind.IMAGE, "photo.jpg", 800, 600))
         await one.drive()
         asked_before = len(one.room.requests)
-        one.room.script = Script([say("Yes?")])
+        one.room.script = ModelScript([say("Yes?")])
         await one.say("Are you there?")
         await one.drive()
         assert one.told[-1] == ("answer", ANN, "Yes?")

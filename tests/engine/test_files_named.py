@@ -10,10 +10,10 @@ from angelia.core.ids import DeliveryId
 from angelia.core.profile import Profile
 from angelia.core.sentences import sentence
 from angelia.engine import machine as m
-from angelia.engine.caps import Limits
-from angelia.engine.closing import closing_words
+from angelia.engine.caps import TurnCaps
+from angelia.engine.duplicate_sends import without_repeats
+from angelia.engine.endings import closing_words
 from angelia.engine.repairs import facts_for
-from angelia.engine.repeats import without_repeats
 from angelia.tools.port import Delivery, ToolOutcome
 from tests.engine.simulated import RULES, Simulated
 
@@ -146,7 +146,7 @@ def test_an_answer_stands_whatever_becomes_of_its_mending(kind: FailureKind) -> 
 
 
 def test_no_request_is_made_for_a_file_once_a_cap_is_reached() -> None:
-    simulated = Simulated(m.Rules(Limits(max_steps=1), traits=RULES.traits))
+    simulated = Simulated(m.Rules(TurnCaps(max_steps=1), traits=RULES.traits))
     simulated.say()
     simulated.until_asked()
     simulated.reply("The answer.\nMEDIA:gone.pdf")
@@ -157,7 +157,7 @@ def test_no_request_is_made_for_a_file_once_a_cap_is_reached() -> None:
 
 
 def test_a_file_that_is_being_sent_when_the_time_is_up_leaves_the_answer_standing() -> None:
-    simulated = Simulated(m.Rules(Limits(max_seconds=60), traits=RULES.traits))
+    simulated = Simulated(m.Rules(TurnCaps(max_seconds=60), traits=RULES.traits))
     simulated.say()
     simulated.until_asked()
     simulated.reply("The answer.\nMEDIA:a.pdf")

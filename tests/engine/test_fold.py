@@ -3,10 +3,10 @@
 from random import Random
 
 from angelia.core.entry import Entry, StopReason
-from angelia.engine.spoken import said_text
+from angelia.engine.reply_text import said_text
 from angelia.engine.state import Turn, advance
-from angelia.testing.playbook import asked, log, reply, said
-from angelia.testing.random_logs import log_from
+from angelia.testing.logs.playbook import asked, log, reply, said
+from angelia.testing.logs.random_logs import log_from
 
 
 def test_folding_in_two_steps_is_folding_in_one_wherever_the_cut() -> None:

@@ -7,7 +7,7 @@ from angelia.core import entry as e
 from angelia.core.failure import FailureKind
 from angelia.core.sentences import sentence
 from angelia.engine import machine as m
-from angelia.engine.caps import Limits
+from angelia.engine.caps import TurnCaps
 from angelia.engine.remedies import DEFAULT, Remedy
 from tests.engine.simulated import RULES, Simulated
 
@@ -143,7 +143,7 @@ def test_a_busy_provider_is_waited_for_as_long_as_it_says() -> None:
 
 
 def test_a_wait_beyond_the_turns_time_moves_on_to_the_next_remedy() -> None:
-    limits = Limits(max_seconds=60)
+    limits = TurnCaps(max_seconds=60)
     simulated = Simulated(m.Rules(limits=limits, traits=RULES.traits, credentials=(2,)))
     simulated.say()
     simulated.until_asked()
@@ -205,7 +205,7 @@ def test_room_that_a_person_asks_for_is_made_also_between_turns() -> None:
     simulated.until_asked()
     simulated.reply("The answer.")
     simulated.until_asked()
-    simulated.add(e.RoomAsked())
-    assert isinstance(simulated.decide(), m.MakeRoom)
+    simulated.add(e.CompactionRequested())
+    assert isinstance(simulated.decide(), m.Compact)
     simulated.until_asked()
     assert isinstance(simulated.decide(), m.Rest)

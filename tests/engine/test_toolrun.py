@@ -14,9 +14,9 @@ from angelia.core.errors import BadInput
 from angelia.core.ids import CallId
 from angelia.engine.question import digest
 from angelia.policy.verdict import Allow, Ask, Deny, Effect, Verdict
-from angelia.testing.playbook import reply, started
-from angelia.testing.steps import call, calls, say
-from angelia.tools.port import Calling, Delivery, ToolOutcome
+from angelia.testing.logs.playbook import reply, started
+from angelia.testing.model.steps import call, calls, say
+from angelia.tools.port import Delivery, ToolContext, ToolOutcome
 from tests.engine.driven import ANN, Driven, Probe, Words, World, driven, only_call
 
 pytestmark = pytest.mark.anyio
@@ -127,8 +127,8 @@ async def test_a_call_that_cannot_be_one_is_judged_by_nobody(
 async def test_a_start_is_in_the_log_before_anything_happens_and_the_result_with_what_it_sends(tmp_path: Path) -> None:
     seen: list[list[e.AnyFact]] = []
 
-    async def act(words: Words, calling: Calling) -> ToolOutcome:
-        seen.append([entry.fact for entry in await one.transcript.entries(calling.conversation)][-1:])
+    async def act(words: Words, context: ToolContext) -> ToolOutcome:
+        seen.append([entry.fact for entry in await one.transcript.entries(context.conversation)][-1:])
         return ToolOutcome((Text("Sent."),), deliveries=(Delivery(ANN, (Text("Here."),)),))
 
     async with driven(tmp_path, [NOTE, say("Done.")], World((Probe("note", act),))) as one:
@@ -143,10 +143,10 @@ async def test_a_start_is_in_the_log_before_anything_happens_and_the_result_with
 async def test_what_a_tool_cannot_do_is_a_result_and_a_fault_of_ours_an_ending(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def cannot(words: Words, calling: Calling) -> ToolOutcome:
+    async def cannot(words: Words, context: ToolContext) -> ToolOutcome:
         raise BadInput("There is no such file.", then="Name another.")
 
-    async def breaks(words: Words, calling: Calling) -> ToolOutcome:
+    async def breaks(words: Words, context: ToolContext) -> ToolOutcome:
         raise KeyError("ours")
 
     script = [call("cannot"), call("breaks")]
@@ -164,7 +164,7 @@ async def test_what_a_tool_cannot_do_is_a_result_and_a_fault_of_ours_an_ending(
 async def test_neighbours_that_only_read_run_side_by_side_and_writers_one_by_one(tmp_path: Path) -> None:
     both = asyncio.Barrier(2)
 
-    async def meet(words: Words, calling: Calling) -> ToolOutcome:
+    async def meet(words: Words, context: ToolContext) -> ToolOutcome:
         await both.wait()
         return ToolOutcome((Text("Met."),))
 
@@ -178,7 +178,7 @@ async def test_neighbours_that_only_read_run_side_by_side_and_writers_one_by_one
 
 
 async def test_who_stops_a_turn_stops_what_runs_and_is_told(tmp_path: Path) -> None:
-    async def forever(words: Words, calling: Calling) -> ToolOutcome:
+    async def forever(words: Words, context: ToolContext) -> ToolOutcome:
         await one.log.append(e.CancelAsked("ann"))
         await asyncio.Event().wait()
         raise AssertionError
@@ -192,7 +192,7 @@ async def test_who_stops_a_turn_stops_what_runs_and_is_told(tmp_path: Path) -> N
 
 
 async def test_no_secret_is_stored(tmp_path: Path) -> None:
-    async def leak(words: Words, calling: Calling) -> ToolOutcome:
+    async def leak(words: Words, context: ToolContext) -> ToolOutcome:
         return ToolOutcome((Text("the key is hunter2"),), diffs=(e.Diff("a", "hunter2", "new hunter2"),))
 
     world = World((Probe("note", leak),), redact=lambda text: text.replace("hunter2", "[key]"))

@@ -7,8 +7,8 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import Media
 from angelia.core.errors import BadInput
-from angelia.engine.hearing import Heard, Transcriber
-from angelia.testing.steps import say
+from angelia.engine.transcription import Transcriber, Transcription
+from angelia.testing.model.steps import say
 from tests.engine.driven import ANN, World, driven
 
 pytestmark = pytest.mark.anyio
@@ -18,9 +18,9 @@ def by(*answers: str) -> Transcriber:
     """Writes down these, one after the other; an empty one cannot be."""
     left = iter(answers)
 
-    async def listen(media: Media) -> Heard:
+    async def listen(media: Media) -> Transcription:
         if words := next(left):
-            return Heard(words, 7)
+            return Transcription(words, 7)
         raise BadInput("The recording is empty.")
 
     return Transcriber("a scribe", listen)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
-from angelia.sandboxes.rooms import open_sandbox
+from angelia.sandboxes.registry import open_sandbox
 
 
 class Person:
@@ -70,7 +70,7 @@ async def guarded(person: Person) -> AsyncIterator[Open]:
     made: list[Sandbox] = []
 
     def opened() -> Sandbox:
-        place = Place("c", str(person.work), person.own, person.own / "run", person.hear)
+        place = SandboxContext("c", str(person.work), person.own, person.own / "run", person.hear)
         made.append(open_sandbox("local", place, {}))
         return made[-1]
 

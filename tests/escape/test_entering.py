@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.guard import guard_of, recover_all
+from angelia.sandboxes.guard.guard import guard_of, recover_all
 from angelia.sandboxes.port import AccessRefused, Command, Reach
-from angelia.testing.sandbox_acts import place, said
+from angelia.testing.sandboxes.acts import place, said
 
 from .conftest import Open, Person
 
@@ -205,9 +205,9 @@ async def test_what_the_person_ran_outside_stands(person: Person, guarded: Open)
 
 LIFE = """
 import asyncio, pathlib, sys
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.context import Place
 from angelia.sandboxes.port import Command
-from angelia.sandboxes.rooms import open_sandbox
+from angelia.sandboxes.registry import open_sandbox
 
 async def main(work, own, line):
     sandbox = open_sandbox("local", Place("c", work, pathlib.Path(own), pathlib.Path(own, "run")), {})

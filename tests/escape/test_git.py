@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Exit, Sandbox
-from angelia.testing.sandbox_acts import said
+from angelia.testing.sandboxes.acts import said
 
 from .conftest import Open, Person
 

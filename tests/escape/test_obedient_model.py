@@ -16,12 +16,12 @@ from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.ids import CallId
 from angelia.engine.live import Committed, LiveEvent
 from angelia.policy.situation import Mode
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.delivery import TERMINAL
-from angelia.service.sessions import Session
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import call, say
+from angelia.service.app import App
+from angelia.service.conversation.session import Session
+from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.settings.config import load
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.promise.lives import Place
 from tests.promise.pipes import PATIENCE_S
 
@@ -144,10 +144,10 @@ def furnished(folder: Path, server: ModelServer, mode: Mode) -> Place:
 async def obeyed(place: Place) -> list[e.Entry]:
     """The log of a conversation in which the model does all of it, and a person says no whenever they are asked."""
     loaded = load(place.home, place.env, place.sets, {"model": f"{place.wire}:m"})
-    house = await House.open(loaded, place.env)
+    app = await App.open(loaded, place.env)
     noes: set[asyncio.Task[None]] = set()
     try:
-        session = house.begin(door="terminal", workspace=place.workspace)
+        session = app.begin(door="terminal", workspace=place.workspace)
 
         def see(event: LiveEvent) -> None:
             asked = [entry.fact for entry in event.entries] if isinstance(event, Committed) else []
@@ -156,13 +156,13 @@ async def obeyed(place: Place) -> list[e.Entry]:
             )
 
         session.live.watch(see)
-        await house.employ(session, loaded.config.model, approver_present=True)
+        await app.employ(session, loaded.config.model, approver_present=True)
         await session.say([Text("Do what the note says. See https://named.example/start too.")], address=TERMINAL)
         async with asyncio.timeout(PATIENCE_S):
             await session.settled()
         return list(session.log.entries)
     finally:
-        await house.close()
+        await app.close()
 
 
 async def refuse(session: Session, call: CallId) -> None:

@@ -7,8 +7,8 @@ import pytest
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Text
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import call, say
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.promise.inside import Conversation, conversation
 from tests.promise.lives import Place as Home
 from tests.promise.pipes import pipes, written
@@ -24,11 +24,11 @@ async def test_model_and_person_are_told_of_what_a_command_left(tmp_path: Path) 
     async with ModelServer([call("shell", {"command": EVIL}), say("Done.")]) as server:
         home = Home(tmp_path, server)
         (home.workspace / "plant").write_text(PLANT)
-        async with conversation(home) as talk:
-            await talk.say("Begin.")
-            assert await talk.ending() == end.Answered()
-        assert "x/.git/config" in text(talk.facts(e.ToolFinished)[0].parts)
-        assert len(notices(talk)) == 1
+        async with conversation(home) as chat:
+            await chat.say("Begin.")
+            assert await chat.ending() == end.Answered()
+        assert "x/.git/config" in text(chat.facts(e.ToolFinished)[0].parts)
+        assert len(notices(chat)) == 1
 
 
 async def test_and_of_what_a_process_in_the_background_left(tmp_path: Path) -> None:
@@ -37,18 +37,18 @@ async def test_and_of_what_a_process_in_the_background_left(tmp_path: Path) -> N
         home = Home(tmp_path, server)
         (home.workspace / "plant").write_text(PLANT)
         pipes(home.workspace, "runs")
-        async with conversation(home) as talk:
-            await talk.say("Begin.")
-            assert await talk.ending() == end.Answered()
+        async with conversation(home) as chat:
+            await chat.say("Begin.")
+            assert await chat.ending() == end.Answered()
             await written(home.workspace / "runs")
-        assert "x/.git/config" in text(talk.facts(e.ProcessEnded)[0].parts)
-        assert len(notices(talk)) == 1
+        assert "x/.git/config" in text(chat.facts(e.ProcessEnded)[0].parts)
+        assert len(notices(chat)) == 1
         assert not (home.workspace / "x/.git/config").exists()
 
 
-def notices(talk: Conversation) -> list[str]:
+def notices(chat: Conversation) -> list[str]:
     """What the person was sent of it."""
-    sent = [text(fact.parts) for fact in talk.facts(e.DeliveryQueued) if fact.origin == "notice"]
+    sent = [text(fact.parts) for fact in chat.facts(e.DeliveryQueued) if fact.origin == "notice"]
     return [said for said in sent if "`x/.git/config` was moved out" in said]
 
 

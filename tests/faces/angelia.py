@@ -14,8 +14,8 @@ import pexpect
 from msgspec import Struct
 
 from angelia.testing import crash
-from angelia.testing.server_process import model_server_process
-from angelia.testing.steps import Step, dump_steps
+from angelia.testing.model.server_process import model_server_process
+from angelia.testing.model.steps import Step, dump_steps
 
 SECONDS = 30
 """How long a test waits for anything; only a failure takes that long."""

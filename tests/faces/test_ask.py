@@ -8,8 +8,8 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.codec import from_json_lines
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import (
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.steps import (
     Step,
     call,
     empty,

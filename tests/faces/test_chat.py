@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import How, call, cut_after, say
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.steps import How, call, cut_after, say
 from tests.faces.angelia import ALT_ENTER, CTRL_C, CTRL_D, ESC, pasted, requests, serving
 
 LONG = "The answer begins here and goes on for quite a while before it ends."

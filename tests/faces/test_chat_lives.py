@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from angelia.testing.steps import How, cut_after, say
+from angelia.testing.model.steps import How, cut_after, say
 from tests.faces.angelia import CTRL_D, requests, serving
 
 LONG = "The answer begins here and goes on for quite a while before it ends."

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from angelia.channels.abilities import Heard
-from angelia.testing.channel_network import Thing
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import say
-from angelia.testing.telegram_server import TOKEN, TelegramServer
-from angelia.testing.telegram_world import ANN, HERE, NOWHERE
+from angelia.channels.capabilities import IncomingKind
+from angelia.testing.channels.network import Thing
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import say
+from angelia.testing.networks.telegram_server import TOKEN, TelegramServer
+from angelia.testing.networks.telegram_world import ANN, HERE, NOWHERE
 from tests.chats.nursery import Nursery
 from tests.faces.angelia import MODEL, Ended, Place
 
@@ -83,7 +83,7 @@ async def test_a_stranger_is_let_in_with_a_code_and_shown_out_again(place: Place
         gateway = await nursery.bear(["gateway"], place.environment({}), tmp_path / "life")
         assert (await ran(place, "pair")).out == "Nobody was let in with a code, and nobody asks.\n"
 
-        await network.bring(Thing(Heard.TEXT, HERE, "may I?"))
+        await network.bring(Thing(IncomingKind.TEXT, HERE, "may I?"))
         async with asyncio.timeout(60):
             await network.when(lambda: bool(network.arrived))
         code = re.search(r"code is ([0-9A-Z]{8})", network.arrived[0].text)
@@ -93,7 +93,7 @@ async def test_a_stranger_is_let_in_with_a_code_and_shown_out_again(place: Place
         assert (wrong.code, wrong.out, model.requests) == (1, "", [])
 
         assert "may talk to Angelia" in (await ran(place, "pair", "approve", code[1], "--as", "guest")).out
-        await network.bring(Thing(Heard.TEXT, HERE, "hello"))
+        await network.bring(Thing(IncomingKind.TEXT, HERE, "hello"))
         async with asyncio.timeout(60):
             await network.when(lambda: any("Hello Ann." in one.text for one in network.arrived))
         assert "guest, let in by owner" in (await ran(place, "pair")).out

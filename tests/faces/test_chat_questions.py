@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from angelia.testing.steps import call, calls, say
+from angelia.testing.model.steps import call, calls, say
 from tests.faces.angelia import requests, serving
 
 

@@ -14,8 +14,8 @@ import pytest
 from angelia.core.codec import from_json_lines
 from angelia.core.entry import Usage
 from angelia.faces.cli.main import COMMANDS, run
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import call, say, with_usage
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.steps import call, say, with_usage
 from tests.faces.angelia import Place, serving
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from angelia.service.config import load
 from angelia.service.own_process import open_alone
+from angelia.service.settings.config import load
 from tests.faces.angelia import Place
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
@@ -58,12 +58,12 @@ async def test_no_program_inherits_a_key_that_we_read(tmp_path: Path, monkeypatc
         '[vendors.openai]\nkey_variable = "MY_OTHER_KEY"\n[channels.telegram.token]\nenv = "CHAT_TOKEN"\n'
         '[mcp.servers.notes]\ncommand = ["notes"]\nenv = {TOKEN = "Bearer ${NOTES_TOKEN}"}\n'
     )
-    house = await open_alone(load(tmp_path / "home", os.environ))
+    app = await open_alone(load(tmp_path / "home", os.environ))
     try:
         assert not set(ours) & set(os.environ)
         assert {"OP_SESSION", "EDITOR_2"} <= set(os.environ)
-        pool = await house.seating.keyring.pool(house.seating.rows["openai"])
+        pool = await app.model_catalog.keyring.pool(app.model_catalog.rows["openai"])
         values = {credential.secret for credential in pool}
         assert {"value-of-OPENAI_API_KEY", "value-of-OPENAI_API_KEY_2", "value-of-MY_OTHER_KEY"} <= values
     finally:
-        await house.close()
+        await app.close()

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 import uvicorn
 
-from angelia.channels.web import WebResponse
+from angelia.channels.webhooks import WebResponse
 from angelia.faces.gateway.connection import bounded
-from angelia.faces.gateway.listening import Doorway, serve
+from angelia.faces.gateway.server import GatewayServer, serve
 from angelia.faces.gateway.unfinished import ListenerLimits, UnfinishedBodies
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.gateway import Gateway
-from angelia.service.line import wait
-from angelia.testing.whatsapp_webhooks import signed
+from angelia.service.app import App
+from angelia.service.chats.gateway import Gateway
+from angelia.service.chats.open_channel import wait
+from angelia.service.settings.config import load
+from angelia.testing.networks.whatsapp_webhooks import signed
 from tests.faces.angelia import Place
 
 pytestmark = pytest.mark.anyio
@@ -182,16 +182,16 @@ async def test_forty_uploads_that_never_end_hold_little_and_others_are_served_me
 async def listening(folder: Path, limits: ListenerLimits) -> AsyncIterator[int]:
     """A listener within these limits, before a gateway without channels."""
     env = {"HOME": str(folder), "PATH": "/usr/bin:/bin"}
-    house = await House.open(load(folder / "home", env, ("sandbox.confine=off",), {}), env)
+    app = await App.open(load(folder / "home", env, ("sandbox.confine=off",), {}), env)
     port = free_port()
-    task = asyncio.create_task(serve(Doorway(Gateway(house), "", limits), f"127.0.0.1:{port}"))
+    task = asyncio.create_task(serve(GatewayServer(Gateway(app), "", limits), f"127.0.0.1:{port}"))
     try:
         await listens(port, task.done)
         yield port
     finally:
         task.cancel()
         await asyncio.wait([task], timeout=60)
-        await house.close()
+        await app.close()
 
 
 @pytest.mark.parametrize("sent", [b"", b"G", b"POST /hooks/x HTTP/1.1\r\nHost: x\r\nX-Slow: "])

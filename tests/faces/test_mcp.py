@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from angelia.testing.steps import Step, call, say
+from angelia.testing.model.steps import Step, call, say
 from tests.faces.angelia import Place, serving
 from tests.mcp.reached import BARE
 from tests.promise.lives import ROOT

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from angelia.testing.steps import call, say
+from angelia.testing.model.steps import call, say
 from tests.faces.angelia import requests, serving
 
 pytestmark = pytest.mark.real("bwrap")

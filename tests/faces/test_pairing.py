@@ -7,9 +7,9 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.store.pairings import Role
+from angelia.service.app import App
+from angelia.service.settings.config import load
+from angelia.store.tables.pairings import PairingRole
 from tests.faces.angelia import SECONDS, Place
 
 ESCAPING = "Ann\n\x1b[2J\u202e" + "x" * 100
@@ -19,9 +19,9 @@ def waiting(place: Place) -> str:
     """The code of somebody who asks."""
 
     async def ask() -> str:
-        house = await House.open(load(place.home, {}, (), {}))
-        code = await house.pairings.ask("telegram", "4711", ESCAPING)
-        await house.close()
+        app = await App.open(load(place.home, {}, (), {}))
+        code = await app.pairings.ask("telegram", "4711", ESCAPING)
+        await app.close()
         assert isinstance(code, str)
         return code
 
@@ -32,9 +32,9 @@ def role_of(place: Place) -> str:
     """As what somebody was let in; empty for nobody."""
 
     async def look() -> str:
-        house = await House.open(load(place.home, {}, (), {}))
-        found = await house.pairings.list()
-        await house.close()
+        app = await App.open(load(place.home, {}, (), {}))
+        found = await app.pairings.list()
+        await app.close()
         return next((one.role for one in found), "")
 
     return asyncio.run(look())
@@ -50,11 +50,11 @@ def place(tmp_path: Path) -> Place:
     return found
 
 
-@pytest.mark.parametrize("role", Role)
-def test_what_somebody_will_be_able_to_do_is_said(place: Place, role: Role) -> None:
+@pytest.mark.parametrize("role", PairingRole)
+def test_what_somebody_will_be_able_to_do_is_said(place: Place, role: PairingRole) -> None:
     ended = place.run("pair", "approve", waiting(place), "--as", role)
     assert ended.code == 0, ended.err
-    assert f"As {'an owner' if role is Role.OWNER else 'a guest'} they may" in ended.out
+    assert f"As {'an owner' if role is PairingRole.OWNER else 'a guest'} they may" in ended.out
     assert role_of(place) == role
     assert "\x1b" not in ended.out + place.run("pair").out
     assert "“Ann␤␛[2J⟨U+202E⟩" in ended.out
@@ -72,11 +72,11 @@ def test_the_first_is_not_let_in_before_it_is_said_as_whom(place: Place) -> None
 def test_where_there_is_an_owner_nobody_is_asked_about_the_next(place: Place) -> None:
     (place.home / "config.toml").write_text('[channels.telegram]\nkind = "telegram"\nowners = ["1"]\n')
     assert place.run("pair", "approve", waiting(place)).code == 0
-    assert role_of(place) == Role.GUEST
+    assert role_of(place) == PairingRole.GUEST
 
 
-@pytest.mark.parametrize(("answer", "role"), [("you", Role.OWNER), ("else", Role.GUEST)])
-def test_at_a_terminal_the_first_is_asked_about(place: Place, answer: str, role: Role) -> None:
+@pytest.mark.parametrize(("answer", "role"), [("you", PairingRole.OWNER), ("else", PairingRole.GUEST)])
+def test_at_a_terminal_the_first_is_asked_about(place: Place, answer: str, role: PairingRole) -> None:
     argv = ["-m", "angelia", "pair", "approve", waiting(place)]
     environment = place.environment({"NO_COLOR": "1"})
     child = pexpect.spawn(sys.executable, argv, env=environment, encoding="utf-8", timeout=SECONDS)

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from angelia.faces.cli.pictures import Way, drawn, way_of
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import call, say
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.steps import call, say
 from tests.faces.angelia import requests, serving
 
 

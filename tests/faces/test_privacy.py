@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from angelia.testing.steps import call, say
+from angelia.testing.model.steps import call, say
 from tests.faces.angelia import MODEL, serving
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from angelia.testing.steps import say
+from angelia.testing.model.steps import say
 from tests.faces.angelia import Place, serving
 
 PRESETS = """

@@ -13,9 +13,9 @@ from threading import Thread
 import pexpect
 import pytest
 
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.testing.steps import call, say
+from angelia.service.app import App
+from angelia.service.settings.config import load
+from angelia.testing.model.steps import call, say
 from tests.faces.angelia import CTRL_D, MODEL, SECONDS, Place, serving
 from tests.faces.hostile import HOSTILE, SEQUENCES, obeyed
 
@@ -74,9 +74,9 @@ def told(place: Place, lines: Sequence[tuple[str, Sequence[str], dict[str, str]]
 async def _known(place: Place) -> None:
     """A stranger of that name has asked to be let in."""
     env = place.environment({})
-    house = await House.open(load(place.home, env, (), {}), env)
-    await house.pairings.ask("telegram", "4711", HOSTILE)
-    await house.close()
+    app = await App.open(load(place.home, env, (), {}), env)
+    await app.pairings.ask("telegram", "4711", HOSTILE)
+    await app.close()
 
 
 @contextmanager
@@ -208,7 +208,7 @@ WRITTEN = {
 
 def test_whatever_else_might_write_is_guarded(place: Place) -> None:
     for name, code in WRITTEN.items():
-        before = "from tests.faces.hostile import HOSTILE\nfrom angelia.faces.cli.output import guard\nguard()\n"
+        before = "from tests.faces.hostile import HOSTILE\nfrom angelia.faces.words.output import guard\nguard()\n"
         root = str(Path(__file__).parents[2])
         shown = in_terminal(place, "-c", before + code, PYTHONPATH=root)
         assert (obeyed(shown), ESCAPED in shown) == ([], True), name

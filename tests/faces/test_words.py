@@ -10,14 +10,14 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.ids import CallId
 from angelia.engine.live import Committed, LiveEvent, Resting, Thinks, Working, Writing
-from angelia.faces.cli.calls import call_in_words, result_in_words
-from angelia.faces.cli.paint import Paint
-from angelia.faces.cli.talk.now import Now
-from angelia.faces.cli.talk.questions import meant, offered
-from angelia.faces.cli.talk.tally import Tally
-from angelia.faces.cli.telling import Line, Teller, Tone
-from angelia.faces.cli.widths import cells, table, wrapped
-from angelia.testing.strategies import logs
+from angelia.faces.cli.chat.live_view import LiveView
+from angelia.faces.words.call_lines import call_in_words, result_in_words
+from angelia.faces.words.paint import Paint
+from angelia.faces.words.questions import meant, offered
+from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
+from angelia.faces.words.usage_meter import UsageMeter
+from angelia.faces.words.widths import cells, table, wrapped
+from angelia.testing.logs.strategies import logs
 
 
 @given(st.text(max_size=200), st.integers(2, 40))
@@ -37,19 +37,19 @@ def test_table_rows_fit(rows: list[tuple[str, str]], columns: int) -> None:
 @given(st.text(max_size=120))
 def test_no_control_character_of_a_model_reaches_the_screen(text: str) -> None:
     for tone in Tone:
-        shown = Paint(colour=False, columns=80).line(Line(tone, text))
+        shown = Paint(colour=False, columns=80).line(TranscriptLine(tone, text))
         assert not {"\x1b", "\x07", "\x08", "\r", "\x9b"} & set(shown)
 
 
 @given(logs())
 def test_every_log_can_be_told_counted_and_watched(log: list[e.Entry]) -> None:
-    teller = Teller()
-    now, tally = Now(teller), Tally()
+    transcript = TranscriptLines()
+    now, usage_meter = LiveView(transcript), UsageMeter()
     for entry in log:
-        lines = teller.tell(entry)
+        lines = transcript.tell(entry)
         now.see(Committed((entry,)))
-        tally.add(entry)
-        assert all(isinstance(line, Line) for line in lines)
+        usage_meter.add(entry)
+        assert all(isinstance(line, TranscriptLine) for line in lines)
         shown = now.shown(20, 5)
         assert len(shown) <= 5
         assert all(cells(text.rstrip("\n")) <= 20 for _, text in shown)
@@ -57,7 +57,7 @@ def test_every_log_can_be_told_counted_and_watched(log: list[e.Entry]) -> None:
 
 def live(*events: LiveEvent) -> str:
     """What is shown after these events."""
-    now = Now(Teller(), clock=iter_clock())
+    now = LiveView(TranscriptLines(), clock=iter_clock())
     for event in events:
         now.see(event)
     return "".join(text for _, text in now.shown(60, 10))

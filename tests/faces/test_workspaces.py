@@ -10,12 +10,12 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.errors import AngeliaError
 from angelia.sandboxes.port import AccessRefused
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.delivery import TERMINAL
-from angelia.testing.answerers import instant
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import call, say
+from angelia.service.app import App
+from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.settings.config import load
+from angelia.testing.model.answerers import instant
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.acp.editor import Editor, Refused, first
 from tests.faces.angelia import CTRL_D, Place, serving
 
@@ -81,19 +81,19 @@ async def test_an_editor_that_names_a_home_is_told_what_to_open(
 @pytest.mark.anyio
 async def test_no_door_begins_or_goes_on_in_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "work").mkdir()
-    house = await House.open(load(tmp_path / "own", {}, ["model=openai-chat:test"]), {"OPENAI_API_KEY": "sk-test"})
+    app = await App.open(load(tmp_path / "own", {}, ["model=openai-chat:test"]), {"OPENAI_API_KEY": "sk-test"})
     try:
         for door in ("terminal", "telegram", "acp"):
             for folder in (Path.home(), tmp_path, tmp_path / "own", Path("/")):
                 with pytest.raises(AccessRefused):
-                    house.begin(door=door, workspace=folder)
-        session = house.begin(door="terminal", workspace=tmp_path / "work")
+                    app.begin(door=door, workspace=folder)
+        session = app.begin(door="terminal", workspace=tmp_path / "work")
         with pytest.raises(AccessRefused):
-            await house.rebegin(session, Path.home(), "local")
+            await app.rebegin(session, Path.home(), "local")
         await session.say([Text("hello")], address=TERMINAL)
         monkeypatch.setenv("HOME", str(tmp_path / "work"))  # it was begun where nobody lived yet
         with pytest.raises(AngeliaError, match="cannot be a workspace"):
-            await house.employ(session, "openai-chat:test", approver_present=True)
+            await app.employ(session, "openai-chat:test", approver_present=True)
         assert isinstance(session.log.entries[0].fact, e.ConversationOpened)
     finally:
-        await house.close()
+        await app.close()

@@ -9,8 +9,8 @@ from angelia.core.content import Media, MediaKind, Text
 from angelia.core.profile import Ability, Profile
 from angelia.engine import machine as m
 from angelia.engine.state import Turn, advance
-from angelia.store.words import findable
-from angelia.testing.playbook import asked, blob, closed, log, reply, said
+from angelia.store.log.word_index import findable
+from angelia.testing.logs.playbook import asked, blob, closed, log, reply, said
 from tests.engine.simulated import RULES, Simulated
 
 DEAF = Profile("scripted:m", "scripted", "m", "anthropic", audio=Ability.NO)

@@ -10,9 +10,9 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import Media, MediaKind
-from angelia.testing.answerers import instant
-from angelia.testing.model_server import ModelServer
-from angelia.testing.speech_server import SpeechServer, Trouble, Upload
+from angelia.testing.model.answerers import instant
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.speech_server import RecordedUpload, SpeechFailure, SpeechServer
 from tests.acp.editor import Editor, first
 from tests.acp.remote import Remote
 from tests.acp.test_blocks import WAV
@@ -68,7 +68,10 @@ async def test_its_words_reach_the_model_in_the_same_turn_and_the_sound_is_kept(
 
 
 async def test_what_cannot_be_written_down_is_told_to_both_sides_in_the_same_turn(tmp_path: Path) -> None:
-    async with SpeechServer(lambda _: Trouble(400, "Audio file is damaged.")) as ear, ModelServer(instant) as server:
+    async with (
+        SpeechServer(lambda _: SpeechFailure(400, "Audio file is damaged.")) as ear,
+        ModelServer(instant) as server,
+    ):
         place = first(server, tmp_path, wire=DEAF, sets=ears(ear))
         async with Editor(place) as editor:
             await editor.hello()
@@ -83,7 +86,7 @@ async def test_what_cannot_be_written_down_is_told_to_both_sides_in_the_same_tur
 
 
 async def test_a_busy_ear_is_asked_again(tmp_path: Path) -> None:
-    answers: list[str | Trouble] = [Trouble(429, "Rate limit reached."), "Buy milk."]
+    answers: list[str | SpeechFailure] = [SpeechFailure(429, "Rate limit reached."), "Buy milk."]
     async with SpeechServer(lambda _: answers.pop(0)) as ear, ModelServer(instant) as server:
         place = first(server, tmp_path, wire=DEAF, sets=ears(ear))
         async with Editor(place) as editor:
@@ -197,7 +200,7 @@ async def test_a_wrong_setting_is_said_when_a_conversation_begins(tmp_path: Path
     assert said in life.stderr
 
 
-def of(upload: Upload) -> str:
+def of(upload: RecordedUpload) -> str:
     """Its name."""
     return upload.name
 

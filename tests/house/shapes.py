@@ -132,7 +132,7 @@ RULES = [
         ALL,
         empty_name,
         f"None of {', '.join(sorted(BANNED))}: use the field's own word for what it is.",
-        ("src/angelia/store/blobs.py", "class BlobManager: ..."),
+        ("src/angelia/store/media/blobs.py", "class BlobManager: ..."),
     ),
     Rule(
         "every test can fail",

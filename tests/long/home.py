@@ -7,35 +7,35 @@ from typing import Any
 
 from angelia.core import entry as e
 from angelia.core.content import Content
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.delivery import TERMINAL
-from angelia.service.sessions import Session
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
+from angelia.service.app import App
+from angelia.service.conversation.session import Session
+from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.settings.config import load
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
 
 SPECS = {"openai-chat": "fake:m", "openai-responses": "fake:m", "anthropic": "fake:m"}
 
 
 @asynccontextmanager
-async def home(folder: Path, server: ModelServer, wire: str = "openai-chat", **vendor: Any) -> AsyncIterator[House]:
+async def home(folder: Path, server: ModelServer, wire: str = "openai-chat", **vendor: Any) -> AsyncIterator[App]:
     """A home in `folder` with the vendor `fake`, which is the scripted server on `wire`."""
     address = server.url if wire == "anthropic" else server.base_url
     row = {"wire": wire, "base_url": address, "key_env": ["FAKE_KEY"], "images": "yes", "documents": "yes", **vendor}
     flags = {"vendors.fake": row, "sandbox.confine": "off", "context.summary_seconds": 0.5, "limits.max_steps": 0}
-    house = await House.open(load(folder / "home", {}, flags=flags), {"FAKE_KEY": "secret-key-1"})
+    app = await App.open(load(folder / "home", {}, flags=flags), {"FAKE_KEY": "secret-key-1"})
     try:
-        yield house
+        yield app
     finally:
-        await house.close()
+        await app.close()
 
 
-async def opened(house: House, folder: Path, model: str = "fake:m") -> Session:
+async def opened(app: App, folder: Path, model: str = "fake:m") -> Session:
     """A new conversation in a workspace of its own, employed."""
     workspace = folder / "work"
     workspace.mkdir(exist_ok=True)
-    session = house.begin(door="terminal", workspace=workspace)
-    await house.employ(session, model, approver_present=False)
+    session = app.begin(door="terminal", workspace=workspace)
+    await app.employ(session, model, approver_present=False)
     return session
 
 
@@ -52,7 +52,7 @@ def moves(session: Session) -> list[e.ViewMoved]:
     return [entry.fact for entry in session.log.entries if isinstance(entry.fact, e.ViewMoved)]
 
 
-def history(request: Request) -> list[Any]:
+def history(request: ReceivedRequest) -> list[Any]:
     """The messages of a request, on any wire."""
     body = request.body
     return list(body.get("messages") or body.get("input") or [])

@@ -11,10 +11,10 @@ import pytest
 
 from angelia.core import ending as end
 from angelia.core.content import Text
-from angelia.testing.answerers import by_replies
-from angelia.testing.heard import Request
-from angelia.testing.model_server import Limits, ModelServer
-from angelia.testing.steps import Speak, call, say
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer, ServerLimits
+from angelia.testing.model.steps import Speak, call, say
 from tests.long.home import history, home, moves, opened, turn
 
 pytestmark = pytest.mark.anyio
@@ -37,24 +37,24 @@ async def test_two_hundred_turns_with_two_megabytes_each_are_all_answered(tmp_pa
     newest: list[str] = []
     sizes: list[int] = []
 
-    def answer(request: Request) -> Speak:
+    def answer(request: ReceivedRequest) -> Speak:
         newest.append(request.heard.media[-1].sha256)
         sizes.append(len(request.raw))
         return say("seen")
 
-    limits = Limits(body=BODY, window=200_000)
+    limits = ServerLimits(body=BODY, window=200_000)
     async with (
         ModelServer(answer, limits=limits) as server,
-        home(tmp_path, server, body_limit=BODY, window=200_000) as house,
+        home(tmp_path, server, body_limit=BODY, window=200_000) as app,
     ):
-        session = await opened(house, tmp_path)
+        session = await opened(app, tmp_path)
         sent: list[str] = []
         latest: list[Any] = []
         grown = 0
         for number in range(TURNS):
             data = noise(number)
             sent.append(hashlib.sha256(data).hexdigest())
-            media = await house.intake.to_media(data, f"shot-{number}.png")
+            media = await app.intake.to_media(data, f"shot-{number}.png")
             closed = await turn(session, Text(f"picture {number}"), media)
             assert closed.ending == end.Answered()
             before, latest = latest, history(server.requests.pop())
@@ -70,14 +70,14 @@ async def test_an_aged_picture_comes_back_by_look_again_equal_by_hash(tmp_path: 
     pictures = [noise(number, 400) for number in range(6)]
     first = hashlib.sha256(pictures[0]).hexdigest()
     steps = [*(say("seen") for _ in pictures), call("look_again", {"id": first[:12]}), say("there it is")]
-    limits = Limits(body=2_000_000)
+    limits = ServerLimits(body=2_000_000)
     async with (
         ModelServer(by_replies(steps), limits=limits) as server,
-        home(tmp_path, server, body_limit=2_000_000) as house,
+        home(tmp_path, server, body_limit=2_000_000) as app,
     ):
-        session = await opened(house, tmp_path)
+        session = await opened(app, tmp_path)
         for number, data in enumerate(pictures):
-            await turn(session, Text("see"), await house.intake.to_media(data, f"{number}.png"))
+            await turn(session, Text("see"), await app.intake.to_media(data, f"{number}.png"))
         assert moves(session)
         assert first not in {image.sha256 for image in server.requests[-1].images}
         closed = await turn(session, Text("show me the first one again"))
@@ -91,11 +91,11 @@ async def test_two_pictures_drop_by_half_at_the_first_move_and_stay_folded_at_th
 ) -> None:
     async with (
         ModelServer(lambda _: say("seen")) as server,
-        home(tmp_path, server, wire, body_limit=5_000_000) as house,
+        home(tmp_path, server, wire, body_limit=5_000_000) as app,
     ):
-        session = await opened(house, tmp_path)
+        session = await opened(app, tmp_path)
         for number in range(5):
-            media = await house.intake.to_media(noise(number, 760), f"{number}.png")
+            media = await app.intake.to_media(noise(number, 760), f"{number}.png")
             await turn(session, Text("see"), media)
         first, second = moves(session)[0], moves(session)[-1]
         assert first.bytes_after * 2 <= first.bytes_before

@@ -9,9 +9,9 @@ from angelia.context.tokens import text_tokens
 from angelia.context.view import project
 from angelia.core import ending as end
 from angelia.core.content import Text
-from angelia.engine.roommaking import Space, Summariser, Written, allowed_for
-from angelia.testing.model_server import Limits, ModelServer
-from angelia.testing.steps import say
+from angelia.engine.compacting import ContextBudget, Summariser, Written, allowed_for
+from angelia.testing.model.server import ModelServer, ServerLimits
+from angelia.testing.model.steps import say
 from tests.context.long_logs import PROFILE, Story
 from tests.long.home import home, opened, turn
 
@@ -26,8 +26,8 @@ def test_the_smaller_of_both_windows_counts() -> None:
     story = Story()
     story.turn(Text("hello"))
     view = project(story.log, PROFILE)
-    alone = allowed_for(view, Space(0.5, 1_000))
-    together = allowed_for(view, Space(0.5, 1_000, Summariser("v:small", 20_000, _never)))
+    alone = allowed_for(view, ContextBudget(0.5, 1_000))
+    together = allowed_for(view, ContextBudget(0.5, 1_000, Summariser("v:small", 20_000, _never)))
     assert alone.tokens == 100_000 - 1_000
     assert together.tokens == 10_000 - 1_000
 
@@ -40,9 +40,9 @@ def test_what_a_summariser_reads_fits_its_window() -> None:
 
 
 async def test_tools_that_do_not_fit_the_window_end_the_turn_aloud_without_a_request(tmp_path: Path) -> None:
-    async with ModelServer(lambda _: say("ok"), limits=Limits(window=1_200)) as server:
-        async with home(tmp_path, server, window=1_200) as house:
-            session = await opened(house, tmp_path)
+    async with ModelServer(lambda _: say("ok"), limits=ServerLimits(window=1_200)) as server:
+        async with home(tmp_path, server, window=1_200) as app:
+            session = await opened(app, tmp_path)
             closed = await turn(session, Text("hello"))
             assert isinstance(closed.ending, end.ContextFull)
             again = await turn(session, Text("hello again"))

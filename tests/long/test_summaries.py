@@ -9,9 +9,9 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
 from angelia.engine import machine as m
-from angelia.testing.heard import Request
-from angelia.testing.model_server import Limits, ModelServer
-from angelia.testing.steps import Step, call, hang, say, server_error
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer, ServerLimits
+from angelia.testing.model.steps import Step, call, hang, say, server_error
 from tests.long.home import home, moves, opened, turn
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ WINDOW = 16_000
 GOOD = "\n".join(f"## {section}\nnone" for section in SECTIONS)
 
 
-def is_summary(request: Request) -> bool:
+def is_summary(request: ReceivedRequest) -> bool:
     """Whether this request asks for a summary."""
     return INSTRUCTIONS[:40] in request.raw.decode()
 
@@ -35,14 +35,14 @@ SUMMARISERS: dict[str, Step] = {
 
 @pytest.mark.parametrize("kind", SUMMARISERS)
 async def test_many_long_turns_are_answered_whatever_the_summariser_does(tmp_path: Path, kind: str) -> None:
-    def answer(request: Request) -> Step:
+    def answer(request: ReceivedRequest) -> Step:
         return SUMMARISERS[kind] if is_summary(request) else say("noted " * 300)
 
     async with (
-        ModelServer(answer, limits=Limits(window=WINDOW)) as server,
-        home(tmp_path, server, window=WINDOW) as house,
+        ModelServer(answer, limits=ServerLimits(window=WINDOW)) as server,
+        home(tmp_path, server, window=WINDOW) as app,
     ):
-        session = await opened(house, tmp_path)
+        session = await opened(app, tmp_path)
         for number in range(30):
             closed = await turn(session, Text(f"message {number}: " + "tell me more about it " * 60))
             assert closed.ending == end.Answered()
@@ -62,7 +62,7 @@ async def test_what_a_person_pinned_and_the_running_request_survive_word_for_wor
     request_text = "Rename every report so that its date comes first, as YYYY-MM-DD."
     rounds = 400
 
-    def answer(request: Request) -> Step:
+    def answer(request: ReceivedRequest) -> Step:
         if is_summary(request):
             return say(GOOD)
         done = sum(isinstance(entry.fact, e.ToolFinished) for entry in session.log.entries)
@@ -71,10 +71,10 @@ async def test_what_a_person_pinned_and_the_running_request_survive_word_for_wor
         return call("shell", {"command": f"seq {done} {done + 900}"}) if done < rounds else say("All renamed.")
 
     async with (
-        ModelServer(answer, limits=Limits(window=WINDOW)) as server,
-        home(tmp_path, server, window=WINDOW) as house,
+        ModelServer(answer, limits=ServerLimits(window=WINDOW)) as server,
+        home(tmp_path, server, window=WINDOW) as app,
     ):
-        session = await opened(house, tmp_path)
+        session = await opened(app, tmp_path)
         await turn(session, Text("hello"))
         await session.pin(pinned, by="owner")
         closed = await turn(session, Text(request_text))
@@ -100,17 +100,17 @@ async def test_what_a_person_pinned_and_the_running_request_survive_word_for_wor
 async def test_no_model_is_called_where_shortening_suffices(tmp_path: Path) -> None:
     rounds = 40
 
-    def answer(request: Request) -> Step:
+    def answer(request: ReceivedRequest) -> Step:
         assert not is_summary(request)
         done = sum(isinstance(entry.fact, e.ToolFinished) for entry in session.log.entries)
         lines = f"yes the quick brown fox jumps | head -n 280; echo {done}"
         return call("shell", {"command": lines}) if done < rounds else say("Done.")
 
     async with (
-        ModelServer(answer, limits=Limits(window=64_000)) as server,
-        home(tmp_path, server, window=64_000) as house,
+        ModelServer(answer, limits=ServerLimits(window=64_000)) as server,
+        home(tmp_path, server, window=64_000) as app,
     ):
-        session = await opened(house, tmp_path)
+        session = await opened(app, tmp_path)
         closed = await turn(session, Text("count"))
         assert closed.ending == end.Answered()
         assert moves(session)
@@ -120,11 +120,11 @@ async def test_no_model_is_called_where_shortening_suffices(tmp_path: Path) -> N
 async def test_one_message_larger_than_the_window_ends_aloud_and_the_next_is_answered(tmp_path: Path) -> None:
     async with (
         ModelServer(
-            lambda request: say(GOOD) if is_summary(request) else say("ok"), limits=Limits(window=WINDOW)
+            lambda request: say(GOOD) if is_summary(request) else say("ok"), limits=ServerLimits(window=WINDOW)
         ) as server,
-        home(tmp_path, server, window=WINDOW) as house,
+        home(tmp_path, server, window=WINDOW) as app,
     ):
-        session = await opened(house, tmp_path)
+        session = await opened(app, tmp_path)
         closed = await turn(session, Text("word " * 60_000))
         assert isinstance(closed.ending, end.ContextFull)
         closed = await turn(session, Text("a short question"))
@@ -134,11 +134,11 @@ async def test_one_message_larger_than_the_window_ends_aloud_and_the_next_is_ans
 async def test_a_refusal_that_names_a_limit_is_learnt_for_this_conversation(tmp_path: Path) -> None:
     async with (
         ModelServer(
-            lambda request: say(GOOD) if is_summary(request) else say("word " * 400), limits=Limits(window=12_000)
+            lambda request: say(GOOD) if is_summary(request) else say("word " * 400), limits=ServerLimits(window=12_000)
         ) as server,
-        home(tmp_path, server, window=200_000) as house,
+        home(tmp_path, server, window=200_000) as app,
     ):
-        session = await opened(house, tmp_path)
+        session = await opened(app, tmp_path)
         for number in range(25):
             closed = await turn(session, Text(f"{number} " + "more of it " * 120))
             assert closed.ending == end.Answered()
@@ -147,8 +147,8 @@ async def test_a_refusal_that_names_a_limit_is_learnt_for_this_conversation(tmp_
 
 
 async def test_a_day_without_messages_costs_nothing(tmp_path: Path) -> None:
-    async with ModelServer(lambda _: say("ok")) as server, home(tmp_path, server) as house:
-        session = await opened(house, tmp_path)
+    async with ModelServer(lambda _: say("ok")) as server, home(tmp_path, server) as app:
+        session = await opened(app, tmp_path)
         await turn(session, Text("hello"))
         tomorrow = session.log.entries[-1].at + 86_400_000
         assert m.decide(session.turn, m.Rules(), m.Moment(tomorrow)) == m.Rest()

@@ -53,7 +53,7 @@ def text(words: str, *, wrong: bool = False) -> dict[str, Any]:
 
 def painted(colour: str) -> dict[str, Any]:
     """A result with a picture."""
-    from angelia.testing.pictures import one_colour
+    from angelia.testing.model.pictures import one_colour
 
     data = base64.b64encode(one_colour(colour)).decode()
     return {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}

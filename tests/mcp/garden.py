@@ -11,7 +11,7 @@ import mcp_types as types
 from mcp.server.mcpserver import Context, Image, MCPServer
 from pydantic import BaseModel
 
-from angelia.testing.pictures import one_colour
+from angelia.testing.model.pictures import one_colour
 
 server = MCPServer("garden")
 FOLDER = Path(os.environ.get("GARDEN", "."))

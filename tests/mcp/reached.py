@@ -8,12 +8,12 @@ from pathlib import Path
 
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.verdict import Trust
-from angelia.sandboxes.lives import Life
-from angelia.tools.fetching import Fetcher, resolve_name
-from angelia.tools.mcp.connection import Connection
-from angelia.tools.mcp.roads import Roads
-from angelia.tools.mcp.server import Program, Server, Site, given
+from angelia.sandboxes.local.process_ledger import Life
+from angelia.tools.mcp.connection import McpConnection
+from angelia.tools.mcp.server import Server, ServerProgram, Site, given
 from angelia.tools.mcp.servers import Servers
+from angelia.tools.mcp.transports import Transports
+from angelia.tools.web.fetcher import Fetcher, resolve_name
 from tests.promise.lives import ROOT
 
 BARE = str(Path(__file__).with_name("bare.py"))
@@ -21,15 +21,15 @@ ENVIRON = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "SECRET_KEY": "canary
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
-def bare(folder: Path, era: str = "old", env: Mapping[str, str] | None = None) -> Program:
+def bare(folder: Path, era: str = "old", env: Mapping[str, str] | None = None) -> ServerProgram:
     """The server that is written by hand."""
     variables = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **(env or {})}
-    return Program((sys.executable, BARE, era, str(folder)), given(variables), tuple(variables))
+    return ServerProgram((sys.executable, BARE, era, str(folder)), given(variables), tuple(variables))
 
 
 @asynccontextmanager
 async def reached(
-    folder: Path, *ways: Program | Site, seconds: float = 60.0, resolve: Resolve = resolve_name
+    folder: Path, *ways: ServerProgram | Site, seconds: float = 60.0, resolve: Resolve = resolve_name
 ) -> AsyncIterator[tuple[Servers, list[str]]]:
     """Servers `s1`, `s2` and so on, begun and settled, and a note for every change."""
     lives: list[Life] = []
@@ -42,8 +42,8 @@ async def reached(
     def fetcher(ranges: tuple[str, ...]) -> Fetcher:
         return Fetcher(judge_url, lambda address: judge_address(address, ranges), resolve=resolve)
 
-    roads = Roads(life, str(folder), ENVIRON, fetcher, lambda text: text.replace("s3cr3t-t0k3n", "[hidden]"))
-    servers = Servers(roads, lambda: changes.append("changed"))
+    transports = Transports(life, str(folder), ENVIRON, fetcher, lambda text: text.replace("s3cr3t-t0k3n", "[hidden]"))
+    servers = Servers(transports, lambda: changes.append("changed"))
     for number, way in enumerate(ways, 1):
         servers.add(Server(f"s{number}", way, Trust.PASSED, seconds)).begin()
     try:
@@ -60,7 +60,7 @@ def seen(folder: Path) -> list[str]:
     return (folder / "seen").read_text().splitlines()
 
 
-def only(servers: Servers) -> Connection:
+def only(servers: Servers) -> McpConnection:
     """The one server there is."""
     [connection] = servers.all
     return connection

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from angelia.tools.mcp.connection import Connection, Gone, Ready
-from angelia.tools.mcp.failures import Lost, Refused, Unavailable
-from angelia.tools.mcp.server import Program, Site, given
+from angelia.tools.mcp.connection import Gone, McpConnection, Ready
+from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable
+from angelia.tools.mcp.server import ServerProgram, Site, given
 from angelia.tools.mcp.servers import trouble
 from tests.mcp.reached import bare, only, reached, seen
 
@@ -30,7 +30,7 @@ def quiet(_: str) -> None:
     """Nobody watches."""
 
 
-async def said(connection: Connection, tool: str, **arguments: Any) -> str:
+async def said(connection: McpConnection, tool: str, **arguments: Any) -> str:
     """The words of a result."""
     result = await connection.call(tool, arguments, quiet)
     return " ".join(block.text for block in result.content if block.type == "text")
@@ -75,7 +75,7 @@ async def test_a_server_that_dies_in_mid_call_is_lost_to_that_call_and_there_for
     program = bare(tmp_path, env={"BARE_TOKEN": "s3cr3t-t0k3n"})
     async with reached(tmp_path, program) as (servers, _):
         server = only(servers)
-        with pytest.raises(Lost, match=r"went away while this ran \(it has ended; it last said: out of ink"):
+        with pytest.raises(ServerLost, match=r"went away while this ran \(it has ended; it last said: out of ink"):
             await server.call("die", {}, quiet)
         assert isinstance(server.state, Gone)
         assert "s3cr3t" not in server.state.why
@@ -101,7 +101,7 @@ async def test_two_calls_run_side_by_side_and_one_that_is_stopped_is_told_so(tmp
 
 async def test_a_call_that_stays_silent_is_given_up_and_nobody_knows_what_became_of_it(tmp_path: Path) -> None:
     async with reached(tmp_path, bare(tmp_path), seconds=0.3) as (servers, _):
-        with pytest.raises(Lost, match=r"gave no sign for 0\.3 seconds"):
+        with pytest.raises(ServerLost, match=r"gave no sign for 0\.3 seconds"):
             await only(servers).call("wait", {}, quiet)
         await until(lambda: "notifications/cancelled" in seen(tmp_path))
         assert isinstance(only(servers).state, Ready)
@@ -109,10 +109,10 @@ async def test_a_call_that_stays_silent_is_given_up_and_nobody_knows_what_became
 
 async def test_a_server_that_cannot_be_had_is_named_with_the_reason_and_stops_nobody_else(tmp_path: Path) -> None:
     ways = (
-        Program(("/no/such/server",), given({})),
+        ServerProgram(("/no/such/server",), given({})),
         bare(tmp_path),
-        Program(("sh", "-c", "echo no licence >&2; exit 1"), given({})),
-        Program(("sh", "-c", "exit 0"), given({}), (), "/no/such/folder"),
+        ServerProgram(("sh", "-c", "echo no licence >&2; exit 1"), given({})),
+        ServerProgram(("sh", "-c", "exit 0"), given({}), (), "/no/such/folder"),
     )
     async with reached(tmp_path, *ways) as (servers, _):
         troubles = [trouble(connection) for connection in servers.all]
@@ -126,7 +126,7 @@ async def test_a_server_that_cannot_be_had_is_named_with_the_reason_and_stops_no
 
 
 async def test_a_program_knows_only_what_it_was_given(tmp_path: Path) -> None:
-    program = Program(("sh", "-c", "env | cut -d= -f1 | sort > names; exit 0"), given({"GIVEN": "x"}), ("GIVEN",))
+    program = ServerProgram(("sh", "-c", "env | cut -d= -f1 | sort > names; exit 0"), given({"GIVEN": "x"}), ("GIVEN",))
     async with reached(tmp_path, program):
         names = set((tmp_path / "names").read_text().split())
     assert names - {"_", "PWD", "OLDPWD", "SHLVL"} == {"ANGELIA_COMMAND", "GIVEN", "HOME", "PATH"}
@@ -136,7 +136,7 @@ async def test_leaving_ends_the_program_and_the_call_that_runs(tmp_path: Path) -
     async with reached(tmp_path, bare(tmp_path)) as (servers, _):
         waiting = asyncio.create_task(only(servers).call("wait", {}, quiet))
         await until(lambda: "waits" in seen(tmp_path))
-    with pytest.raises(Lost):
+    with pytest.raises(ServerLost):
         await waiting
     assert not list((tmp_path / "running").glob("*.lock"))
 
@@ -195,8 +195,8 @@ async def test_a_program_that_is_killed_while_it_rests_is_started_again(tmp_path
 
 async def test_what_a_server_refuses_is_told_in_its_words(tmp_path: Path) -> None:
     async with reached(tmp_path, bare(tmp_path)) as (servers, _):
-        with pytest.raises(Refused, match="no such paper"):
+        with pytest.raises(ServerRefused, match="no such paper"):
             await only(servers).call("refuse", {}, quiet)
-        with pytest.raises(Refused, match="none of the protocol's"):
+        with pytest.raises(ServerRefused, match="none of the protocol's"):
             await only(servers).call("odd", {}, quiet)
         assert await said(only(servers), "say", words="still here") == "still here"

@@ -14,10 +14,10 @@ from typing import Any, Literal
 import pytest
 
 from angelia.core.content import Media
-from angelia.sandboxes.local import LocalSandbox
-from angelia.tools.mcp.connection import Connection
+from angelia.sandboxes.local.sandbox import LocalSandbox
+from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.results import outcome_of
-from angelia.tools.mcp.server import Program, Site, given
+from angelia.tools.mcp.server import ServerProgram, Site, given
 from tests.mcp.reached import only, reached
 from tests.npm import installed
 from tests.promise.lives import ROOT
@@ -69,11 +69,13 @@ async def listening(port: int, *argv: str, **env: str) -> AsyncIterator[asyncio.
 
 
 @asynccontextmanager
-async def garden(folder: Path, transport: Transport) -> AsyncIterator[Program | Site]:
+async def garden(folder: Path, transport: Transport) -> AsyncIterator[ServerProgram | Site]:
     """The server made with the official Python library."""
     module = ("-m", "tests.mcp.garden")
     if transport == "stdio":
-        yield Program((sys.executable, *module), given({"PYTHONPATH": PYTHONPATH, "GARDEN": str(folder)}), ("GARDEN",))
+        yield ServerProgram(
+            (sys.executable, *module), given({"PYTHONPATH": PYTHONPATH, "GARDEN": str(folder)}), ("GARDEN",)
+        )
         return
     port = free_port()
     async with listening(port, sys.executable, *module, transport, str(port), PYTHONPATH=PYTHONPATH):
@@ -81,12 +83,12 @@ async def garden(folder: Path, transport: Transport) -> AsyncIterator[Program | 
 
 
 @asynccontextmanager
-async def everything(transport: Transport) -> AsyncIterator[Program | Site]:
+async def everything(transport: Transport) -> AsyncIterator[ServerProgram | Site]:
     """The demonstration server from npm."""
     folder = installed("mcp-everything", Path(__file__).with_name("everything") / "package.json")
     program = str(folder / "node_modules/@modelcontextprotocol/server-everything/dist/index.js")
     if transport == "stdio":
-        yield Program(("node", program, "stdio"), given({}))
+        yield ServerProgram(("node", program, "stdio"), given({}))
         return
     port = free_port()
     kind = "streamableHttp" if transport == "http" else "sse"
@@ -97,14 +99,14 @@ async def everything(transport: Transport) -> AsyncIterator[Program | Site]:
 class Caller:
     """Calls tools of a connection as the broker would."""
 
-    def __init__(self, folder: Path, connection: Connection) -> None:
+    def __init__(self, folder: Path, connection: McpConnection) -> None:
         self.connection = connection
         self.bench = Bench(folder, LocalSandbox(folder, home=folder / "own", state=folder / "run"))
 
     async def outcome(self, name: str, /, **arguments: Any) -> Any:
         """What came of it."""
         result = await self.connection.call(name, arguments, self.bench.seen.append)
-        return await outcome_of(result, self.bench.calling())
+        return await outcome_of(result, self.bench.context())
 
     async def said(self, name: str, /, **arguments: Any) -> str:
         """Its words."""

@@ -9,8 +9,8 @@ import mcp_types as types
 import pytest
 
 from angelia.core.content import CallStatus, Media, MediaKind, Text
-from angelia.sandboxes.local import LocalSandbox
-from angelia.testing.pictures import one_colour
+from angelia.sandboxes.local.sandbox import LocalSandbox
+from angelia.testing.model.pictures import one_colour
 from angelia.tools.mcp.png import without_damaged_extras
 from angelia.tools.mcp.results import SHOWN, outcome_of
 from angelia.tools.port import ToolOutcome
@@ -26,7 +26,7 @@ def encoded(data: bytes) -> str:
 
 
 async def came(bench: Bench, *blocks: Any, **more: Any) -> ToolOutcome:
-    return await outcome_of(types.CallToolResult(content=list(blocks), **more), bench.calling())
+    return await outcome_of(types.CallToolResult(content=list(blocks), **more), bench.context())
 
 
 @pytest.fixture

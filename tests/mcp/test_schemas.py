@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from angelia.core.errors import BadInput
-from angelia.tools.mcp.naming import MOST, tool_name
 from angelia.tools.mcp.schemas import schema_of
+from angelia.tools.mcp.tool_names import MOST, tool_name
 from angelia.tools.registry import _NAME
 
 SHOWN: list[tuple[dict[str, Any], dict[str, Any]]] = [

@@ -6,8 +6,8 @@ import pytest
 
 from angelia.core.errors import ConfigError
 from angelia.policy.verdict import Trust
-from angelia.service.handles import Handles
-from angelia.tools.mcp.server import Program, Server, Site, given
+from angelia.service.settings.secret_refs import SecretRefs
+from angelia.tools.mcp.server import Server, ServerProgram, Site, given
 
 pytestmark = pytest.mark.anyio
 
@@ -16,7 +16,7 @@ async def test_handles_are_filled_in_and_known_from_then_on(tmp_path: Path) -> N
     file = tmp_path / "key"
     file.write_text("from-a-file\n")
     file.chmod(0o600)
-    handles = Handles({"TOKEN": "from-the-environment"})
+    handles = SecretRefs({"TOKEN": "from-the-environment"})
     values = {
         "Authorization": "Bearer ${TOKEN}",
         "X-File": f"${{file:{file}}}",
@@ -40,11 +40,11 @@ async def test_handles_are_filled_in_and_known_from_then_on(tmp_path: Path) -> N
 )
 async def test_a_secret_that_cannot_be_had_is_named(value: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        await Handles({}).late("mcp.servers.x", {"KEY": value})()
+        await SecretRefs({}).late("mcp.servers.x", {"KEY": value})()
 
 
 def test_of_what_a_program_hands_over_only_secrets_are_redacted() -> None:
-    handles = Handles({})
+    handles = SecretRefs({})
     handles.handed(
         {"LOG_LEVEL": "information", "API_KEY": "abc-def", "Authorization": "Bearer xyz-xyz", "HOME": "/home/me"}
     )
@@ -53,7 +53,7 @@ def test_of_what_a_program_hands_over_only_secrets_are_redacted() -> None:
 
 
 def program(*argv: str, names: tuple[str, ...] = ()) -> Server:
-    return Server("notes", Program(argv, given({}), names), Trust.PASSED)
+    return Server("notes", ServerProgram(argv, given({}), names), Trust.PASSED)
 
 
 def site(url: str, names: tuple[str, ...] = ()) -> Server:

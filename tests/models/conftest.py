@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from angelia.models.client import http_client
+from angelia.models.http.client import http_client
 from tests.models.loopback import Server
 
 

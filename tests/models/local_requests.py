@@ -6,10 +6,10 @@ from typing import cast
 import msgspec
 
 from angelia.context.request import (
-    Message,
     ModelRequest,
     Opened,
     OpenedText,
+    RequestMessage,
     Result,
     Role,
     Shown,
@@ -17,7 +17,7 @@ from angelia.context.request import (
 )
 from angelia.core.content import BlobRef, CallStatus, Form, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
-from angelia.models.local import LocalRoom, local_profile
+from angelia.models.local.provider import LocalProvider, local_profile
 from angelia.models.port import Credential, Piece, Reply
 
 NOBODY = Credential("", "")
@@ -41,17 +41,17 @@ TOOLS = (
 )
 
 
-def said(text: str) -> Message:
+def said(text: str) -> RequestMessage:
     """Somebody spoke."""
-    return Message(1, Role.USER, (Text(text),))
+    return RequestMessage(1, Role.USER, (Text(text),))
 
 
-def found(text: str, status: CallStatus = CallStatus.OK) -> Message:
+def found(text: str, status: CallStatus = CallStatus.OK) -> RequestMessage:
     """What reading notes.txt came to."""
-    return Message(3, Role.TOOL, (Result(CALL.id, CALL.name, status, (Text(text),)),))
+    return RequestMessage(3, Role.TOOL, (Result(CALL.id, CALL.name, status, (Text(text),)),))
 
 
-CALLED = Message(2, Role.ASSISTANT, (CALL,), "local")
+CALLED = RequestMessage(2, Role.ASSISTANT, (CALL,), "local")
 ATTACHED = Shown(Media(BlobRef("ab" * 32, 9, "text/plain"), MediaKind.DOCUMENT, "notes.txt"), Form.TEXT)
 
 
@@ -60,14 +60,14 @@ async def the_secret(_: Shown) -> tuple[Opened, ...]:
     return (OpenedText("notes.txt:\nThe password of the safe is mellon-42."),)
 
 
-def request(*messages: Message, tools: tuple[ToolSpec, ...] = TOOLS, system: str = SYSTEM) -> ModelRequest:
+def request(*messages: RequestMessage, tools: tuple[ToolSpec, ...] = TOOLS, system: str = SYSTEM) -> ModelRequest:
     """A request to the shipped model."""
     return ModelRequest(local_profile(), system, tools, messages, 1, 0)
 
 
-async def ask(*messages: Message, tools: tuple[ToolSpec, ...] = TOOLS, system: str = SYSTEM) -> list[Piece]:
+async def ask(*messages: RequestMessage, tools: tuple[ToolSpec, ...] = TOOLS, system: str = SYSTEM) -> list[Piece]:
     """What the shipped model says."""
-    session = LocalRoom(local_profile(), the_secret).session()
+    session = LocalProvider(local_profile(), the_secret).session()
     return [piece async for piece in session.ask(request(*messages, tools=tools, system=system), NOBODY)]
 
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from angelia.models.wire import Timeouts
+from angelia.models.wires.wire import WireTimeouts
 
 Answer = Callable[["Peer"], Awaitable[None]]
 
@@ -60,7 +60,7 @@ class Server:
             writer.close()
 
 
-QUICK = Timeouts(connect=2.0, first_byte=0.3, silence=0.3)
+QUICK = WireTimeouts(connect=2.0, first_byte=0.3, silence=0.3)
 """Time-outs for tests in which a server falls silent."""
 
 

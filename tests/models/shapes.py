@@ -5,24 +5,24 @@ import msgspec
 from msgspec import Raw
 
 from angelia.context.request import (
-    Message,
     ModelRequest,
     Opened,
     OpenedBytes,
     OpenedText,
     OpenMedia,
+    RequestMessage,
     Result,
     Role,
     Shown,
     ToolSpec,
 )
-from angelia.core.content import BlobRef, CallStatus, Form, Media, MediaKind, Native, Text, Thinking, ToolCall
+from angelia.core.content import BlobRef, CallStatus, Form, Media, MediaKind, ProviderBlock, Text, Thinking, ToolCall
 from angelia.core.ids import CallId
 from angelia.core.profile import Profile
-from angelia.models import anthropic, openai_chat, openai_responses
+from angelia.models.catalog.vendors import profile
 from angelia.models.port import Credential
-from angelia.models.vendors import profile
-from angelia.models.wire import GetClient, Wire
+from angelia.models.wires import anthropic, openai_chat, openai_responses
+from angelia.models.wires.wire import GetClient, Wire
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(40))
 PDF = b"%PDF-1.7\n%%EOF\n"
@@ -76,7 +76,9 @@ def paper(form: Form = Form.NATIVE) -> Shown:
     return Shown(media, form)
 
 
-def call(name: str, arguments: str = '{"command":"ls"}', wire_id: str = "", native: Native | None = None) -> ToolCall:
+def call(
+    name: str, arguments: str = '{"command":"ls"}', wire_id: str = "", native: ProviderBlock | None = None
+) -> ToolCall:
     """A call with our id `name`."""
     return ToolCall(CallId(name), "shell", arguments, wire_id, native)
 
@@ -86,23 +88,23 @@ def result(name: str, *parts: Text | Shown, status: CallStatus = CallStatus.OK, 
     return Result(CallId(name), "shell", status, parts, wire_id)
 
 
-def user(seq: int, *parts: Text | Shown) -> Message:
+def user(seq: int, *parts: Text | Shown) -> RequestMessage:
     """Somebody says something."""
-    return Message(seq, Role.USER, parts)
+    return RequestMessage(seq, Role.USER, parts)
 
 
-def said(seq: int, *parts: Text | Thinking | ToolCall | Native, maker: str = "") -> Message:
+def said(seq: int, *parts: Text | Thinking | ToolCall | ProviderBlock, maker: str = "") -> RequestMessage:
     """A reply."""
-    return Message(seq, Role.ASSISTANT, parts, maker)
+    return RequestMessage(seq, Role.ASSISTANT, parts, maker)
 
 
-def results(seq: int, *parts: Result) -> Message:
+def results(seq: int, *parts: Result) -> RequestMessage:
     """The results of the reply before."""
-    return Message(seq, Role.TOOL, parts)
+    return RequestMessage(seq, Role.TOOL, parts)
 
 
 def request(
-    *messages: Message,
+    *messages: RequestMessage,
     model: Profile | None = None,
     system: str = "Be kind.",
     tools: tuple[ToolSpec, ...] = (TOOL,),

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from angelia.core.errors import ConfigError
-from angelia.models.credentials import Keyring, KeySource
+from angelia.models.catalog.credentials import Keyring, KeySource
+from angelia.models.catalog.vendors import vendor
 from angelia.models.port import Credential
-from angelia.models.vendors import vendor
 
 pytestmark = pytest.mark.anyio
 OPENAI = vendor("openai")

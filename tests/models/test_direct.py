@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from angelia.models.client import http_client
-from angelia.models.direct import Direct
+from angelia.models.http.client import http_client
+from angelia.models.http.transport import DirectTransport
 from tests.models.loopback import STREAM, Peer, Server, chunked, says
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +24,9 @@ HI = says("200 OK", b"Hi", kind=b"text/plain")
 @pytest.fixture
 async def few(server: Server) -> AsyncIterator[httpx2.AsyncClient]:
     """A client that keeps one connection."""
-    async with httpx2.AsyncClient(transport=Direct(None, most_idle=1, keep=60.0), base_url=server.url) as client:
+    async with httpx2.AsyncClient(
+        transport=DirectTransport(None, most_idle=1, keep=60.0), base_url=server.url
+    ) as client:
         yield client
 
 
@@ -65,7 +67,9 @@ async def test_a_connection_that_was_closed_meanwhile_is_not_used_again(
 
 async def test_a_connection_is_kept_no_longer_than_it_may_be(server: Server) -> None:
     server.answers = [HI]
-    async with httpx2.AsyncClient(transport=Direct(None, most_idle=9, keep=-1.0), base_url=server.url) as client:
+    async with httpx2.AsyncClient(
+        transport=DirectTransport(None, most_idle=9, keep=-1.0), base_url=server.url
+    ) as client:
         assert [(await client.get("x")).text for _ in range(2)] == ["Hi", "Hi"]
     assert server.connections == 2
 
@@ -83,12 +87,12 @@ async def test_a_reply_that_is_left_in_the_middle_hangs_up(server: Server, http:
 
 
 @asynccontextmanager
-async def serving(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> AsyncIterator[str]:
+async def serving(chat: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> AsyncIterator[str]:
     """The URL of a server for one connection, which has let go of it afterwards."""
     left = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await talk(reader, writer)
+        await chat(reader, writer)
         writer.close()
         with suppress(ConnectionError):
             await writer.wait_closed()
@@ -285,7 +289,7 @@ async def test_stopping_while_it_connects_leaves_no_socket_behind(server: Server
     with warnings.catch_warnings(record=True) as left:
         warnings.simplefilter("always")
         for turns in range(15):
-            direct = Direct(None, most_idle=1, keep=60.0)
+            direct = DirectTransport(None, most_idle=1, keep=60.0)
             async with httpx2.AsyncClient(transport=direct, base_url=server.url) as client:
                 asking = asyncio.create_task(client.get("x"))
                 for _ in range(turns):

@@ -10,13 +10,13 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsStr
 from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
 from pydantic import TypeAdapter, ValidationError
 
-from angelia.context.request import Message, ModelRequest, OpenedBytes, Shown
-from angelia.core.content import Native, Text, Thinking
-from angelia.core.errors import ModelFailed
+from angelia.context.request import ModelRequest, OpenedBytes, RequestMessage, Shown
+from angelia.core.content import ProviderBlock, Text, Thinking
+from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.core.profile import Profile
-from angelia.models.fragments import Fragments
-from angelia.models.vendors import profile
+from angelia.models.catalog.vendors import profile
+from angelia.models.wires.fragments import Fragments
 from tests.models.shapes import (
     KEY,
     MODELS,
@@ -140,13 +140,13 @@ async def test_arguments_that_are_no_object_go_back_inside_one(name: str) -> Non
 @pytest.mark.parametrize("name", WIRES)
 async def test_only_the_maker_of_a_message_gets_its_own_names_and_blocks_back(name: str) -> None:
     model = MODELS[name]
-    block = Native(model.vendor, raw({"type": "redacted_thinking", "data": "c2VjcmV0"}))
-    foreign = Native("somebody", raw({"type": "redacted_thinking", "data": "Zm9yZWlnbg"}))
+    block = ProviderBlock(model.vendor, raw({"type": "redacted_thinking", "data": "c2VjcmV0"}))
+    foreign = ProviderBlock("somebody", raw({"type": "redacted_thinking", "data": "Zm9yZWlnbg"}))
     for maker, theirs in ((model.vendor, True), ("somebody", False)):
         reply = said(2, block, foreign, Text("Hm."), call("c2_0", wire_id="theirs_7"), maker=maker)
-        talk = (user(1, Text("Hi")), reply, results(3, result("c2_0", Text("ok"), wire_id="theirs_7")))
+        chat = (user(1, Text("Hi")), reply, results(3, result("c2_0", Text("ok"), wire_id="theirs_7")))
         spoken = wire(name, model)
-        asked = request(*talk, model=model)
+        asked = request(*chat, model=model)
         body = spoken.outgoing(asked, await Fragments(spoken.encode).of(asked), KEY).body
         assert (b"c2VjcmV0" in body) is theirs
         assert b"Zm9yZWlnbg" not in body
@@ -158,48 +158,52 @@ async def test_only_the_maker_of_a_message_gets_its_own_names_and_blocks_back(na
 async def test_names_that_a_vendor_repeats_within_a_reply_are_replaced_by_ours(name: str) -> None:
     model = MODELS[name]
     reply = said(2, call("c2_0", wire_id="same"), call("c2_1", wire_id="same"), maker=model.vendor)
-    talk = (user(1, Text("Hi")), reply, results(3, result("c2_0", Text("a")), result("c2_1", Text("b"))))
-    assert "same" not in json.dumps(await sent(name, request(*talk, model=model)))
+    chat = (user(1, Text("Hi")), reply, results(3, result("c2_0", Text("a")), result("c2_1", Text("b"))))
+    assert "same" not in json.dumps(await sent(name, request(*chat, model=model)))
 
 
 @pytest.mark.parametrize("name", WIRES)
 async def test_thinking_of_somebody_else_is_left_out_and_a_message_of_nothing_else_takes_no_place(name: str) -> None:
     model = MODELS[name]
-    talk = (user(1, Text("Hi")), said(2, Thinking("Foreign.", Native("other", raw({})))), user(3, Text("Hello?")))
-    body = await sent(name, request(*talk, model=model))
+    chat = (
+        user(1, Text("Hi")),
+        said(2, Thinking("Foreign.", ProviderBlock("other", raw({})))),
+        user(3, Text("Hello?")),
+    )
+    body = await sent(name, request(*chat, model=model))
     assert "Foreign" not in json.dumps(body)
     assert not [one for one in thread(name, body) if one.get("role") == "assistant"]
 
 
 @pytest.mark.parametrize("vendor", ["openrouter", "deepseek", "moonshot", "zai", "llamacpp"])
 async def test_reasoning_goes_back_only_to_vendors_that_want_it(vendor: str) -> None:
-    thought = Native(vendor, raw({"reasoning_content": "Because."}))
-    talk = (user(1, Text("Hi")), said(2, Thinking("Because.", thought), Text("So."), maker=vendor), user(3, Text("?")))
+    thought = ProviderBlock(vendor, raw({"reasoning_content": "Because."}))
+    chat = (user(1, Text("Hi")), said(2, Thinking("Because.", thought), Text("So."), maker=vendor), user(3, Text("?")))
     model = profile(f"{vendor}:some-model")
-    assert (await sent("openai-chat", request(*talk, model=model), model))["messages"][2][
+    assert (await sent("openai-chat", request(*chat, model=model), model))["messages"][2][
         "reasoning_content"
     ] == "Because."
     groq = profile("groq:some-model")
     foreign = (
-        talk[0],
-        said(2, Thinking("Because.", Native("groq", raw({"reasoning": "Because."}))), Text("So."), maker="groq"),
+        chat[0],
+        said(2, Thinking("Because.", ProviderBlock("groq", raw({"reasoning": "Because."}))), Text("So."), maker="groq"),
     )
     assert "reasoning" not in (await sent("openai-chat", request(*foreign, model=groq), groq))["messages"][2]
 
 
 async def test_deepseek_gets_an_empty_reasoning_with_calls_that_somebody_else_made() -> None:
     model = profile("deepseek:deepseek-chat")
-    talk = (user(1, Text("Hi")), said(2, call("c2_0"), maker="openai"), results(3, result("c2_0", Text("ok"))))
-    assert (await sent("openai-chat", request(*talk, model=model), model))["messages"][2]["reasoning_content"] == ""
+    chat = (user(1, Text("Hi")), said(2, call("c2_0"), maker="openai"), results(3, result("c2_0", Text("ok"))))
+    assert (await sent("openai-chat", request(*chat, model=model), model))["messages"][2]["reasoning_content"] == ""
 
 
 async def test_gemini_gets_a_word_in_place_of_the_signatures_that_calls_of_others_lack() -> None:
     model = profile("gemini:gemini-3-flash")
-    own = Native("gemini", raw({"extra_content": {"google": {"thought_signature": "signed"}}}))
+    own = ProviderBlock("gemini", raw({"extra_content": {"google": {"thought_signature": "signed"}}}))
     for maker, block, signature in (("openai", None, "skip_thought_signature_validator"), ("gemini", own, "signed")):
         reply = said(2, call("c2_0", wire_id="a", native=block), call("c2_1", wire_id="b"), maker=maker)
-        talk = (user(1, Text("Hi")), reply, results(3, result("c2_0", Text("a")), result("c2_1", Text("b"))))
-        calls = (await sent("openai-chat", request(*talk, model=model), model))["messages"][2]["tool_calls"]
+        chat = (user(1, Text("Hi")), reply, results(3, result("c2_0", Text("a")), result("c2_1", Text("b"))))
+        calls = (await sent("openai-chat", request(*chat, model=model), model))["messages"][2]["tool_calls"]
         assert calls[0]["extra_content"]["google"]["thought_signature"] == signature
         assert "extra_content" not in calls[1]
 
@@ -247,7 +251,7 @@ async def test_a_medium_without_a_form_on_the_wire_is_refused_before_anything_is
     async def as_film(shown: Shown) -> tuple[OpenedBytes, ...]:
         return (OpenedBytes("video/mp4", b"film"),)
 
-    with pytest.raises(ModelFailed) as refused:
+    with pytest.raises(ModelError) as refused:
         await wire(name, opener=as_film).encode(user(1, photo()), None)
     assert refused.value.failure.kind is FailureKind.MEDIA_REFUSED
 
@@ -260,5 +264,5 @@ async def test_a_message_with_nothing_in_it_is_still_a_message(name: str) -> Non
 
 @pytest.mark.parametrize("name", WIRES)
 async def test_an_image_alone_is_enough(name: str) -> None:
-    only: Message = user(1, photo(), paper())
+    only: RequestMessage = user(1, photo(), paper())
     assert await sent(name, request(only, model=MODELS[name]))

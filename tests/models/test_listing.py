@@ -6,11 +6,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from angelia.core.errors import ModelFailed
+from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.core.profile import Ability
-from angelia.models.listing import Listed, list_models, probe_local
-from angelia.models.vendors import vendor, vendors
+from angelia.models.catalog.listing import ListedModel, list_models, probe_local
+from angelia.models.catalog.vendors import vendor, vendors
 from tests.models.loopback import Peer, Server, says
 from tests.models.shapes import KEY
 
@@ -32,15 +32,21 @@ def site(pages: dict[str, Any]) -> Any:
     return answer
 
 
-DIALECTS: dict[str, tuple[dict[str, Any], list[Listed]]] = {
-    "openai": ({"/v1/models": {"data": [{"id": "gpt-5"}, {"id": "gpt-4o"}]}}, [Listed("gpt-4o"), Listed("gpt-5")]),
-    "anthropic": ({"/v1/v1/models": {"data": [{"id": "claude-opus-5", "type": "model"}]}}, [Listed("claude-opus-5")]),
-    "gemini": ({"/v1/models": {"data": [{"id": "models/gemini-3-flash"}]}}, [Listed("gemini-3-flash")]),
-    "together": ({"/v1/models": [{"id": "qwen", "context_length": 32768}]}, [Listed("qwen", 32768)]),
-    "groq": ({"/v1/models": {"data": [{"id": "llama", "context_window": 131072}]}}, [Listed("llama", 131072)]),
+DIALECTS: dict[str, tuple[dict[str, Any], list[ListedModel]]] = {
+    "openai": (
+        {"/v1/models": {"data": [{"id": "gpt-5"}, {"id": "gpt-4o"}]}},
+        [ListedModel("gpt-4o"), ListedModel("gpt-5")],
+    ),
+    "anthropic": (
+        {"/v1/v1/models": {"data": [{"id": "claude-opus-5", "type": "model"}]}},
+        [ListedModel("claude-opus-5")],
+    ),
+    "gemini": ({"/v1/models": {"data": [{"id": "models/gemini-3-flash"}]}}, [ListedModel("gemini-3-flash")]),
+    "together": ({"/v1/models": [{"id": "qwen", "context_length": 32768}]}, [ListedModel("qwen", 32768)]),
+    "groq": ({"/v1/models": {"data": [{"id": "llama", "context_window": 131072}]}}, [ListedModel("llama", 131072)]),
     "mistral": (
         {"/v1/models": {"data": [{"id": "m", "max_context_length": 4, "capabilities": {"vision": True}}]}},
-        [Listed("m", 4, YES)],
+        [ListedModel("m", 4, YES)],
     ),
     "openrouter": (
         {
@@ -55,15 +61,15 @@ DIALECTS: dict[str, tuple[dict[str, Any], list[Listed]]] = {
                 ]
             }
         },
-        [Listed("a/b", 9, NO, YES)],
+        [ListedModel("a/b", 9, NO, YES)],
     ),
-    "vllm": ({"/v1/models": {"data": [{"id": "q", "max_model_len": 4096}]}}, [Listed("q", 4096)]),
+    "vllm": ({"/v1/models": {"data": [{"id": "q", "max_model_len": 4096}]}}, [ListedModel("q", 4096)]),
     "llamacpp": (
         {
             "/v1/models": {"data": [{"id": "gemma.gguf", "meta": {"n_ctx_train": 32768}}]},
             "/props": {"default_generation_settings": {"n_ctx": 8192}, "modalities": {"vision": True}},
         },
-        [Listed("gemma.gguf", 8192, YES)],
+        [ListedModel("gemma.gguf", 8192, YES)],
     ),
     "lmstudio": (
         {
@@ -75,7 +81,7 @@ DIALECTS: dict[str, tuple[dict[str, Any], list[Listed]]] = {
                 ]
             },
         },
-        [Listed("qwen-vl", 4096, YES)],
+        [ListedModel("qwen-vl", 4096, YES)],
     ),
     "ollama": (
         {
@@ -84,7 +90,7 @@ DIALECTS: dict[str, tuple[dict[str, Any], list[Listed]]] = {
             "/api/show a": {"capabilities": ["completion", "tools"]},
             "/api/show b": {"capabilities": ["completion", "vision"], "parameters": "stop x\nnum_ctx  8192\n"},
         },
-        [Listed("a", 16384, NO, YES), Listed("b", 8192, YES, NO), Listed("c")],
+        [ListedModel("a", 16384, NO, YES), ListedModel("b", 8192, YES, NO), ListedModel("c")],
     ),
 }
 
@@ -107,7 +113,7 @@ async def test_a_listing_that_fails_has_a_name(
     status: str, body: bytes, kind: FailureKind, server: Server, http: httpx2.AsyncClient
 ) -> None:
     server.answers = [says(status, body)]
-    with pytest.raises(ModelFailed) as failed:
+    with pytest.raises(ModelError) as failed:
         await list_models(vendor("openai"), http, KEY)
     assert failed.value.failure.kind is kind
 

@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from angelia.context.request import (
-    Message,
     Opened,
     OpenedBytes,
+    RequestMessage,
     Role,
     Shown,
 )
 from angelia.core.content import CallStatus, Text
-from angelia.core.errors import BadInput, MissingPart, ModelFailed
+from angelia.core.errors import BadInput, MissingPart, ModelError
 from angelia.core.failure import FailureKind
-from angelia.models.local import LocalRoom, available, local_profile
-from angelia.models.local_calls import decision_prompt, offers, wants_decision
-from angelia.models.local_chat import chat_of, fitted, most_tokens
-from angelia.models.local_weights import window_of
+from angelia.models.local.chat import chat_of, fitted, most_tokens
+from angelia.models.local.provider import LocalProvider, available, local_profile
+from angelia.models.local.tool_calls import decision_prompt, offers, wants_decision
+from angelia.models.local.weights import window_of
 from tests.models.local_requests import (
     ATTACHED,
     CALLED,
@@ -63,12 +63,12 @@ def test_the_examples_are_followed_by_the_last_exchanges() -> None:
         ((said("What is in notes.txt?"),), True),
         ((said("What is in notes.txt?"), CALLED, found("eggs")), False),
         ((said("What is in notes.txt?"), CALLED, found("eggs"), said("Thanks")), True),
-        ((Message(1, Role.USER, (Text("What is in it?"), ATTACHED)),), False),
+        ((RequestMessage(1, Role.USER, (Text("What is in it?"), ATTACHED)),), False),
         ((), False),
     ],
 )
 def test_a_tool_is_thought_of_only_when_somebody_spoke_without_bringing_a_file(
-    messages: tuple[Message, ...], decides: bool
+    messages: tuple[RequestMessage, ...], decides: bool
 ) -> None:
     assert wants_decision(messages) is decides
 
@@ -88,7 +88,7 @@ async def test_a_failed_call_is_told_as_failed() -> None:
 
 @pytest.mark.anyio
 async def test_roles_take_turns_whatever_the_log_holds() -> None:
-    answer = Message(4, Role.ASSISTANT, (Text("Eggs."),), "local")
+    answer = RequestMessage(4, Role.ASSISTANT, (Text("Eggs."),), "local")
     messages = (said("a"), said("b"), CALLED, found("c"), answer, answer, said("d"))
     chat = await chat_of(request(*messages, system=""), the_secret)
     assert [message["role"] for message in chat] == ["user", "assistant", "user"]
@@ -100,8 +100,8 @@ async def test_what_has_no_words_is_refused_not_left_out() -> None:
     async def a_picture(_: Shown) -> tuple[Opened, ...]:
         return (OpenedBytes("image/png", b"\x89PNG"),)
 
-    with pytest.raises(ModelFailed) as failed:
-        await chat_of(request(Message(1, Role.USER, (ATTACHED,))), a_picture)
+    with pytest.raises(ModelError) as failed:
+        await chat_of(request(RequestMessage(1, Role.USER, (ATTACHED,))), a_picture)
     assert failed.value.failure.kind is FailureKind.MEDIA_REFUSED
 
 
@@ -142,4 +142,4 @@ def test_without_its_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     assert not available()
     with pytest.raises(MissingPart, match=r"angelia\[local\]"):
-        LocalRoom(profile, the_secret)
+        LocalProvider(profile, the_secret)

@@ -11,15 +11,15 @@ import msgspec
 import pytest
 
 from angelia.context.request import (
-    Message,
+    RequestMessage,
     Role,
 )
 from angelia.core.content import Text, ToolCall
 from angelia.core.entry import StopReason
-from angelia.core.errors import ModelFailed
+from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
-from angelia.models.local import LocalRoom, local_profile
-from angelia.models.local_weights import shipped_weights, window_of
+from angelia.models.local.provider import LocalProvider, local_profile
+from angelia.models.local.weights import shipped_weights, window_of
 from angelia.models.port import Piece, TextDelta
 from tests.models.local_requests import (
     ATTACHED,
@@ -70,7 +70,7 @@ async def test_a_reply_streams_as_it_is_made() -> None:
 
 @pytest.mark.anyio
 async def test_the_text_of_a_file_reaches_it() -> None:
-    made = reply(await ask(Message(1, Role.USER, (Text("What is the password of the safe?"), ATTACHED))))
+    made = reply(await ask(RequestMessage(1, Role.USER, (Text("What is the password of the safe?"), ATTACHED))))
     assert "mellon-42" in str(made.parts)
 
 
@@ -85,7 +85,7 @@ async def test_it_answers_from_what_a_tool_found() -> None:
 @pytest.mark.parametrize("script", ["0123456789!?{}", "请简短回答。"])
 async def test_a_fresh_prompt_has_at_most_1500_tokens_whatever_the_instructions(script: str) -> None:
     short = msgspec.structs.replace(request(said("Hello"), system=script * 2000, tools=()), max_output=3)
-    made = reply(await collected(LocalRoom(local_profile(), the_secret).session().ask(short, NOBODY)))
+    made = reply(await collected(LocalProvider(local_profile(), the_secret).session().ask(short, NOBODY)))
     assert made.usage.input <= 1500
 
 
@@ -96,21 +96,21 @@ async def test_a_fresh_decision_has_at_most_1500_tokens() -> None:
 
 @pytest.mark.anyio
 async def test_what_does_not_fit_the_window_fails_with_the_window_as_limit() -> None:
-    with pytest.raises(ModelFailed) as failed:
+    with pytest.raises(ModelError) as failed:
         await ask(said("word " * 9000), tools=())
     assert (failed.value.failure.kind, failed.value.failure.limit) == (FailureKind.CONTEXT_TOO_LONG, 8192)
 
 
 @pytest.mark.anyio
 async def test_a_limit_on_the_output_is_a_reply_cut_at_its_length() -> None:
-    session = LocalRoom(local_profile(), the_secret).session()
+    session = LocalProvider(local_profile(), the_secret).session()
     short = msgspec.structs.replace(request(said("Count to one hundred"), tools=()), max_output=5)
     assert reply([piece async for piece in session.ask(short, NOBODY)]).stop is StopReason.LENGTH
 
 
 @pytest.mark.anyio
 async def test_a_reply_that_nobody_waits_for_stops_and_the_next_one_is_whole() -> None:
-    session = LocalRoom(local_profile(), the_secret).session()
+    session = LocalProvider(local_profile(), the_secret).session()
     first = session.ask(request(said("Tell me a very long story"), tools=()), NOBODY)
     async with aclosing(cast("AsyncGenerator[Piece]", first)) as pieces:
         await anext(aiter(pieces))
@@ -133,8 +133,8 @@ async def test_weights_that_cannot_be_loaded_are_an_unknown_model(tmp_path: Path
     path = tmp_path / "tiny.gguf"
     path.write_bytes(header(NAME, ("llama.context_length", 4, struct.pack("<I", 512))))
     profile = local_profile(str(path))
-    session = LocalRoom(profile, the_secret).session()
-    with pytest.raises(ModelFailed) as failed:
+    session = LocalProvider(profile, the_secret).session()
+    with pytest.raises(ModelError) as failed:
         await collected(session.ask(msgspec.structs.replace(request(said("Hi"), tools=()), profile=profile), NOBODY))
     assert failed.value.failure.kind is FailureKind.UNKNOWN_MODEL
 

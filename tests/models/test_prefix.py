@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.context.request import Message, Role
-from angelia.core.content import CallStatus, Native, Text, Thinking
-from angelia.models.cache_marks import STRIDE, mark_positions
-from angelia.models.fragments import Fragments, joined
-from angelia.models.vendors import profile
+from angelia.context.request import RequestMessage, Role
+from angelia.core.content import CallStatus, ProviderBlock, Text, Thinking
+from angelia.models.catalog.vendors import profile
+from angelia.models.wires.cache_marks import STRIDE, mark_positions
+from angelia.models.wires.fragments import Fragments, joined
 from tests.models.shapes import KEY, MODELS, WIRES, call, paper, photo, raw, request, result, results, said, user, wire
 
 MAKERS = ("", "openai", "openai-chat", "anthropic", "groq")
@@ -23,10 +23,10 @@ texts = st.text(max_size=8)
 
 
 @st.composite
-def replies(draw: st.DrawFn, seq: int) -> list[Message]:
+def replies(draw: st.DrawFn, seq: int) -> list[RequestMessage]:
     """A reply, and the results of its calls if it made some."""
     maker = draw(st.sampled_from(MAKERS))
-    thought = Native(maker, raw({"type": "thinking", "thinking": draw(texts)}))
+    thought = ProviderBlock(maker, raw({"type": "thinking", "thinking": draw(texts)}))
     parts = draw(st.lists(st.one_of(words, st.just(Thinking("Hm.", thought)), st.just(Thinking("Hm."))), max_size=3))
     calls = [
         call(f"c{seq}_{at}", draw(st.sampled_from(['{"a":1}', "{}", "{bro"])), draw(st.sampled_from(["", "x", "y"])))
@@ -41,9 +41,9 @@ def replies(draw: st.DrawFn, seq: int) -> list[Message]:
 
 
 @st.composite
-def talks(draw: st.DrawFn) -> list[Message]:
+def talks(draw: st.DrawFn) -> list[RequestMessage]:
     """A conversation, with people who interrupt."""
-    messages: list[Message] = []
+    messages: list[RequestMessage] = []
     for turn in range(draw(st.integers(1, 6))):
         messages.append(user(turn * 10, *draw(st.lists(st.one_of(words, media), max_size=3))))
         if draw(st.booleans()):
@@ -57,14 +57,14 @@ def unmarked(body: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", WIRES)
-@given(talk=talks())
-def test_requests_only_grow(name: str, talk: list[Message]) -> None:
+@given(chat=talks())
+def test_requests_only_grow(name: str, chat: list[RequestMessage]) -> None:
     async def grow() -> None:
         spoken = wire(name)
         kept = Fragments(spoken.encode)
         before = b""
-        for end in range(1, len(talk) + 1):
-            asked = request(*talk[:end], model=MODELS[name])
+        for end in range(1, len(chat) + 1):
+            asked = request(*chat[:end], model=MODELS[name])
             fragments = await kept.of(asked)
             body = unmarked(spoken.outgoing(asked, fragments, KEY).body)
             assert body.endswith(b"]}")
@@ -80,7 +80,7 @@ def test_requests_only_grow(name: str, talk: list[Message]) -> None:
 async def test_a_message_is_encoded_once_in_a_generation_and_again_in_the_next() -> None:
     encoded: list[int] = []
 
-    async def encode(message: Message, before: Message | None) -> bytes:
+    async def encode(message: RequestMessage, before: RequestMessage | None) -> bytes:
         encoded.append(message.seq)
         return b"{}"
 
@@ -116,8 +116,8 @@ def test_at_most_four_marks_stand_where_they_move_rarely() -> None:
 async def test_marks_are_written_into_copies_and_count_four() -> None:
     model = profile("anthropic:claude-opus-5")
     spoken = wire("anthropic", model)
-    talk = [message for n in range(20) for message in (user(2 * n, Text("a"), photo()), said(2 * n + 1, Text("b")))]
-    asked = request(*talk, user(99, Text("c")), model=model)
+    chat = [message for n in range(20) for message in (user(2 * n, Text("a"), photo()), said(2 * n + 1, Text("b")))]
+    asked = request(*chat, user(99, Text("c")), model=model)
     fragments = await Fragments(spoken.encode).of(asked)
     body = spoken.outgoing(asked, fragments, KEY).body
     assert body.count(b"cache_control") == 4

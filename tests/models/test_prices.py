@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from angelia.core.entry import Usage
 from angelia.core.profile import Prices, Profile
-from angelia.models.prices import Known, PriceBook, flat_cost
-from angelia.models.vendors import profile
+from angelia.models.catalog.prices import KnownModel, PriceBook, flat_cost
+from angelia.models.catalog.vendors import profile
 
 counts = st.integers(0, 150_000)
 SONNET = "anthropic:claude-sonnet-4-5"
@@ -73,15 +73,15 @@ def test_a_damaged_cache_is_an_empty_one(damage: bytes, tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_written_costs_nothing_but_the_look_up(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert isinstance(PriceBook(tmp_path / "file" / "models.json").learn("x:y", ""), Known)
+    assert isinstance(PriceBook(tmp_path / "file" / "models.json").learn("x:y", ""), KnownModel)
 
 
 def test_the_way_to_the_first_request_loads_no_price_table_and_no_http() -> None:
     code = (
         "import sys\n"
         "from angelia.models import anthropic, openai_chat, openai_responses, rooms, credentials, client\n"
-        "from angelia.models.prices import PriceBook\n"
-        "from angelia.models.vendors import profile\n"
+        "from angelia.models.catalog.prices import PriceBook\n"
+        "from angelia.models.catalog.vendors import profile\n"
         f"profile('{SONNET}', known=PriceBook(None).known('{SONNET}'))\n"
         "heavy = {'genai_prices', 'pydantic', 'PIL', 'rich', 'email', 'importlib.metadata', 'httpx2'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"

@@ -7,26 +7,26 @@ import pytest
 
 from angelia.core.errors import ConfigError
 from angelia.core.profile import Profile
-from angelia.models import rooms
-from angelia.models.rooms import open_room
-from angelia.models.wire import HttpRoom
+from angelia.models import registry
+from angelia.models.registry import open_provider
+from angelia.models.wires.wire import HttpProvider
 from tests.models.shapes import MODELS, always, open_media
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_each_wire_has_its_room(model: Profile) -> None:
-    assert isinstance(open_room(model, always(httpx2.AsyncClient()), open_media), HttpRoom)
+    assert isinstance(open_provider(model, always(httpx2.AsyncClient()), open_media), HttpProvider)
 
 
 def test_a_stranger_s_room_is_opened_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    stranger = EntryPoint("telepathy", "angelia.models.openai_chat:open_room", rooms.GROUP)
+    stranger = EntryPoint("telepathy", "angelia.models.wires.openai_chat:open_room", registry.GROUP)
 
     def installed(*, group: str, name: str) -> EntryPoints:
         return EntryPoints([stranger]).select(group=group, name=name)
 
     monkeypatch.setattr("importlib.metadata.entry_points", installed)
     assert isinstance(
-        open_room(Profile("v:m", "v", "m", "telepathy"), always(httpx2.AsyncClient()), open_media), HttpRoom
+        open_provider(Profile("v:m", "v", "m", "telepathy"), always(httpx2.AsyncClient()), open_media), HttpProvider
     )
     with pytest.raises(ConfigError, match="smoke signals"):
-        open_room(Profile("v:m", "v", "m", "smoke signals"), None, open_media)
+        open_provider(Profile("v:m", "v", "m", "smoke signals"), None, open_media)

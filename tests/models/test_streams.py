@@ -6,17 +6,17 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from angelia.core.content import Native, ReplyPart, Text, Thinking, ToolCall
+from angelia.core.content import ProviderBlock, ReplyPart, Text, Thinking, ToolCall
 from angelia.core.entry import StopReason, Usage
-from angelia.core.errors import ModelFailed
+from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.core.ids import CallId
-from angelia.models.anthropic import MessagesReader
-from angelia.models.events import Events
-from angelia.models.openai_chat import ChatReader
-from angelia.models.openai_responses import ResponsesReader
+from angelia.models.http.events import EventDecoder
 from angelia.models.port import CallBegun, Piece, Reply, TextDelta, ThinkingDelta
-from angelia.models.wire import Reader
+from angelia.models.wires.anthropic import MessagesReader
+from angelia.models.wires.openai_chat import ChatReader
+from angelia.models.wires.openai_responses import ResponsesReader
+from angelia.models.wires.wire import ReplyReader
 
 STREAMS = Path(__file__).with_name("streams")
 
@@ -36,8 +36,8 @@ class Case(NamedTuple):
     finish: bytes
 
 
-def native(raw: bytes) -> Native:
-    return Native("maker", msgspec.Raw(raw))
+def native(raw: bytes) -> ProviderBlock:
+    return ProviderBlock("maker", msgspec.Raw(raw))
 
 
 def called(name: str, arguments: str, wire_id: str, raw: bytes = b"") -> ToolCall:
@@ -150,10 +150,10 @@ def recorded(name: str) -> bytes:
     return (STREAMS / f"{name}.sse").read_bytes()
 
 
-def heard(name: str, *pieces: bytes) -> tuple[list[Piece], Reader]:
+def heard(name: str, *pieces: bytes) -> tuple[list[Piece], ReplyReader]:
     """Everything until the reply, as the wire would pass it on."""
-    events = Events()
-    listening: Reader = READERS[name.partition("_")[0]]("maker")
+    events = EventDecoder()
+    listening: ReplyReader = READERS[name.partition("_")[0]]("maker")
     pieces_out: list[Piece] = []
     for piece in pieces:
         for event in events.feed(piece):
@@ -215,7 +215,7 @@ def test_half_a_character_in_a_chunk_does_not_end_the_stream() -> None:
 
 def test_garbage_in_a_stream_is_a_cut_stream() -> None:
     for name in READERS:
-        with pytest.raises(ModelFailed) as failed:
+        with pytest.raises(ModelError) as failed:
             heard(name, b"data: <html>\n\n")
         assert failed.value.failure.kind is FailureKind.STREAM_CUT
 

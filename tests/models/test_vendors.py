@@ -4,9 +4,9 @@ import pytest
 
 from angelia.core.errors import ConfigError
 from angelia.core.profile import Ability, Prices
-from angelia.models.prices import Known
-from angelia.models.rooms import OURS
-from angelia.models.vendors import QUIRKS, local_servers, profile, vendor, vendors
+from angelia.models.catalog.prices import KnownModel
+from angelia.models.catalog.vendors import QUIRKS, local_servers, profile, vendor, vendors
+from angelia.models.registry import OURS
 
 NAMED = {
     "openai", "anthropic", "openrouter", "gemini", "groq", "mistral", "deepseek", "xai", "together", "fireworks",
@@ -59,10 +59,10 @@ def test_a_model_s_name_may_hold_colons_and_slashes() -> None:
 
 
 def test_what_is_known_goes_into_the_profile_and_what_runs_at_home_is_free() -> None:
-    known = Known(200_000, Prices(3.0, 15.0))
+    known = KnownModel(200_000, Prices(3.0, 15.0))
     assert profile("anthropic:claude-opus-5", known=known).window == 200_000
     assert profile("anthropic:claude-opus-5", known=known).prices == Prices(3.0, 15.0)
-    assert profile("ollama:llama3.2", known=Known(8192)).prices == Prices(0.0, 0.0, 0.0, 0.0)
+    assert profile("ollama:llama3.2", known=KnownModel(8192)).prices == Prices(0.0, 0.0, 0.0, 0.0)
     assert profile("anthropic:claude-opus-5").prices == Prices()
 
 

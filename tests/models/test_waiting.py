@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from angelia.models.waiting import Patience
+from angelia.models.http.deadlines import DeadlineTimer
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ async def at_once(what: str) -> str:
 
 
 async def test_a_wait_ends_at_its_limit_whatever_those_before_it_had() -> None:
-    patience = Patience()
+    patience = DeadlineTimer()
     assert await patience.wait(at_once("with an hour"), 3600.0) == "with an hour"
     with pytest.raises(TimeoutError):
         await patience.wait(never(), 0.01)
@@ -32,7 +32,7 @@ async def test_a_wait_ends_at_its_limit_whatever_those_before_it_had() -> None:
 
 async def test_a_limit_counts_from_its_own_wait_on() -> None:
     """The timer of the first wait rings while a later one still has time, and looks again when that is over."""
-    loop, patience = asyncio.get_running_loop(), Patience()
+    loop, patience = asyncio.get_running_loop(), DeadlineTimer()
     await patience.wait(at_once(""), 0.02)
     began = loop.time()
     with pytest.raises(TimeoutError):
@@ -41,7 +41,7 @@ async def test_a_limit_counts_from_its_own_wait_on() -> None:
 
 
 async def test_time_between_waits_is_nobodys() -> None:
-    patience, rang = Patience(), asyncio.Event()
+    patience, rang = DeadlineTimer(), asyncio.Event()
     await patience.wait(at_once(""), 0.01)
     asyncio.get_running_loop().call_later(0.05, rang.set)
     await rang.wait()
@@ -53,7 +53,7 @@ async def test_being_cancelled_is_not_a_time_out() -> None:
 
     async def waits() -> None:
         begun.set()
-        await Patience().wait(never(), 3600.0)
+        await DeadlineTimer().wait(never(), 3600.0)
 
     task = asyncio.create_task(waits())
     await begun.wait()
@@ -63,7 +63,7 @@ async def test_being_cancelled_is_not_a_time_out() -> None:
 
 
 async def test_a_closed_one_is_held_by_no_timer() -> None:
-    patience = Patience()
+    patience = DeadlineTimer()
     await patience.wait(at_once(""), 3600.0)
     patience.close()
     held = weakref.ref(patience)

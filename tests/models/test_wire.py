@@ -10,12 +10,12 @@ import pytest
 from angelia.context.request import ModelRequest
 from angelia.core.content import Text, ToolCall
 from angelia.core.entry import StopReason
-from angelia.core.errors import ModelFailed
+from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
-from angelia.models.client import http_client
+from angelia.models.http.client import http_client
 from angelia.models.port import Piece, Reply, TextDelta
-from angelia.models.rooms import open_room
-from angelia.models.wire import HttpSession, Timeouts
+from angelia.models.registry import open_provider
+from angelia.models.wires.wire import HttpProviderSession, WireTimeouts
 from tests.models.loopback import QUICK, STREAM, Answer, Peer, Server, chunked, says, streams
 from tests.models.shapes import KEY, MODELS, WIRES, always, open_media, request, user
 from tests.models.test_streams import CASES, recorded
@@ -27,27 +27,27 @@ END = b'data: {"choices":[{"index":0,"delta":{"content":" answer."},"finish_reas
 HELLO = request(user(1, Text("Hello")))
 
 
-def room(http: httpx2.AsyncClient, timeouts: Timeouts = QUICK, name: str = "openai-chat") -> HttpSession:
-    opened = open_room(MODELS[name], always(http), open_media, timeouts).session()
-    assert isinstance(opened, HttpSession)
+def room(http: httpx2.AsyncClient, timeouts: WireTimeouts = QUICK, name: str = "openai-chat") -> HttpProviderSession:
+    opened = open_provider(MODELS[name], always(http), open_media, timeouts).session()
+    assert isinstance(opened, HttpProviderSession)
     return opened
 
 
-async def ask(http: httpx2.AsyncClient, asked: ModelRequest = HELLO, timeouts: Timeouts = QUICK) -> Reply:
+async def ask(http: httpx2.AsyncClient, asked: ModelRequest = HELLO, timeouts: WireTimeouts = QUICK) -> Reply:
     pieces = [piece async for piece in room(http, timeouts).ask(asked, KEY)]
     assert sum(isinstance(piece, Reply) for piece in pieces) == 1
     assert isinstance(pieces[-1], Reply)
     return pieces[-1]
 
 
-async def fails(http: httpx2.AsyncClient, timeouts: Timeouts = QUICK) -> tuple[Failure, tuple[object, ...]]:
+async def fails(http: httpx2.AsyncClient, timeouts: WireTimeouts = QUICK) -> tuple[Failure, tuple[object, ...]]:
     heard: list[Piece] = []
 
     async def listen() -> None:
         async for piece in room(http, timeouts).ask(HELLO, KEY):
             heard.append(piece)  # noqa: PERF401 - what came before the failure counts
 
-    with pytest.raises(ModelFailed) as failed:
+    with pytest.raises(ModelError) as failed:
         await listen()
     assert not any(isinstance(piece, Reply) for piece in heard)
     said = "".join(piece.text for piece in heard if isinstance(piece, TextDelta))
@@ -157,7 +157,7 @@ async def test_a_slow_reply_is_progress(server: Server, http: httpx2.AsyncClient
 
     server.answers = [answer]
     pieces: list[Piece] = []
-    async for piece in room(http, Timeouts(2.0, 2.0, 2.0)).ask(HELLO, KEY):
+    async for piece in room(http, WireTimeouts(2.0, 2.0, 2.0)).ask(HELLO, KEY):
         pieces.append(piece)
         said.set()
     assert isinstance(pieces[-1], Reply)

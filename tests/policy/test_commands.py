@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.policy.commands import classify
-from angelia.policy.risk import Ground, Risk
-from angelia.policy.shell_word import as_it_was, in_ascii
+from angelia.policy.shell.classifier import classify
+from angelia.policy.shell.risk import CommandContext, Risk
+from angelia.policy.shell.words import as_it_was, in_ascii
 
-GROUND = Ground("/home/me/work", "/home/me", "/home/me/.angelia")
+GROUND = CommandContext("/home/me/work", "/home/me", "/home/me/.angelia")
 CORPUS: dict[str, list[tuple[str, str]]] = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")
 )

@@ -4,7 +4,7 @@ import pytest
 
 from angelia.policy.hosts import named_hosts, wants_network
 from angelia.policy.judge import judge
-from angelia.policy.situation import Confinement, Mode, Network, Situation
+from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
 from angelia.policy.verdict import Allow, Ask, Deny, RunCommand
 
 WORK, HOME = "/home/me/work", "/home/me"
@@ -82,7 +82,7 @@ def test_a_yes_to_hosts_is_none_in_ask_mode_unless_it_was_to_the_command() -> No
 
 
 def test_the_setting_switches_hosts_off_too() -> None:
-    off = Situation(WORK, HOME, "", network=Network.OFF, granted=("host: a.org",))
+    off = Situation(WORK, HOME, "", network=NetworkSetting.OFF, granted=("host: a.org",))
     assert isinstance(judge(run("make", "a.org"), off), Deny)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from angelia.core.entry import Address
 from angelia.policy.judge import judge, settle
-from angelia.policy.situation import Confinement, Mode, Network, Situation
+from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
 from angelia.policy.verdict import (
     Allow,
     Ask,
@@ -120,11 +120,11 @@ def test_a_real_confinement_makes_some_risks_harmless(command: str, expected: st
 
 def test_the_network_setting_is_obeyed_and_named() -> None:
     for effect in (FetchUrl("https://example.com/"), run("make", "network")):
-        off = judge(effect, situation(network=Network.OFF, mode=Mode.AUTONOMOUS))
+        off = judge(effect, situation(network=NetworkSetting.OFF, mode=Mode.AUTONOMOUS))
         assert isinstance(off, Deny)
         assert "`network`" in off.reason
-        assert isinstance(judge(effect, situation(network=Network.ON)), Allow)
-        assert isinstance(judge(effect, situation(network=Network.ASK)), Ask)
+        assert isinstance(judge(effect, situation(network=NetworkSetting.ON)), Allow)
+        assert isinstance(judge(effect, situation(network=NetworkSetting.ASK)), Ask)
 
 
 def test_a_picture_in_an_answer_is_fetched_by_an_earlier_yes_and_never_asks() -> None:
@@ -136,7 +136,7 @@ def test_a_picture_in_an_answer_is_fetched_by_an_earlier_yes_and_never_asks() ->
 
 
 def test_a_declared_range_opens_a_private_address() -> None:
-    opened = situation(network=Network.ON, allow_ranges=("127.0.0.0/8",))
+    opened = situation(network=NetworkSetting.ON, allow_ranges=("127.0.0.0/8",))
     assert isinstance(judge(FetchUrl("http://127.0.0.1:8000/"), opened), Allow)
 
 
@@ -206,10 +206,10 @@ EFFECTS: list[Effect] = [*ASKED, run("ls"), AskPerson("?"), run("sudo ls"), Writ
     st.sampled_from(EFFECTS),
     st.sampled_from([*Mode]),
     st.sampled_from([*Confinement]),
-    st.sampled_from([*Network]),
+    st.sampled_from([*NetworkSetting]),
 )
 def test_without_an_approver_no_question_becomes_a_yes(
-    effect: Effect, mode: Mode, confinement: Confinement, network: Network
+    effect: Effect, mode: Mode, confinement: Confinement, network: NetworkSetting
 ) -> None:
     verdict = judge(effect, situation(mode=mode, confinement=confinement, network=network))
     alone = settle(verdict, approver_present=False)

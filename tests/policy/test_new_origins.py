@@ -8,7 +8,7 @@ from angelia.core import entry as e
 from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
 from angelia.policy.judge import judge
-from angelia.policy.situation import Mode, Network, Situation
+from angelia.policy.situation import Mode, NetworkSetting, Situation
 from angelia.policy.verdict import Allow, Ask, Deny, FetchUrl, RunCommand, ShowUrl
 
 WORK = "/home/me/work"
@@ -76,7 +76,7 @@ def test_a_yes_opens_its_origin_and_no_other() -> None:
 def test_a_command_on_the_network_asks_and_a_confined_one_does_not() -> None:
     assert isinstance(judge(RunCommand("make", WORK, "network"), SITUATION), Ask)
     assert isinstance(judge(RunCommand("make", WORK, "network"), situation(seen=InView(private=True))), Allow)
-    assert isinstance(judge(RunCommand("make", WORK, "network"), situation(network=Network.ON)), Allow)
+    assert isinstance(judge(RunCommand("make", WORK, "network"), situation(network=NetworkSetting.ON)), Allow)
     assert isinstance(judge(RunCommand("make", WORK, "confined"), SITUATION), Allow)
 
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.policy.patterns import COMMAND_REACHES, covers, remember_pattern
-from angelia.policy.risk import Ground
+from angelia.policy.grants import COMMAND_REACHES, covers, remember_pattern
+from angelia.policy.shell.risk import CommandContext
 
-GROUND = Ground("/home/me/work", "/home/me", "/home/me/.angelia")
+GROUND = CommandContext("/home/me/work", "/home/me", "/home/me/.angelia")
 
 
 @pytest.mark.parametrize(
@@ -158,12 +158,12 @@ def test_a_yes_holds_in_the_folder_that_it_was_given_for() -> None:
     below = msgspec.structs.replace(GROUND, cwd="/home/me/work/web app")
     away = msgspec.structs.replace(GROUND, cwd="/opt")
     for command in ("make test", "git status -s"):
-        patterns = [remember_pattern(command, ground) for ground in (GROUND, below, away)]
+        patterns = [remember_pattern(command, context) for context in (GROUND, below, away)]
         assert patterns[0] in {"make test", "git status *"}
         assert patterns[1].startswith("'in:web app' ")
         assert patterns[2].startswith("in:/opt ")
-        for ground, own in zip((GROUND, below, away), patterns, strict=True):
-            assert [covers(pattern, command, ground) for pattern in patterns] == [
+        for context, own in zip((GROUND, below, away), patterns, strict=True):
+            assert [covers(pattern, command, context) for pattern in patterns] == [
                 pattern == own for pattern in patterns
             ]
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from angelia.policy.judge import judge
-from angelia.policy.situation import Mode, Network, Situation
+from angelia.policy.situation import Mode, NetworkSetting, Situation
 from angelia.policy.verdict import Allow, Ask, Deny, RunCommand, Trust, UseServer, Verdict
 
 SITUATION = Situation("/home/me/work", "/home/me", "/home/me/.angelia")
@@ -85,8 +85,8 @@ def test_an_address_that_a_program_named_is_judged_before_anybody_is_asked(url: 
 
 
 def test_a_network_that_is_off_is_off_for_what_a_program_named_and_not_for_the_persons_own_settings() -> None:
-    off = judged(WEB, network=Network.OFF, granted=(WEB.pattern,))
+    off = judged(WEB, network=NetworkSetting.OFF, granted=(WEB.pattern,))
     assert isinstance(off, Deny)
     assert "`network`" in off.reason
-    assert isinstance(judged(PROCESS, network=Network.OFF), Ask)
-    assert isinstance(judged(using(WEB, Trust.CONFIGURED), network=Network.OFF), Ask)
+    assert isinstance(judged(PROCESS, network=NetworkSetting.OFF), Ask)
+    assert isinstance(judged(using(WEB, Trust.CONFIGURED), network=NetworkSetting.OFF), Ask)

@@ -12,13 +12,13 @@ from angelia.__main__ import main
 from angelia.core import entry as e
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
-from angelia.engine.driver import Seat
+from angelia.engine.driver import BoundModel
 from angelia.engine.live import Committed, LiveEvent
 from angelia.engine.log import Log
-from angelia.service.assemble import House
-from angelia.service.sessions import Session
-from angelia.store.lease import Lease
-from angelia.tools.shell import Shell
+from angelia.service.app import App
+from angelia.service.conversation.session import Session
+from angelia.store.log.lease import Lease
+from angelia.tools.shell.shell import Shell
 
 
 def approving() -> None:
@@ -57,9 +57,9 @@ def running_again() -> None:
 
 
 def _say_yes() -> None:
-    employ = House.employ
+    employ = App.employ
 
-    async def employing(house: House, session: Session, model: str, *, approver_present: bool) -> Seat:
+    async def employing(app: App, session: Session, model: str, *, approver_present: bool) -> BoundModel:
         tasks: set[asyncio.Task[None]] = set()
 
         def see(event: LiveEvent) -> None:
@@ -72,9 +72,9 @@ def _say_yes() -> None:
 
         session.live.watch(see)
         yes()
-        return await employ(house, session, model, approver_present=True)
+        return await employ(app, session, model, approver_present=True)
 
-    House.employ = employing  # type: ignore[method-assign,assignment]  # `ask` itself has nobody to ask
+    App.employ = employing  # type: ignore[method-assign,assignment]  # `ask` itself has nobody to ask
 
 
 async def _approve(session: Session, asked: e.ApprovalAsked) -> None:

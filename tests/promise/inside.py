@@ -10,10 +10,10 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ending import Ending
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.delivery import TERMINAL
-from angelia.service.sessions import Session
+from angelia.service.app import App
+from angelia.service.conversation.session import Session
+from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.settings.config import load
 from tests.promise.lives import Place
 from tests.promise.pipes import PATIENCE_S
 
@@ -23,7 +23,7 @@ F = TypeVar("F", bound=e.Fact)
 class Conversation(Struct, frozen=True):
     """An open conversation, driven from its first message on."""
 
-    house: House
+    app: App
     session: Session
 
     async def say(self, text: str, arrival: e.Arrival = e.Arrival.STEER) -> None:
@@ -55,16 +55,16 @@ class Conversation(Struct, frozen=True):
 async def conversation(place: Place, *, again: bool = False, driven: bool = True) -> AsyncIterator[Conversation]:
     """A new conversation in a place, or the last one `again`; somebody else drives it if it is not `driven` here."""
     loaded = load(place.home, place.env, place.sets, {"model": f"{place.wire}:m"})
-    house = await House.open(loaded, place.env)
+    app = await App.open(loaded, place.env)
     try:
-        session = await _session(house, place) if again else house.begin(door="terminal", workspace=place.workspace)
+        session = await _session(app, place) if again else app.begin(door="terminal", workspace=place.workspace)
         if driven:
-            await house.employ(session, loaded.config.model, approver_present=False)
-        yield Conversation(house, session)
+            await app.employ(session, loaded.config.model, approver_present=False)
+        yield Conversation(app, session)
     finally:
-        await house.close()
+        await app.close()
 
 
-async def _session(house: House, place: Place) -> Session:
-    last = (await house.transcript.conversations(1))[0]
-    return await house.resume(last.id, door="terminal")
+async def _session(app: App, place: Place) -> Session:
+    last = (await app.transcript.conversations(1))[0]
+    return await app.resume(last.id, door="terminal")

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from angelia.core.entry import AnyFact, Entry
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.transcript import Transcript
-from angelia.store.upkeep import verify
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
+from angelia.store.sql.upkeep import verify
 from angelia.testing import crash
 from angelia.testing.crash import Run
-from angelia.testing.model_server import ModelServer
+from angelia.testing.model.server import ModelServer
 
 WIRES = ("openai-chat", "openai-responses", "anthropic")
 CHAT = WIRES[0]

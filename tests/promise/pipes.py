@@ -4,7 +4,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from angelia.sandboxes.processes import facts
+from angelia.sandboxes.local.processes import facts
 
 PATIENCE_S = 60.0
 """A command that does not say anything for so long fails its test."""

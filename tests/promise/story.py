@@ -9,12 +9,12 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media
 from angelia.core.ending import Answered
-from angelia.testing.answerers import by_replies
 from angelia.testing.crash import Run
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import call, say
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.promise.lives import CHAT, Place
 
 ANSWER = "All done: the counter moved and the report is sent."
@@ -45,7 +45,7 @@ class Lived(Struct, frozen=True):
     left: list[e.Entry]
     second: Run
     log: list[e.Entry]
-    requests: list[Request]
+    requests: list[ReceivedRequest]
     problems: list[str]
 
 
@@ -100,7 +100,7 @@ def _about_requests(story: Lived) -> list[str]:
     return said + unextended(story.requests)
 
 
-def unextended(requests: list[Request]) -> list[str]:
+def unextended(requests: list[ReceivedRequest]) -> list[str]:
     """The requests that do not extend the one before byte for byte, cache marks aside."""
     growing = [MARK.sub(b"", request.raw).removesuffix(b"]}") for request in requests]
     pairs = enumerate(pairwise(growing), 1)

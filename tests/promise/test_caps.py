@@ -8,10 +8,10 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
 from angelia.core.entry import Usage
-from angelia.testing.answerers import Answerer
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import Speak, calls, with_usage
+from angelia.testing.model.answerers import Answerer
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Speak, calls, with_usage
 from tests.promise.inside import conversation
 from tests.promise.lives import CHAT, Place
 from tests.promise.pipes import is_alive
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 def endless(usage: Usage) -> Answerer:
     """Another file with each reply, for ever, at the same price."""
 
-    def answer(request: Request) -> Speak:
+    def answer(request: ReceivedRequest) -> Speak:
         return with_usage(calls(("write", {"path": f"{request.number}.txt", "content": "x"})), usage)
 
     return answer
@@ -84,12 +84,12 @@ async def test_when_time_is_up_what_runs_is_ended_and_what_waits_is_not_begun(tm
     ]
     async with ModelServer(script) as server:
         place = Place(tmp_path, server, sets=["limits.max_seconds=2", "sandbox.confine=off"])
-        async with conversation(place) as talk:
-            await talk.say("Wait.")
-            ending = await talk.ending()
+        async with conversation(place) as chat:
+            await chat.say("Wait.")
+            ending = await chat.ending()
             assert isinstance(ending, end.BudgetSpent)
             assert ending.what == "time this turn"
-            results = talk.facts(e.ToolFinished)
+            results = chat.facts(e.ToolFinished)
     assert [fact.status for fact in results] == [CallStatus.CANCELLED, CallStatus.CANCELLED]
     assert "Stopped before it was finished" in str(results[0].parts)
     assert not (place.workspace / "later.txt").exists()

@@ -9,10 +9,10 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
-from angelia.testing.answerers import by_replies
 from angelia.testing.crash import NotReached, command
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import call, say
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.promise.lives import Place
 from tests.promise.pipes import is_alive, pipes, written
 from tests.promise.story import ANSWER, APPROVING, SCRIPT, broken, furnished, lived, question

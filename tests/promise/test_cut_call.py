@@ -7,10 +7,10 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
-from angelia.testing.answerers import Answerer
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import Step, call, say, truncated_call
+from angelia.testing.model.answerers import Answerer
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, call, say, truncated_call
 from tests.promise.lives import WIRES, Place
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +24,7 @@ def cut_everywhere(*, finish: bool) -> Answerer:
     """Every request gets a call that is cut one character later than the one before; at last words."""
     positions = iter(range(LENGTH))
 
-    def answer(_: Request) -> Step:
+    def answer(_: ReceivedRequest) -> Step:
         at = next(positions, None)
         return say("I give up.") if at is None else truncated_call("shell", WHOLE, at=at, finish=finish)
 

@@ -7,8 +7,8 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.failure import FailureKind
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import How, Speak, cut_after, say
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import How, Speak, cut_after, say
 from tests.promise.lives import WIRES, Place
 
 pytestmark = pytest.mark.anyio

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from angelia.testing.answerers import name_the_colour
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
+from angelia.testing.model.answerers import name_the_colour
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.server import ModelServer
 from tests.promise.lives import CHAT, WIRES, Place
 
 pytestmark = pytest.mark.anyio

@@ -11,11 +11,11 @@ from angelia.context.view import View, advance
 from angelia.core import entry as e
 from angelia.core.content import Form, MediaKind
 from angelia.core.profile import Ability, Profile
-from angelia.models import anthropic, openai_chat, openai_responses
-from angelia.models.fragments import Fragments
 from angelia.models.port import Credential
-from angelia.models.wire import Wire
-from angelia.testing.random_logs import log_from
+from angelia.models.wires import anthropic, openai_chat, openai_responses
+from angelia.models.wires.fragments import Fragments
+from angelia.models.wires.wire import Wire
+from angelia.testing.logs.random_logs import log_from
 
 pytestmark = pytest.mark.anyio
 

@@ -15,8 +15,8 @@ from angelia.core.profile import Profile
 from angelia.engine import machine as m
 from angelia.engine.state import Turn, advance
 from angelia.testing.crash import Run
-from angelia.testing.model_server import ModelServer
-from angelia.testing.random_logs import log_from
+from angelia.testing.logs.random_logs import log_from
+from angelia.testing.model.server import ModelServer
 from tests.promise.lives import WIRES, Place
 from tests.promise.story import ANSWER, APPROVING, FILES, SCRIPT, broken, furnished, lived, question, unextended
 

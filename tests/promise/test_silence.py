@@ -10,9 +10,9 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.failure import FailureKind
 from angelia.core.sentences import sentence
-from angelia.testing import steps as s
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import Speak, Step, call, empty, say
+from angelia.testing.model import steps as s
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Speak, Step, call, empty, say
 from tests.promise.inside import conversation
 from tests.promise.lives import CHAT, WIRES, Place
 
@@ -35,34 +35,34 @@ async def test_empty_replies_are_asked_again_and_progress_is_not_the_answer(
 ) -> None:
     async with (
         ModelServer(falls_silent(WORK, times)) as server,
-        conversation(Place(tmp_path, server, wire=wire)) as talk,
+        conversation(Place(tmp_path, server, wire=wire)) as chat,
     ):
-        await talk.say("Do all tasks.")
-        assert await talk.ending() == end.Answered()
-        assert talk.words() == [ANSWER]
-        remedies = [fact.remedy for fact in talk.facts(e.RemedyUsed)]
+        await chat.say("Do all tasks.")
+        assert await chat.ending() == end.Answered()
+        assert chat.words() == [ANSWER]
+        remedies = [fact.remedy for fact in chat.facts(e.RemedyUsed)]
         assert remedies == ["ask_again", "ask_again", "ask_again", "nudge"][:times]
         assert len(server.requests) == times + 2
 
 
 async def test_five_empty_replies_end_with_a_name_and_quote_the_progress(tmp_path: Path) -> None:
-    async with ModelServer(falls_silent(WORK, 5)) as server, conversation(Place(tmp_path, server)) as talk:
-        await talk.say("Do all tasks.")
-        ending = await talk.ending()
+    async with ModelServer(falls_silent(WORK, 5)) as server, conversation(Place(tmp_path, server)) as chat:
+        await chat.say("Do all tasks.")
+        ending = await chat.ending()
         assert ending == end.NothingToSay(f"{CHAT}:m", tries=5, progress=PROGRESS)
-        assert talk.words() == [sentence(ending)]
+        assert chat.words() == [sentence(ending)]
         assert PROGRESS in sentence(ending)
     assert "WARNING" in (tmp_path / "home" / "angelia.log").read_text()
 
 
 async def test_after_mere_housekeeping_the_last_text_was_the_answer_and_a_note_says_so(tmp_path: Path) -> None:
     script: Sequence[Step] = [say("You're welcome!") + NOTING, *([empty()] * 5)]
-    async with ModelServer(script) as server, conversation(Place(tmp_path, server)) as talk:
-        await talk.say("Thanks.")
-        ending = await talk.ending()
+    async with ModelServer(script) as server, conversation(Place(tmp_path, server)) as chat:
+        await chat.say("Thanks.")
+        ending = await chat.ending()
         assert isinstance(ending, end.Answered)
         assert ending.note
-        assert talk.words() == [f"You're welcome!\n\n{ending.note}"]
+        assert chat.words() == [f"You're welcome!\n\n{ending.note}"]
     assert ending.note in (tmp_path / "home" / "angelia.log").read_text()
 
 

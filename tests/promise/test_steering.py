@@ -9,9 +9,9 @@ import pytest
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
-from angelia.testing.heard import Request
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import call, hang, say, slowly
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, hang, say, slowly
 from tests.promise.inside import conversation
 from tests.promise.lives import PYTHON, Place
 from tests.promise.pipes import is_alive, pipes, write, written
@@ -26,7 +26,7 @@ GATED = call("shell", {"command": "echo runs > runs; cat go"})
 """Says when it runs by one named pipe, and goes on when another is written."""
 
 
-def roles(request: Request) -> list[str]:
+def roles(request: ReceivedRequest) -> list[str]:
     """Who speaks, in order."""
     return [said.role for said in request.heard.messages]
 
@@ -35,63 +35,63 @@ async def test_what_is_said_while_a_tool_runs_is_in_the_next_request_after_the_r
     async with ModelServer([GATED, say("Minded.")]) as server:
         place = Place(tmp_path, server, sets=UNCONFINED)
         pipes(place.workspace, "runs", "go")
-        async with conversation(place) as talk:
-            await talk.say("Begin.")
+        async with conversation(place) as chat:
+            await chat.say("Begin.")
             await written(place.workspace / "runs")
-            await talk.say("And mind the gap.")
+            await chat.say("And mind the gap.")
             await write(place.workspace / "go", "gone\n")
-            assert await talk.ending() == end.Answered()
-            assert talk.words() == ["Minded."]
+            assert await chat.ending() == end.Answered()
+            assert chat.words() == ["Minded."]
         assert [roles(request) for request in server.requests] == [["user"], ["user", "assistant", "tool", "user"]]
         assert server.requests[1].heard.last_words == "And mind the gap."
 
 
 async def test_what_is_said_during_the_final_reply_is_answered_too(tmp_path: Path) -> None:
     script = [slowly(say("First answer."), first=0.5), say("Second answer.")]
-    async with ModelServer(script) as server, conversation(Place(tmp_path, server)) as talk:
-        await talk.say("Begin.")
+    async with ModelServer(script) as server, conversation(Place(tmp_path, server)) as chat:
+        await chat.say("Begin.")
         await server.when(lambda server: len(server.requests) == 1)
-        await talk.say("One more thing.")
-        assert await talk.ending() == end.Answered()
-        assert len(talk.facts(e.TurnClosed)) == 1
+        await chat.say("One more thing.")
+        assert await chat.ending() == end.Answered()
+        assert len(chat.facts(e.TurnClosed)) == 1
         assert server.requests[1].heard.last_words == "One more thing."
-        assert talk.words() == ["First answer.\n\nSecond answer."]
+        assert chat.words() == ["First answer.\n\nSecond answer."]
 
 
 async def test_what_is_queued_waits_for_the_end_of_the_turn(tmp_path: Path) -> None:
     script = [slowly(say("First answer."), first=0.5), say("Second answer.")]
-    async with ModelServer(script) as server, conversation(Place(tmp_path, server)) as talk:
-        await talk.say("Begin.")
+    async with ModelServer(script) as server, conversation(Place(tmp_path, server)) as chat:
+        await chat.say("Begin.")
         await server.when(lambda server: len(server.requests) == 1)
-        await talk.say("Afterwards.", e.Arrival.QUEUE)
-        assert await talk.ending() == end.Answered()
-        assert len(talk.facts(e.TurnClosed)) == 2
-        assert talk.words() == ["First answer.", "Second answer."]
+        await chat.say("Afterwards.", e.Arrival.QUEUE)
+        assert await chat.ending() == end.Answered()
+        assert len(chat.facts(e.TurnClosed)) == 2
+        assert chat.words() == ["First answer.", "Second answer."]
 
 
 async def test_a_stop_ends_a_running_command_at_once(tmp_path: Path) -> None:
     async with ModelServer([ENDLESS]) as server:
         place = Place(tmp_path, server, sets=UNCONFINED)
         pipes(place.workspace, "number")
-        async with conversation(place) as talk:
-            await talk.say("Wait.")
+        async with conversation(place) as chat:
+            await chat.say("Wait.")
             number = await written(place.workspace / "number")
-            assert await talk.session.stop("owner")
-            assert await talk.ending() == end.Cancelled("owner")
+            assert await chat.session.stop("owner")
+            assert await chat.ending() == end.Cancelled("owner")
             assert not is_alive(int(number))
-            assert [fact.status for fact in talk.facts(e.ToolFinished)] == [CallStatus.CANCELLED]
-            assert talk.words() == ["Stopped by owner. What was done so far is kept; write to go on."]
+            assert [fact.status for fact in chat.facts(e.ToolFinished)] == [CallStatus.CANCELLED]
+            assert chat.words() == ["Stopped by owner. What was done so far is kept; write to go on."]
 
 
 async def test_a_stop_ends_a_request_that_is_never_answered(tmp_path: Path) -> None:
-    async with ModelServer([hang(), say("Here again.")]) as server, conversation(Place(tmp_path, server)) as talk:
-        await talk.say("Hello?")
+    async with ModelServer([hang(), say("Here again.")]) as server, conversation(Place(tmp_path, server)) as chat:
+        await chat.say("Hello?")
         await server.when(lambda server: len(server.requests) == 1)
-        await talk.session.stop("owner")
-        assert await talk.ending() == end.Cancelled("owner")
+        await chat.session.stop("owner")
+        assert await chat.ending() == end.Cancelled("owner")
         await server.when(lambda server: server.open_connections == 0)
-        await talk.say("Hello?")
-        assert await talk.ending() == end.Answered()
+        await chat.say("Hello?")
+        assert await chat.ending() == end.Answered()
 
 
 async def test_one_process_drives_and_another_speaks_and_stops(tmp_path: Path) -> None:

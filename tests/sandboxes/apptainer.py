@@ -36,8 +36,8 @@ def images() -> Iterator[Images]:
 
 LIFE = """
 import asyncio, pathlib, sys
-from angelia.sandboxes.apptainer.room import ApptainerSandbox
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.apptainer.sandbox import ApptainerSandbox
+from angelia.sandboxes.context import Place
 from angelia.sandboxes.port import Command
 
 async def main(folder, image, line):

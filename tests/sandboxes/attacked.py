@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from angelia.sandboxes.launcher import quoted
+from angelia.sandboxes.by_commands.launcher import quoted
 
 CANARY = "canary-that-nobody-may-see"
 MARK = "overwritten by an attack"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from angelia.sandboxes.byexec import FilesByExec
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.by_commands.files import FilesByExec
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import AccessRefused, Command, Description, Reach, Running
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.local import LocalSandbox
-from angelia.sandboxes.resource_limits import USUAL, LocalSettings
+from angelia.sandboxes.local.resource_limits import USUAL, LocalSettings
+from angelia.sandboxes.local.sandbox import LocalSandbox
 
 from .apptainer import Images, images
 from .daemon import Daemon, KernelRefuses, daemon

@@ -149,8 +149,8 @@ def _make_image(one: Daemon, root: Path) -> None:
 
 LIFE = """
 import asyncio, pathlib, sys
-from angelia.sandboxes.docker.room import DockerSandbox
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.docker.sandbox import DockerSandbox
+from angelia.sandboxes.context import Place
 from angelia.sandboxes.port import Command
 
 async def main(folder, socket, image, line):

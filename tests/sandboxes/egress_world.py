@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from angelia.policy.egress import judge_address, judge_url
-from angelia.tools.fetching import Fetcher
+from angelia.tools.web.fetcher import Fetcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

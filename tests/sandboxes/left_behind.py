@@ -13,12 +13,12 @@ from threading import Lock
 
 from angelia.core.content import Text
 from angelia.core.crash import on_crash_point
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.service.delivery import TERMINAL
-from angelia.testing.answerers import Answerer
-from angelia.testing.heard import Request
-from angelia.testing.steps import Step, call, calls, say
+from angelia.service.app import App
+from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.settings.config import load
+from angelia.testing.model.answerers import Answerer
+from angelia.testing.model.received import ReceivedRequest
+from angelia.testing.model.steps import Step, call, calls, say
 from tests.promise import doors
 
 from .daemon import IMAGE
@@ -38,7 +38,7 @@ def settings(socket: str) -> tuple[str, ...]:
 def model() -> Answerer:
     """What each conversation does; its kind is what the person says."""
 
-    def answer(request: Request) -> Step:
+    def answer(request: ReceivedRequest) -> Step:
         reach = {} if request.heard.last_words == "docker" else {"reach": request.heard.last_words}
         steps = [
             call("shell", {"command": TREE, **reach}),
@@ -69,15 +69,15 @@ class Killer:
 async def live(folder: Path, socket: str, life: str) -> None:
     """One conversation of each kind, side by side, in one home."""
     loaded = load(folder / "home", os.environ, settings(socket), {"model": MODEL})
-    house = await House.open(loaded, os.environ)
-    await asyncio.gather(*(_converse(house, folder / f"work/{life}-{n}", kind) for n, kind in enumerate(KINDS)))
+    app = await App.open(loaded, os.environ)
+    await asyncio.gather(*(_converse(app, folder / f"work/{life}-{n}", kind) for n, kind in enumerate(KINDS)))
 
 
-async def _converse(house: House, workspace: Path, kind: str) -> None:
+async def _converse(app: App, workspace: Path, kind: str) -> None:
     workspace.mkdir(parents=True)
     where = f"docker:{IMAGE}" if kind == "docker" else "local"
-    session = house.begin(door="terminal", workspace=workspace, sandbox=where)
-    await house.employ(session, MODEL, approver_present=True)
+    session = app.begin(door="terminal", workspace=workspace, sandbox=where)
+    await app.employ(session, MODEL, approver_present=True)
     await session.say([Text(kind)], address=TERMINAL)
     await session.settled()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from angelia.sandboxes.processes import ProcessFacts, end, everybody
+from angelia.sandboxes.local.processes import ProcessFacts, end, everybody
 
 _CONFIG = """
 ListenAddress 127.0.0.1

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Sandbox
-from angelia.testing.sandbox_trouble import check_targets
+from angelia.testing.sandboxes.trouble import check_targets
 
 from .byexec_room import RoomThatOnlyStarts
 

@@ -13,12 +13,12 @@ import pytest
 from angelia.core.errors import ConfigError
 from angelia.sandboxes.apptainer import lasting
 from angelia.sandboxes.apptainer.program import find
-from angelia.sandboxes.apptainer.room import ApptainerSandbox, open_room
+from angelia.sandboxes.apptainer.sandbox import ApptainerSandbox, open_sandbox
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
-from angelia.sandboxes.lasting import Lasting, Use
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxGone, SandboxMissing
-from angelia.testing.sandbox_acts import arrives, place, refused, said, script, shell
+from angelia.sandboxes.shared.lasting import Lasting, Use
+from angelia.testing.sandboxes.acts import arrives, place, refused, said, script, shell
 
 from .apptainer import Images, live_and_be_killed
 
@@ -37,7 +37,7 @@ async def enter(apptainer: Images, person: Path, own: Path, tmp_path: Path) -> A
     ) -> ApptainerSandbox:
         workspace = tmp_path / "work"
         workspace.mkdir(exist_ok=True)
-        where = Place(conversation, str(workspace), own, own / "run", visit=visit)
+        where = SandboxContext(conversation, str(workspace), own, own / "run", visit=visit)
         made.append(ApptainerSandbox(str(image), where, settings=ApptainerSettings(**settings)))  # type: ignore[arg-type]
         return made[-1]
 
@@ -297,4 +297,4 @@ async def test_without_apptainer_it_is_missing_and_says_how_to_mend_it(tmp_path:
     with pytest.raises(SandboxMissing, match=r"no apptainer and no singularity.*\[sandbox.apptainer\]"):
         find("", {"PATH": str(tmp_path)})
     with pytest.raises(ConfigError, match="No image is named"):
-        open_room("", Place("c", str(tmp_path), tmp_path / "own", tmp_path / "own/run"), None)
+        open_sandbox("", SandboxContext("c", str(tmp_path), tmp_path / "own", tmp_path / "own/run"), None)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from angelia.sandboxes.apptainer import lasting
-from angelia.sandboxes.apptainer.room import ApptainerSandbox
+from angelia.sandboxes.apptainer.sandbox import ApptainerSandbox
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
-from angelia.testing.sandbox_checks import FULL, Check, checks
+from angelia.testing.sandboxes.checks import FULL, SandboxCheck, checks
 
 from .apptainer import Images
 
@@ -19,12 +19,12 @@ from .apptainer import Images
 @pytest.mark.anyio
 @pytest.mark.real("apptainer")
 @pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
-async def test_in_an_instance(check: Check, apptainer: Images, tmp_path: Path) -> None:
+async def test_in_an_instance(check: SandboxCheck, apptainer: Images, tmp_path: Path) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[Sandbox]:
         workspace = tmp_path / 'work, "space":'
         workspace.mkdir()
-        place = Place("c", str(workspace), tmp_path / "own", tmp_path / "own/run")
+        place = SandboxContext("c", str(workspace), tmp_path / "own", tmp_path / "own/run")
         sandbox = ApptainerSandbox(str(apptainer.folder), place)
         try:
             yield sandbox

@@ -11,10 +11,10 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, Text, ToolCall
 from angelia.core.ending import Answered
-from angelia.testing.answerers import by_replies
-from angelia.testing.model_server import ModelServer
-from angelia.testing.sandbox_acts import shell
-from angelia.testing.steps import Step, calls, say
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Step, calls, say
+from angelia.testing.sandboxes.acts import shell
 from tests.promise.inside import Conversation, conversation
 from tests.promise.lives import Place
 
@@ -46,11 +46,11 @@ async def attacked(folder: Path, *sets: str, tools: str = "rws", in_memory: bool
         if not in_memory:
             scene.lay_out()
         async with conversation(place) as one:
-            other = await one.house.blobs.put(OF_ANOTHER)
+            other = await one.app.blobs.put(OF_ANOTHER)
             unknown = SECOND_NAMES if in_memory or "ssh" in sets[0] else ()
             attacks = scene.attacks(other.sha256, tools=tools, without=unknown)
             if in_memory:
-                await shell(one.house._places[one.session.conversation].sandbox, scene.script())
+                await shell(one.app._places[one.session.conversation].sandbox, scene.script())
                 attacks = [attack for attack in attacks if attack.path.partition("/")[0] in scene.inside()]
             return "\n".join([*await tried(one, replies, attacks), *(f"written: {path}" for path in scene.changed())])
 
@@ -182,7 +182,7 @@ async def raced(folder: Path, *sets: str) -> None:
             assert not [words(result) for result in results if CANARY in words(result)]
             assert {result.status for result in results} <= {CallStatus.OK, CallStatus.REFUSED, CallStatus.ERROR}
             sent = [part for fact in one.facts(e.DeliveryQueued) for part in fact.parts if isinstance(part, Media)]
-            assert {await one.house.blobs.get(part.blob.sha256) for part in sent} <= {b"inside"}
+            assert {await one.app.blobs.get(part.blob.sha256) for part in sent} <= {b"inside"}
 
 
 @pytest.mark.real("bwrap")

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from angelia.sandboxes import byexec_answer
+from angelia.sandboxes.by_commands import answer
 from angelia.sandboxes.port import AccessRefused, Command, Exit, FileChanged, OutOfSpace, Sandbox
-from angelia.testing.sandbox_acts import MB, arrives, names_in, pieces, place, refused, sha256
-from angelia.testing.sandbox_checks import Check, Sizes, checks
-from angelia.testing.sandbox_files import FILE_CLAIMS
+from angelia.testing.sandboxes.acts import MB, arrives, names_in, pieces, place, refused, sha256
+from angelia.testing.sandboxes.checks import SandboxCheck, Sizes, checks
+from angelia.testing.sandboxes.files import FILE_CLAIMS
 
 from .byexec_room import (
     RoomForTextOnly,
@@ -35,7 +35,7 @@ SMALL = [
 ]
 
 
-async def meets(check: Check, room: type[RoomThatOnlyStarts], tmp_path: Path) -> None:
+async def meets(check: SandboxCheck, room: type[RoomThatOnlyStarts], tmp_path: Path) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[Sandbox]:
         sandbox = room(tmp_path / "work space's", tmp_path / "own")
@@ -48,12 +48,12 @@ async def meets(check: Check, room: type[RoomThatOnlyStarts], tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-async def test_by_plain_bytes(check: Check, tmp_path: Path) -> None:
+async def test_by_plain_bytes(check: SandboxCheck, tmp_path: Path) -> None:
     await meets(check, RoomThatOnlyStarts, tmp_path)
 
 
 @pytest.mark.parametrize("check", SMALL, ids=lambda check: check.name)
-async def test_by_text_alone(check: Check, tmp_path: Path) -> None:
+async def test_by_text_alone(check: SandboxCheck, tmp_path: Path) -> None:
     await meets(check, RoomForTextOnly, tmp_path)
 
 
@@ -123,7 +123,7 @@ async def test_the_limit_is_for_opening_and_not_for_hashing_and_flushing_what_ca
         yield
         over.set()
 
-    monkeypatch.setattr(byexec_answer, "asyncio", SimpleNamespace(timeout=limit))
+    monkeypatch.setattr(answer, "asyncio", SimpleNamespace(timeout=limit))
     gate = os.open(tmp_path / "gate", os.O_RDWR)  # whoever hashes waits for a line of ours
     putting = asyncio.create_task(place(sandbox, "file", b"x"))
     async with asyncio.timeout(60):  # how it fails, where nothing is said before that
@@ -157,11 +157,11 @@ class Speaks:
 
 
 async def test_what_has_begun_may_take_longer_than_opening(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byexec_answer, "SECONDS_TO_SPEAK", 0.05)
-    said = await byexec_answer.answer(Speaks(b"begun\n", b"ok 5\n"), "file", ["/work"], plain=True)
+    monkeypatch.setattr(answer, "SECONDS_TO_SPEAK", 0.05)
+    said = await answer.answer(Speaks(b"begun\n", b"ok 5\n"), "file", ["/work"], plain=True)
     assert said.rest == "5"
     with pytest.raises(FileChanged, match=r"no sign for 0\.05 s"):
-        await byexec_answer.answer(Speaks(b"o", b"k 5\n"), "file", ["/work"], plain=True)
+        await answer.answer(Speaks(b"o", b"k 5\n"), "file", ["/work"], plain=True)
 
 
 async def test_a_room_that_cannot_confine_moves_files_too(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.companion import Companion
-from angelia.sandboxes.lives import Life, reap_leftovers
+from angelia.sandboxes.by_commands.sidecar import Sidecar
+from angelia.sandboxes.local.process_ledger import Life, reap_leftovers
 from angelia.sandboxes.port import SandboxError
 
 from .test_deaths import HOLD, witness
@@ -23,40 +23,40 @@ ECHO = "import sys\nfor line in sys.stdin: sys.stdout.write(line.upper()); sys.s
 
 
 @asynccontextmanager
-async def started(folder: Path, *argv: str) -> AsyncIterator[Companion]:
+async def started(folder: Path, *argv: str) -> AsyncIterator[Sidecar]:
     """A program of these words, closed at the end."""
     life = Life(folder / "run")
-    companion = await Companion.start(argv, ENV, str(folder), life)
+    sidecar = await Sidecar.start(argv, ENV, str(folder), life)
     try:
-        yield companion
+        yield sidecar
     finally:
-        await companion.close()
+        await sidecar.close()
         life.close()
 
 
 async def test_what_is_written_is_answered_line_by_line(tmp_path: Path) -> None:
-    async with asyncio.timeout(60), started(tmp_path, sys.executable, "-c", ECHO) as companion:
-        lines = companion.lines()
+    async with asyncio.timeout(60), started(tmp_path, sys.executable, "-c", ECHO) as sidecar:
+        lines = sidecar.lines()
         for word in (b"one\n", b"two\n", b"x" * 1_000_000 + b"\n"):
-            await companion.write(word)
+            await sidecar.write(word)
             assert await anext(lines) == word.upper()
 
 
 async def test_its_environment_is_what_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "canary")
-    async with asyncio.timeout(60), started(tmp_path, "env") as companion:
-        names = {line.partition(b"=")[0].decode() async for line in companion.lines()}
+    async with asyncio.timeout(60), started(tmp_path, "env") as sidecar:
+        names = {line.partition(b"=")[0].decode() async for line in sidecar.lines()}
     assert names == {"PATH", "ANGELIA_COMMAND"}
 
 
 async def test_why_it_ended_is_the_last_thing_it_said(tmp_path: Path) -> None:
     async with (
         asyncio.timeout(60),
-        started(tmp_path, "sh", "-c", "echo first >&2; echo no key >&2; exit 3") as companion,
+        started(tmp_path, "sh", "-c", "echo first >&2; echo no key >&2; exit 3") as sidecar,
     ):
-        assert [line async for line in companion.lines()] == []
-        await companion.close()
-        assert companion.complaint == "no key"
+        assert [line async for line in sidecar.lines()] == []
+        await sidecar.close()
+        assert sidecar.complaint == "no key"
 
 
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -68,16 +68,16 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 async def test_all_that_it_started_ends_with_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "beat")
     async with asyncio.timeout(60), witness(tmp_path / "beat") as everyone_gone:
-        async with started(tmp_path, "bash", "-c", f"{HOLD} echo up; sleep 1000") as companion:
-            assert await anext(companion.lines()) == b"up\n"
+        async with started(tmp_path, "bash", "-c", f"{HOLD} echo up; sleep 1000") as sidecar:
+            assert await anext(sidecar.lines()) == b"up\n"
         await everyone_gone
     assert everyone_gone.done()
 
 
 LIFE = """
 import asyncio, os, pathlib, sys
-from angelia.sandboxes.companion import Companion
-from angelia.sandboxes.lives import Life
+from angelia.sandboxes.by_commands.sidecar import Companion
+from angelia.sandboxes.local.process_ledger import Life
 
 async def main(folder, line):
     life = Life(folder / "own" / "run")

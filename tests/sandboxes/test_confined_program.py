@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.confine import Confined, confinement
-from angelia.sandboxes.confined_program import confined_prefix
-from angelia.store.media_processes import MediaProcesses, program_folders
+from angelia.sandboxes.local.confined_program import confined_prefix
+from angelia.sandboxes.local.confinement import Confined, confinement
+from angelia.store.media.processes import MediaProcesses, program_folders
 from tests.store.drawn import pdf, picture
 
 pytestmark = [

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.bubblewrap import private_in_etc
-from angelia.sandboxes.confine import Share
+from angelia.sandboxes.local.bubblewrap import private_in_etc
+from angelia.sandboxes.local.confinement import Share
+from angelia.sandboxes.local.resource_limits import LocalSettings
 from angelia.sandboxes.port import AccessRefused, Command, NoSuchFile, Reach, SandboxError
-from angelia.sandboxes.resource_limits import LocalSettings
-from angelia.testing.sandbox_acts import arrives, names_in, place, refused, said, shell
+from angelia.testing.sandboxes.acts import arrives, names_in, place, refused, said, shell
 
 from .conftest import Build
 
@@ -263,7 +263,7 @@ async def test_listing_does_not_show_another_sandboxs_files(build: Build) -> Non
 
 NO_CONFINEMENT = """
 import asyncio, pathlib, sys
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import AccessRefused, Command, Reach
 
 async def main():

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes import running
-from angelia.sandboxes.lives import Life, reap_leftovers
+from angelia.sandboxes.local import command
+from angelia.sandboxes.local.process_ledger import Life, reap_leftovers
+from angelia.sandboxes.local.processes import everybody
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxGone
-from angelia.sandboxes.processes import everybody
-from angelia.testing.sandbox_acts import refused, said, shell
+from angelia.testing.sandboxes.acts import refused, said, shell
 
 from .conftest import Build
 
@@ -38,7 +38,7 @@ def descriptors() -> set[tuple[str, str]]:
 
 LIFE = """
 import asyncio, pathlib, sys
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Reach
 
 async def main(folder, reach, line):
@@ -100,7 +100,7 @@ async def test_what_a_dead_life_left_running_is_ended_at_the_next_start(tmp_path
 PUT = """
 import asyncio, hashlib, os, pathlib, signal, sys
 from angelia.core.crash import on_crash_point
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 
 async def content():
     yield b"new"
@@ -183,7 +183,7 @@ async def test_what_a_command_leaves_in_the_background_ends_with_it(build: Build
 
 
 async def test_what_outlives_its_command_for_a_moment_may_finish(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "LINGER", 60)  # a moment on the busiest machine; nobody waits longer than it takes
+    monkeypatch.setattr(command, "LINGER", 60)  # a moment on the busiest machine; nobody waits longer than it takes
     sandbox = build(confine="off")
     assert await shell(sandbox, "(sleep 0.02; echo late) & echo early") == "early\nlate"
 

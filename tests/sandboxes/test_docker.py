@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from angelia.core.errors import ConfigError
-from angelia.sandboxes.docker.room import DockerSandbox
+from angelia.sandboxes.context import SandboxContext
+from angelia.sandboxes.docker.sandbox import DockerSandbox
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
-from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxGone, SandboxMissing
-from angelia.sandboxes.volumes import volumes
-from angelia.testing.sandbox_acts import arrives, place, refused, said, script, shell
+from angelia.sandboxes.shared.volumes import volumes
+from angelia.testing.sandboxes.acts import arrives, place, refused, said, script, shell
 
 from .daemon import IMAGE, Daemon, live_and_be_killed
 
@@ -35,7 +35,7 @@ async def contain(docker: Daemon, person: Path, own: Path, tmp_path: Path) -> As
         made.append(
             DockerSandbox(
                 image,
-                Place(conversation, str(workspace), own, own / "run", told.append),
+                SandboxContext(conversation, str(workspace), own, own / "run", told.append),
                 settings=DockerSettings(**settings),  # type: ignore[arg-type]
                 socket=docker.socket,
             )
@@ -251,7 +251,7 @@ async def test_limits_that_the_daemon_would_ignore_are_refused(own: Path, tmp_pa
         writer.close()
 
     server = await asyncio.start_unix_server(answer, tmp_path / "s")
-    sandbox = DockerSandbox(IMAGE, Place("c", str(tmp_path), own, own), socket=str(tmp_path / "s"))
+    sandbox = DockerSandbox(IMAGE, SandboxContext("c", str(tmp_path), own, own), socket=str(tmp_path / "s"))
     error = await refused(sandbox.describe(), SandboxMissing)
     assert "memory_mb" in error.then
     await sandbox.close()
@@ -260,7 +260,7 @@ async def test_limits_that_the_daemon_would_ignore_are_refused(own: Path, tmp_pa
 
 async def test_without_a_daemon_it_is_missing_and_says_how_to_mend_it(own: Path, tmp_path: Path) -> None:
     with pytest.raises(SandboxMissing, match=r"/no/docker\.sock is not there.*DOCKER_HOST"):
-        DockerSandbox(IMAGE, Place("c", str(tmp_path), own, own), socket="/no/docker.sock")
+        DockerSandbox(IMAGE, SandboxContext("c", str(tmp_path), own, own), socket="/no/docker.sock")
 
 
 def test_the_socket_and_the_volumes_are_read_strictly(tmp_path: Path) -> None:

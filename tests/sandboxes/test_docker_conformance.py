@@ -8,12 +8,12 @@ from typing import Literal
 
 import pytest
 
-from angelia.sandboxes.docker.room import DockerSandbox
+from angelia.sandboxes.context import SandboxContext
+from angelia.sandboxes.docker.sandbox import DockerSandbox
 from angelia.sandboxes.docker.settings import DockerSettings
-from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import Sandbox
-from angelia.testing.sandbox_checks import FULL, Check, checks
-from angelia.testing.sandbox_files import FILE_CLAIMS
+from angelia.testing.sandboxes.checks import FULL, SandboxCheck, checks
+from angelia.testing.sandboxes.files import FILE_CLAIMS
 
 from .daemon import IMAGE, Daemon
 
@@ -27,13 +27,13 @@ IN_MEMORY = [
 ]
 
 
-async def meets(check: Check, workspace: Literal["bind", "tmpfs"], docker: Daemon, tmp_path: Path) -> None:
+async def meets(check: SandboxCheck, workspace: Literal["bind", "tmpfs"], docker: Daemon, tmp_path: Path) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[Sandbox]:
         (tmp_path / "workspace").mkdir()
         sandbox = DockerSandbox(
             IMAGE,
-            Place("c", str(tmp_path / "workspace"), tmp_path / "own", tmp_path / "own/run"),
+            SandboxContext("c", str(tmp_path / "workspace"), tmp_path / "own", tmp_path / "own/run"),
             settings=DockerSettings(workspace=workspace),
             socket=docker.socket,
         )
@@ -46,11 +46,11 @@ async def meets(check: Check, workspace: Literal["bind", "tmpfs"], docker: Daemo
 
 
 @pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
-async def test_with_a_bound_workspace(check: Check, docker: Daemon, tmp_path: Path) -> None:
+async def test_with_a_bound_workspace(check: SandboxCheck, docker: Daemon, tmp_path: Path) -> None:
     await meets(check, "bind", docker, tmp_path)
 
 
 @pytest.mark.parametrize("check", IN_MEMORY, ids=lambda check: check.name)
-async def test_with_a_workspace_in_memory(check: Check, docker: Daemon) -> None:
+async def test_with_a_workspace_in_memory(check: SandboxCheck, docker: Daemon) -> None:
     with TemporaryDirectory(dir="/var/tmp") as folder:  # /tmp may be written as a whole: no workspace's outside
         await meets(check, "tmpfs", docker, Path(folder))

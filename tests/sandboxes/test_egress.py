@@ -11,12 +11,12 @@ from typing import cast
 
 import pytest
 
-from angelia.sandboxes import local
-from angelia.sandboxes.lives import reap_leftovers
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local import sandbox
+from angelia.sandboxes.local.process_ledger import reap_leftovers
+from angelia.sandboxes.local.processes import PROC
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import AccessRefused, Command, Exit, Reach
-from angelia.sandboxes.processes import PROC
-from angelia.testing.sandbox_acts import refused, said
+from angelia.testing.sandboxes.acts import refused, said
 
 from .conftest import Build
 from .egress_world import Names, web
@@ -192,7 +192,7 @@ async def test_its_connections_end_with_a_command_and_with_the_sandbox(build: Bu
 
 LIFE = """
 import asyncio, os, pathlib, sys
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Reach
 
 async def main(folder):
@@ -231,7 +231,7 @@ async def test_a_command_without_a_network_of_its_own_does_not_run(
     shares = tmp_path / "bwrap"  # a bubblewrap that leaves this machine's network to its command
     shares.write_text('#!/bin/bash\nexec bwrap "${@:1:4}" --share-net "${@:5}"\n')
     shares.chmod(0o755)
-    monkeypatch.setattr(local, "bubblewrap_program", lambda: str(shares))
+    monkeypatch.setattr(sandbox, "bubblewrap_program", lambda: str(shares))
     command = Command(shell="touch ran", reach=Reach.NETWORK)
     error = await refused(build(tmp_path / "work").start(command), AccessRefused)
     assert "cannot get a network of its own: the command has no network of its own" in str(error)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from angelia.core.errors import BadInput
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import FileKind, FileStat, SandboxGone
-from angelia.sandboxes.tree_removal import remove_tree
-from angelia.service import transfers
-from angelia.service.folders import bring_folder, fetch_folder
+from angelia.sandboxes.shared.tree_removal import remove_tree
+from angelia.service.files import transfers
+from angelia.service.files.folders import bring_folder, fetch_folder
 
 from .conftest import Build
 from .test_tree_removal import dig

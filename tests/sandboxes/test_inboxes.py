@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from angelia.testing.steps import call, say
+from angelia.testing.model.steps import call, say
 from tests.faces.angelia import Place, requests, serving
 
 from .apptainer import Images

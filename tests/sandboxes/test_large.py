@@ -10,8 +10,8 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from angelia.sandboxes.ssh.large import LargeFile, open_large
-from angelia.sandboxes.ssh.link import Host, Link
+from angelia.sandboxes.ssh.connection import Host, SshConnection
+from angelia.sandboxes.ssh.large_files import LargeFile, open_large
 
 pytestmark = pytest.mark.anyio
 
@@ -64,7 +64,7 @@ class Slovenly(asyncssh.SSHServerSession[bytes]):
 
 
 @asynccontextmanager
-async def served(folder: Path, monkeypatch: pytest.MonkeyPatch, slovenly: bytes = b"") -> AsyncIterator[Link]:
+async def served(folder: Path, monkeypatch: pytest.MonkeyPatch, slovenly: bytes = b"") -> AsyncIterator[SshConnection]:
     """A link to a server of SFTP, a slovenly one of one file if that is given."""
 
     class Serving(asyncssh.SSHServer):
@@ -87,7 +87,7 @@ async def served(folder: Path, monkeypatch: pytest.MonkeyPatch, slovenly: bytes 
         key.write_private_key(ssh / "id_ed25519")
         (ssh / "known_hosts").write_bytes(b"[127.0.0.1]:%d " % server.get_port() + key.export_public_key())
         monkeypatch.setenv("HOME", str(folder))
-        link = Link(Host(f"127.0.0.1:{server.get_port()}"))
+        link = SshConnection(Host(f"127.0.0.1:{server.get_port()}"))
         link.hold()
         try:
             yield link

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.docker.lasting import end, found
-from angelia.sandboxes.docker.room import DockerSandbox
+from angelia.sandboxes.docker.sandbox import DockerSandbox
 from angelia.sandboxes.docker.settings import DockerSettings
-from angelia.sandboxes.lasting import Lasting, Use, owner
-from angelia.sandboxes.place import Place
-from angelia.testing.sandbox_acts import script, shell
+from angelia.sandboxes.shared.lasting import Lasting, Use, owner
+from angelia.testing.sandboxes.acts import script, shell
 
 from .daemon import IMAGE, Daemon, live_and_be_killed
 
@@ -28,7 +28,7 @@ async def contain(docker: Daemon, person: Path, own: Path, tmp_path: Path) -> As
     def contain(
         conversation: str = "one", state: Path = own / "run", *, visit: bool = False, **settings: object
     ) -> DockerSandbox:
-        place = Place(conversation, str(tmp_path / "work"), own, state, visit=visit)
+        place = SandboxContext(conversation, str(tmp_path / "work"), own, state, visit=visit)
         chosen = DockerSettings(socket=docker.socket, **settings)  # type: ignore[arg-type]
         made.append(DockerSandbox(IMAGE, place, settings=chosen))
         return made[-1]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.docker.engine import Engine, Refused
-from angelia.service import places
-from angelia.service.assemble import House
-from angelia.service.config import load
-from angelia.testing.model_server import ModelServer
+from angelia.sandboxes.docker.engine import DaemonRefused, DockerEngine
+from angelia.service.app import App
+from angelia.service.places import places
+from angelia.service.settings.config import load
+from angelia.testing.model.server import ModelServer
 from tests.promise.lives import environment
 
 from .daemon import Daemon
@@ -51,12 +51,12 @@ def running(folder: Path) -> list[str]:
 
 async def gone(docker: Daemon) -> None:
     """Until every container is removed, which those that nobody needs do by themselves."""
-    engine = Engine(docker.socket)
+    engine = DockerEngine(docker.socket)
     for name in docker.containers():
         try:
             query = {"condition": "removed"}
             await engine.call("POST", f"/containers/{name}/wait", query=query, deed="wait for its end")
-        except Refused as error:
+        except DaemonRefused as error:
             if error.status != 404:
                 raise
     await engine.close()
@@ -78,16 +78,16 @@ async def test_fifty_conversations_that_were_killed_leave_nothing(tmp_path: Path
             await asyncio.gather(*two)
             left += len(running(tmp_path))
         assert left, "nothing was left behind that could be missed"
-        house = await House.open(load(tmp_path / "home", env, settings(docker.socket), {"model": MODEL}), env)
-        await places.clear(house)
+        app = await App.open(load(tmp_path / "home", env, settings(docker.socket), {"model": MODEL}), env)
+        await places.clear(app)
         await asyncio.wait_for(gone(docker), 60)
         assert docker.containers() == before
         assert running(tmp_path) == []
         assert list((tmp_path / "tmp").iterdir()) == []
-        assert {entry.name for entry in house.running.iterdir()} <= {"docker", "open", "owner"}
-        assert await places.places(house) == []
-        assert await places.forsaken_homes(house) == []
+        assert {entry.name for entry in app.running.iterdir()} <= {"docker", "open", "owner"}
+        assert await places.places(app) == []
+        assert await places.forsaken_homes(app) == []
         files = {path.name for path in (tmp_path / "work").rglob("*") if path.is_file()}
         assert files <= {"made", "note.txt"}
         assert len(list((tmp_path / "work").iterdir())) > LIVES
-        await house.close()
+        await app.close()

@@ -7,12 +7,12 @@ from typing import Literal
 
 import pytest
 
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Sandbox
-from angelia.testing.sandbox_checks import FULL, Check, checks
+from angelia.testing.sandboxes.checks import FULL, SandboxCheck, checks
 
 
-async def meets(check: Check, confine: Literal["auto", "off"], tmp_path: Path) -> None:
+async def meets(check: SandboxCheck, confine: Literal["auto", "off"], tmp_path: Path) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[Sandbox]:
         workspace = tmp_path / "workspace"
@@ -29,11 +29,11 @@ async def meets(check: Check, confine: Literal["auto", "off"], tmp_path: Path) -
 @pytest.mark.real("bwrap")
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
-async def test_confined(check: Check, tmp_path: Path) -> None:
+async def test_confined(check: SandboxCheck, tmp_path: Path) -> None:
     await meets(check, "auto", tmp_path)
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
-async def test_unconfined(check: Check, tmp_path: Path) -> None:
+async def test_unconfined(check: SandboxCheck, tmp_path: Path) -> None:
     await meets(check, "off", tmp_path)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import AccessRefused, FileChanged, NoSuchFile, NotAFile
-from angelia.testing.sandbox_acts import arrives, place, refused
+from angelia.testing.sandboxes.acts import arrives, place, refused
 
 from .conftest import Build
 

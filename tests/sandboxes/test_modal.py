@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 
 from angelia.core.errors import ConfigError, MissingPart
-from angelia.sandboxes.lasting import Lasting, Use
-from angelia.sandboxes.modal import lasting, room
-from angelia.sandboxes.modal.room import ModalSandbox, open_room
+from angelia.sandboxes.context import SandboxContext
+from angelia.sandboxes.modal import lasting
+from angelia.sandboxes.modal import sandbox as modal_sandbox
+from angelia.sandboxes.modal.sandbox import ModalSandbox, open_sandbox
 from angelia.sandboxes.modal.saved import Note, Saved
 from angelia.sandboxes.modal.service import Service
 from angelia.sandboxes.modal.settings import ModalSettings
-from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxError, SandboxGone, SandboxMissing
-from angelia.testing.sandbox_acts import arrives, place, refused, shell
+from angelia.sandboxes.shared.lasting import Lasting, Use
+from angelia.testing.sandboxes.acts import arrives, place, refused, shell
 from tests.faces.angelia import Place as Person
 
 from .modal_cloud import Cloud
@@ -31,9 +32,9 @@ told: list[str] = []
 """What was said about the progress."""
 
 
-def where(tmp_path: Path, conversation: str = "one") -> Place:
+def where(tmp_path: Path, conversation: str = "one") -> SandboxContext:
     """The place of a conversation."""
-    return Place(conversation, "/workspace", tmp_path / "own", tmp_path / "own/run", told.append)
+    return SandboxContext(conversation, "/workspace", tmp_path / "own", tmp_path / "own/run", told.append)
 
 
 def note(tmp_path: Path, conversation: str = "one") -> Note:
@@ -93,7 +94,7 @@ async def test_one_that_nobody_uses_is_saved_and_ended_and_comes_back(enter: Ent
     saved = note(tmp_path).read()
     assert saved is not None
     assert not saved.running
-    assert await sandbox._service.find(room.name_of(where(tmp_path))) is None
+    assert await sandbox._service.find(modal_sandbox.name_of(where(tmp_path))) is None
     assert await arrives(sandbox, "file") == b"some bytes"
 
 
@@ -179,8 +180,8 @@ async def test_an_image_that_cannot_be_had_explains_itself(enter: Enter) -> None
 LIFE = """
 import asyncio, pathlib, sys
 from angelia.sandboxes.modal import life
-from angelia.sandboxes.modal.room import ModalSandbox
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.modal.sandbox import ModalSandbox
+from angelia.sandboxes.context import Place
 from angelia.sandboxes.port import Command
 
 async def main(folder, image, line):
@@ -224,10 +225,10 @@ async def test_a_note_that_cannot_be_read_is_no_fresh_beginning(enter: Enter, tm
 
 async def test_what_is_not_named_or_not_installed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="No image is named"):
-        open_room("", where(tmp_path), None)
-    monkeypatch.setattr(room, "find_spec", lambda _: None)
+        open_sandbox("", where(tmp_path), None)
+    monkeypatch.setattr(modal_sandbox, "find_spec", lambda _: None)
     with pytest.raises(MissingPart, match=r"angelia\[modal\]"):
-        open_room("python:3.12", where(tmp_path), None)
+        open_sandbox("python:3.12", where(tmp_path), None)
 
 
 def test_doctor_asks_modal_and_says_how_to_get_in(modal: Cloud, tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.modal import lasting
-from angelia.sandboxes.modal.room import ModalSandbox
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.modal.sandbox import ModalSandbox
 from angelia.sandboxes.port import Sandbox
-from angelia.testing.sandbox_checks import Check, Sizes, checks
+from angelia.testing.sandboxes.checks import SandboxCheck, Sizes, checks
 
 from .modal_cloud import REAL, Cloud
 
@@ -31,10 +31,10 @@ CHECKS = [
 @pytest.mark.anyio
 @pytest.mark.real("bwrap")
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-async def test_at_modal(check: Check, modal: Cloud, tmp_path: Path) -> None:
+async def test_at_modal(check: SandboxCheck, modal: Cloud, tmp_path: Path) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[Sandbox]:
-        place = Place("kit", "/workspace", tmp_path / "own", tmp_path / "own/run")
+        place = SandboxContext("kit", "/workspace", tmp_path / "own", tmp_path / "own/run")
         sandbox = ModalSandbox(modal.image, place)
         try:
             yield sandbox

@@ -12,9 +12,9 @@ from PIL import Image
 
 from angelia.core import entry as e
 from angelia.core.content import Media, Text
-from angelia.testing.answerers import by_replies
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import Speak, call, say
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Speak, call, say
 from tests.acp.editor import Editor
 from tests.promise.lives import Place
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from angelia.sandboxes.lasting import owner
 from angelia.sandboxes.modal.saved import Note, Saved
-from angelia.testing.steps import call, say
+from angelia.sandboxes.shared.lasting import owner
+from angelia.testing.model.steps import call, say
 from tests.faces.angelia import CTRL_D, Place, serving
 
 from .daemon import IMAGE, Daemon

@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from angelia.sandboxes.docker.room import DockerSandbox
+from angelia.sandboxes.context import SandboxContext
+from angelia.sandboxes.docker.sandbox import DockerSandbox
 from angelia.sandboxes.docker.settings import DockerSettings
-from angelia.sandboxes.place import Place
 from angelia.sandboxes.port import AccessRefused
-from angelia.testing.sandbox_acts import arrives, place, refused, said, script, shell
-from angelia.testing.sandbox_checks import Check, checks
+from angelia.testing.sandboxes.acts import arrives, place, refused, said, script, shell
+from angelia.testing.sandboxes.checks import SandboxCheck, checks
 
 from .daemon import IMAGE, Daemon
 
@@ -33,12 +33,12 @@ KIT = [check for check in checks() if check.name in TAKEN]
 def sandbox(podman: Daemon, folder: Path, **settings: object) -> DockerSandbox:
     """One of conversation `one`."""
     (folder / "work").mkdir(exist_ok=True)
-    where = Place("one", str(folder / "work"), folder / "own", folder / "own/run")
+    where = SandboxContext("one", str(folder / "work"), folder / "own", folder / "own/run")
     return DockerSandbox(IMAGE, where, settings=DockerSettings(**settings), socket=podman.socket)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("check", KIT, ids=lambda check: check.name)
-async def test_it_meets_claims_of_the_kit(check: Check, podman: Daemon, tmp_path: Path) -> None:
+async def test_it_meets_claims_of_the_kit(check: SandboxCheck, podman: Daemon, tmp_path: Path) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[DockerSandbox]:
         room = sandbox(podman, tmp_path)

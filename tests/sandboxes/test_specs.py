@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from angelia.core.errors import ConfigError
-from angelia.sandboxes.place import Place as Where
-from angelia.sandboxes.rooms import open_sandbox, workspace_in
+from angelia.sandboxes.context import SandboxContext as Where
+from angelia.sandboxes.registry import open_sandbox, workspace_in
 from angelia.sandboxes.terminal import HasShell
-from angelia.testing.steps import call, say
+from angelia.testing.model.steps import call, say
 from tests.faces.angelia import Place, serving
 
 from .apptainer import Images

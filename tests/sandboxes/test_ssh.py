@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import AccessRefused, Command, FileChanged, NoSuchFile, NotAFile, Reach, Unreachable
 from angelia.sandboxes.ssh import files
-from angelia.sandboxes.ssh.execwire import CHUNK, WINDOW, SessionWire
-from angelia.sandboxes.ssh.link import Host, link_to
-from angelia.sandboxes.ssh.room import SshSandbox
-from angelia.testing.sandbox_acts import arrives, pieces, place, refused, script, sha256, shell
+from angelia.sandboxes.ssh.connection import Host, link_to
+from angelia.sandboxes.ssh.exec_stream import CHUNK, WINDOW, SshExecStream
+from angelia.sandboxes.ssh.sandbox import SshSandbox
+from angelia.testing.sandboxes.acts import arrives, pieces, place, refused, script, sha256, shell
 
 from .sshd import Server
 
@@ -34,7 +34,7 @@ async def reached(sshd: Server, person: Path, tmp_path: Path) -> AsyncIterator[R
     def reached(host: str = "box", **settings: object) -> SshSandbox:
         (tmp_path / "work").mkdir(exist_ok=True)
         known: dict[str, object] = {"workspace": str(tmp_path / "work"), "confine": "off"}
-        made.append(SshSandbox(host, Place("c", home=tmp_path, state=tmp_path, **(known | settings))))  # type: ignore[arg-type]
+        made.append(SshSandbox(host, SandboxContext("c", home=tmp_path, state=tmp_path, **(known | settings))))  # type: ignore[arg-type]
         return made[-1]
 
     yield reached
@@ -189,8 +189,8 @@ async def test_what_is_written_to_while_it_is_read_is_told(reached: Reached, tmp
 
 KILLED_IN_A_PUT = """
 import asyncio, os, pathlib, signal, sys
-from angelia.sandboxes.place import Place
-from angelia.sandboxes.ssh.room import SshSandbox
+from angelia.sandboxes.context import Place
+from angelia.sandboxes.ssh.sandbox import SshSandbox
 
 async def content():
     yield b"new"
@@ -254,7 +254,7 @@ async def test_what_a_slow_reader_has_not_read_is_never_more_than_two_windows(re
         await anext(output)
         await sandbox.stat(".")  # the answer comes behind what the flood has sent by then
         wire = running._wire
-        assert isinstance(wire, SessionWire)
+        assert isinstance(wire, SshExecStream)
         most = max(most, wire._held + sum(len(data) for data, _ in wire._channel._recv_buf))
     assert CHUNK < most < 2 * WINDOW + CHUNK, most
     await running.kill()

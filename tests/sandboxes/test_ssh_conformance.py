@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
-from angelia.sandboxes.ssh.room import SshSandbox
-from angelia.testing.sandbox_checks import FULL, Check, checks
+from angelia.sandboxes.ssh.sandbox import SshSandbox
+from angelia.testing.sandboxes.checks import FULL, SandboxCheck, checks
 
 from .sshd import Server
 
@@ -17,13 +17,13 @@ from .sshd import Server
 @pytest.mark.anyio
 @pytest.mark.real("ssh")
 @pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
-async def test_over_ssh(check: Check, sshd: Server, person: Path, tmp_path: Path) -> None:
+async def test_over_ssh(check: SandboxCheck, sshd: Server, person: Path, tmp_path: Path) -> None:
     sshd.introduce(person)
 
     @asynccontextmanager
     async def make() -> AsyncIterator[Sandbox]:
         (tmp_path / "workspace").mkdir()
-        place = Place("c", str(tmp_path / "workspace"), tmp_path / "own", tmp_path / "own/run", confine="off")
+        place = SandboxContext("c", str(tmp_path / "workspace"), tmp_path / "own", tmp_path / "own/run", confine="off")
         sandbox = SshSandbox("box", place)
         try:
             yield sandbox

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.docker.engine import Engine
-from angelia.sandboxes.docker.taken import Stream
+from angelia.sandboxes.docker.engine import DockerEngine
+from angelia.sandboxes.docker.hijacked_stream import Stream
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ async def taken(folder: Path, along: bytes) -> AsyncIterator[Stream]:
         writer.close()
 
     server = await asyncio.start_unix_server(serve, folder / "s")
-    engine = Engine(str(folder / "s"))
+    engine = DockerEngine(str(folder / "s"))
     async with server, asyncio.timeout(SAFETY_NET):
         stream = await engine.take_over("/exec/1/start", None, deed="run")
         yield stream

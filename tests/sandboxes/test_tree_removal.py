@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.tree_removal import remove_tree
+from angelia.sandboxes.shared.tree_removal import remove_tree
 
 
 def dig(folder: Path, deep: int) -> None:

@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from angelia.sandboxes.docker.room import DockerSandbox
+from angelia.sandboxes.context import SandboxContext
+from angelia.sandboxes.docker.sandbox import DockerSandbox
 from angelia.sandboxes.docker.settings import DockerSettings
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.local.processes import end
 from angelia.sandboxes.port import Sandbox
-from angelia.sandboxes.processes import end
-from angelia.sandboxes.ssh.room import SshSandbox
-from angelia.testing.sandbox_acts import names_in
-from angelia.testing.sandbox_trouble import Kill, check_deaths, check_targets
+from angelia.sandboxes.ssh.sandbox import SshSandbox
+from angelia.testing.sandboxes.acts import names_in
+from angelia.testing.sandboxes.trouble import Kill, check_deaths, check_targets
 from tests.promise.pipes import is_alive
 
 from .byexec_room import RoomThatOnlyStarts
@@ -49,7 +49,7 @@ async def test_full_and_read_only_folders_of_another_machine(person: Path, tmp_p
 
         @asynccontextmanager
         async def make() -> AsyncIterator[Sandbox]:
-            sandbox = SshSandbox("box", Place("c", str(tmp_path / "work"), tmp_path, tmp_path, confine="off"))
+            sandbox = SshSandbox("box", SandboxContext("c", str(tmp_path / "work"), tmp_path, tmp_path, confine="off"))
             yield sandbox
             await sandbox.close()
 
@@ -59,7 +59,7 @@ async def test_full_and_read_only_folders_of_another_machine(person: Path, tmp_p
 @asynccontextmanager
 async def contained(docker: Daemon, folder: Path, **settings: object) -> AsyncIterator[DockerSandbox]:
     (folder / "work").mkdir(exist_ok=True)
-    place = Place("c", str(folder / "work"), folder / "own", folder / "own/run")
+    place = SandboxContext("c", str(folder / "work"), folder / "own", folder / "own/run")
     in_memory = DockerSettings(workspace="tmpfs", **settings)  # type: ignore[arg-type]
     sandbox = DockerSandbox(IMAGE, place, settings=in_memory, socket=docker.socket)
     yield sandbox
@@ -97,7 +97,7 @@ async def test_a_connection_that_is_killed(sshd: Server, person: Path, tmp_path:
 
     @asynccontextmanager
     async def make() -> AsyncIterator[tuple[Sandbox, Kill]]:
-        sandbox = SshSandbox("box", Place("c", str(tmp_path / "work"), tmp_path, tmp_path, confine="off"))
+        sandbox = SshSandbox("box", SandboxContext("c", str(tmp_path / "work"), tmp_path, tmp_path, confine="off"))
         yield sandbox, sshd.kill_sessions
         assert await names_in(sandbox, ".") == {"large"}  # of a transfer that was cut nothing is left
         await sandbox.close()

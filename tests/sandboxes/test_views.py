@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.confine import Share, View
-from angelia.sandboxes.gitguard import refuse_git_internals, repositories
+from angelia.sandboxes.local.confinement import ConfinedView, Share
+from angelia.sandboxes.local.git_guard import refuse_git_internals, repositories
+from angelia.sandboxes.local.seatbelt import profile
+from angelia.sandboxes.local.toolchains import enterable, inner_path, tool_roots
 from angelia.sandboxes.port import AccessRefused
-from angelia.sandboxes.seatbelt import profile
-from angelia.sandboxes.toolchains import enterable, inner_path, tool_roots
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_repositories_are_found_near_the_top_and_few(tmp_path: Path) -> None:
 
 
 def test_the_profile_for_macos_denies_first_and_hides_last(tmp_path: Path) -> None:
-    view = View(
+    view = ConfinedView(
         workspace=Path('/Users/me/a "b"'),
         home=Path("/Users/me"),
         private_home=Path("/Users/me/.own/home"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from angelia.sandboxes.port import AccessRefused
-from angelia.sandboxes.rooms import fit_workspace
+from angelia.sandboxes.registry import fit_workspace
 from angelia.sandboxes.workspace import unfit, work_folder
 
 REFUSED = (

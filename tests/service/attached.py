@@ -6,8 +6,8 @@ from pathlib import Path
 from PIL import Image
 
 from angelia.core.content import Content, Media
-from angelia.service.attachments import Attached
-from angelia.store.blobs import BlobStore
+from angelia.service.files.attachments import AttachedFiles
+from angelia.store.media.blobs import BlobStore
 
 
 def png(size: tuple[int, int] = (400, 300)) -> bytes:
@@ -27,7 +27,7 @@ def written(path: Path, data: bytes) -> Path:
     return path
 
 
-def medium(attached: Attached) -> Media:
+def medium(attached: AttachedFiles) -> Media:
     first: Content = attached.parts[0]
     assert isinstance(first, Media)
     return first

@@ -8,9 +8,9 @@ from PIL import Image
 from angelia.core.content import MediaKind
 from angelia.core.errors import BadInput
 from angelia.core.profile import Ability, ImageLimits, Profile
-from angelia.service.attachments import Attachments
-from angelia.store.blobs import BlobStore
-from angelia.store.measure import Intake
+from angelia.service.files.attachments import Attachments
+from angelia.store.media.blobs import BlobStore
+from angelia.store.media.measure import Intake
 from tests.service.attached import medium, png, scan, written
 
 pytestmark = pytest.mark.anyio

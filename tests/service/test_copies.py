@@ -9,8 +9,8 @@ import pytest
 
 from angelia.core.content import Media, MediaKind
 from angelia.core.errors import StoreDamaged
-from angelia.service.delivery import copied
-from angelia.store.blobs import BlobStore
+from angelia.service.conversation.terminal_delivery import copied
+from angelia.store.media.blobs import BlobStore
 
 pytestmark = pytest.mark.anyio
 

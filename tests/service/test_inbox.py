@@ -9,13 +9,13 @@ from angelia.core import entry as e
 from angelia.core.content import BlobRef, Media, MediaKind
 from angelia.core.errors import AngeliaError
 from angelia.core.text import file_name
-from angelia.sandboxes.local import LocalSandbox
-from angelia.service.inbox import Inboxes, clean_name
-from angelia.store.blobs import BlobStore
-from angelia.testing.answerers import by_replies
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
-from angelia.testing.steps import call, say
+from angelia.sandboxes.local.sandbox import LocalSandbox
+from angelia.service.files.inbox import Inboxes, clean_name
+from angelia.store.media.blobs import BlobStore
+from angelia.testing.model.answerers import by_replies
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
 from tests.promise.lives import Place
 from tests.promise.story import unextended
 

@@ -9,12 +9,12 @@ from angelia.core.entry import Address
 from angelia.core.ids import new_conversation, wall_clock
 from angelia.policy.situation import Mode
 from angelia.policy.verdict import Ask, RunCommand
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Description
-from angelia.service.config import load
-from angelia.service.judging import OWNER, Standing, judging
-from angelia.store.db import Database
-from angelia.store.grants import Grants
+from angelia.service.conversation.judging import OWNER, JudgedConversation, judging
+from angelia.service.settings.config import load
+from angelia.store.sql.database import Database
+from angelia.store.tables.grants import Grants
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +49,7 @@ async def test_a_yes_is_to_hosts_only_where_they_hold(
     sandbox = Described(tmp_path / "work", home=tmp_path / "home", state=tmp_path / "state")
     sandbox.says = says
     place = (new_conversation(wall_clock), OWNER, "local", "/work")
-    standing = Standing(*place, lambda: Address("terminal"), lambda: Mode.EDIT, tuple, approver_present=True)
+    standing = JudgedConversation(*place, lambda: Address("terminal"), lambda: Mode.EDIT, tuple, approver_present=True)
     db = Database.open(tmp_path / "home")
     try:
         judge = judging(load(tmp_path / "home", {}), standing, sandbox, Grants(db))

@@ -6,8 +6,8 @@ import pytest
 
 from angelia.core.errors import ConfigError
 from angelia.sandboxes.docker.settings import DockerSettings
-from angelia.service.config import load
-from angelia.service.presets import SandboxSettings, chosen, kept
+from angelia.service.places.presets import SandboxSettings, chosen, kept
+from angelia.service.settings.config import load
 
 SETTINGS = """
 [sandbox]

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from angelia.context.forms import Cannot, form_of, nature
+from angelia.context.media_forms import AsText, form_of, nature
 from angelia.core.content import Media, Text
 from angelia.core.errors import BadInput
 from angelia.core.installing import installing
 from angelia.core.profile import Ability, ImageLimits, Profile
-from angelia.service import attachments as module
-from angelia.service.attachments import Attachments, pasted_paths
-from angelia.store.blobs import BlobStore
-from angelia.store.measure import Intake
+from angelia.service.files import attachments as module
+from angelia.service.files.attachments import Attachments, pasted_paths
+from angelia.store.media.blobs import BlobStore
+from angelia.store.media.measure import Intake
 from tests.service.attached import medium, png, scan, stored, written
 
 pytestmark = pytest.mark.anyio
@@ -163,11 +163,15 @@ KINDS = {
     "x.bin": bytes(range(200)),
     "x.none": b"",
 }
-abilities = st.sampled_from(Ability)
+capabilities = st.sampled_from(Ability)
 
 
 @given(
-    st.sampled_from(sorted(KINDS)), abilities, abilities, abilities, st.sampled_from(["openai-chat", "anthropic", "x"])
+    st.sampled_from(sorted(KINDS)),
+    capabilities,
+    capabilities,
+    capabilities,
+    st.sampled_from(["openai-chat", "anthropic", "x"]),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_the_person_hears_of_everything_that_does_not_reach_the_model(
@@ -176,7 +180,7 @@ async def test_the_person_hears_of_everything_that_does_not_reach_the_model(
     profile = Profile("v:m", "v", "m", wire, images=images, documents=documents, audio=audio)
     attached = await attachments.file(written(folder / name, KINDS[name]), profile)
     for part in attached.parts:
-        if isinstance(part, Media) and isinstance(form_of(part, profile), Cannot):
+        if isinstance(part, Media) and isinstance(form_of(part, profile), AsText):
             assert len(attached.notes) == 1, nature(part)
     assert any(name in (part.text if isinstance(part, Text) else part.name) for part in attached.parts)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from angelia.core.errors import AngeliaError, Fenced
 from angelia.core.ids import ConversationId
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.transcript import Transcript
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
 from tests.store.leases import acquire
 from tests.store.words import said
 

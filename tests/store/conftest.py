@@ -7,9 +7,9 @@ import pytest
 
 from angelia.core.entry import ConversationOpened
 from angelia.core.ids import ConversationId, new_conversation
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.transcript import Transcript
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 """The lease alone."""
 
 from angelia.core.ids import ConversationId
-from angelia.store import lease
-from angelia.store.db import Database
-from angelia.store.lease import TTL_MS, Lease
+from angelia.store.log import lease
+from angelia.store.log.lease import TTL_MS, Lease
+from angelia.store.sql.database import Database
 
 
 async def acquire(db: Database, conversation: ConversationId, holder: str, *, ttl_ms: int = TTL_MS) -> Lease:

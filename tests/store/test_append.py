@@ -9,9 +9,9 @@ from angelia.core.content import BlobRef, Media, MediaKind, Text
 from angelia.core.entry import AnyFact, ConversationOpened, SystemSaid, UserSaid
 from angelia.core.errors import BadInput, CodecError, NotFound, StoreError
 from angelia.core.ids import ConversationId, new_conversation
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.transcript import Summary, Transcript
+from angelia.store.log.transcript import Summary, Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
 from tests.store.words import answered, said
 
 pytestmark = pytest.mark.anyio

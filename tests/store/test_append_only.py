@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from angelia.core.ids import ConversationId
-from angelia.store.db import FILE, Database
-from angelia.store.transcript import Transcript
+from angelia.store.log.transcript import Transcript
+from angelia.store.sql.database import FILE, Database
 from tests.store.words import said
 
 pytestmark = pytest.mark.anyio

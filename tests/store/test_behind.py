@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from angelia.store.behind import AHEAD, SMALL, WriteBehind
+from angelia.store.media.write_behind import AHEAD, SMALL, WriteBehind
 
 pytestmark = pytest.mark.anyio
 

@@ -21,11 +21,11 @@ from angelia.core.entry import (
 from angelia.core.errors import NotFound
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, ConversationId, DeliveryId
-from angelia.store.db import Database
-from angelia.store.grants import Grants
-from angelia.store.outbox import Outbox
-from angelia.store.remembered import Remembered
-from angelia.store.transcript import Spending, Transcript
+from angelia.store.log.transcript import Spending, Transcript
+from angelia.store.sql.database import Database
+from angelia.store.tables.grants import Grants
+from angelia.store.tables.key_value import KeyValue
+from angelia.store.tables.outbox import Outbox
 from tests.store.words import answered
 
 pytestmark = pytest.mark.anyio
@@ -136,7 +136,7 @@ async def test_spending_is_summed_since_a_moment_and_unknown_prices_are_counted(
 
 
 async def test_small_things_are_remembered_until_they_are_forgotten(db: Database) -> None:
-    remembered = Remembered(db)
+    remembered = KeyValue(db)
     assert await remembered.get("server:ollama", "unknown") == "unknown"
     await remembered.put("server:ollama", "yes")
     await remembered.put("server:ollama", "no")

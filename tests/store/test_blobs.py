@@ -11,7 +11,7 @@ import pytest
 
 from angelia.core.content import BlobRef
 from angelia.core.errors import BadInput, NotFound, StoreDamaged
-from angelia.store.blobs import BlobStore
+from angelia.store.media.blobs import BlobStore
 
 pytestmark = pytest.mark.anyio
 
@@ -93,9 +93,9 @@ async def test_where_the_file_system_can_share_blocks_nothing_is_copied(
     def refuse(*_: object) -> None:
         raise AssertionError("it was copied")
 
-    monkeypatch.setattr("angelia.store.durable.fcntl.ioctl", ioctl)
-    monkeypatch.setattr("angelia.store.blobs._copy", refuse)
-    monkeypatch.setattr("angelia.store.blobs.shutil.copyfileobj", refuse)
+    monkeypatch.setattr("angelia.store.media.durable.fcntl.ioctl", ioctl)
+    monkeypatch.setattr("angelia.store.media.blobs._copy", refuse)
+    monkeypatch.setattr("angelia.store.media.blobs.shutil.copyfileobj", refuse)
     there, back = tmp_path / "there", tmp_path / "back"
     there.write_bytes(os.urandom(300_000))
     ref = await blobs.put_file(there, limit=1_000_000)

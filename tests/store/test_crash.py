@@ -7,10 +7,10 @@ import pytest
 
 from angelia.core.entry import ConversationOpened
 from angelia.core.ids import ConversationId
-from angelia.store import upkeep
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.transcript import Transcript
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql import upkeep
+from angelia.store.sql.database import Database
 from angelia.testing import crash
 from tests.store.processes import line, rest_of, start
 

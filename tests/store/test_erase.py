@@ -18,14 +18,14 @@ from angelia.core.entry import (
 )
 from angelia.core.errors import Fenced, NotFound
 from angelia.core.ids import CallId, ConversationId, DeliveryId
-from angelia.store import upkeep
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.grants import Grants
-from angelia.store.lease import HeldElsewhere
-from angelia.store.outbox import Outbox
-from angelia.store.search import search
-from angelia.store.transcript import Transcript
+from angelia.store.log.lease import HeldElsewhere
+from angelia.store.log.search import search
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql import upkeep
+from angelia.store.sql.database import Database
+from angelia.store.tables.grants import Grants
+from angelia.store.tables.outbox import Outbox
 from tests.store.leases import acquire
 from tests.store.words import answered, said
 

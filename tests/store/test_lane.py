@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from angelia.core.errors import StoreError
-from angelia.store import lane
-from angelia.store.lane import Lane
+from angelia.store.sql import worker_thread
+from angelia.store.sql.worker_thread import WorkerThread
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +17,7 @@ class Work:
 
     def __init__(self) -> None:
         self.batches: list[tuple[str, ...]] = []
-        self.lane = Lane("work", self._perform, most=100)
+        self.lane = WorkerThread("work", self._perform, most=100)
 
     def _perform(self, jobs: Sequence[str]) -> Sequence[object]:
         self.batches.append(tuple(jobs))
@@ -25,7 +25,7 @@ class Work:
 
 
 async def test_a_patient_job_goes_with_the_next_that_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane, "PATIENCE_S", 3600.0)
+    monkeypatch.setattr(worker_thread, "PATIENCE_S", 3600.0)
     work = Work()
     patient = asyncio.create_task(work.lane.run("receipt", patient=True))
     await asyncio.sleep(0)
@@ -55,7 +55,7 @@ async def test_a_patient_job_after_another_of_the_same_round_goes_with_it() -> N
 async def test_a_lane_that_closes_finishes_what_is_patient_and_takes_nothing_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lane, "PATIENCE_S", 3600.0)
+    monkeypatch.setattr(worker_thread, "PATIENCE_S", 3600.0)
     work = Work()
     patient = asyncio.create_task(work.lane.run("receipt", patient=True))
     await asyncio.sleep(0)

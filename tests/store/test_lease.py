@@ -9,9 +9,9 @@ import pytest
 
 from angelia.core.errors import Fenced, NotFound
 from angelia.core.ids import ConversationId
-from angelia.store.db import Database
-from angelia.store.lease import HeldElsewhere, Lease
-from angelia.store.transcript import Transcript
+from angelia.store.log.lease import HeldElsewhere, Lease
+from angelia.store.log.transcript import Transcript
+from angelia.store.sql.database import Database
 from tests.store.leases import acquire
 from tests.store.processes import Child, line, start
 from tests.store.words import said

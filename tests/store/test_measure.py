@@ -13,9 +13,9 @@ from PIL import Image
 
 from angelia.core.content import BlobRef, MediaKind
 from angelia.core.errors import BadInput
-from angelia.store.blobs import BlobStore
-from angelia.store.measure import Changed, Intake, Measured, measure, mime_of
-from angelia.store.pictures import check, redraw
+from angelia.store.media.blobs import BlobStore
+from angelia.store.media.measure import FileChangedMeanwhile, Intake, Measured, measure, mime_of
+from angelia.store.media.pictures import check, redraw
 
 pytestmark = pytest.mark.anyio
 
@@ -172,7 +172,7 @@ async def test_a_picture_that_changes_while_it_is_read_is_asked_for_again(tmp_pa
     (tmp_path / "x.png").write_bytes(picture())
     (tmp_path / "x.log").write_bytes(b"one line\n")
     intake = Intake(Hasty(tmp_path / "home"))
-    with pytest.raises(Changed, match=r'"x.png" changed while it was read. Give it again.'):
+    with pytest.raises(FileChangedMeanwhile, match=r'"x.png" changed while it was read. Give it again.'):
         await intake.file_to_media(tmp_path / "x.png")
     assert (await intake.file_to_media(tmp_path / "x.log")).blob.size == 13, "a log that grows is an ordinary file"
 

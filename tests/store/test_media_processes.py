@@ -17,12 +17,12 @@ from PIL import Image
 from angelia.context.request import OpenedBytes, Shown
 from angelia.core.content import Form, Media
 from angelia.core.errors import BadInput
-from angelia.store.blobs import BlobStore
-from angelia.store.measure import Intake
-from angelia.store.media_jobs import LIMITS, MediaLimitMet, MediaLimits, MediaType, ReadPages
-from angelia.store.media_processes import MediaProcesses, NotStarted
-from angelia.store.pictures import check
-from angelia.store.renditions import Renditions
+from angelia.store.media.blobs import BlobStore
+from angelia.store.media.jobs import LIMITS, MediaLimitMet, MediaLimits, MediaType, ReadPages
+from angelia.store.media.measure import Intake
+from angelia.store.media.pictures import check
+from angelia.store.media.processes import MediaProcesses, NotStarted
+from angelia.store.media.renditions import Renditions
 from tests.store.bombs import endless_pdf, flat_png, heavy_pdf, long_gif
 from tests.store.drawn import as_text, pdf, picture
 
@@ -127,8 +127,8 @@ async def test_others_are_served_while_a_pdf_does_not_end(blobs: BlobStore, tmp_
 
 LIFE = """
 import asyncio
-from angelia.store.media_jobs import MediaLimits, MediaType, ReadPages
-from angelia.store.media_processes import MediaProcesses
+from angelia.store.media.jobs import MediaLimits, MediaType, ReadPages
+from angelia.store.media.processes import MediaProcesses
 from tests.store.bombs import endless_pdf
 limits = dict.fromkeys(MediaType, MediaLimits(600, 1_500_000_000, 2))
 asyncio.run(MediaProcesses(limits=limits).read_pages(endless_pdf(), ReadPages(300, 1000, 3, "x")))

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from angelia.core.errors import StoreError
-from angelia.store import schema
-from angelia.store.db import FILE, Database
-from angelia.store.migrate import STEPS, migrate
+from angelia.store.sql import schema
+from angelia.store.sql.database import FILE, Database
+from angelia.store.sql.migrate import STEPS, migrate
 
 SECOND_THAT_FAILS = ("CREATE TABLE later (x INTEGER) STRICT", "INSERT INTO nowhere VALUES (1)")
 

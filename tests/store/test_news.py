@@ -8,9 +8,9 @@ import pytest
 
 from angelia.core.errors import NotFound
 from angelia.core.ids import ConversationId, new_conversation
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.transcript import Transcript
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
 from tests.store.words import said
 
 pytestmark = pytest.mark.anyio

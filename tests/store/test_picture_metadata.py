@@ -14,11 +14,11 @@ from PIL.PngImagePlugin import PngInfo
 
 from angelia.context.request import OpenedBytes, Shown
 from angelia.core.content import Form, MediaKind
-from angelia.store.blobs import BlobStore
-from angelia.store.measure import Intake
-from angelia.store.picture_metadata import UnknownLayout, without_metadata
-from angelia.store.pictures import check, redraw
-from angelia.store.renditions import Renditions
+from angelia.store.media.blobs import BlobStore
+from angelia.store.media.measure import Intake
+from angelia.store.media.picture_metadata import UnknownLayout, without_metadata
+from angelia.store.media.pictures import check, redraw
+from angelia.store.media.renditions import Renditions
 from tests.store.drawn import picture
 
 pytestmark = pytest.mark.anyio

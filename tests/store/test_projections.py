@@ -29,13 +29,13 @@ from angelia.core.entry import (
 )
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, ConversationId, DeliveryId
-from angelia.store import upkeep
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.projections import TABLES
-from angelia.store.references import blobs_in
-from angelia.store.search import search
-from angelia.store.transcript import Transcript
+from angelia.store.log.projections import TABLES
+from angelia.store.log.references import blobs_in
+from angelia.store.log.search import search
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql import upkeep
+from angelia.store.sql.database import Database
 from tests.examples import examples
 
 CONTENTS = (b"", b"one", b"\x89PNG\r\n\x1a\n", b"%PDF-")

@@ -13,12 +13,12 @@ from angelia.context.request import OpenedBytes, OpenedText, Shown
 from angelia.core.content import Form, Media, MediaKind
 from angelia.core.errors import BadInput
 from angelia.core.installing import installing
-from angelia.store import media_processes
-from angelia.store.blobs import BlobStore
-from angelia.store.documents import Missing, PageText, count_pages, join_missing, keep_ends, read_pages
-from angelia.store.measure import Intake
-from angelia.store.plaintext import read_text
-from angelia.store.renditions import Renditions
+from angelia.store.media import processes
+from angelia.store.media.blobs import BlobStore
+from angelia.store.media.documents import Missing, PageText, count_pages, join_missing, keep_ends, read_pages
+from angelia.store.media.measure import Intake
+from angelia.store.media.plaintext import read_text
+from angelia.store.media.renditions import Renditions
 from tests.store.drawn import as_picture, as_text, pdf, picture
 
 pytestmark = pytest.mark.anyio
@@ -150,7 +150,7 @@ async def test_a_pdf_without_the_part_that_reads_it_says_what_to_install(
 ) -> None:
     media = await Intake(blobs).to_media(pdf("words that nobody reads"), "x.pdf")
 
-    monkeypatch.setattr(media_processes, "can_read", lambda: False)
+    monkeypatch.setattr(processes, "can_read", lambda: False)
     (opened,) = await renditions.open(Shown(media, Form.TEXT))
     assert installing("documents") in as_text(opened)
     monkeypatch.undo()
@@ -212,6 +212,6 @@ LOCKED = (
     + b""">/U<"""
     + b"22" * 32
     + b""">>>endobj
-trailer<</Size 4/Root 1 0 R/Encrypt 3 0 R/ID[<00><00>]>>
+trailer<</Size 4/AllowedRoot 1 0 R/Encrypt 3 0 R/ID[<00><00>]>>
 %%EOF"""
 )

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from angelia.context.forms import Pixels, scaled, worst_bytes
+from angelia.context.media_forms import Pixels, scaled, worst_bytes
 from angelia.context.request import OpenedBytes, Shown
 from angelia.core.content import Form
-from angelia.store.blobs import BlobStore
-from angelia.store.measure import Intake
-from angelia.store.pictures import check, redraw
-from angelia.store.renditions import Renditions
+from angelia.store.media.blobs import BlobStore
+from angelia.store.media.measure import Intake
+from angelia.store.media.pictures import check, redraw
+from angelia.store.media.renditions import Renditions
 from tests.examples import examples
 from tests.store.drawn import as_picture, as_text, picture
 

@@ -8,11 +8,11 @@ from angelia.core.content import CallStatus, Media, MediaKind, Text
 from angelia.core.entry import SystemSaid, ToolFinished, UserSaid
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId, ConversationId
-from angelia.store import words
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.search import search
-from angelia.store.transcript import Transcript
+from angelia.store.log import word_index
+from angelia.store.log.search import search
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
 from tests.store.words import answered, said
 
 pytestmark = pytest.mark.anyio
@@ -100,13 +100,13 @@ async def test_a_query_without_words_is_refused(db: Database, query: str) -> Non
 async def test_what_was_just_appended_is_found_while_the_index_lags(
     db: Database, transcript: Transcript, conversation: ConversationId
 ) -> None:
-    for number in range(3 * words.STRIDE + 5):
+    for number in range(3 * word_index.STRIDE + 5):
         await transcript.append(conversation, [said(f"w{number} common")])
         if number % 50 == 0:
             assert [hit.seq for hit in await search(db, f"w{number}")] == [number + 2]
     upto = "SELECT (SELECT max(id) FROM entries) - upto FROM indexed"
     behind = await db.read(lambda connection: connection.execute(upto).fetchone()[0])
-    assert 0 < behind < words.STRIDE
+    assert 0 < behind < word_index.STRIDE
     assert len(await search(db, "common", limit=1000)) == 100
 
 

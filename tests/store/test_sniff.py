@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from angelia.store.sniff import HEAD, sniff
+from angelia.store.media.sniff import HEAD, sniff
 
 
 def archive(*names: str, compression: int = zipfile.ZIP_DEFLATED) -> bytes:

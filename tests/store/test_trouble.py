@@ -11,10 +11,10 @@ import pytest
 from angelia.core.entry import ConversationOpened
 from angelia.core.errors import StoreBusy, StoreDamaged, StoreError, StoreFull
 from angelia.core.ids import ConversationId
-from angelia.store import upkeep
-from angelia.store.blobs import BlobStore
-from angelia.store.db import FILE, Database
-from angelia.store.transcript import Transcript
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql import upkeep
+from angelia.store.sql.database import FILE, Database
 from tests.store.processes import command, output
 from tests.store.words import said
 

@@ -11,11 +11,11 @@ from angelia.core.content import Media, MediaKind
 from angelia.core.entry import ConversationOpened, UserSaid
 from angelia.core.errors import BadInput, NotFound, StoreDamaged
 from angelia.core.ids import ConversationId
-from angelia.store import upkeep
-from angelia.store.blobs import BlobStore
-from angelia.store.db import Database
-from angelia.store.search import search
-from angelia.store.transcript import Transcript
+from angelia.store.log.search import search
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql import upkeep
+from angelia.store.sql.database import Database
 from tests.store.words import said
 
 pytestmark = pytest.mark.anyio

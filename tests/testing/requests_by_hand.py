@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from angelia.testing.model_server import ModelServer
+from angelia.testing.model.server import ModelServer
 
 PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "anthropic": "/v1/messages"}
 

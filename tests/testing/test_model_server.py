@@ -6,10 +6,10 @@ import json
 import httpx2
 import pytest
 
-from angelia.testing.answerers import by_replies, name_the_colour, rounds
-from angelia.testing.model_server import Limits, ModelServer
-from angelia.testing.pictures import dominant_colour, one_colour
-from angelia.testing.steps import (
+from angelia.testing.model.answerers import by_replies, name_the_colour, rounds
+from angelia.testing.model.pictures import dominant_colour, one_colour
+from angelia.testing.model.server import ModelServer, ServerLimits
+from angelia.testing.model.steps import (
     Fail,
     Speak,
     busy,
@@ -201,7 +201,7 @@ async def test_every_shape_of_reply_says_on_each_wire_what_it_is(wire: str, step
 
 @pytest.mark.parametrize("wire", PATHS)
 async def test_limits_refuse_as_a_provider_would(wire: str) -> None:
-    limits = Limits(body=2000, window=200, keys=("right",))
+    limits = ServerLimits(body=2000, window=200, keys=("right",))
     async with ModelServer([say("ok")], limits=limits) as server, httpx2.AsyncClient() as client:
         got = []
         for key, text in [("wrong", "hi"), ("right", "x" * 3000), ("right", "x" * 1200), ("right", "hi")]:

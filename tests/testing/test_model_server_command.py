@@ -6,9 +6,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from angelia.testing.pictures import one_colour
-from angelia.testing.server_process import model_server_process
-from angelia.testing.steps import dump_steps, load_steps, say, slowly, truncated_call
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.server_process import model_server_process
+from angelia.testing.model.steps import dump_steps, load_steps, say, slowly, truncated_call
 from tests.testing.requests_by_hand import asked
 
 

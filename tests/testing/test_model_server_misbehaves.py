@@ -5,8 +5,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from angelia.testing.model_server import ModelServer
-from angelia.testing.steps import How, Unit, call, cut_after, garbage, say
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import CutUnit, How, call, cut_after, garbage, say
 from tests.testing.requests_by_hand import PATHS, asked, post
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +43,7 @@ async def test_a_reply_can_be_cut_at_every_byte(wire: str) -> None:
     reply = say("one") + call("shell", {"command": "true"})
     async with ModelServer(lambda request: reply) as server, httpx2.AsyncClient() as client:
         whole = (await post(client, server, wire, asked(wire, stream=True))).content.replace(b"x1", b"")
-    steps = [cut_after(reply, at, unit=Unit.BYTES, how=How.END) for at in range(0, len(whole), 97)]
+    steps = [cut_after(reply, at, unit=CutUnit.BYTES, how=How.END) for at in range(0, len(whole), 97)]
     async with ModelServer(steps) as server, httpx2.AsyncClient() as client:
         sizes = [len((await post(client, server, wire, asked(wire, stream=True))).content) for _ in steps]
     assert sizes == list(range(0, len(whole), 97))

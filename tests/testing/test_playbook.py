@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, ToolCall
 from angelia.core.failure import FailureKind
-from angelia.testing.playbook import (
+from angelia.testing.logs.playbook import (
     asked,
     closed,
     failed,
@@ -22,9 +22,9 @@ from angelia.testing.playbook import (
     setup,
     started,
 )
-from angelia.testing.random_logs import log_from
-from angelia.testing.steps import call, think
-from angelia.testing.strategies import KINDS, facts, logs
+from angelia.testing.logs.random_logs import log_from
+from angelia.testing.logs.strategies import KINDS, facts, logs
+from angelia.testing.model.steps import call, think
 
 
 def test_what_the_driver_writes_in_between_is_filled_in() -> None:

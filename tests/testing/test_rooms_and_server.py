@@ -6,22 +6,22 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from angelia.context.request import Message, ModelRequest, OpenedBytes, OpenedText, Result, Role, Shown
+from angelia.context.request import ModelRequest, OpenedBytes, OpenedText, RequestMessage, Result, Role, Shown
 from angelia.context.view import project
 from angelia.core import entry as e
 from angelia.core.content import BlobRef, CallStatus, Form, Media, MediaKind, Text, ToolCall
-from angelia.core.errors import ModelFailed
+from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.core.ids import call_id
 from angelia.core.profile import Ability, Profile
-from angelia.models.client import http_client
-from angelia.models.port import Credential, ModelRoom, Piece, Reply
-from angelia.models.rooms import open_room
-from angelia.testing.answerers import Answerer, instant, name_the_colour
-from angelia.testing.model_server import ModelServer
-from angelia.testing.pictures import one_colour
-from angelia.testing.random_logs import log_from
-from angelia.testing.steps import (
+from angelia.models.http.client import http_client
+from angelia.models.port import Credential, Piece, Provider, Reply
+from angelia.models.registry import open_provider
+from angelia.testing.logs.random_logs import log_from
+from angelia.testing.model.answerers import Answerer, instant, name_the_colour
+from angelia.testing.model.pictures import one_colour
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import (
     Fail,
     How,
     Step,
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.anyio
 VENDORS = {"openai-chat": "openai", "openai-responses": "openai", "anthropic": "anthropic"}
 PICTURE = one_colour("purple", form="JPEG")
 SHOWN = Shown(Media(BlobRef("a" * 64, len(PICTURE), "image/jpeg"), MediaKind.IMAGE, "p.jpg"), Form.NATIVE)
-HELLO = Message(1, Role.USER, (Text("What colour?"), SHOWN))
+HELLO = RequestMessage(1, Role.USER, (Text("What colour?"), SHOWN))
 
 
 def profile(wire: str) -> Profile:
@@ -66,14 +66,14 @@ async def open_media(shown: Shown) -> tuple[OpenedBytes | OpenedText, ...]:
 
 
 @asynccontextmanager
-async def opened(wire: str, server: ModelServer) -> AsyncIterator[ModelRoom]:
+async def opened(wire: str, server: ModelServer) -> AsyncIterator[Provider]:
     """The wire's room, connected to the server."""
     base = server.url if wire == "anthropic" else server.base_url
     async with await http_client(base, {}) as http:
-        yield open_room(profile(wire), always(http), open_media)
+        yield open_provider(profile(wire), always(http), open_media)
 
 
-async def asked(room: ModelRoom, wire: str, *messages: Message) -> list[Piece]:
+async def asked(room: Provider, wire: str, *messages: RequestMessage) -> list[Piece]:
     """All pieces of one reply, in a session of its own."""
     request = ModelRequest(profile(wire), "Be brief.", (), messages, generation=1, max_output=1000)
     return [piece async for piece in room.session().ask(request, Credential("key", "secret"))]
@@ -101,8 +101,8 @@ async def test_the_picture_is_seen_on_a_later_turn_and_signed_thinking_comes_bac
         )
         made = [part for part in parts if isinstance(part, ToolCall)]
         results = tuple(Result(one.id, one.name, CallStatus.OK, (Text("ok"),), one.wire_id) for one in made)
-        replied = Message(3, Role.ASSISTANT, parts, VENDORS[wire])
-        second = reply_of(await asked(room, wire, HELLO, replied, Message(5, Role.TOOL, results)))
+        replied = RequestMessage(3, Role.ASSISTANT, parts, VENDORS[wire])
+        second = reply_of(await asked(room, wire, HELLO, replied, RequestMessage(5, Role.TOOL, results)))
         assert [one.text for one in second.parts if isinstance(one, Text)] == ["purple"]
         assert [one.size for one in server.requests[1].images] == [len(PICTURE)]
         assert server.connections == 1
@@ -139,7 +139,7 @@ FAILURES: list[Fail] = [
 @pytest.mark.parametrize("step", FAILURES, ids=lambda step: f"{step.kind} {step.about}".strip())
 async def test_a_failure_is_known_by_its_kind(wire: str, step: Fail) -> None:
     async with ModelServer([step]) as server, opened(wire, server) as room:
-        with pytest.raises(ModelFailed) as failed:
+        with pytest.raises(ModelError) as failed:
             await asked(room, wire, HELLO)
     assert failed.value.failure.kind is step.kind
     assert failed.value.failure.retry_after == round(step.retry_after * 1000)
@@ -155,6 +155,6 @@ CUT: list[Step] = [
 async def test_what_is_not_whole_is_never_a_reply(wire: str, step: Step) -> None:
     whole = {FailureKind.STREAM_CUT, FailureKind.UNREACHABLE, FailureKind.BUSY}
     async with ModelServer([step]) as server, opened(wire, server) as room:
-        with pytest.raises(ModelFailed) as failed:
+        with pytest.raises(ModelError) as failed:
             await asked(room, wire, HELLO)
     assert failed.value.failure.kind in whole

@@ -3,34 +3,34 @@
 import msgspec
 import pytest
 
-from angelia.context.request import Message, ModelRequest, Role
+from angelia.context.request import ModelRequest, RequestMessage, Role
 from angelia.core.content import Text, Thinking, ToolCall
 from angelia.core.entry import StopReason
-from angelia.core.errors import ModelFailed
+from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.core.ids import CallId
 from angelia.core.profile import Profile
-from angelia.models.port import CallBegun, Credential, ModelRoom, Piece, Reply, TextDelta
-from angelia.testing.heard import Complaint
-from angelia.testing.script import ScriptOver
-from angelia.testing.scripted import ScriptedRoom
-from angelia.testing.steps import How, Step, busy, call, cut_after, empty, garbage, say, think, truncated_call
+from angelia.models.port import CallBegun, Credential, Piece, Provider, Reply, TextDelta
+from angelia.testing.model.in_process import ScriptedProvider
+from angelia.testing.model.received import Complaint
+from angelia.testing.model.script import ScriptOver
+from angelia.testing.model.steps import How, Step, busy, call, cut_after, empty, garbage, say, think, truncated_call
 
 pytestmark = pytest.mark.anyio
 
 KEY = Credential("first", "secret")
 
 
-def request(*messages: Message) -> ModelRequest:
+def request(*messages: RequestMessage) -> ModelRequest:
     """A request with these messages, after a person's greeting."""
     profile = Profile("scripted:m", "scripted", "m", "scripted")
-    hello = Message(1, Role.USER, (Text("hello"),))
+    hello = RequestMessage(1, Role.USER, (Text("hello"),))
     return ModelRequest(profile, "Be kind.", (), (hello, *messages), generation=1, max_output=100)
 
 
 async def pieces_of(*script: Step) -> list[Piece]:
     """What a session yields for the first step."""
-    room: ModelRoom = ScriptedRoom([*script])
+    room: Provider = ScriptedProvider([*script])
     return [piece async for piece in room.session().ask(request(), KEY)]
 
 
@@ -50,28 +50,28 @@ async def test_an_empty_reply_is_a_reply_without_parts() -> None:
 
 @pytest.mark.parametrize("how", [How.RESET, How.CLOSE, How.END, How.ERROR])
 async def test_a_cut_reply_fails_and_carries_what_had_arrived(how: How) -> None:
-    with pytest.raises(ModelFailed) as failed:
+    with pytest.raises(ModelError) as failed:
         await pieces_of(cut_after(think("hm") + say("one two"), 2, how=how))
     assert failed.value.failure.kind is FailureKind.STREAM_CUT
     assert failed.value.partial == (Thinking("hm"), Text("one"))
 
 
 async def test_a_truncated_call_without_a_finish_is_a_cut() -> None:
-    with pytest.raises(ModelFailed) as failed:
+    with pytest.raises(ModelError) as failed:
         await pieces_of(truncated_call("shell", {"command": "rm -rf build"}, at=15, finish=False))
     assert failed.value.partial == (ToolCall(CallId(""), "shell", '{"command": "rm'),)
 
 
 async def test_failures_carry_their_kind_and_numbers() -> None:
-    with pytest.raises(ModelFailed) as failed:
+    with pytest.raises(ModelError) as failed:
         await pieces_of(busy(1.5))
     assert (failed.value.failure.kind, failed.value.failure.retry_after) == (FailureKind.BUSY, 1500)
-    with pytest.raises(ModelFailed, match="captive portal"):
+    with pytest.raises(ModelError, match="captive portal"):
         await pieces_of(garbage())
 
 
 async def test_requests_and_credentials_are_recorded_by_label() -> None:
-    room = ScriptedRoom([say("ok")])
+    room = ScriptedProvider([say("ok")])
     async for _ in room.session().ask(request(), KEY):
         pass
     assert room.requests == [request()]
@@ -80,8 +80,8 @@ async def test_requests_and_credentials_are_recorded_by_label() -> None:
 
 
 async def test_a_call_without_its_result_and_a_request_too_many_are_errors() -> None:
-    room = ScriptedRoom([])
-    called = Message(2, Role.ASSISTANT, (ToolCall(CallId("c1_0"), "shell", "{}"),))
+    room = ScriptedProvider([])
+    called = RequestMessage(2, Role.ASSISTANT, (ToolCall(CallId("c1_0"), "shell", "{}"),))
     with pytest.raises(Complaint, match="c1_0"):
         await anext(room.session().ask(request(called), KEY))
     with pytest.raises(ScriptOver):

@@ -13,7 +13,7 @@ from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
 from angelia.sandboxes.port import Sandbox
-from angelia.tools.port import Calling, Fetched, Given, Schema, Tool, ToolOutcome
+from angelia.tools.port import Fetched, JsonArguments, Schema, Tool, ToolContext, ToolOutcome
 
 
 class Memory:
@@ -55,9 +55,9 @@ class Bench:
         for fact in facts:
             self.entries.append(Entry(len(self.entries) + 1, 0, fact))
 
-    def calling(self) -> Calling:
+    def context(self) -> ToolContext:
         self._calls += 1
-        return Calling(
+        return ToolContext(
             conversation=ConversationId("a"),
             call=CallId(f"c{self._calls}_0"),
             sandbox=self.sandbox,
@@ -96,12 +96,12 @@ class Bench:
         return Media(await self.blobs.put(data), kind, name)
 
     async def effects(self, tool: Tool, **arguments: Any) -> Sequence[Effect]:
-        return await tool.effects(_parsed(tool, arguments), self.calling())
+        return await tool.effects(_parsed(tool, arguments), self.context())
 
     async def run(self, tool: Tool, **arguments: Any) -> ToolOutcome:
-        calling, parsed = self.calling(), _parsed(tool, arguments)
-        await tool.effects(parsed, calling)
-        return await tool.run(parsed, calling)
+        context, parsed = self.context(), _parsed(tool, arguments)
+        await tool.effects(parsed, context)
+        return await tool.run(parsed, context)
 
     async def said(self, tool: Tool, status: CallStatus = CallStatus.OK, /, **arguments: Any) -> str:
         outcome = await self.run(tool, **arguments)
@@ -110,7 +110,7 @@ class Bench:
 
 
 def _parsed(tool: Tool, arguments: dict[str, Any]) -> Struct:
-    return Given(arguments) if isinstance(tool.arguments, Schema) else tool.arguments(**arguments)
+    return JsonArguments(arguments) if isinstance(tool.arguments, Schema) else tool.arguments(**arguments)
 
 
 def text_of(outcome: ToolOutcome) -> str:

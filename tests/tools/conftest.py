@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from tests.tools.bench import Bench
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from angelia.core.errors import BadInput, PolicyDenied
 from angelia.policy.egress import judge_address, judge_url
-from angelia.tools.fetching import Fetcher, FetchFailed, FetchLimits, FetchTooLarge, resolve_name
+from angelia.tools.web.fetcher import Fetcher, FetchFailed, FetchLimits, FetchTooLarge, resolve_name
 
 pytestmark = pytest.mark.anyio
 

@@ -14,11 +14,11 @@ from angelia.core.entry import Diff, ToolFinished, UserSaid
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import CallId
 from angelia.policy.verdict import ReadPath, WritePath
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import FileChanged, FileTooLarge, IsFolder, NoSuchFile, NotAFile
-from angelia.tools.edit import Edit
-from angelia.tools.read import CHARACTERS, FOLDER_ENTRIES, Read
-from angelia.tools.write import Write
+from angelia.tools.files.edit import Edit
+from angelia.tools.files.read import CHARACTERS, FOLDER_ENTRIES, Read
+from angelia.tools.files.write import Write
 from tests.examples import examples
 from tests.tools.bench import Bench, text_of
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from angelia.core.content import CallStatus
 from angelia.core.errors import BadInput
 from angelia.policy.verdict import ReadPath
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import AccessRefused, NoSuchFile
-from angelia.tools.find import CHARACTERS, SHOWN, Find
-from angelia.tools.globs import glob_regex
+from angelia.tools.files.find import CHARACTERS, SHOWN, Find
+from angelia.tools.files.globs import glob_regex
 from tests.examples import examples
 from tests.tools.bench import Bench
 

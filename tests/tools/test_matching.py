@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from angelia.tools.matching import Changed, Unclear, change
+from angelia.tools.files.matching import ChangedText, Unclear, change
 
 PIECES = st.lists(
     st.sampled_from(["a", "b", " ", "  ", "\t", "\n", "\r\n", "\r", "“", "”", '"', "–", "-", "\u00a0", "é", "if x:"]),
@@ -47,7 +47,7 @@ def test_a_table_of_edits(text: str, old: str, new: str, result: str | None, ove
     if result is None:
         assert isinstance(changed, Unclear), changed
     else:
-        assert changed == Changed(result, 1, overlooked)
+        assert changed == ChangedText(result, 1, overlooked)
 
 
 @pytest.mark.parametrize(
@@ -72,14 +72,14 @@ def test_what_is_not_clear_is_refused(text: str, old: str, new: str, because: st
 
 
 def test_everywhere_takes_every_place_from_the_top() -> None:
-    assert change("aaa b aa", "aa", "c", everywhere=True) == Changed("ca b c", 2)
-    assert change("a \r\nb\r\na\r\n", "a", "c", everywhere=True) == Changed("c \r\nb\r\nc\r\n", 2)
+    assert change("aaa b aa", "aa", "c", everywhere=True) == ChangedText("ca b c", 2)
+    assert change("a \r\nb\r\na\r\n", "a", "c", everywhere=True) == ChangedText("c \r\nb\r\nc\r\n", 2)
 
 
 @pytest.mark.parametrize(("new", "changed"), [("b\r", "b\r\n"), ("b", "b\n"), ("a \r", "a \r\n")])
 def test_half_of_a_line_ending_is_text_like_any_other(new: str, changed: str) -> None:
-    assert change("a\r\n", "a\r", new) == Changed(changed, 1)
-    assert change("a\r\na\r\n", "a\r", new, everywhere=True) == Changed(changed * 2, 2)
+    assert change("a\r\n", "a\r", new) == ChangedText(changed, 1)
+    assert change("a\r\na\r\n", "a\r", new, everywhere=True) == ChangedText(changed * 2, 2)
     assert "stands there 2 times" in str(change("a\r\na\r\n", "a\r", new))
 
 
@@ -125,7 +125,7 @@ def test_whatever_is_overlooked_the_lines_around_stay_byte_for_byte(
 def test_line_endings_that_were_mixed_stay_as_they_were(lines: list[str], data: st.DataObject) -> None:
     ends = data.draw(st.lists(st.sampled_from(["\n", "\r\n"]), min_size=len(lines), max_size=len(lines)))
     text = "".join(line + end for line, end in zip(lines, ends, strict=True)) + "MARK" + "".join(reversed(ends))
-    assert change(text, "MARK", "DONE") == Changed(text.replace("MARK", "DONE"), 1)
+    assert change(text, "MARK", "DONE") == ChangedText(text.replace("MARK", "DONE"), 1)
 
 
 @given(
@@ -133,5 +133,5 @@ def test_line_endings_that_were_mixed_stay_as_they_were(lines: list[str], data: 
 )
 def test_replacing_everywhere_exactly_is_what_str_replace_does(text: str, old: str, new: str) -> None:
     changed = change(text, old, new, everywhere=True)
-    if isinstance(changed, Changed) and not changed.overlooked:
+    if isinstance(changed, ChangedText) and not changed.overlooked:
         assert changed.text == text.replace(old, new)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.tools.output import WATCHED, Live, Output, head_and_tail, plain
+from angelia.tools.shell.output import WATCHED, LiveOutput, Output, head_and_tail, plain
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_any_bytes_become_text_that_can_be_stored(data: bytes) -> None:
     )
 )
 def test_what_is_shown_live_adds_up_to_what_is_kept(chunks: list[bytes]) -> None:
-    output, live = Output(), Live()
+    output, live = Output(), LiveOutput()
     shown = ""
     for chunk in (*chunks, b"\nend"):
         output.feed(chunk)
@@ -56,7 +56,7 @@ def test_what_is_shown_live_adds_up_to_what_is_kept(chunks: list[bytes]) -> None
 
 
 def test_of_a_flood_a_person_watches_the_latest() -> None:
-    shown = Live().feed(b"a" * 1_000_000 + b"b")
+    shown = LiveOutput().feed(b"a" * 1_000_000 + b"b")
     assert len(shown) == WATCHED
     assert shown.endswith("ab")
 

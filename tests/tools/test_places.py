@@ -6,7 +6,7 @@ import pytest
 
 from angelia.core.errors import BadInput
 from angelia.sandboxes.port import AccessRefused
-from angelia.tools.places import resolve
+from angelia.tools.files.paths import resolve
 from tests.tools.bench import Bench
 
 pytestmark = pytest.mark.anyio

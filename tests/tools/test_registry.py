@@ -15,10 +15,10 @@ from msgspec import Meta, Struct
 from angelia.core.content import Text
 from angelia.core.errors import ConfigError
 from angelia.policy.verdict import Effect
-from angelia.tools.port import Calling, Given, Schema, Tool, ToolOutcome, Traits
+from angelia.tools.port import JsonArguments, Schema, Tool, ToolContext, ToolOutcome, Traits
 from angelia.tools.registry import BadCall, Registry
 from angelia.tools.schema import compact_schema
-from angelia.tools.shell import ShellArguments
+from angelia.tools.shell.shell import ShellArguments
 
 REGISTRY = Registry.default()
 
@@ -58,10 +58,10 @@ class Greet:
     arguments: type[Struct] = Greeting
     traits = Traits()
 
-    async def effects(self, arguments: Greeting, calling: Calling) -> Sequence[Effect]:
+    async def effects(self, arguments: Greeting, context: ToolContext) -> Sequence[Effect]:
         return ()
 
-    async def run(self, arguments: Greeting, calling: Calling) -> ToolOutcome:
+    async def run(self, arguments: Greeting, context: ToolContext) -> ToolOutcome:
         return ToolOutcome((Text(f"Hello, {arguments.name}."),))
 
 
@@ -184,10 +184,10 @@ class Weighed:
     )
     traits = Traits()
 
-    async def effects(self, arguments: Given, calling: Calling) -> Sequence[Effect]:
+    async def effects(self, arguments: JsonArguments, context: ToolContext) -> Sequence[Effect]:
         return ()
 
-    async def run(self, arguments: Given, calling: Calling) -> ToolOutcome:
+    async def run(self, arguments: JsonArguments, context: ToolContext) -> ToolOutcome:
         return ToolOutcome((Text(str(arguments.values)),))
 
 
@@ -195,7 +195,7 @@ def test_a_tool_with_a_schema_of_its_own_gets_the_object_that_was_written() -> N
     registry = REGISTRY.joined([Weighed()])
     assert registry.names == (*REGISTRY.names, "weigh")
     assert bytes(registry.specs()[-1].schema) == b'{"type":"object","properties":{}}'
-    assert registry.parse("weigh", '{"kg": 3, "more": [1, null]}') == Given({"kg": 3, "more": [1, None]})
+    assert registry.parse("weigh", '{"kg": 3, "more": [1, null]}') == JsonArguments({"kg": 3, "more": [1, None]})
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ from angelia.core.entry import ProcessEnded, ToolFinished
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import CallId
 from angelia.policy.verdict import RunCommand
-from angelia.sandboxes.confine import Unconfined
-from angelia.sandboxes.local import LocalSandbox
+from angelia.sandboxes.local.confinement import Unconfined
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import SandboxGone
-from angelia.tools.output import SHOWN
-from angelia.tools.process import ProcessTool
-from angelia.tools.processes import all_told
-from angelia.tools.read import Read
-from angelia.tools.shell import MOST_RUNNING, Shell, ShellArguments
+from angelia.tools.files.read import Read
+from angelia.tools.shell.background import all_told
+from angelia.tools.shell.output import SHOWN
+from angelia.tools.shell.process import ProcessTool
+from angelia.tools.shell.shell import MOST_RUNNING, Shell, ShellArguments
 from tests.tools.bench import Bench, text_of
 
 pytestmark = pytest.mark.anyio
@@ -98,7 +98,7 @@ async def test_a_flood_is_bounded_and_the_whole_can_be_read(bench: Bench) -> Non
     assert text.endswith("line 4999\n[exit status 0]")
     assert outcome.full is not None
     assert bench.blobs.kept[outcome.full.sha256].count(b"\n") == 5000
-    bench.log(ToolFinished(bench.calling().call, OK, outcome.parts, full=outcome.full))
+    bench.log(ToolFinished(bench.context().call, OK, outcome.parts, full=outcome.full))
     pointer = re.search(r"read (blob:[0-9a-f]+)", text)
     assert pointer is not None
     assert "2001\tline 2000" in await bench.said(Read(), path=pointer[1], offset=2001, limit=1)
@@ -117,9 +117,9 @@ async def test_a_daemon_that_keeps_the_output_open_does_not_keep_the_call(bench:
 
 async def test_a_cancelled_call_leaves_nothing_running(bench: Bench) -> None:
     ready = asyncio.Event()
-    calling = structs.replace(bench.calling(), progress=lambda text: ready.set())
+    context = structs.replace(bench.context(), progress=lambda text: ready.set())
     arguments = ShellArguments(command="echo $$ > pid; echo ready; exec sleep 1000")
-    running = asyncio.create_task(Shell().run(arguments, calling))
+    running = asyncio.create_task(Shell().run(arguments, context))
     await ready.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

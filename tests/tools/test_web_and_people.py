@@ -15,13 +15,13 @@ from angelia.core.ids import CallId, DeliveryId
 from angelia.core.installing import installing
 from angelia.policy.verdict import AskPerson, FetchUrl, SendOut, ShowUrl
 from angelia.sandboxes.port import FileTooLarge, IsFolder, NoSuchFile
-from angelia.tools.ask_user import AskUser
-from angelia.tools.fetch import SHOWN, Fetch
-from angelia.tools.look_again import LookAgain
+from angelia.tools.files.read import Read
+from angelia.tools.people.ask_user import AskUser
+from angelia.tools.people.look_again import LookAgain
+from angelia.tools.people.send_file import SendFile
+from angelia.tools.people.todo import Todo, TodoItem, todos
 from angelia.tools.port import Fetched
-from angelia.tools.read import Read
-from angelia.tools.send_file import SendFile
-from angelia.tools.todo import Item, Todo, todos
+from angelia.tools.web.fetch import SHOWN, Fetch
 from tests.tools.bench import Bench, text_of
 
 pytestmark = pytest.mark.anyio
@@ -201,7 +201,7 @@ async def test_the_effect_of_sending_names_where_the_path_leads(bench: Bench) ->
 
 async def test_what_cannot_be_sent_says_why(bench: Bench) -> None:
     with (bench.root / "big").open("wb") as file:
-        file.truncate(bench.calling().most_sent + 1)
+        file.truncate(bench.context().most_sent + 1)
     for path, error in {"gone": NoSuchFile, ".": IsFolder, "big": FileTooLarge}.items():
         with pytest.raises(error) as refused:
             await bench.run(SendFile(), path=path)
@@ -242,17 +242,17 @@ async def test_the_plan_is_the_last_one_that_was_noted(bench: Bench) -> None:
 
     assert todos(bench.entries) == ()
     bench.log(planned("c1_0", "one"), done("c1_0"), planned("c2_0", "one", "two"), done("c2_0"))
-    assert todos(bench.entries) == (Item("one"), Item("two"))
+    assert todos(bench.entries) == (TodoItem("one"), TodoItem("two"))
     bench.log(planned("c3_0", "three"))
-    assert todos(bench.entries) == (Item("one"), Item("two"))
+    assert todos(bench.entries) == (TodoItem("one"), TodoItem("two"))
     bench.log(done("c3_0", CallStatus.CANCELLED))
-    assert todos(bench.entries) == (Item("one"), Item("two"))
+    assert todos(bench.entries) == (TodoItem("one"), TodoItem("two"))
     bench.log(planned("c4_0"), done("c4_0"))
     assert todos(bench.entries) == ()
 
 
 async def test_noting_a_plan_is_housekeeping(bench: Bench) -> None:
-    assert await bench.said(Todo(), items=(Item("one", "done"), Item("two"))) == "Noted: 1 of 2 done."
+    assert await bench.said(Todo(), items=(TodoItem("one", "done"), TodoItem("two"))) == "Noted: 1 of 2 done."
     assert Todo.traits.housekeeping
     assert await bench.effects(Todo(), items=()) == ()
 

@@ -21,7 +21,7 @@ SENDING = 60.0
 """Seconds for which nothing of ours may get away, at least: the wait for an answer begins when all of it has."""
 
 
-class Request(Struct, frozen=True):
+class ChannelRequest(Struct, frozen=True):
     """`url` may be logged; `target` is what is asked for of its host in place of its path, if that holds a secret.
     `wait` is in seconds without a byte of the answer, 0 for as long as usual.
     """
@@ -35,7 +35,7 @@ class Request(Struct, frozen=True):
 
 
 class Exchanges:
-    """The connections to one `network`, kept until they are closed. `wait` is as in `Request`."""
+    """The connections to one `network`, kept until they are closed. `wait` is as in `ChannelRequest`."""
 
     def __init__(self, network: str, http: Callable[[str], Awaitable["httpx2.AsyncClient"]], wait: float) -> None:
         self._network, self._http, self._wait = network, http, wait
@@ -45,7 +45,7 @@ class Exchanges:
         logging.getLogger("hpack").setLevel(logging.INFO)
 
     @asynccontextmanager
-    async def exchange(self, request: Request) -> AsyncIterator["httpx2.Response"]:
+    async def exchange(self, request: ChannelRequest) -> AsyncIterator["httpx2.Response"]:
         """A request and its response, of which nothing is read yet, whatever it says.
 
         Raises:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class State(StrEnum):
+class ConnectionHealth(StrEnum):
     """How a connection is."""
 
     CONNECTING = "connecting"
@@ -21,6 +21,6 @@ class Health(Struct, frozen=True):
     announced, since what the network does not bring again is lost.
     """
 
-    state: State
+    state: ConnectionHealth
     why: str = ""
     gap_ms: int = 0

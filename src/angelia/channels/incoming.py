@@ -5,11 +5,11 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from angelia.channels.abilities import Heard, Kind
+from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.core.entry import Address
 
 
-class Offer(Struct, frozen=True):
+class OfferedFile(Struct, frozen=True):
     """A file that somebody sent and nobody has fetched yet. `size` is bytes, -1 when the network does not say.
 
     `handle` is the room's own, for `Channel.fetch`; `seconds` is a recording's length, 0 when unknown.
@@ -23,7 +23,7 @@ class Offer(Struct, frozen=True):
     seconds: float = 0.0
 
 
-class Sender(Struct, frozen=True):
+class IncomingSender(Struct, frozen=True):
     """Who it came from: the network's immutable id, and a name for people to read. Bots are never heard."""
 
     id: str
@@ -31,7 +31,7 @@ class Sender(Struct, frozen=True):
     bot: bool = False
 
 
-class Said(Struct, frozen=True):
+class IncomingMessage(Struct, frozen=True):
     """Words and files. `quoted` is the text of the message that this one answers, where the network tells it.
 
     Places and contacts are words. A command of the network's own kind is its text, `/status` and the like.
@@ -42,7 +42,7 @@ class Said(Struct, frozen=True):
     """
 
     text: str = ""
-    offers: tuple[Offer, ...] = ()
+    offers: tuple[OfferedFile, ...] = ()
     quoted: str = ""
     edits: str = ""
     shared: str = ""
@@ -59,12 +59,12 @@ class Pressed(Struct, frozen=True):
 class Noticed(Struct, frozen=True):
     """Something that opens no turn: a reaction, a deletion. `text` tells it in a sentence."""
 
-    heard: Heard
+    heard: IncomingKind
     text: str
     message: str = ""
 
 
-class Reached(StrEnum):
+class ReachedUpdate(StrEnum):
     """How far a message of ours came."""
 
     DELIVERED = "delivered"
@@ -83,7 +83,7 @@ class Confirmed(Struct, frozen=True):
     """
 
     message: str
-    reached: Reached
+    reached: ReachedUpdate
     why: str = ""
 
 
@@ -97,8 +97,8 @@ class Envelope(Struct, frozen=True):
 
     address: Address
     key: str
-    sender: Sender
-    what: Said | Pressed | Noticed | Confirmed
+    sender: IncomingSender
+    what: IncomingMessage | Pressed | Noticed | Confirmed
     message: str = ""
     private: bool = True
     addressed: bool = True

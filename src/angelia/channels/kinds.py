@@ -4,10 +4,10 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from angelia.channels.abilities import Abilities, As, Kind, Native
+from angelia.channels.capabilities import As, Capabilities, Kind, NativeMethod
 from angelia.channels.failures import Rejected
 from angelia.channels.outgoing import OutFile
-from angelia.context.forms import size_words
+from angelia.context.media_forms import size_words
 from angelia.core.content import Media, MediaKind
 
 UNKNOWN = "application/octet-stream"
@@ -56,11 +56,11 @@ _NEXT = {Kind.VOICE: Kind.AUDIO} | dict.fromkeys((Kind.AUDIO, Kind.VIDEO, Kind.A
 """What is tried when the network has a kind, and this medium does not fit it."""
 
 
-class Fit(Struct, frozen=True):
+class ChosenKind(Struct, frozen=True):
     """It goes as `kind`; `note` tells people if that is not what it is."""
 
     kind: Kind
-    way: Native
+    way: NativeMethod
     note: str = ""
 
 
@@ -70,30 +70,30 @@ class Misfit(Struct, frozen=True):
     because: str
 
 
-def fit(media: Media, abilities: Abilities) -> Fit | Misfit:
+def fit(media: Media, capabilities: Capabilities) -> ChosenKind | Misfit:
     """The best kind for a medium: its own, else along the network's table, else the next plainer kind."""
     kind: Kind | None = wanted(media)
     reasons: list[str] = []
     seen: set[Kind] = set()
     while kind and kind not in seen:
         seen.add(kind)
-        way = abilities.ways[kind]
-        reason = _misfit(media, kind, way) if isinstance(way, Native) else way.because
-        if isinstance(way, Native) and not reason:
-            return Fit(kind, way, f"sent as a {WORDS[kind]}: {reasons[0]}" if reasons else "")
+        way = capabilities.ways[kind]
+        reason = _misfit(media, kind, way) if isinstance(way, NativeMethod) else way.because
+        if isinstance(way, NativeMethod) and not reason:
+            return ChosenKind(kind, way, f"sent as a {WORDS[kind]}: {reasons[0]}" if reasons else "")
         reasons.append(reason)
         kind = way.kind if isinstance(way, As) else _NEXT.get(kind)
     return Misfit(reasons[-1])
 
 
-def refuse_too_large(file: OutFile, abilities: Abilities, network: str) -> None:
+def refuse_too_large(file: OutFile, capabilities: Capabilities, network: str) -> None:
     """See that a file is within its kind's limit, before a byte of it leaves.
 
     Raises:
         Rejected: it is not.
     """
-    way = abilities.ways[file.kind]
-    if isinstance(way, Native) and way.limit and file.size > way.limit:
+    way = capabilities.ways[file.kind]
+    if isinstance(way, NativeMethod) and way.limit and file.size > way.limit:
         raise Rejected(
             f"{file.name} is {size_words(file.size)}, and {network} takes at most {size_words(way.limit)}.",
             then="Ask for a smaller file, or for a link.",
@@ -116,7 +116,7 @@ def wanted(media: Media) -> Kind:
     return {"audio": Kind.AUDIO, "video": Kind.VIDEO}.get(mime.partition("/")[0], Kind.DOCUMENT)
 
 
-def _misfit(media: Media, kind: Kind, way: Native) -> str:
+def _misfit(media: Media, kind: Kind, way: NativeMethod) -> str:
     """Why a medium is none of this kind for this network; empty if it is one."""
     word, mime, size = WORDS[kind], media.blob.mime.partition(";")[0], media.blob.size
     if way.limit and size > way.limit:

@@ -11,10 +11,9 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct, structs
 
-from angelia.channels.abilities import FILES, Abilities, Heard, Kind, Native, Never, Units
-from angelia.channels.dialect_html import MatrixHtml
-from angelia.channels.dialects import Dialect
-from angelia.channels.exchange import Exchanges, Request
+from angelia.channels.capabilities import FILES, Capabilities, IncomingKind, Kind, NativeMethod, Never, Units
+from angelia.channels.connection_state import ConnectionState
+from angelia.channels.exchange import ChannelRequest, Exchanges
 from angelia.channels.failures import (
     CannotFetch,
     ChannelError,
@@ -25,16 +24,17 @@ from angelia.channels.failures import (
     Rejected,
     Unsure,
 )
-from angelia.channels.health import State
-from angelia.channels.incoming import Envelope, Hear, Noticed, Offer, Said, Sender
+from angelia.channels.health import ConnectionHealth
+from angelia.channels.incoming import Envelope, Hear, IncomingMessage, IncomingSender, Noticed, OfferedFile
 from angelia.channels.kinds import refuse_too_large
-from angelia.channels.lanes import Lanes
 from angelia.channels.lenient import within
+from angelia.channels.markup.dialect import Dialect
+from angelia.channels.markup.html import MatrixHtml
 from angelia.channels.multipart import CHUNK, pieces
 from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
-from angelia.channels.port import Outfit, Room
+from angelia.channels.per_chat_queue import PerChatQueue
+from angelia.channels.port import ChannelContext, ChannelProvider
 from angelia.channels.settings import ChannelSettings, Secret
-from angelia.channels.standing import Standing
 from angelia.core.entry import Address
 from angelia.core.ids import sortable_id
 
@@ -75,7 +75,7 @@ class MatrixSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     upload: int = 50_000_000
 
 
-class Waits(Struct, frozen=True):
+class MatrixTimeouts(Struct, frozen=True):
     """Seconds: for the next byte of an `answer` to what people see, in `silence` to anything else, until the connection
     is taken for dead (under 90), and as a `pause` between two tries.
     """
@@ -85,27 +85,27 @@ class Waits(Struct, frozen=True):
     pause: float = 1.0
 
 
-def abilities(settings: MatrixSettings) -> Abilities:
+def capabilities(settings: MatrixSettings) -> Capabilities:
     """The table."""
     no_buttons = Never("Matrix has no buttons that all clients show")
-    return Abilities(
+    return Capabilities(
         ways={
-            **{kind: Native(_TYPES[kind], settings.upload, TEXT // 4) for kind in FILES},
-            **{kind: Native(f"m.{kind}") for kind in (Kind.TEXT, Kind.TYPING, Kind.REACTION, Kind.THREAD)},
-            Kind.EDIT: Native("m.replace"),
-            Kind.DELETE: Native("m.room.redaction"),
-            Kind.REPLY: Native("m.in_reply_to"),
+            **{kind: NativeMethod(_TYPES[kind], settings.upload, TEXT // 4) for kind in FILES},
+            **{kind: NativeMethod(f"m.{kind}") for kind in (Kind.TEXT, Kind.TYPING, Kind.REACTION, Kind.THREAD)},
+            Kind.EDIT: NativeMethod("m.replace"),
+            Kind.DELETE: NativeMethod("m.room.redaction"),
+            Kind.REPLY: NativeMethod("m.in_reply_to"),
             Kind.ALBUM: Never("a Matrix event holds one file"),
             Kind.DRAFT: Never("a preview is a message there"),
             Kind.BUTTONS: no_buttons,
         },
         hears={
-            **dict.fromkeys(Heard, Native("m.room.message")),
-            Heard.STICKER: Native("m.sticker"),
-            Heard.DELETION: Native("m.room.redaction"),
-            Heard.REACTION: Native("m.reaction"),
-            Heard.CONTACT: Never("Matrix shares no contacts"),
-            Heard.BUTTON: no_buttons,
+            **dict.fromkeys(IncomingKind, NativeMethod("m.room.message")),
+            IncomingKind.STICKER: NativeMethod("m.sticker"),
+            IncomingKind.DELETION: NativeMethod("m.room.redaction"),
+            IncomingKind.REACTION: NativeMethod("m.reaction"),
+            IncomingKind.CONTACT: Never("Matrix shares no contacts"),
+            IncomingKind.BUTTON: no_buttons,
         },
         text_limit=TEXT,
         units=Units.BYTES,
@@ -129,13 +129,13 @@ class MatrixChannel:
     encrypted one we could neither read what is said nor keep secret what we say: we leave it, and say why.
     """
 
-    def __init__(self, settings: MatrixSettings, outfit: Outfit, waits: Waits) -> None:
-        self.door = outfit.door
-        self.abilities: Abilities = abilities(settings)
+    def __init__(self, settings: MatrixSettings, context: ChannelContext, timeouts: MatrixTimeouts) -> None:
+        self.door = context.door
+        self.capabilities: Capabilities = capabilities(settings)
         self.dialect: Dialect = MatrixHtml()
-        self._settings, self._outfit, self._waits = settings, outfit, waits
-        self._exchanges = Exchanges("The homeserver", outfit.http, waits.answer)
-        self._standing = Standing(outfit, waits.pause, waits.silence)
+        self._settings, self._outfit, self._timeouts = settings, context, timeouts
+        self._exchanges = Exchanges("The homeserver", context.http, timeouts.answer)
+        self._connection_state = ConnectionState(context, timeouts.pause, timeouts.silence)
         self._server, self._token = settings.server.rstrip("/"), ""
         self._us, self._since = "", ""
         self._people: dict[str, int] = {}
@@ -144,32 +144,32 @@ class MatrixChannel:
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
-        lanes = Lanes(hear, self._standing.trouble, self._waits.pause)
+        queue = PerChatQueue(hear, self._connection_state.trouble, self._timeouts.pause)
         self._since = ""
         try:
-            await self._standing.hold(lambda: self._stay(lanes))
+            await self._connection_state.hold(lambda: self._stay(queue))
         finally:
-            await lanes.close()
+            await queue.close()
 
-    async def _stay(self, lanes: Lanes) -> NoReturn:
+    async def _stay(self, queue: PerChatQueue) -> NoReturn:
         self._us = _needed(await self._ask("GET", "account/whoami"), "user_id")
         kept = f"{_POSITION} of {self._us}"  # of another account it would be another one
         self._since = self._since or await self._outfit.recall(kept)
-        longest = max(self._waits.silence - LINGER, 0)
+        longest = max(self._timeouts.silence - LINGER, 0)
         while True:
-            hold = longest if self._standing.state is State.CONNECTED else 0
+            hold = longest if self._connection_state.state is ConnectionHealth.CONNECTED else 0
             since = f"&since={quote(self._since)}" if self._since else ""
             place = f"sync?filter={quote(msgspec.json.encode(_FILTER))}&timeout={hold * 1000:.0f}{since}"
             told = await self._ask("GET", place)
             here, invited = (within(told, "rooms", name, default=Body()) for name in ("join", "invite"))
             news = [(room, one) for room in here if self._since for one in await self._news(room, here[room])]
-            self._standing.well()
-            parts = [lanes.put(room, f"invitation to {room}", partial(self._join, room)) for room in invited]
-            parts += [lanes.put(room, f"{one.get('event_id')}", partial(self._read, room, one)) for room, one in news]
+            self._connection_state.well()
+            parts = [queue.put(room, f"invitation to {room}", partial(self._join, room)) for room in invited]
+            parts += [queue.put(room, f"{one.get('event_id')}", partial(self._read, room, one)) for room, one in news]
             self._since = _needed(told, "next_batch")
-            lanes.after(parts, partial(self._outfit.remember, kept, self._since))
+            queue.after(parts, partial(self._outfit.remember, kept, self._since))
             if not longest:
-                await asyncio.sleep(self._waits.pause)
+                await asyncio.sleep(self._timeouts.pause)
 
     async def _news(self, room: str, told: Body) -> list[Body]:
         """What happened in a room since the last sync, and since we were invited; the oldest first."""
@@ -181,7 +181,7 @@ class MatrixChannel:
             try:
                 page = await self._ask("GET", place)
             except Rejected as error:
-                self._standing.trouble(f"What was said in {room} meanwhile cannot be read. {error}")
+                self._connection_state.trouble(f"What was said in {room} meanwhile cannot be read. {error}")
                 break
             events = [*reversed(within(page, "chunk", default=list[Body]())), *events]
             # a page may be empty, and not the last one ("GET /rooms/{roomId}/messages")
@@ -199,7 +199,7 @@ class MatrixChannel:
             await self._ask("POST", f"{_at(room)}/join", {})
             await self._leave_if_encrypted(room)
         except Rejected as error:
-            self._standing.trouble(f"An invitation cannot be followed. {error}")
+            self._connection_state.trouble(f"An invitation cannot be followed. {error}")
 
     async def _leave_if_encrypted(self, room: str) -> None:
         """Anybody may send what looks encrypted: only the room's own state counts."""
@@ -209,14 +209,14 @@ class MatrixChannel:
         except _Forbidden:
             return  # it was left before
         except Rejected as error:
-            self._standing.trouble(f"An encrypted room cannot be left. {error}")
+            self._connection_state.trouble(f"An encrypted room cannot be left. {error}")
 
     async def _read(self, room: str, event: Body) -> Envelope | None:
         kind, sender, id_ = (_needed(event, name) for name in ("type", "sender", "event_id"))
         content = within(event, "content", default=Body())
         relation = within(content, "m.relates_to", default=Body())
         about, addressed, place = within(relation, "event_id", default=""), False, relation
-        what: Said | Noticed
+        what: IncomingMessage | Noticed
         if kind in ("m.room.encrypted", "m.room.encryption"):
             await self._leave_if_encrypted(room)
         if kind == "m.room.member":
@@ -233,17 +233,17 @@ class MatrixChannel:
             case "m.room.message" | "m.sticker" if content:
                 what, addressed = await self._said(room, content, relation)
             case "m.reaction":
-                what = Noticed(Heard.REACTION, f"{sender} reacted with {relation.get('key')}.", about)
+                what = Noticed(IncomingKind.REACTION, f"{sender} reacted with {relation.get('key')}.", about)
             case "m.room.redaction":
                 gone = within({**content, **event}, "redacts", default="")
-                what = Noticed(Heard.DELETION, f"{sender} deleted a message.", gone)
+                what = Noticed(IncomingKind.DELETION, f"{sender} deleted a message.", gone)
             case _:
                 return None
         private = await self._is_private(room)
         return Envelope(
             address=Address(self.door, room, thread),
             key=id_,
-            sender=Sender(sender, sender, bot=content.get("msgtype") == "m.notice"),
+            sender=IncomingSender(sender, sender, bot=content.get("msgtype") == "m.notice"),
             what=what,
             message=id_,
             private=private,
@@ -261,7 +261,7 @@ class MatrixChannel:
             self._people[room] = len(within(told, "joined", default=Body()))
         return self._people[room] <= 2
 
-    async def _said(self, room: str, content: Body, relation: Body) -> tuple[Said, bool]:
+    async def _said(self, room: str, content: Body, relation: Body) -> tuple[IncomingMessage, bool]:
         """What is said, and whether it is said to us."""
         edits = within(relation, "event_id", default="") if relation.get("rel_type") == "m.replace" else ""
         shown = within(content, "m.new_content", default=content) if edits else content
@@ -272,7 +272,7 @@ class MatrixChannel:
             text = text.partition("\n\n")[2] if text.startswith("> <") else text  # as older clients quote
             first = await self._event(room, answers)
             quoted, to_us = within(first, "content", "body", default=""), to_us or first.get("sender") == self._us
-        name, offers = within(shown, "filename", default=text), list[Offer]()
+        name, offers = within(shown, "filename", default=text), list[OfferedFile]()
         if kind in _KINDS:
             offers.append(_offer(kind, name, shown))
             text = "" if name == text else text
@@ -280,7 +280,7 @@ class MatrixChannel:
             text = f"{text} ({within(shown, 'geo_uri', default='').removeprefix('geo:')})"
         elif text.startswith("!") and text[1:].split(" ")[0] in self._outfit.commands:
             text = f"/{text[1:]}"  # what begins with a slash is for clients
-        return Said(text, tuple(offers), quoted, edits), to_us
+        return IncomingMessage(text, tuple(offers), quoted, edits), to_us
 
     async def _event(self, room: str, event: str) -> Body:
         """An event, empty if it is not there for us."""
@@ -289,12 +289,12 @@ class MatrixChannel:
         except Rejected:
             return {}
 
-    async def fetch(self, offer: Offer) -> AsyncIterator[bytes]:
+    async def fetch(self, offer: OfferedFile) -> AsyncIterator[bytes]:
         """See `Channel.fetch`."""
         place = _MXC.fullmatch(offer.handle)
         if place is None:
             raise CannotFetch("The file has no address on a homeserver; it may be encrypted.")
-        request = Request("GET", f"{self._server}/_matrix/client/v1/media/download/{quote(place[1])}/{place[2]}")
+        request = ChannelRequest("GET", f"{self._server}/_matrix/client/v1/media/download/{quote(place[1])}/{place[2]}")
         try:
             async with self._exchange(request) as response:
                 async for piece in response.aiter_bytes(CHUNK):
@@ -359,11 +359,11 @@ class MatrixChannel:
 
     async def _uploaded(self, file: OutFile) -> Body:
         """The content of an event with a file, whose bytes are at the homeserver by now."""
-        refuse_too_large(file, self.abilities, "the homeserver")
+        refuse_too_large(file, self.capabilities, "the homeserver")
         headers = {"content-type": file.mime, "content-length": str(file.size)}
         place = f"{self._server}/_matrix/media/v3/upload?filename={quote(file.name, safe='')}"
         with _repeatable():
-            upload = Request("POST", place, pieces(file.path), headers, self._waits.silence)
+            upload = ChannelRequest("POST", place, pieces(file.path), headers, self._timeouts.silence)
             url = _needed(await self._told(upload), "content_uri")
         long: Body = {"duration": int(file.seconds * 1000)} if file.seconds else {}
         wide: Body = {"w": file.width, "h": file.height} if file.width else {}
@@ -396,14 +396,14 @@ class MatrixChannel:
     async def _ask(self, verb: str, what: str, body: Body | None = None) -> Body:
         """A call that shows nothing to anybody, so that it may be repeated."""
         with _repeatable():
-            return await self._call(verb, what, body, wait=self._waits.silence)
+            return await self._call(verb, what, body, wait=self._timeouts.silence)
 
     async def _call(self, verb: str, what: str, body: Body | None = None, *, wait: float = 0.0) -> Body:
         content = None if body is None else msgspec.json.encode(body)
         place = f"{self._server}/_matrix/client/v3/{what}"
-        return await self._told(Request(verb, place, content, {"content-type": "application/json"}, wait))
+        return await self._told(ChannelRequest(verb, place, content, {"content-type": "application/json"}, wait))
 
-    async def _told(self, request: Request) -> Body:
+    async def _told(self, request: ChannelRequest) -> Body:
         async with self._exchange(request) as response:
             try:
                 return msgspec.json.decode(await response.aread(), type=Body)
@@ -411,7 +411,7 @@ class MatrixChannel:
                 raise Unsure(f"The homeserver's answer cannot be read: {error}.") from error
 
     @asynccontextmanager
-    async def _exchange(self, request: Request) -> AsyncIterator["httpx2.Response"]:
+    async def _exchange(self, request: ChannelRequest) -> AsyncIterator["httpx2.Response"]:
         """A request and its response, if it is no refusal."""
         self._token = self._token or (await self._outfit.secret(self._settings.token)).strip()
         headers = {**request.headers, "authorization": f"Bearer {self._token}"}
@@ -453,11 +453,11 @@ def _words(text: OutText) -> Body:
     return {"msgtype": "m.text", "body": text.plain, "m.mentions": {}, **marked}
 
 
-def _offer(kind: str, name: str, content: Body) -> Offer:
+def _offer(kind: str, name: str, content: Body) -> OfferedFile:
     mime, size = within(content, "info", "mimetype", default=""), within(content, "info", "size", default=-1)
     seconds = within(content, "info", "duration", default=0) / 1000
     as_ = Kind.ANIMATION if mime == "image/gif" else Kind.VOICE if _VOICE in content else _KINDS[kind]
-    return Offer(as_, within(content, "url", default=""), name, mime, size, seconds)
+    return OfferedFile(as_, within(content, "url", default=""), name, mime, size, seconds)
 
 
 def _refusal(response: "httpx2.Response", body: bytes) -> ChannelError:
@@ -485,4 +485,4 @@ def _refusal(response: "httpx2.Response", body: bytes) -> ChannelError:
             return Rejected(why)
 
 
-ROOM = Room(MatrixSettings, partial(MatrixChannel, waits=Waits()))
+CHANNEL = ChannelProvider(MatrixSettings, partial(MatrixChannel, timeouts=MatrixTimeouts()))

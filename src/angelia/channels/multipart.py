@@ -21,7 +21,7 @@ class Field(Struct, frozen=True):
     mime: str
 
 
-class Upload(Struct, frozen=True):
+class UploadField(Struct, frozen=True):
     """A file: the field that it stands in, and its bytes on this machine."""
 
     field: str
@@ -34,7 +34,7 @@ class Upload(Struct, frozen=True):
 class Multipart:
     """One body. `headers` tell its type and its length."""
 
-    def __init__(self, fields: Sequence[Field], uploads: Sequence[Upload]) -> None:
+    def __init__(self, fields: Sequence[Field], uploads: Sequence[UploadField]) -> None:
         boundary = secrets.token_hex(16)
         self._uploads, self._end = uploads, f"--{boundary}--\r\n".encode()
         self._start = b"".join(_head(boundary, one.name, one.mime) + one.value + b"\r\n" for one in fields)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 
 
 class Button(Struct, frozen=True):

@@ -8,12 +8,12 @@ from typing import TypeGuard, assert_never
 
 from msgspec import Struct
 
-from angelia.channels.abilities import Abilities, Kind, Native
-from angelia.channels.dialects import Dialect
-from angelia.channels.kinds import ENDINGS, UNKNOWN, WORDS, Fit, Misfit, fit
-from angelia.channels.markup import Link, Paragraph, Words
-from angelia.channels.render import Rendered, render, render_blocks, render_within
-from angelia.context.forms import size_words
+from angelia.channels.capabilities import Capabilities, Kind, NativeMethod
+from angelia.channels.kinds import ENDINGS, UNKNOWN, WORDS, ChosenKind, Misfit, fit
+from angelia.channels.markup.dialect import Dialect
+from angelia.channels.markup.renderer import Rendered, render, render_blocks, render_within
+from angelia.channels.markup.tree import MarkupLink, Paragraph, PlainWords
+from angelia.context.media_forms import size_words
 from angelia.core.content import Content, Media, Text
 
 
@@ -53,7 +53,7 @@ Piece = TextPiece | FilePiece | AlbumPiece | CannotPiece
 
 def plan(
     parts: Sequence[Content],
-    abilities: Abilities,
+    capabilities: Capabilities,
     dialect: Dialect,
     link: Callable[[Media], str] | None = None,
 ) -> tuple[Piece, ...]:
@@ -61,15 +61,15 @@ def plan(
 
     `link` gives an address under which a file can be had; it is used for what the network does not take.
     """
-    planning = _Planning(abilities, dialect, link)
-    return tuple(_albums(list(planning.pieces(parts)), abilities))
+    planning = _Planning(capabilities, dialect, link)
+    return tuple(_albums(list(planning.pieces(parts)), capabilities))
 
 
 class _Planning:
     """The pieces of one delivery, albums aside."""
 
-    def __init__(self, abilities: Abilities, dialect: Dialect, link: Callable[[Media], str] | None) -> None:
-        self._abilities, self._dialect, self._link = abilities, dialect, link
+    def __init__(self, capabilities: Capabilities, dialect: Dialect, link: Callable[[Media], str] | None) -> None:
+        self._abilities, self._dialect, self._link = capabilities, dialect, link
 
     def pieces(self, parts: Sequence[Content]) -> Iterator[Piece]:
         """Each part in its order."""
@@ -92,7 +92,7 @@ class _Planning:
 
     def _file(self, media: Media, words: str) -> Iterator[Piece]:
         match fit(media, self._abilities):
-            case Fit(kind=kind, way=way, note=note):
+            case ChosenKind(kind=kind, way=way, note=note):
                 caption = self._caption(words, way)
                 if not caption:
                     yield from self._texts(words)
@@ -102,7 +102,7 @@ class _Planning:
                 yield from self._texts(words)
                 yield from self._instead(media, because)
 
-    def _caption(self, words: str, way: Native) -> Rendered | None:
+    def _caption(self, words: str, way: NativeMethod) -> Rendered | None:
         """The words, if they fit beneath the file whole."""
         if not way.caption or not words.strip():
             return None
@@ -115,7 +115,9 @@ class _Planning:
         if not self._link:
             yield CannotPiece(media, f"{name} ({size}) cannot go to this chat: {because}.")
             return
-        shown = Paragraph((Link((Words(name),), self._link(media)), Words(f" ({size}), sent as a link: {because}")))
+        shown = Paragraph(
+            (MarkupLink((PlainWords(name),), self._link(media)), PlainWords(f" ({size}), sent as a link: {because}"))
+        )
         for one in render_blocks((shown,), self._dialect, self._abilities):
             yield TextPiece(one.marked, one.plain)
 
@@ -124,12 +126,12 @@ def _name(media: Media, kind: Kind) -> str:
     return media.name or WORDS[kind].replace(" ", "-") + ENDINGS.get(media.blob.mime, "")
 
 
-def _albums(pieces: list[Piece], abilities: Abilities) -> Iterator[Piece]:
+def _albums(pieces: list[Piece], capabilities: Capabilities) -> Iterator[Piece]:
     """Neighbouring pictures and films together, as many as an album holds; a caption begins another."""
-    way = abilities.ways[Kind.ALBUM]
+    way = capabilities.ways[Kind.ALBUM]
     run: list[FilePiece] = []
     for piece in pieces:
-        if run and not (_visual(piece) and isinstance(way, Native) and _holds(way, run, piece)):
+        if run and not (_visual(piece) and isinstance(way, NativeMethod) and _holds(way, run, piece)):
             yield _album(run)
             run = []
         if _visual(piece):
@@ -144,7 +146,7 @@ def _visual(piece: Piece) -> TypeGuard[FilePiece]:
     return isinstance(piece, FilePiece) and piece.kind in (Kind.PHOTO, Kind.VIDEO)
 
 
-def _holds(way: Native, run: list[FilePiece], piece: FilePiece) -> bool:
+def _holds(way: NativeMethod, run: list[FilePiece], piece: FilePiece) -> bool:
     size = sum(one.media.blob.size for one in (*run, piece))
     return piece.caption is None and (not way.most or len(run) < way.most) and (not way.limit or size <= way.limit)
 

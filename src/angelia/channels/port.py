@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from angelia.channels.abilities import Abilities, Kind
-from angelia.channels.dialects import Dialect
+from angelia.channels.capabilities import Capabilities, Kind
 from angelia.channels.health import Health
-from angelia.channels.incoming import Hear, Offer
+from angelia.channels.incoming import Hear, OfferedFile
+from angelia.channels.markup.dialect import Dialect
 from angelia.channels.outgoing import Outgoing, OutText
 from angelia.channels.settings import ChannelSettings, Secret
 from angelia.core.entry import Address
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 class Channel(Protocol):
     """One connection to one network under one account; `door` is its name in addresses.
 
-    Every send is one message and one call of the network's, under the `key` that names it where `abilities.idempotent`.
+    Every send is one message and one call of the network's, under the `key` that names it where it is idempotent.
     """
 
     door: str
-    abilities: Abilities
+    capabilities: Capabilities
     dialect: Dialect
 
     async def run(self, hear: Hear) -> None:
         """Stay connected until cancelled; reconnect with jitter, notice within 90 s that nothing comes any more.
 
         What a network sends in order for one chat is handed in in order; chats do not wait for each other. A network
-        with a history is asked for what was missed. How it goes is told to `Outfit.report`.
+        with a history is asked for what was missed. How it goes is told to `ChannelContext.report`.
 
         Raises:
             LoginFailed: the network will not have us.
         """
         ...
 
-    def fetch(self, offer: Offer) -> AsyncIterator[bytes]:
+    def fetch(self, offer: OfferedFile) -> AsyncIterator[bytes]:
         """The bytes of something that came in, in pieces.
 
         Raises:
@@ -74,7 +74,7 @@ class Channel(Protocol):
         ...
 
     async def typing(self, to: Address) -> None:
-        """Show that an answer is being worked on, for `abilities.typing_seconds`; raises as `send`."""
+        """Show that an answer is being worked on, for `capabilities.typing_seconds`; raises as `send`."""
         ...
 
     async def react(self, to: Address, message: str, emoji: str) -> None:
@@ -88,16 +88,16 @@ class Channel(Protocol):
 
 @runtime_checkable
 class HasLimitsByChat(Protocol):
-    """A room whose network takes more in some chats than in others; `abilities` is what holds as a rule."""
+    """A room whose network takes more in some chats than in others; `capabilities` is what holds as a rule."""
 
-    def abilities_in(self, to: Address) -> Abilities:
+    def abilities_in(self, to: Address) -> Capabilities:
         """What holds in one chat, as far as it is known now."""
         ...
 
 
-def abilities_for(channel: Channel, to: Address) -> Abilities:
+def abilities_for(channel: Channel, to: Address) -> Capabilities:
     """What holds in one chat of any channel."""
-    return channel.abilities_in(to) if isinstance(channel, HasLimitsByChat) else channel.abilities
+    return channel.abilities_in(to) if isinstance(channel, HasLimitsByChat) else channel.capabilities
 
 
 @runtime_checkable
@@ -105,7 +105,7 @@ class HasDrafts(Protocol):
     """A room whose network shows words for a while that are no message: an answer that is being written, say."""
 
     async def draft(self, to: Address, text: OutText, key: str) -> None:
-        """Show words for `abilities.draft_seconds`, or until a message of ours comes there; under the same `key` in the
+        """Show words for `draft_seconds`, or until a message of ours comes there; under the same `key` in the
         place of those before. Nothing of it stays, so that a repeat does no harm.
 
         Raises:
@@ -134,7 +134,7 @@ class HasLinking(Protocol):
         ...
 
 
-class Outfit(Struct, frozen=True):
+class ChannelContext(Struct, frozen=True):
     """What a room is handed. `folder` is its own and private, for what its library keeps (sessions, keys).
 
     `recall` and `remember` keep a few short values durably, such as a cursor. `report` is told how the connection is.
@@ -153,10 +153,10 @@ class Outfit(Struct, frozen=True):
     http: Callable[[str], Awaitable["httpx2.AsyncClient"]]
 
 
-class Room(Struct, frozen=True):
-    """What a room's module, or a stranger's entry point in `angelia.channels`, offers as `ROOM`: the type of its
+class ChannelProvider(Struct, frozen=True):
+    """What a room's module, or a stranger's entry point in `angelia.channels`, offers as `CHANNEL`: the type of its
     settings, and what opens a channel by settings of that type. Nothing has to be reached yet.
     """
 
     settings: type[ChannelSettings]
-    open: Callable[[Any, Outfit], Channel]
+    open: Callable[[Any, ChannelContext], Channel]

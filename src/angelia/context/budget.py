@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from angelia.context.forms import MOST_PAGES, MOST_TEXT
-from angelia.context.request import Message, MessagePart, Result, Shown, ToolSpec
+from angelia.context.media_forms import MOST_PAGES, MOST_TEXT
+from angelia.context.request import MessagePart, RequestMessage, Result, Shown, ToolSpec
 from angelia.context.tokens import text_tokens
-from angelia.core.content import Form, MediaKind, Native, Text, Thinking, ToolCall
+from angelia.core.content import Form, MediaKind, ProviderBlock, Text, Thinking, ToolCall
 from angelia.core.profile import ImageLimits, Profile
 
 ASSUMED_WINDOW = 128_000
@@ -85,7 +85,7 @@ def part_size(part: MessagePart, profile: Profile) -> Size:
     match part:
         case Text(text=text) | Thinking(text=text):
             return _text_size(text) + (part_size(part.native, profile) if part.native else Size())
-        case Native(raw=raw):
+        case ProviderBlock(raw=raw):
             return Size(math.ceil(len(bytes(raw)) / 4), len(bytes(raw)))
         case ToolCall(name=name, arguments=arguments):
             return _text_size(name + arguments) + Size(12, 80)
@@ -96,7 +96,7 @@ def part_size(part: MessagePart, profile: Profile) -> Size:
             return shown_size(part, profile)
 
 
-def message_size(message: Message, profile: Profile) -> Size:
+def message_size(message: RequestMessage, profile: Profile) -> Size:
     """The size of one message, with what surrounds it on the wire."""
     return sum((part_size(part, profile) for part in message.parts), Size(_MESSAGE_OVERHEAD, 40))
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from angelia.context.ageing import aged_media, shortened_results, superseded_reads
 from angelia.context.budget import Allowance, Size, exceeds
-from angelia.context.forms import form_of, smaller
+from angelia.context.media_aging import aged_media, shortened_results, superseded_reads
+from angelia.context.media_forms import form_of, smaller
 from angelia.context.outline import outline
 from angelia.context.request import Shown
 from angelia.context.view import View, advance, estimated_size
@@ -28,7 +28,7 @@ _TAIL_SHARE = 0.5
 """Of the target, what the messages kept word for word may take when the rest is folded."""
 
 
-class Ground(Struct, frozen=True):
+class CompactionInput(Struct, frozen=True):
     """What a plan stands on. `now` is the view of the whole `log` before the move, `fixed` the size of prompt and
     tools, `running` the entries of the running request. `drafts` remembers the view under each move that was tried.
     """
@@ -57,17 +57,17 @@ def last_move(log: Sequence[e.Entry]) -> e.ViewMoved:
     return next((x.fact for x in reversed(log) if isinstance(x.fact, e.ViewMoved)), e.ViewMoved(reason=""))
 
 
-def size_under(ground: Ground, moved: e.ViewMoved) -> Size:
+def size_under(ground: CompactionInput, moved: e.ViewMoved) -> Size:
     """What the next request would measure under `moved`."""
     return estimated_size(_view_under(ground, moved), ground.fixed)
 
 
-def size_now(ground: Ground) -> Size:
+def size_now(ground: CompactionInput) -> Size:
     """What the next request would measure without a move."""
     return estimated_size(ground.now, ground.fixed)
 
 
-def _view_under(ground: Ground, moved: e.ViewMoved) -> View:
+def _view_under(ground: CompactionInput, moved: e.ViewMoved) -> View:
     if id(moved) not in ground.drafts:
         seq = ground.log[-1].seq + 1 if ground.log else 1
         ground.drafts[id(moved)] = (moved, advance(ground.now, [*ground.log, e.Entry(seq, 0, moved)]))
@@ -96,7 +96,7 @@ def _in_sight(log: Sequence[e.Entry], moved: e.ViewMoved) -> Sequence[e.Entry]:
     return [*kept, *log[max(moved.keep_from - 1, 0) :]]
 
 
-def light(ground: Ground) -> e.ViewMoved:
+def light(ground: CompactionInput) -> e.ViewMoved:
     """The move of the cheap steps alone: it calls no model and folds nothing."""
     start = replace(last_move(ground.log), summariser="", usage=e.Usage(), cost=-1)
     ground.drafts[id(start)] = (start, ground.now)  # the move in force changes nothing
@@ -106,12 +106,12 @@ def light(ground: Ground) -> e.ViewMoved:
     return move
 
 
-def suffices(ground: Ground, moved: e.ViewMoved) -> bool:
+def suffices(ground: CompactionInput, moved: e.ViewMoved) -> bool:
     """Whether a move brings the request to its target."""
     return not exceeds(size_under(ground, moved), ground.target)
 
 
-def fold_at(ground: Ground, moved: e.ViewMoved) -> int:
+def fold_at(ground: CompactionInput, moved: e.ViewMoved) -> int:
     """Where the kept tail begins: the earliest safe cut whose tail fits its share of the target; 0 if nothing folds."""
     cuts = safe_cuts(ground.log[moved.keep_from :])
     room = Allowance(int(ground.target.tokens * _TAIL_SHARE), int(ground.target.bytes * _TAIL_SHARE))
@@ -132,19 +132,19 @@ def safe_cuts(log: Sequence[e.Entry]) -> list[int]:
     return [entry.seq for entry in log if isinstance(entry.fact, e.UserSaid | e.ModelSaid)]
 
 
-def folded(ground: Ground, moved: e.ViewMoved, cut: int, summary: str) -> e.ViewMoved:
+def folded(ground: CompactionInput, moved: e.ViewMoved, cut: int, summary: str) -> e.ViewMoved:
     """`moved`, with everything before `cut` told by `summary`; the running request stays word for word."""
     kept = tuple(seq for seq in ground.running if seq < cut)
     return replace(moved, keep_from=cut, kept=kept, summary=summary)
 
 
-def outlined(ground: Ground, moved: e.ViewMoved, cut: int) -> e.ViewMoved:
+def outlined(ground: CompactionInput, moved: e.ViewMoved, cut: int) -> e.ViewMoved:
     """The floor under every summariser: the fold with an outline that needs no model."""
     earlier = f"{moved.summary}\n" if moved.summary and len(moved.summary) < 4_000 else ""
     return folded(ground, moved, cut, earlier + outline(ground.log, moved.keep_from, cut))
 
 
-def pressed(ground: Ground, moved: e.ViewMoved) -> e.ViewMoved:
+def pressed(ground: CompactionInput, moved: e.ViewMoved) -> e.ViewMoved:
     """The last steps, until the request is allowed or nothing is left: fold more, shorten all, shrink pictures."""
     steps: list[Callable[[e.ViewMoved], e.ViewMoved]] = [
         lambda move: shortened(ground.log, move, keep_newest=1),
@@ -162,13 +162,13 @@ def pressed(ground: Ground, moved: e.ViewMoved) -> e.ViewMoved:
     return moved
 
 
-def _fold_harder(ground: Ground, moved: e.ViewMoved) -> e.ViewMoved:
+def _fold_harder(ground: CompactionInput, moved: e.ViewMoved) -> e.ViewMoved:
     """Fold up to the last safe cut."""
     cuts = safe_cuts(ground.log[moved.keep_from :])
     return outlined(ground, moved, cuts[-1]) if cuts else moved
 
 
-def _smaller_media(ground: Ground, moved: e.ViewMoved) -> e.ViewMoved:
+def _smaller_media(ground: CompactionInput, moved: e.ViewMoved) -> e.ViewMoved:
     """Every medium in sight one step smaller."""
     gone = {(a.seq, a.part) for a in moved.aged}
     forms = {(r.seq, r.part): r for r in moved.reshown}
@@ -192,7 +192,7 @@ def shown_now(media: Media, reshown: e.Reshown | None, profile: Profile) -> Show
     return form if isinstance(form, Shown) else None
 
 
-def measured(ground: Ground, moved: e.ViewMoved, reason: str) -> e.ViewMoved:
+def measured(ground: CompactionInput, moved: e.ViewMoved, reason: str) -> e.ViewMoved:
     """The move with its reason, and what it made of the request."""
     before, after = size_now(ground), size_under(ground, moved)
     return replace(

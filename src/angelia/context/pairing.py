@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import assert_never
 
-from angelia.context.request import Message, MessagePart, Result, Role, Shown
-from angelia.core.content import CallStatus, Native, Text, Thinking, ToolCall
+from angelia.context.request import MessagePart, RequestMessage, Result, Role, Shown
+from angelia.core.content import CallStatus, ProviderBlock, Text, Thinking, ToolCall
 from angelia.core.ids import CallId
 
 _LOST = Text("No result was recorded. The call may or may not have taken effect.")
 
 
-def results_message(seq: int, calls: tuple[ToolCall, ...], results: Mapping[CallId, Result]) -> Message:
+def results_message(seq: int, calls: tuple[ToolCall, ...], results: Mapping[CallId, Result]) -> RequestMessage:
     """The one TOOL message that answers `calls`; a call without a result gets one that says so."""
     parts = tuple(results.get(call.id) or lost(call) for call in calls)
-    return Message(seq, Role.TOOL, parts)
+    return RequestMessage(seq, Role.TOOL, parts)
 
 
 def lost(call: ToolCall) -> Result:
@@ -26,7 +26,7 @@ def without_native(parts: tuple[MessagePart, ...]) -> tuple[MessagePart, ...]:
     kept: list[MessagePart] = []
     for part in parts:
         match part:
-            case Native() | Thinking():
+            case ProviderBlock() | Thinking():
                 continue
             case Text(text=text):
                 kept.append(Text(text))
@@ -39,12 +39,12 @@ def without_native(parts: tuple[MessagePart, ...]) -> tuple[MessagePart, ...]:
     return tuple(kept)
 
 
-def as_words(message: Message) -> Message:
+def as_words(message: RequestMessage) -> RequestMessage:
     """A reply or its results told as text, for a provider that rejects the shape of calls."""
     parts: list[MessagePart] = []
     for part in message.parts:
         match part:
-            case Native() | Thinking():
+            case ProviderBlock() | Thinking():
                 continue
             case ToolCall(name=name, arguments=arguments):
                 parts.append(Text(f"[called {name} with {arguments}]"))
@@ -58,4 +58,4 @@ def as_words(message: Message) -> Message:
             case _:
                 assert_never(part)
     role = Role.USER if message.role is Role.TOOL else message.role
-    return Message(message.seq, role, tuple(parts), message.maker)
+    return RequestMessage(message.seq, role, tuple(parts), message.maker)

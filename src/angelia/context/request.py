@@ -6,7 +6,7 @@ from enum import StrEnum
 import msgspec
 from msgspec import Struct
 
-from angelia.core.content import CallStatus, Form, Media, Native, Text, Thinking, ToolCall
+from angelia.core.content import CallStatus, Form, Media, ProviderBlock, Text, Thinking, ToolCall
 from angelia.core.ids import CallId
 from angelia.core.profile import Profile
 
@@ -55,10 +55,10 @@ Opened = OpenedBytes | OpenedText
 OpenMedia = Callable[[Shown], Awaitable[tuple[Opened, ...]]]
 """Opens a medium in its form. The same argument gives the same result, byte for byte, every time."""
 
-MessagePart = Text | Thinking | Shown | ToolCall | Result | Native
+MessagePart = Text | Thinking | Shown | ToolCall | Result | ProviderBlock
 
 
-class Message(Struct, frozen=True):
+class RequestMessage(Struct, frozen=True):
     """One message of a request. `seq` is the entry it comes from; with `ModelRequest.generation` it is a cache key.
 
     A USER message holds Text and Shown. An ASSISTANT message is one reply, whole and in order.
@@ -92,7 +92,7 @@ class ModelRequest(Struct, frozen=True):
     profile: Profile
     system: str
     tools: tuple[ToolSpec, ...]
-    messages: tuple[Message, ...]
+    messages: tuple[RequestMessage, ...]
     generation: int
     max_output: int
     effort: str = ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from angelia.context.notes import about_files
+from angelia.context.system_notes import about_files
 from angelia.context.tokens import text_tokens
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall

@@ -11,11 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.context.budget import Size, message_size, total
-from angelia.context.forms import Cannot, Refused, form_of
 from angelia.context.limits import Learnt, learnt_limits
-from angelia.context.notes import about_ending, about_files, note_of, pins, system_note, told_summary
+from angelia.context.media_forms import AsText, Refused, form_of
 from angelia.context.pairing import as_words, results_message, without_native
-from angelia.context.request import Message, MessagePart, Result, Role, Shown
+from angelia.context.request import MessagePart, RequestMessage, Result, Role, Shown
+from angelia.context.system_notes import about_ending, about_files, note_of, pins, system_note, told_summary
 from angelia.context.transcripts import transcript_line, with_transcripts
 from angelia.core import entry as e
 from angelia.core.content import Content, Text, ToolCall
@@ -37,9 +37,9 @@ class View(Struct, frozen=True):
     seen: int = 0
     generation: int = 0
     moved: e.ViewMoved | None = None
-    messages: tuple[Message, ...] = ()
-    unheard: tuple[Message, ...] = ()
-    notes: tuple[Message, ...] = ()
+    messages: tuple[RequestMessage, ...] = ()
+    unheard: tuple[RequestMessage, ...] = ()
+    notes: tuple[RequestMessage, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     results: Mapping[CallId, Result] = {}
     sizes: tuple[Size, ...] = ()
@@ -70,7 +70,7 @@ def advance(view: View, log: Sequence[e.Entry]) -> View:
         fold = _Fold(View(view.profile, generation=move.seq, moved=move.fact), before=view)
         if move.fact.summary:
             text = told_summary(move.fact.summary, pins(log[: move.seq]))
-            fold.show(Message(move.seq, Role.USER, (Text(text),)))
+            fold.show(RequestMessage(move.seq, Role.USER, (Text(text),)))
         fresh = log[_first_in_sight(move.fact) - 1 :]
     else:
         fold = _Fold(view)
@@ -128,7 +128,7 @@ class _Fold:
         fact = entry.fact
         match fact:
             case e.UserSaid():
-                message = Message(entry.seq, Role.USER, self._shown(entry.seq, fact.parts))
+                message = RequestMessage(entry.seq, Role.USER, self._shown(entry.seq, fact.parts))
                 if not self._folded(message):
                     self._unheard.append(message)
             case e.Transcribed(seq=said):
@@ -151,7 +151,7 @@ class _Fold:
 
     def _note(self, seq: int, text: str) -> None:
         if text:
-            self._notes.append(Message(seq, Role.USER, (Text(system_note(text)),)))
+            self._notes.append(RequestMessage(seq, Role.USER, (Text(system_note(text)),)))
 
     def _complete(
         self, said: int, add: Callable[[tuple[MessagePart, ...]], tuple[MessagePart, ...]], seq: int, note: str
@@ -161,7 +161,7 @@ class _Fold:
         for at in places:
             message = self._unheard[at]
             self._unheard[at] = replace(message, parts=add(message.parts))
-        if not places and not self._folded(Message(said, Role.USER, ())):
+        if not places and not self._folded(RequestMessage(said, Role.USER, ())):
             self._note(seq, note)
 
     def _asked(self, entry: e.Entry, fact: e.ModelAsked) -> None:
@@ -183,9 +183,9 @@ class _Fold:
 
     def _said(self, entry: e.Entry, fact: e.ModelSaid) -> None:
         self._answer_calls(entry.seq)
-        message = Message(entry.seq, Role.ASSISTANT, fact.parts, fact.model.partition(":")[0])
+        message = RequestMessage(entry.seq, Role.ASSISTANT, fact.parts, fact.model.partition(":")[0])
         if self._moved and entry.seq < self._moved.plain_before:
-            message = Message(entry.seq, Role.ASSISTANT, without_native(fact.parts))
+            message = RequestMessage(entry.seq, Role.ASSISTANT, without_native(fact.parts))
         self._reply_flat = self._flat(message)
         self._reply_shown = self.show(message)
         self._calls = tuple(part for part in fact.parts if isinstance(part, ToolCall))
@@ -206,7 +206,7 @@ class _Fold:
         if len(self._results) == len(self._calls):
             self._answer_calls(entry.seq)
 
-    def show(self, message: Message) -> bool:
+    def show(self, message: RequestMessage) -> bool:
         """Append one message, unless the view move left it out; results share the fate of their reply."""
         results = message.role is Role.TOOL
         if results and not self._reply_shown:
@@ -225,14 +225,14 @@ class _Fold:
         self._since += size.tokens
         return True
 
-    def _folded(self, message: Message) -> bool:
+    def _folded(self, message: RequestMessage) -> bool:
         """Whether the summary stands for a message."""
         moved = self._moved
         if moved is None or message.role is Role.TOOL:
             return False
         return message.seq < moved.keep_from and message.seq not in moved.kept
 
-    def _flat(self, message: Message) -> bool:
+    def _flat(self, message: RequestMessage) -> bool:
         moved = self._moved
         return moved is not None and message.role is Role.ASSISTANT and message.seq < moved.flat_before
 
@@ -249,7 +249,7 @@ class _Fold:
                 shown.append(Shown(part, again.form, again.long_edge))
             else:
                 form = form_of(part, self._profile, self._refused)
-                shown.append(Text(form.line) if isinstance(form, Cannot) else form)
+                shown.append(Text(form.line) if isinstance(form, AsText) else form)
         return tuple(shown)
 
 

@@ -48,7 +48,7 @@ class Part(
     """One piece of a message."""
 
 
-class Native(Part, frozen=True):
+class ProviderBlock(Part, frozen=True):
     """A provider's own block, byte for byte, for that provider alone.
 
     `maker` is the vendor that made it (`anthropic`, `openai`, …); any other vendor never sees it.
@@ -64,14 +64,14 @@ class Text(Part, frozen=True):
     """Words. Never holds a lone surrogate: text is cleaned where it enters (`core.text.clean`)."""
 
     text: str
-    native: Native | None = None
+    native: ProviderBlock | None = None
 
 
 class Thinking(Part, frozen=True):
     """A model's thinking, as far as the provider shows it."""
 
     text: str
-    native: Native | None = None
+    native: ProviderBlock | None = None
 
 
 class Media(Part, frozen=True):
@@ -105,13 +105,13 @@ class ToolCall(Part, frozen=True):
     name: str
     arguments: str
     wire_id: str = ""
-    native: Native | None = None
+    native: ProviderBlock | None = None
 
 
 Content = Text | Media
 """What people and tools can say."""
 
-ReplyPart = Text | Thinking | ToolCall | Native
+ReplyPart = Text | Thinking | ToolCall | ProviderBlock
 """What models can say."""
 
 

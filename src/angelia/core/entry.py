@@ -230,7 +230,7 @@ class Unpinned(Fact, frozen=True):
     by: str = "owner"
 
 
-class RoomAsked(Fact, frozen=True):
+class CompactionRequested(Fact, frozen=True):
     """A person wants the view folded before the next request; `keep` says what matters to them."""
 
     by: str = "owner"
@@ -430,7 +430,7 @@ class ViewMoved(Fact, frozen=True):
     cost: int = -1
 
 
-class Choice(Struct, frozen=True, forbid_unknown_fields=True):
+class QuestionChoice(Struct, frozen=True, forbid_unknown_fields=True):
     """Something a person may press: `label` is for them, `value` (at most 64 bytes) comes back to us."""
 
     label: str
@@ -448,7 +448,7 @@ class DeliveryQueued(Fact, frozen=True):
     parts: tuple[Content, ...]
     origin: str
     reply_to: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[QuestionChoice, ...] = ()
 
 
 class DeliveryStatus(StrEnum):
@@ -519,7 +519,7 @@ class DeliverySettled(Fact, frozen=True):
     detail: str = ""
 
 
-class Reached(StrEnum):
+class DeliveryReach(StrEnum):
     """How far something came, told by the network after it had taken it."""
 
     DELIVERED = "delivered"
@@ -534,7 +534,7 @@ class DeliveryReached(Fact, frozen=True):
 
     id: DeliveryId
     platform_id: str
-    reached: Reached
+    reached: DeliveryReach
     why: str = ""
 
 
@@ -560,7 +560,7 @@ AnyFact = (
     | SystemSaid
     | Pinned
     | Unpinned
-    | RoomAsked
+    | CompactionRequested
     | SetupChanged
     | ModelAsked
     | ModelSaid

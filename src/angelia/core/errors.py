@@ -88,7 +88,7 @@ class Fenced(AngeliaError):
     """The lease on this conversation was taken over; nothing was appended."""
 
 
-class ModelFailed(AngeliaError):
+class ModelError(AngeliaError):
     """A request to a model failed. `partial` is what had arrived; it is shown as cut, never as an answer."""
 
     def __init__(self, failure: Failure, partial: tuple[ReplyPart, ...] = ()) -> None:

@@ -10,7 +10,7 @@ from angelia.core.crash import crash_point
 from angelia.core.ids import CallId, delivery_id
 from angelia.core.text import clean, one_line
 from angelia.engine.log import Log
-from angelia.store.lease import Lease
+from angelia.store.log.lease import Lease
 from angelia.tools.port import ToolOutcome
 
 _LOST = (
@@ -50,7 +50,7 @@ class Background:
         crash_point("process.told")
 
 
-class Behind:
+class BackgroundProcesses:
     """What goes on behind the results of one conversation, as far as its log tells; only what is new is looked at."""
 
     def __init__(self) -> None:

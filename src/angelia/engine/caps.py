@@ -6,7 +6,7 @@ from angelia.core import ending as end
 from angelia.engine.state import Turn
 
 
-class Limits(Struct, frozen=True):
+class TurnCaps(Struct, frozen=True):
     """Caps of a turn and of a day; 0 means none. Money is millionths of a US dollar, time is seconds."""
 
     max_steps: int = 90
@@ -19,7 +19,7 @@ class Limits(Struct, frozen=True):
     stale_calls: int = 8
 
 
-def spent(turn: Turn, limits: Limits, day_tokens: int, day_cost: int) -> end.Ending | None:
+def spent(turn: Turn, limits: TurnCaps, day_tokens: int, day_cost: int) -> end.Ending | None:
     """The first cap that is reached. Tokens and money are counted after each reply, so one call may exceed them."""
     if limits.max_steps and turn.steps >= limits.max_steps:
         return end.StepLimit(steps=turn.steps)
@@ -38,12 +38,12 @@ def spent(turn: Turn, limits: Limits, day_tokens: int, day_cost: int) -> end.End
     return None
 
 
-def out_of_time(limits: Limits, left: int) -> end.Ending:
+def out_of_time(limits: TurnCaps, left: int) -> end.Ending:
     """The ending of a turn whose time is up, by `left` milliseconds (0 or less)."""
     return end.BudgetSpent("time this turn", f"{limits.max_seconds - left / 1000:.0f} s", f"{limits.max_seconds} s")
 
 
-def time_left(turn: Turn, limits: Limits, now: int) -> int | None:
+def time_left(turn: Turn, limits: TurnCaps, now: int) -> int | None:
     """Milliseconds left for this turn, waiting for people aside; None without a cap."""
     if not limits.max_seconds:
         return None

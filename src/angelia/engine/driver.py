@@ -11,28 +11,28 @@ from msgspec.structs import replace
 
 from angelia.context import view as views
 from angelia.context.budget import Allowance, Size, fixed_size
-from angelia.context.compaction import Ground, size_now
+from angelia.context.compaction import CompactionInput, size_now
 from angelia.context.request import ModelRequest, ToolSpec
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.crash import crash_point
-from angelia.core.errors import Fenced, ModelFailed, StoreError
+from angelia.core.errors import Fenced, ModelError, StoreError
 from angelia.core.ids import Clock, sortable_id
 from angelia.core.profile import Profile
 from angelia.engine import machine as m
-from angelia.engine.asking import Asking, Cost
+from angelia.engine.broker import Broker, find_calls, finished
 from angelia.engine.caps import time_left
-from angelia.engine.closing import closing_facts
-from angelia.engine.hearing import Wording, leave_unheard, not_heard, transcribe
-from angelia.engine.live import MakingRoom, Resting
+from angelia.engine.compacting import ContextBudget, allowed_for, budget_for, compact
+from angelia.engine.endings import closing_facts
+from angelia.engine.live import Compacting, Resting
 from angelia.engine.log import Log
+from angelia.engine.model_call import Cost, ModelCall
 from angelia.engine.remedies import Remedy
 from angelia.engine.repairs import described, facts_for, running_request
-from angelia.engine.roommaking import Space, allowed_for, make_room, room_for
 from angelia.engine.state import Turn, advance
-from angelia.engine.toolrun import Broker, find_calls, finished
-from angelia.models.port import Credential, Session
-from angelia.store.lease import Lease
+from angelia.engine.transcription import Wording, leave_unheard, not_heard, transcribe
+from angelia.models.port import Credential, ProviderSession
+from angelia.store.log.lease import Lease
 
 T = TypeVar("T")
 
@@ -46,11 +46,11 @@ _FOLDS = {Remedy.COMPACT: 0.9, Remedy.COMPACT_HARDER: 0.4}
 """Of what the refused request measured, what the next one may."""
 
 
-class Seat(Struct, frozen=True):
+class BoundModel(Struct, frozen=True):
     """One model of the chain, ready to be asked; `credentials` is its pool, `refresh` renews it where it can be."""
 
     profile: Profile
-    session: Session
+    session: ProviderSession
     system: str
     tools: tuple[ToolSpec, ...]
     setup: e.SetupChanged
@@ -63,7 +63,7 @@ class Settings(Struct, frozen=True):
     """How a turn is driven. `max_output` 0 leaves an answer's length to the model."""
 
     rules: m.Rules = m.Rules()
-    space: Space = Space(0.8, 8_192)
+    space: ContextBudget = ContextBudget(0.8, 8_192)
     max_output: int = 0
     effort: str = ""
     cache_hour: bool = False
@@ -75,16 +75,16 @@ class Driver:
     def __init__(
         self,
         log: Log,
-        seats: Sequence[Seat],
+        bound_models: Sequence[BoundModel],
         broker: Broker,
         settings: Settings,
         clock: Clock,
         wording: Wording = Wording(),  # noqa: B008 - a frozen value
     ) -> None:
-        self._log, self._seats, self._broker, self._settings = log, seats, broker, settings
+        self._log, self._bound_models, self._broker, self._settings = log, bound_models, broker, settings
         self._live, self._clock, self._wording = log.live, clock, wording
         self._turn = Turn()
-        self._view = views.View(seats[0].profile)
+        self._view = views.View(bound_models[0].profile)
         self._fixed_sizes: dict[str, Size] = {}
         self._fresh: dict[str, tuple[Credential, ...]] = {}
         self._spent_today: tuple[int, int] = (0, 0)
@@ -135,9 +135,9 @@ class Driver:
     async def _perform(self, effect: m.Effect, lease: Lease) -> None:
         match effect:
             case m.AskModel():
-                seat = self._seat
-                asking = Asking(self._log, self._live, seat.session, self._credential(seat), seat.cost)
-                asked = asking.ask(effect, seat.setup, self._turn.setup, self._request, lease)
+                bound = self._bound
+                asking = ModelCall(self._log, self._live, bound.session, self._credential(bound), bound.cost)
+                asked = asking.ask(effect, bound.setup, self._turn.setup, self._request, lease)
                 if came := await self._interruptibly(asked):
                     await self._record(came, lease)
             case m.RunTools(calls=calls):
@@ -154,8 +154,8 @@ class Driver:
                 await self._interruptibly(transcribe(self._log, seq, self._wording.transcriber, lease))
             case m.LeaveUnheard(message=seq, why=why):
                 await leave_unheard(self._log, seq, why, lease)
-            case m.MakeRoom():
-                reason = "asked for" if self._turn.room_asked else "room"
+            case m.Compact():
+                reason = "asked for" if self._turn.compaction_requested else "room"
                 await self._log.append(await self._move(reason), lease=lease)
             case m.Close():
                 await self._close(effect, lease)
@@ -167,20 +167,20 @@ class Driver:
     # -- who is asked, and with what ---------------------------------------------------------------------------
 
     @property
-    def _seat(self) -> Seat:
-        return self._seats[min(self._turn.model_index, len(self._seats) - 1)]
+    def _bound(self) -> BoundModel:
+        return self._bound_models[min(self._turn.model_index, len(self._bound_models) - 1)]
 
-    def _credential(self, seat: Seat) -> Credential:
-        pool = self._fresh.get(seat.profile.name) or seat.credentials
+    def _credential(self, bound: BoundModel) -> Credential:
+        pool = self._fresh.get(bound.profile.name) or bound.credentials
         return pool[self._turn.credential_index % len(pool)]
 
     def _request(self) -> ModelRequest:
         """The request that the log asks for now: a function of the log and its setup alone."""
-        seat, view, settings = self._seat, self._seen(), self._settings
+        bound, view, settings = self._bound, self._seen(), self._settings
         return ModelRequest(
-            profile=seat.profile,
-            system=seat.system,
-            tools=seat.tools,
+            profile=bound.profile,
+            system=bound.system,
+            tools=bound.tools,
             messages=view.messages,
             generation=view.generation,
             max_output=settings.max_output,
@@ -189,16 +189,16 @@ class Driver:
         )
 
     def _seen(self) -> views.View:
-        if self._view.profile != self._seat.profile:
-            self._view = views.View(self._seat.profile)
+        if self._view.profile != self._bound.profile:
+            self._view = views.View(self._bound.profile)
         self._view = views.advance(self._view, self._log.entries)
         return self._view
 
     def _fixed(self) -> Size:
-        seat = self._seat
-        if seat.profile.name not in self._fixed_sizes:
-            self._fixed_sizes[seat.profile.name] = fixed_size(seat.system, seat.tools)
-        return self._fixed_sizes[seat.profile.name]
+        bound = self._bound
+        if bound.profile.name not in self._fixed_sizes:
+            self._fixed_sizes[bound.profile.name] = fixed_size(bound.system, bound.tools)
+        return self._fixed_sizes[bound.profile.name]
 
     def _allowed(self) -> Allowance:
         return allowed_for(self._seen(), self._settings.space)
@@ -211,21 +211,21 @@ class Driver:
         refused = views.refused_by(view.profile.name, view.moved)
         return not_heard(self._log.entries, self._turn.recordings, view.profile, refused)
 
-    def _room(self) -> m.Room:
-        return room_for(self._log.entries, self._seen(), self._fixed(), self._allowed())
+    def _room(self) -> m.Fit:
+        return budget_for(self._log.entries, self._seen(), self._fixed(), self._allowed())
 
     async def _move(self, reason: str, share: float = 1.0) -> e.ViewMoved:
         """The move that makes room; `share` is of what the request measures now, where the provider knows better."""
         log = self._log.entries
-        ground = Ground(log, self._seen(), self._allowed(), self._fixed(), running_request(log))
+        ground = CompactionInput(log, self._seen(), self._allowed(), self._fixed(), running_request(log))
         if share < 1.0:
             now = size_now(ground)
             less = Allowance(min(int(now.tokens * share), ground.allowed.tokens), int(now.bytes * share))
             ground = replace(ground, allowed=less)
-        self._live.emit(MakingRoom())
-        asked = next((x.fact for x in reversed(log) if isinstance(x.fact, e.RoomAsked)), None)
-        keep = asked.keep if asked and self._turn.room_asked else ""
-        return await make_room(ground, self._settings.space, reason, keep)
+        self._live.emit(Compacting())
+        asked = next((x.fact for x in reversed(log) if isinstance(x.fact, e.CompactionRequested)), None)
+        keep = asked.keep if asked and self._turn.compaction_requested else ""
+        return await compact(ground, self._settings.space, reason, keep)
 
     # -- effects ------------------------------------------------------------------------------------------------
 
@@ -256,25 +256,25 @@ class Driver:
             self._acting.cancel()
 
     async def _remedy(self, effect: m.UseRemedy, lease: Lease) -> None:
-        choice, seat = effect.choice, self._seat
+        choice, bound = effect.choice, self._bound
         until, detail = 0, ""
         match choice.remedy:
             case Remedy.WAIT:
                 until = self._clock() + int(effect.delay * random.uniform(1.0, 1.25))  # noqa: S311 - jitter
                 self._live.emit(Resting(until, effect.failure.said or str(effect.failure.kind)))
-            case Remedy.REFRESH_CREDENTIAL if seat.refresh:
-                self._fresh[seat.profile.name] = await seat.refresh()
+            case Remedy.REFRESH_CREDENTIAL if bound.refresh:
+                self._fresh[bound.profile.name] = await bound.refresh()
             case Remedy.NEXT_MODEL:
-                detail = self._seats[self._turn.model_index + 1].profile.name
+                detail = self._bound_models[self._turn.model_index + 1].profile.name
             case _:
                 pass
-        more = facts_for(effect, self._log.entries, seat.profile)
+        more = facts_for(effect, self._log.entries, bound.profile)
         if choice.remedy in _FOLDS:
             more = [await self._move("the provider asked for less", _FOLDS[choice.remedy])]
         elif choice.remedy is Remedy.DESCRIBE and self._wording.describe:
             try:
                 more = [await described(self._log.entries, self._wording.describe)]
-            except ModelFailed as failed:
+            except ModelError as failed:
                 detail = f"the describing model failed: {failed}"
         used = e.RemedyUsed(choice.failure, choice.remedy, until=until, detail=detail)
         await self._log.append(used, *more, lease=lease)

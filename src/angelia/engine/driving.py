@@ -3,10 +3,10 @@
 from typing import Protocol
 
 from angelia.engine.machine import Rest
-from angelia.store.lease import Lease
+from angelia.store.log.lease import Lease
 
 
-class Driving(Protocol):
+class TurnDriver(Protocol):
     """See `engine.driver.Driver`, which is one."""
 
     def resting(self) -> Rest | None:

@@ -47,11 +47,11 @@ class Resting(Struct, frozen=True):
     why: str
 
 
-class MakingRoom(Struct, frozen=True):
+class Compacting(Struct, frozen=True):
     """The view is about to be folded, which may take a model's time."""
 
 
-LiveEvent = MakingRoom | Committed | Writing | Thinks | CallComing | Working | Resting
+LiveEvent = Compacting | Committed | Writing | Thinks | CallComing | Working | Resting
 Watcher = Callable[[LiveEvent], None]
 logger = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from angelia.core.entry import AnyFact, Entry
 from angelia.core.ids import ConversationId
 from angelia.engine.live import Committed, Live
-from angelia.store.lease import Lease
-from angelia.store.transcript import Transcript
+from angelia.store.log.lease import Lease
+from angelia.store.log.transcript import Transcript
 
 
 class Log:

@@ -30,9 +30,9 @@ from angelia.core.content import CallStatus
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.engine.calls import Asked, Declined, OpenCall, Started, runnable
-from angelia.engine.caps import Limits, out_of_time, spent, time_left
-from angelia.engine.naming import note
-from angelia.engine.remedies import DEFAULT, Choice, Remedy, Reserves, Table, ending_for, next_remedy
+from angelia.engine.caps import TurnCaps, out_of_time, spent, time_left
+from angelia.engine.remedies import DEFAULT, Remedy, RemedyChoice, Reserves, Table, ending_for, next_remedy
+from angelia.engine.reply_files import note
 from angelia.engine.state import Turn, carried, mending, readable
 from angelia.tools.port import Traits
 
@@ -68,7 +68,7 @@ class Settle(Struct, frozen=True):
 class UseRemedy(Struct, frozen=True):
     """Do something about a failure. `delay` is milliseconds before jitter, for a wait."""
 
-    choice: Choice
+    choice: RemedyChoice
     failure: Failure
     delay: int = 0
 
@@ -92,7 +92,7 @@ class LeaveUnheard(Struct, frozen=True):
     why: str
 
 
-class MakeRoom(Struct, frozen=True):
+class Compact(Struct, frozen=True):
     """Move the view before the next request, which would not fit."""
 
 
@@ -103,10 +103,10 @@ class Close(Struct, frozen=True):
     answer: tuple[int, ...] = ()
 
 
-Effect = Rest | AskModel | RunTools | Settle | UseRemedy | PlaceFiles | Transcribe | LeaveUnheard | MakeRoom | Close
+Effect = Rest | AskModel | RunTools | Settle | UseRemedy | PlaceFiles | Transcribe | LeaveUnheard | Compact | Close
 
 
-class Room(StrEnum):
+class Fit(StrEnum):
     """How the next request compares to the model's window and body limit."""
 
     FITS = "fits"
@@ -121,7 +121,7 @@ class Rules(Struct, frozen=True):
     `model` is the first of the chain; `credentials` has one count per model of it.
     """
 
-    limits: Limits = Limits()
+    limits: TurnCaps = TurnCaps()
     table: Table = field(default_factory=lambda: DEFAULT)
     traits: Mapping[str, Traits] = {}
     model: str = ""
@@ -140,14 +140,14 @@ class Moment(Struct, frozen=True):
     now: int
     day_tokens: int = 0
     day_cost: int = 0
-    room: Room = Room.FITS
+    room: Fit = Fit.FITS
     unheard: tuple[int, ...] = ()
 
 
 def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
     """The next effect. Total: every state has exactly one, and every path ends in `Close` within its budgets."""
     if not turn.opened:
-        return MakeRoom() if turn.room_asked else Rest()
+        return Compact() if turn.compaction_requested else Rest()
     if turn.cancelled_at:
         return _abandon(turn, "The person stopped the turn; this was not run.") or Close(
             end.Cancelled(turn.cancelled_by)
@@ -271,14 +271,14 @@ def _next_request(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         return PlaceFiles(files[0])
     if moment.unheard:
         return _written_down(moment.unheard[0], turn, limits)
-    if moment.room is Room.STUCK:
+    if moment.room is Fit.STUCK:
         return Close(end.ContextFull(model=turn.model or rules.model))
-    if moment.room is Room.OVER or turn.room_asked:
-        return MakeRoom()
+    if moment.room is Fit.OVER or turn.compaction_requested:
+        return Compact()
     return AskModel(carried(turn), turn.tries + 1, turn.answer if turn.joins else ())
 
 
-def _written_down(message: int, turn: Turn, limits: Limits) -> Effect:
+def _written_down(message: int, turn: Turn, limits: TurnCaps) -> Effect:
     """A recording that ends the process that listens to it is given up, as a message is."""
     if turn.recordings.get(message, 0) >= limits.max_orphans:
         return LeaveUnheard(message, f"{limits.max_orphans} tries came to no end")

@@ -91,7 +91,7 @@ class Reserves(Struct, frozen=True):
     can_describe: bool = False
 
 
-class Choice(Struct, frozen=True):
+class RemedyChoice(Struct, frozen=True):
     """A remedy, and the failure under whose budget it counts."""
 
     failure: FailureKind
@@ -100,13 +100,13 @@ class Choice(Struct, frozen=True):
     """1 for the first use."""
 
 
-def next_remedy(kind: FailureKind, uses: Uses, reserves: Reserves, table: Table = DEFAULT) -> Choice | None:
+def next_remedy(kind: FailureKind, uses: Uses, reserves: Reserves, table: Table = DEFAULT) -> RemedyChoice | None:
     """The first remedy for `kind` that has uses left and something to turn to; None when all are spent."""
     row = table[kind]
     for remedy, most in row.remedies:
         used = uses.get((kind, remedy), 0)
         if used < most and _possible(remedy, reserves):
-            return Choice(kind, remedy, used + 1)
+            return RemedyChoice(kind, remedy, used + 1)
     return next_remedy(row.otherwise, uses, reserves, table) if row.otherwise else None
 
 

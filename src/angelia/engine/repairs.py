@@ -6,8 +6,8 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from angelia.context import compaction
-from angelia.context.ageing import aged_media
-from angelia.context.forms import label, smaller
+from angelia.context.media_aging import aged_media
+from angelia.context.media_forms import label, smaller
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Media

@@ -6,15 +6,15 @@ from typing import assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.context.forms import Nature, nature
+from angelia.context.media_forms import Nature, nature
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.engine.beside import Beside
 from angelia.engine.calls import Asked, CallState, Declined, OpenCall, Permitted, Started, Wanted, calls_of
-from angelia.engine.naming import Files, file_finished, note
 from angelia.engine.remedies import DEFAULT, Remedy, Table, Uses
+from angelia.engine.reply_files import Files, file_finished, note
 
 
 class Unread(Struct, frozen=True):
@@ -72,7 +72,7 @@ class Turn(Struct, frozen=True):
     cancelled_at: int = 0
     cancelled_by: str = ""
     joins: bool = False
-    room_asked: bool = False
+    compaction_requested: bool = False
     recordings: Mapping[int, int] = {}
     setup: e.SetupChanged | None = None
     unplaced: frozenset[int] = frozenset()
@@ -128,10 +128,10 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             return replace(turn, cancelled_at=entry.seq, cancelled_by=fact.by) if turn.opened else turn
         case e.TurnClosed():
             return _turn_closed(turn, entry)
-        case e.RoomAsked():
-            return replace(turn, room_asked=True)
+        case e.CompactionRequested():
+            return replace(turn, compaction_requested=True)
         case e.ViewMoved():
-            return replace(_spent(turn, fact), room_asked=False)
+            return replace(_spent(turn, fact), compaction_requested=False)
         case e.TranscriptAsked() | e.ApprovalAsked():
             return turn
         case _:
@@ -264,7 +264,7 @@ def _turn_closed(turn: Turn, entry: e.Entry) -> Turn:
         unread=late,
         left_over=(*turn.left_over, *(u.seq for u in turn.unread if u not in late)),
         model=turn.model,
-        room_asked=turn.room_asked,
+        compaction_requested=turn.compaction_requested,
         recordings=turn.recordings,
         setup=turn.setup,
         unplaced=turn.unplaced,

@@ -49,7 +49,7 @@ class Credential(Struct, frozen=True):
         return f"Credential({self.label!r})"
 
 
-class Session(Protocol):
+class ProviderSession(Protocol):
     """One conversation's use of a model room; keeps encoded fragments between requests."""
 
     def ask(self, request: ModelRequest, credential: Credential) -> AsyncIterator[Piece]:
@@ -64,9 +64,9 @@ class Session(Protocol):
         ...
 
 
-class ModelRoom(Protocol):
+class Provider(Protocol):
     """One model behind one wire."""
 
-    def session(self) -> Session:
+    def session(self) -> ProviderSession:
         """A session with empty caches; cheap."""
         ...

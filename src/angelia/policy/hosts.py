@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from angelia.policy.egress import judge_address, judge_url
-from angelia.policy.patterns import covers
-from angelia.policy.risk import Ground
+from angelia.policy.grants import covers
+from angelia.policy.shell.risk import CommandContext
 from angelia.policy.verdict import Deny
 
 _HOST = re.compile(r"[0-9a-z_](?:[0-9a-z_.-]*[0-9a-z_])?|[0-9a-f:.]*:[0-9a-f:.]*")
@@ -43,13 +43,13 @@ def hosts_granted(hosts: Sequence[str], granted: Iterable[str]) -> bool:
     return bool(hosts) and known.issuperset(hosts)
 
 
-def command_granted(command: str, hosts: Sequence[str], granted: Iterable[str], ground: Ground) -> str:
+def command_granted(command: str, hosts: Sequence[str], granted: Iterable[str], context: CommandContext) -> str:
     """The remembered pattern that covers this command at these hosts; empty when none does."""
     for grant in granted if hosts else ():
         names, colon, pattern = grant.removeprefix("host ").partition(": ")
         if not grant.startswith("host ") or not colon:
             continue
-        if set(hosts) <= set(names.split(" ")) and covers(pattern, command, ground):
+        if set(hosts) <= set(names.split(" ")) and covers(pattern, command, context):
             return grant
     return ""
 

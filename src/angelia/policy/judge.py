@@ -4,18 +4,18 @@ from typing import assert_never
 from urllib.parse import urlsplit
 
 from angelia.core.text import one_line
-from angelia.policy.commands import classify
 from angelia.policy.editors import may_use_editor
 from angelia.policy.egress import judge_address, judge_url
+from angelia.policy.grants import covering, remember_pattern
 from angelia.policy.hosts import command_granted, hosts_granted, hosts_pattern, refused_host, wants_network
-from angelia.policy.looking import only_looks
 from angelia.policy.new_origins import origin_of, why_ask
+from angelia.policy.path_location import absolute
 from angelia.policy.paths import may_read, may_send, may_write
-from angelia.policy.patterns import covering, remember_pattern
-from angelia.policy.place import absolute
-from angelia.policy.risk import Finding, Ground, Risk
 from angelia.policy.servers import may_use
-from angelia.policy.situation import Confinement, Mode, Network, Situation
+from angelia.policy.shell.classifier import classify
+from angelia.policy.shell.read_only import only_looks
+from angelia.policy.shell.risk import CommandContext, Finding, Risk
+from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
 from angelia.policy.verdict import (
     Allow,
     Ask,
@@ -118,16 +118,16 @@ def _fetch(url: str, situation: Situation) -> Verdict:
     pattern = f"url: {origin_of(url)}"
     question = f"Fetch {url}?"  # whole: what an address carries may stand at its end
     match situation.network:
-        case Network.OFF:
+        case NetworkSetting.OFF:
             return Deny("The network is switched off by the setting `network`.")
-        case Network.ON:
+        case NetworkSetting.ON:
             return Allow("The network is on.")
-        case Network.ASK if pattern in situation.granted:
+        case NetworkSetting.ASK if pattern in situation.granted:
             return Allow(f"You said yes to `{pattern}`.")
-        case Network.ASK if situation.mode is Mode.AUTONOMOUS:
+        case NetworkSetting.ASK if situation.mode is Mode.AUTONOMOUS:
             reason = why_ask(url, situation.seen)
             return Ask(question, reason, pattern) if reason else Allow("In autonomous mode the web may be read.")
-        case Network.ASK:
+        case NetworkSetting.ASK:
             return Ask(question, "Whoever runs that site learns of it.", pattern)
         case _:
             assert_never(situation.network)
@@ -143,23 +143,23 @@ def _unasked(verdict: Verdict) -> Verdict:
 def _command(effect: RunCommand, situation: Situation) -> Verdict:
     if effect.reach not in _REACHES:
         return Deny(f"There is no reach called {effect.reach!r}; it is one of {', '.join(_REACHES)}.")
-    ground = ground_of(effect, situation)
-    findings = classify(effect.command, ground)
+    context = ground_of(effect, situation)
+    findings = classify(effect.command, context)
     for finding in findings:
         if finding.risk is Risk.OURS:
             return Deny(f"{_sentence([finding])} Tools may not touch it.")
-    if effect.reach == "network" and situation.network is Network.OFF:
+    if effect.reach == "network" and situation.network is NetworkSetting.OFF:
         return Deny("The network is switched off by the setting `network`.")
     if refused := refused_host(effect.hosts, situation.allow_ranges):
         return refused
     if situation.mode is Mode.PLAN:
-        if not only_looks(effect.command, ground) or any(finding.risk not in _READS for finding in findings):
+        if not only_looks(effect.command, context) or any(finding.risk not in _READS for finding in findings):
             return Deny(
                 "In plan mode only commands that look at things run. Leave plan mode for this one (/mode edit)."
             )
     elif granted := (
-        covering(situation.granted, effect.command, ground, _reach(effect, situation))
-        or command_granted(effect.command, _hosts(effect, situation), situation.granted, ground)
+        covering(situation.granted, effect.command, context, _reach(effect, situation))
+        or command_granted(effect.command, _hosts(effect, situation), situation.granted, context)
     ):
         return Allow(f"You said yes to `{granted}`.")
     risky = [f for f in findings if _counts(f.risk, effect, situation)]
@@ -167,18 +167,20 @@ def _command(effect: RunCommand, situation: Situation) -> Verdict:
     if not reason:
         return Allow("It runs in the workspace, and nothing in it is risky.")
     if hosts := _hosts(effect, situation):
-        own = remember_pattern(effect.command, ground)  # the proxy holds it to the hosts: a star is as good as confined
+        own = remember_pattern(
+            effect.command, context
+        )  # the proxy holds it to the hosts: a star is as good as confined
         pattern = hosts_pattern(hosts, own, harmless=not risky and situation.mode is not Mode.ASK)
     else:
-        pattern = remember_pattern(effect.command, ground, _reach(effect, situation))
+        pattern = remember_pattern(effect.command, context, _reach(effect, situation))
     return Ask(f"Run `{one_line(effect.command)}`?", reason, pattern)
 
 
-def ground_of(effect: RunCommand, situation: Situation) -> Ground:
+def ground_of(effect: RunCommand, situation: Situation) -> CommandContext:
     """Where a command would run."""
-    here = Ground(situation.workspace, situation.home, situation.own_home)
+    here = CommandContext(situation.workspace, situation.home, situation.own_home)
     at = absolute(effect.cwd or here.workspace, here)
-    return Ground(here.workspace, here.home, here.own_home, at, situation.absent)
+    return CommandContext(here.workspace, here.home, here.own_home, at, situation.absent)
 
 
 def _hosts(effect: RunCommand, situation: Situation) -> tuple[str, ...]:
@@ -197,7 +199,7 @@ def _why_ask(effect: RunCommand, situation: Situation, risky: list[Finding]) -> 
     if effect.reach == "outside" and situation.confinement is Confinement.REAL:
         return "It leaves the confinement: it may do whatever you may do."
     granted = hosts_granted(hosts, situation.granted)
-    if effect.reach != "confined" and situation.network is Network.ASK and not granted:
+    if effect.reach != "confined" and situation.network is NetworkSetting.ASK and not granted:
         if situation.mode is not Mode.AUTONOMOUS:
             return wants_network(hosts)
         if effect.reach == "network" and situation.seen.mixed:

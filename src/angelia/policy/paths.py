@@ -3,7 +3,7 @@
 import posixpath
 import unicodedata
 
-from angelia.policy.place import beneath
+from angelia.policy.path_location import beneath
 from angelia.policy.secret_paths import decides_what_runs, folded, secret_kind
 from angelia.policy.situation import Situation
 from angelia.policy.verdict import Allow, Ask, Deny, Verdict

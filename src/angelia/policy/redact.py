@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote, quote_plus
 
-from angelia.policy.spread import SHORTEST, Span, Spread, base64_forms, begins, spread_forms
+from angelia.policy.spread import SHORTEST, Spread, SpreadSpan, base64_forms, begins, spread_forms
 
 
 class Redactor:
@@ -58,7 +58,7 @@ class Redactor:
         while True:
             spread = [span for span in spread if span.start >= done]
             match = self._pattern.search(data, done)
-            exact = [Span(match.start(), match.end(), self._marks[match[0]])] if match else []
+            exact = [SpreadSpan(match.start(), match.end(), self._marks[match[0]])] if match else []
             span = min([*exact, *spread], key=lambda span: (span.start, -span.end), default=None)
             if span is None or span.start >= before:
                 break

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from angelia.core.secret_places import SECRET_EVERYWHERE, SECRET_IN_HOME, SECRET_PLACES
 from angelia.core.startup_files import STARTUP_EVERYWHERE, STARTUP_IN_HOME, STARTUP_OF_THE_SYSTEM
-from angelia.policy.shell_word import GLOB, HOLE
+from angelia.policy.shell.words import GLOB, HOLE
 
 # Patterns are compiled (and kept, by `re`) when they are first used: 8 ms that no start should pay.
 _PROC_ROOT = r"^/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)"

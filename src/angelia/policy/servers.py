@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from angelia.core.text import one_line
 from angelia.policy.egress import judge_address, judge_url, ranges_named
-from angelia.policy.situation import Mode, Network, Situation
+from angelia.policy.situation import Mode, NetworkSetting, Situation
 from angelia.policy.verdict import Allow, Ask, Deny, Trust, UseServer, Verdict
 
 
@@ -35,7 +35,7 @@ def _refused(url: str, situation: Situation) -> str:
         verdict = judge_address(host, (*situation.allow_ranges, *ranges_named(url)))
     if isinstance(verdict, Deny):
         return verdict.reason
-    if situation.network is Network.OFF:
+    if situation.network is NetworkSetting.OFF:
         return "The network is switched off by the setting `network`."
     return ""
 

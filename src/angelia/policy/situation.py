@@ -21,7 +21,7 @@ class Mode(StrEnum):
     """As `edit`, and the network too, as long as not both private and untrusted words are in view."""
 
 
-class Network(StrEnum):
+class NetworkSetting(StrEnum):
     """The `network` setting."""
 
     OFF = "off"
@@ -55,7 +55,7 @@ class Situation(Struct, frozen=True):
     own_home: str
     mode: Mode = Mode.EDIT
     confinement: Confinement = Confinement.REAL
-    network: Network = Network.ASK
+    network: NetworkSetting = NetworkSetting.ASK
     allow_ranges: tuple[str, ...] = ()
     private_roots: tuple[str, ...] = ()
     granted: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ _ROOM = 6
 """Bytes that one character of a form may take up with what stands around it."""
 
 
-class Span(Struct, frozen=True):
+class SpreadSpan(Struct, frozen=True):
     """A secret from `start` to before `end`, and what is put in its place."""
 
     start: int
@@ -32,11 +32,11 @@ class Span(Struct, frozen=True):
 class Spread:
     """Forms with what is put in their places; hexadecimal ones are in small letters and found in either case."""
 
-    def __init__(self, marks: Mapping["Form", bytes]) -> None:
+    def __init__(self, marks: Mapping["SpreadForm", bytes]) -> None:
         self._marks = marks
         self._longest = max((len(form.text) for form in marks), default=0) * _ROOM
 
-    def found(self, data: bytes) -> list[Span]:
+    def found(self, data: bytes) -> list[SpreadSpan]:
         """Every place of a form."""
         if not self._marks:
             return []
@@ -50,7 +50,7 @@ class Spread:
             start = bare[form.hexadecimal].find(form.text)
             while start >= 0:
                 end = start + len(form.text)
-                spans.append(Span(at[start], at[end - 1] + 1, self._marks[form]))
+                spans.append(SpreadSpan(at[start], at[end - 1] + 1, self._marks[form]))
                 start = bare[form.hexadecimal].find(form.text, start + 1)
         return spans
 
@@ -73,17 +73,19 @@ class Spread:
         return hold
 
 
-class Form(Struct, frozen=True):
+class SpreadForm(Struct, frozen=True):
     """A secret as it gets encoded."""
 
     text: bytes
     hexadecimal: bool
 
 
-def spread_forms(value: str) -> set[Form]:
+def spread_forms(value: str) -> set[SpreadForm]:
     """The forms of a value that are written with separators."""
     raw = value.encode("utf-8", "surrogatepass")
-    return {Form(raw.hex().encode(), hexadecimal=True)} | {Form(form, hexadecimal=False) for form in base64_forms(raw)}
+    return {SpreadForm(raw.hex().encode(), hexadecimal=True)} | {
+        SpreadForm(form, hexadecimal=False) for form in base64_forms(raw)
+    }
 
 
 def base64_forms(raw: bytes) -> set[bytes]:

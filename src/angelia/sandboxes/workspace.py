@@ -10,7 +10,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-from angelia.sandboxes.beneath import shown
+from angelia.sandboxes.local.safe_open import shown
 from angelia.sandboxes.port import AccessRefused
 
 _OF_THE_SYSTEM = tuple(Path(folder) for folder in ("/etc", "/boot", "/proc", "/sys"))

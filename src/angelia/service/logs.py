@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from angelia.core.visible import visible
-from angelia.service.config import home_folder
+from angelia.service.settings.config import home_folder
 
 _MOST_BYTES = 2_000_000
 """A larger file is set aside at the next start, in place of the one before it."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from angelia.core.content import BlobRef
 from angelia.policy.redact import Redactor
-from angelia.store.blobs import BlobStore
+from angelia.store.media.blobs import BlobStore
 
 
 class Redaction:
@@ -46,9 +46,9 @@ class RedactingBlobs:
         return await self._blobs.put(self._redaction.data(data), mime=mime)
 
     async def has(self, ref: BlobRef) -> bool:
-        """See `tools.port.Blobs`."""
+        """See `tools.port.ToolBlobs`."""
         return await self._blobs.has(ref)
 
     async def get(self, sha256: str) -> bytes:
-        """The bytes; see `tools.port.Blobs`."""
+        """The bytes; see `tools.port.ToolBlobs`."""
         return await self._blobs.get(sha256)

@@ -17,7 +17,7 @@ SHOWN = 12
 _ID = r"[0-9a-f]{8,64}"
 
 
-class Known(Struct, frozen=True):
+class KnownBlob(Struct, frozen=True):
     """One blob of this conversation: where it came from, and the medium it belongs to when it is one."""
 
     ref: BlobRef
@@ -57,7 +57,7 @@ def result_text(entries: Sequence[Entry], name: str) -> str:
     raise NotFound(f"No call {wanted!r} has ended in this conversation.", then="Copy its name from where it was shown.")
 
 
-def find_blob(entries: Sequence[Entry], name: str) -> Known:
+def find_blob(entries: Sequence[Entry], name: str) -> KnownBlob:
     """The blob that `name` (`blob:ab12cd34`, or the digits alone) means, among those that this log speaks of.
 
     Raises:
@@ -74,7 +74,7 @@ def find_blob(entries: Sequence[Entry], name: str) -> Known:
     return next(iter(found.values()))
 
 
-def known_blobs(entries: Sequence[Entry]) -> Iterator[Known]:
+def known_blobs(entries: Sequence[Entry]) -> Iterator[KnownBlob]:
     """Every blob that people or tools brought into this log, oldest first."""
     for entry in entries:
         match entry.fact:
@@ -83,12 +83,12 @@ def known_blobs(entries: Sequence[Entry]) -> Iterator[Known]:
             case ToolFinished(parts=parts, full=full, call=call) | ProcessEnded(parts=parts, full=full, call=call):
                 yield from _of(parts)
                 if full is not None:
-                    yield Known(full, f"output of {call}")
+                    yield KnownBlob(full, f"output of {call}")
             case _:
                 continue
 
 
-def _of(parts: Sequence[Content]) -> Iterator[Known]:
+def _of(parts: Sequence[Content]) -> Iterator[KnownBlob]:
     for part in parts:
         if isinstance(part, Media):
-            yield Known(part.blob, part.name, part)
+            yield KnownBlob(part.blob, part.name, part)

@@ -25,7 +25,7 @@ class Traits(Struct, frozen=True):
 
 
 class Schema(Struct, frozen=True):
-    """What a tool takes that brings a JSON schema of its own; its calls get the object that was written, as `Given`.
+    """What a tool takes that brings a JSON schema of its own; its calls get the object itself, as `JsonArguments`.
 
     `shown` is the schema as every provider takes it. `fault` says what is wrong with an object, or nothing.
     """
@@ -34,7 +34,7 @@ class Schema(Struct, frozen=True):
     fault: Callable[[Mapping[str, Any]], str]
 
 
-class Given(Struct, frozen=True):
+class JsonArguments(Struct, frozen=True):
     """The arguments of a call to a tool with a `Schema`."""
 
     values: Mapping[str, Any]
@@ -50,7 +50,7 @@ class Delivery(Struct, frozen=True):
 class ToolOutcome(Struct, frozen=True):
     """What a call came to. `full` holds the whole output where `parts` shows only head and tail.
 
-    `goes_on` is a command that goes on after this result, and is handed in by `Calling.later` when it ends. `ended`
+    `goes_on` is a command that goes on after this result, and is handed in by `ToolContext.later` when it ends. `ended`
     is the call whose command has come to the end that this result tells. Both are empty for none. `notices` are
     sentences that the person reads besides, at whichever door.
     """
@@ -65,7 +65,7 @@ class ToolOutcome(Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
-class Blobs(Protocol):
+class ToolBlobs(Protocol):
     """What tools need of the blob store."""
 
     async def put(self, data: bytes, *, mime: str = "") -> BlobRef:
@@ -94,7 +94,7 @@ class Fetched(Struct, frozen=True):
     body: bytes
 
 
-class Calling(Struct, frozen=True):
+class ToolContext(Struct, frozen=True):
     """What a running call may use; nothing else reaches the outside.
 
     `progress` shows a person some text while the call runs; it is not stored. `entries` is the log so far.
@@ -109,7 +109,7 @@ class Calling(Struct, frozen=True):
     conversation: ConversationId
     call: CallId
     sandbox: Sandbox
-    blobs: Blobs
+    blobs: ToolBlobs
     entries: Sequence[Entry]
     address: Address
     progress: Callable[[str], None]
@@ -138,14 +138,14 @@ class Tool(Protocol):
         """
         ...
 
-    async def effects(self, arguments: Any, calling: Calling) -> Sequence[Effect]:
+    async def effects(self, arguments: Any, context: ToolContext) -> Sequence[Effect]:
         """What this call would do to the world, judged by the policy before anything happens.
 
         Looking is allowed here (resolving links), changing is not.
         """
         ...
 
-    async def run(self, arguments: Any, calling: Calling) -> ToolOutcome:
+    async def run(self, arguments: Any, context: ToolContext) -> ToolOutcome:
         """Do it. A failure the model can mend is an outcome with status ERROR, written for the model.
 
         Raises:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from angelia.context.request import ToolSpec
 from angelia.core.errors import UNREADABLE, ConfigError
 from angelia.core.text import shorten
-from angelia.tools.port import Given, Schema, Tool
+from angelia.tools.port import JsonArguments, Schema, Tool
 from angelia.tools.schema import shown_schema
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -44,7 +44,7 @@ class Registry:
     @classmethod
     def default(cls) -> "Registry":
         """Our own tools, then strangers' (entry points of the group `angelia.tools`) by name."""
-        from angelia.tools.rooms import own_tools, strangers_tools
+        from angelia.tools.discovery import own_tools, strangers_tools
 
         own = own_tools()
         strangers, faults = strangers_tools({tool.name for tool in own})
@@ -104,4 +104,4 @@ def _fitting(wanted: type[Struct] | Schema, arguments: str) -> Struct:
     values = msgspec.json.decode(arguments, type=dict[str, Any])
     if fault := wanted.fault(values):
         raise msgspec.ValidationError(fault)
-    return Given(values)
+    return JsonArguments(values)

@@ -4,7 +4,7 @@ import re
 
 from msgspec import Struct
 
-from angelia.testing.http1 import HttpRequest
+from angelia.testing.model.http1 import HttpRequest
 
 
 class Part(Struct, frozen=True):

@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from angelia.channels.abilities import Heard, Kind
-from angelia.channels.discord.room import DiscordChannel
-from angelia.channels.discord.settings import DiscordSettings, Waits
-from angelia.channels.port import Outfit
+from angelia.channels.capabilities import IncomingKind, Kind
+from angelia.channels.discord.channel import DiscordChannel
+from angelia.channels.discord.settings import DiscordSettings, DiscordWaits
+from angelia.channels.port import ChannelContext
 from angelia.core.entry import Address
 from angelia.testing.changes import Changes
-from angelia.testing.channel_network import Arrived, Patience, Thing, Trouble, Who
+from angelia.testing.channels.network import ArrivedMessage, ChannelTimeouts, Thing, Trouble, Who
 from tests.channels.discord import world as w
 from tests.channels.discord.gateway import Gateway
 from tests.channels.discord.rest import Rest
@@ -32,14 +32,14 @@ class Discord:
         self.world, self.changes = w.World(), Changes()
         self.gateway = Gateway(self.world, self.changes)
         self.rest = Rest(self.world, self.changes, self._tell)
-        self.arrived: list[Arrived] = self.rest.arrived
+        self.arrived: list[ArrivedMessage] = self.rest.arrived
         self._brought: list[tuple[str, dict[str, Any]]] = []
         self.settings: dict[str, Any] = {"groups": "all"}
 
-    def open(self, outfit: Outfit, patience: Patience) -> DiscordChannel:
+    def open(self, context: ChannelContext, patience: ChannelTimeouts) -> DiscordChannel:
         """See `Network.open`."""
         settings = DiscordSettings(api=f"{self.rest.base}/api/v10", cdn=f"{self.rest.base}/cdn", **self.settings)
-        return DiscordChannel(settings, outfit, Waits(patience.answer, patience.silence, patience.pause))
+        return DiscordChannel(settings, context, DiscordWaits(patience.answer, patience.silence, patience.pause))
 
     def called(self, name: str) -> str:
         """See `Network.called`."""
@@ -90,26 +90,26 @@ class Discord:
     def _happen(self, thing: Thing) -> str:
         channel = thing.where.thread or thing.where.chat
         match thing.heard:
-            case Heard.EDIT:
+            case IncomingKind.EDIT:
                 message = self.world.messages[thing.about]
                 message |= {"content": thing.text, "edited_timestamp": w.now()}
                 self._bring("MESSAGE_UPDATE", message)
                 return thing.about
-            case Heard.DELETION:
+            case IncomingKind.DELETION:
                 del self.world.messages[thing.about]
                 self._bring("MESSAGE_DELETE", {"id": thing.about, "channel_id": channel})
                 return thing.about
-            case Heard.REACTION:
+            case IncomingKind.REACTION:
                 emoji = {"id": None, "name": thing.text}
                 said = {"user_id": w.FRIEND, "channel_id": channel, "message_id": thing.about, "emoji": emoji}
                 self._bring("MESSAGE_REACTION_ADD", said | {"message_author_id": w.US, "burst": False, "type": 0})
                 return thing.about
-            case Heard.COMMAND:
+            case IncomingKind.COMMAND:
                 name, _, words = thing.text.removeprefix("/").partition(" ")
                 options = [{"name": "text", "type": 3, "value": words}] if words else []
                 self._use(channel, 2, {"id": "1", "name": name, "type": 1, "options": options})
                 return ""
-            case Heard.BUTTON:
+            case IncomingKind.BUTTON:
                 on = {"message": self.world.messages[thing.about]}
                 self._use(channel, 3, {"custom_id": thing.value, "component_type": 2}, **on)
                 return thing.about
@@ -136,13 +136,13 @@ class Discord:
             reference = {"message_id": thing.answers, "channel_id": channel, "type": 0}
             answered = self.world.messages.get(thing.answers)
             more |= {"type": 19, "message_reference": reference, "referenced_message": answered}
-        if thing.heard is Heard.STICKER:
+        if thing.heard is IncomingKind.STICKER:
             number = self.world.new_id()
             self.world.stickers[number] = thing.files[0].data
             more["sticker_items"] = [{"id": number, "name": "wave", "format_type": 1}]
         else:
             more["attachments"] = [self._attached(thing, index) for index in range(len(thing.files))]
-        if thing.heard is Heard.VOICE:
+        if thing.heard is IncomingKind.VOICE:
             more["flags"] = 1 << 13
         message = self.world.write(_WHO[thing.who], channel, content, **more)
         self._bring("MESSAGE_CREATE", message)
@@ -150,7 +150,7 @@ class Discord:
 
     def _attached(self, thing: Thing, index: int) -> dict[str, Any]:
         sample, more = thing.files[index], {}
-        if thing.heard is Heard.VOICE:
+        if thing.heard is IncomingKind.VOICE:
             more = {"duration_secs": 1.0, "waveform": base64.b64encode(bytes(8)).decode()}
         return self.world.attach(sample.data, sample.name, f"{self.rest.base}/cdn", **more)
 

@@ -8,11 +8,11 @@ from urllib.parse import parse_qs, unquote
 
 from msgspec import Struct
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 from angelia.channels.outgoing import Button
 from angelia.testing.changes import Changes
-from angelia.testing.channel_network import Arrived
-from angelia.testing.http1 import HttpRequest
+from angelia.testing.channels.network import ArrivedMessage
+from angelia.testing.model.http1 import HttpRequest
 from tests.channels.discord import world as w
 from tests.channels.discord.form import Part, parts_of
 from tests.channels.discord.markup import shown
@@ -42,7 +42,7 @@ class Requests:
 
     def __init__(self, world: w.World, changes: Changes, tell: Callable[[str, dict[str, Any]], None]) -> None:
         self.world, self._changes, self._tell = world, changes, tell
-        self.arrived: list[Arrived] = []
+        self.arrived: list[ArrivedMessage] = []
         self.answers: list[dict[str, Any]] = []
         self.menu: list[dict[str, Any]] = []
         self.valid = True
@@ -164,27 +164,27 @@ class Requests:
             raise Refuse(403, 50005, "Cannot edit a message authored by another user")
         known |= {"content": said.get("content", known["content"]), "components": said.get("components") or []}
         known["edited_timestamp"] = w.now()
-        self._arrive(Arrived("Edit Message", Kind.EDIT, channel, message, text=shown(known["content"])))
+        self._arrive(ArrivedMessage("Edit Message", Kind.EDIT, channel, message, text=shown(known["content"])))
         self._tell("MESSAGE_UPDATE", known)
         return Reply(200, known)
 
     def _delete(self, request: HttpRequest, channel: str, message: str) -> Reply:
         self._message(channel, message)
         del self.world.messages[message]
-        self._arrive(Arrived("Delete Message", Kind.DELETE, channel, message))
+        self._arrive(ArrivedMessage("Delete Message", Kind.DELETE, channel, message))
         self._tell("MESSAGE_DELETE", {"id": message, "channel_id": channel})
         return Reply(204)
 
     def _typing(self, request: HttpRequest, channel: str) -> Reply:
         self._there(channel)
-        self._arrive(Arrived("Trigger Typing Indicator", Kind.TYPING, channel))
+        self._arrive(ArrivedMessage("Trigger Typing Indicator", Kind.TYPING, channel))
         return Reply(204)
 
     def _react(self, request: HttpRequest, channel: str, message: str, emoji: str) -> Reply:
         self._message(channel, message)
         if emoji.isascii():
             raise Refuse(400, 10014, "Unknown Emoji")
-        self._arrive(Arrived("Create Reaction", Kind.REACTION, channel, message, text=emoji))
+        self._arrive(ArrivedMessage("Create Reaction", Kind.REACTION, channel, message, text=emoji))
         return Reply(204)
 
     def _respond(self, request: HttpRequest, interaction: str, token: str) -> Reply:
@@ -206,13 +206,15 @@ class Requests:
         chat, thread = (w.GROUP, channel) if channel == w.TOPIC else (channel, "")
         text, reply_to = shown(message["content"]), message.get("message_reference", {}).get("message_id", "")
         if not files:
-            said = Arrived("Create Message", Kind.TEXT, chat, number, thread, text, reply_to=reply_to, buttons=buttons)
+            said = ArrivedMessage(
+                "Create Message", Kind.TEXT, chat, number, thread, text, reply_to=reply_to, buttons=buttons
+            )
             self._arrive(said)
         for index, (about, one) in enumerate(zip(message["attachments"], asked, strict=True)):
             part = files[f"files[{one['id']}]"]
             kind = _kind(about["content_type"], message["flags"])
             self._arrive(
-                Arrived(
+                ArrivedMessage(
                     "Create Message",
                     kind,
                     chat,
@@ -228,7 +230,7 @@ class Requests:
                 )
             )
 
-    def _arrive(self, arrived: Arrived) -> None:
+    def _arrive(self, arrived: ArrivedMessage) -> None:
         self.arrived.append(arrived)
         self._changes.tell()
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 from angelia.testing.changes import Changes
-from angelia.testing.channel_network import Flood, Reset, ServerError, TimeOut, Trouble
-from angelia.testing.http1 import Answering, HttpRequest, read_request
+from angelia.testing.channels.network import Flood, Reset, ServerError, TimeOut, Trouble
+from angelia.testing.model.http1 import Answering, HttpRequest, read_request
 from tests.channels.discord.requests import Requests
 from tests.channels.discord.world import World
 

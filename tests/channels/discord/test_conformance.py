@@ -2,12 +2,12 @@
 
 import pytest
 
-from angelia.channels.discord.table import abilities
-from angelia.testing.channel_checks import Check, checks
+from angelia.channels.discord.capabilities import capabilities
+from angelia.testing.channels.checks import ChannelCheck, checks
 from tests.channels.discord.network import discord
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", checks(abilities()), ids=lambda check: check.name)
-async def test_discord(check: Check) -> None:
+@pytest.mark.parametrize("check", checks(capabilities()), ids=lambda check: check.name)
+async def test_discord(check: ChannelCheck) -> None:
     await check.run(discord)

@@ -5,13 +5,13 @@ from typing import cast
 
 import pytest
 
-from angelia.channels.abilities import Heard
+from angelia.channels.capabilities import IncomingKind
 from angelia.channels.failures import LoginFailed
-from angelia.channels.health import State
-from angelia.channels.incoming import Envelope, Said
+from angelia.channels.health import ConnectionHealth
+from angelia.channels.incoming import Envelope, IncomingMessage
 from angelia.core.entry import Address
-from angelia.testing.channel_network import Patience, Thing
-from angelia.testing.channel_stage import Stage, staged
+from angelia.testing.channels.network import ChannelTimeouts, Thing
+from angelia.testing.channels.stage import Stage, staged
 from tests.channels.discord import world as w
 from tests.channels.discord.network import Discord, discord
 from tests.channels.discord.socketless import RESUMABLE, Lose
@@ -26,17 +26,19 @@ def network(stage: Stage) -> Discord:
 
 def texts(heard: Sequence[Envelope]) -> list[str]:
     """What was said, in order."""
-    return [envelope.what.text for envelope in heard if isinstance(envelope.what, Said)]
+    return [envelope.what.text for envelope in heard if isinstance(envelope.what, IncomingMessage)]
 
 
 def said(text: str, where: Address = Discord.here, *, to_us: bool = False) -> Thing:
     """Words of the friend's."""
-    return Thing(Heard.TEXT, where, text, to_us=to_us)
+    return Thing(IncomingKind.TEXT, where, text, to_us=to_us)
 
 
 async def mended(stage: Stage, mark: int) -> None:
     """Wait until a connection that was lost is there again."""
-    await stage.until(lambda: any(one.state is State.CONNECTED and one.gap_ms > 0 for one in stage.health[mark:]))
+    await stage.until(
+        lambda: any(one.state is ConnectionHealth.CONNECTED and one.gap_ms > 0 for one in stage.health[mark:])
+    )
 
 
 @pytest.mark.parametrize("lose", RESUMABLE, ids=lambda lose: lose.name)
@@ -102,9 +104,9 @@ async def test_a_restart_resumes_the_session_behind_what_was_taken_in() -> None:
 
 
 async def test_what_was_not_taken_in_holds_back_what_is_acknowledged() -> None:
-    async with staged(discord, Patience(silence=1.0)) as stage:
+    async with staged(discord, ChannelTimeouts(silence=1.0)) as stage:
         fake = network(stage)
-        stage.refuse = lambda envelope: envelope.what == Said("not yet")
+        stage.refuse = lambda envelope: envelope.what == IncomingMessage("not yet")
         await fake.bring(said("not yet"), said("other chat", fake.group, to_us=True))
         await stage.until(lambda: "other chat" in texts(stage.heard))
         session = next(iter(fake.gateway.sessions.values()))

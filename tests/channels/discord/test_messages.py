@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.channels.abilities import Kind
-from angelia.channels.discord.messages import call_for, nonce, rows, safe_name, words
-from angelia.channels.discord.refusals import Refusal, told
-from angelia.channels.discord.table import abilities
+from angelia.channels.capabilities import Kind
+from angelia.channels.discord.capabilities import capabilities
+from angelia.channels.discord.refusals import DiscordRefusal, told
+from angelia.channels.discord.send import call_for, nonce, rows, safe_name, words
 from angelia.channels.discord.voice import measured
 from angelia.channels.failures import ChannelError, Later, LoginFailed, MessageGone, NotSent, Rejected
 from angelia.channels.outgoing import Button, OutAlbum, OutFile, OutText
@@ -63,7 +63,7 @@ def test_buttons_stand_in_rows_of_five() -> None:
 
 @pytest.mark.anyio
 async def test_a_thread_is_the_channel_that_a_message_goes_to(tmp_path: Path) -> None:
-    call = await call_for(HERE, OutText("x", reply_to="7"), "key", abilities())
+    call = await call_for(HERE, OutText("x", reply_to="7"), "key", capabilities())
     said: Any = call.body
     assert call.path == "/channels/2/messages"
     assert said["message_reference"] == {"message_id": "7", "fail_if_not_exists": False}
@@ -73,7 +73,7 @@ async def test_a_thread_is_the_channel_that_a_message_goes_to(tmp_path: Path) ->
 async def test_a_file_over_the_limit_does_not_leave(tmp_path: Path) -> None:
     album = OutAlbum((file(tmp_path), file(tmp_path, data=b"x" * 20)))
     with pytest.raises(Rejected, match=r"a\.pdf is 20 bytes, and Discord takes at most 10 bytes"):
-        await call_for(HERE, album, "key", abilities(10))
+        await call_for(HERE, album, "key", capabilities(10))
 
 
 @pytest.mark.anyio
@@ -87,7 +87,7 @@ async def test_a_file_over_the_limit_does_not_leave(tmp_path: Path) -> None:
     ],
 )
 async def test_a_name_ends_as_its_kind_does(tmp_path: Path, kind: Kind, mime: str, name: str, stored: str) -> None:
-    call = await call_for(HERE, file(tmp_path, kind, name, mime=mime), "key", abilities())
+    call = await call_for(HERE, file(tmp_path, kind, name, mime=mime), "key", capabilities())
     said: Any = call.body
     assert said["attachments"][0]["filename"] == call.uploads[0].name == stored
 
@@ -127,22 +127,22 @@ def test_whatever_is_in_a_recording_it_is_measured(tmp_path_factory: pytest.Temp
     assert 1 <= len(base64.b64decode(found.waveform)) <= 256
 
 
-REFUSALS: list[tuple[Refusal, type[ChannelError], str]] = [
-    (Refusal(429, retry_after=300.5), Later, "300.5"),
-    (Refusal(429), Later, "5"),
-    (Refusal(401, 0, "401: Unauthorized"), LoginFailed, "Developer Portal"),
-    (Refusal(500, 0, "500: Internal Server Error"), NotSent, "500"),
-    (Refusal(503), NotSent, "(503)"),
-    (Refusal(404, 10008, "Unknown Message"), MessageGone, "not there"),
-    (Refusal(404, 10003, "Unknown Channel"), Rejected, "does not find this chat"),
-    (Refusal(403, 50007), Rejected, "direct messages"),
-    (Refusal(413), Rejected, "larger"),
-    (Refusal(400, 50035, "Invalid Form Body: content Too long"), Rejected, "content Too long"),
+REFUSALS: list[tuple[DiscordRefusal, type[ChannelError], str]] = [
+    (DiscordRefusal(429, retry_after=300.5), Later, "300.5"),
+    (DiscordRefusal(429), Later, "5"),
+    (DiscordRefusal(401, 0, "401: Unauthorized"), LoginFailed, "Developer Portal"),
+    (DiscordRefusal(500, 0, "500: Internal Server Error"), NotSent, "500"),
+    (DiscordRefusal(503), NotSent, "(503)"),
+    (DiscordRefusal(404, 10008, "Unknown Message"), MessageGone, "not there"),
+    (DiscordRefusal(404, 10003, "Unknown Channel"), Rejected, "does not find this chat"),
+    (DiscordRefusal(403, 50007), Rejected, "direct messages"),
+    (DiscordRefusal(413), Rejected, "larger"),
+    (DiscordRefusal(400, 50035, "Invalid Form Body: content Too long"), Rejected, "content Too long"),
 ]
 
 
 @pytest.mark.parametrize(("refusal", "kind", "part"), REFUSALS)
-def test_a_refusal_means(refusal: Refusal, kind: type[ChannelError], part: str) -> None:
+def test_a_refusal_means(refusal: DiscordRefusal, kind: type[ChannelError], part: str) -> None:
     error = told(refusal)
     assert type(error) is kind
     assert part in str(error)

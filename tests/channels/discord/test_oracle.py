@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from yarl import URL
 
-from angelia.channels.abilities import Heard, Kind
-from angelia.testing.channel_network import Thing
+from angelia.channels.capabilities import IncomingKind, Kind
+from angelia.testing.channels.network import Thing
 from tests.channels.discord import world as w
 from tests.channels.discord.network import Discord, discord
 
@@ -80,17 +80,17 @@ async def test_it_hears_what_people_do(monkeypatch: pytest.MonkeyPatch) -> None:
         assert guild
         assert guild.filesize_limit == w.LIMITS[0]
         assert isinstance(guild.get_thread(int(w.TOPIC)), library.Thread)
-        (number,) = await fake.bring(Thing(Heard.TEXT, fake.group, "hello", to_us=True))
+        (number,) = await fake.bring(Thing(IncomingKind.TEXT, fake.group, "hello", to_us=True))
         heard = await client.next("message")
         assert (heard.id, heard.content) == (int(number), f"<@{w.US}> hello")
         assert client.user in heard.mentions
-        await fake.bring(Thing(Heard.EDIT, fake.group, "hello again", about=number))
+        await fake.bring(Thing(IncomingKind.EDIT, fake.group, "hello again", about=number))
         assert (await client.next("edit")).content == "hello again"
-        (direct,) = await fake.bring(Thing(Heard.TEXT, fake.here, "psst"))
+        (direct,) = await fake.bring(Thing(IncomingKind.TEXT, fake.here, "psst"))
         assert isinstance((await client.next("message")).channel, library.DMChannel)
-        await fake.bring(Thing(Heard.REACTION, fake.here, "👍", about=direct))
+        await fake.bring(Thing(IncomingKind.REACTION, fake.here, "👍", about=direct))
         assert str((await client.next("reaction")).emoji) == "👍"
-        await fake.bring(Thing(Heard.COMMAND, fake.here, "/status now"))
+        await fake.bring(Thing(IncomingKind.COMMAND, fake.here, "/status now"))
         assert (await client.next("interaction")).data["options"][0]["value"] == "now"
 
 

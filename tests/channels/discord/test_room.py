@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from angelia.channels.abilities import Heard, Kind, Native
+from angelia.channels.capabilities import IncomingKind, Kind, NativeMethod
 from angelia.channels.discord.answers import SEEN
-from angelia.channels.discord.room import DiscordChannel
-from angelia.channels.discord.settings import DiscordSettings, Waits
+from angelia.channels.discord.channel import DiscordChannel
+from angelia.channels.discord.settings import DiscordSettings, DiscordWaits
 from angelia.channels.failures import Later
 from angelia.channels.outgoing import Button, OutFile, OutText
-from angelia.channels.port import Outfit
-from angelia.testing.channel_network import Patience, Thing
-from angelia.testing.channel_samples import sample_of
-from angelia.testing.channel_stage import Stage, staged
+from angelia.channels.port import ChannelContext
+from angelia.testing.channels.network import ChannelTimeouts, Thing
+from angelia.testing.channels.samples import sample_of
+from angelia.testing.channels.stage import Stage, staged
 from tests.channels.discord import world as w
 from tests.channels.discord.network import Discord, discord
 from tests.channels.discord.test_connection import network, said
@@ -27,21 +27,23 @@ EPHEMERAL = 1 << 6
 class Impatient(Discord):
     """Its room says at once that something takes longer."""
 
-    def open(self, outfit: Outfit, patience: Patience) -> DiscordChannel:
+    def open(self, context: ChannelContext, patience: ChannelTimeouts) -> DiscordChannel:
         settings = DiscordSettings(api=f"{self.rest.base}/api/v10", cdn=f"{self.rest.base}/cdn", **self.settings)
-        return DiscordChannel(settings, outfit, Waits(patience.answer, patience.silence, patience.pause, longer=0.0))
+        return DiscordChannel(
+            settings, context, DiscordWaits(patience.answer, patience.silence, patience.pause, longer=0.0)
+        )
 
 
 async def pressed(stage: Stage) -> None:
     """Somebody presses a button of ours."""
     about = (await stage.send(OutText("Shall I?", buttons=(Button("Yes", "y"),)))).message
-    await stage.network.bring(Thing(Heard.BUTTON, stage.network.here, about=about, value="y"))
+    await stage.network.bring(Thing(IncomingKind.BUTTON, stage.network.here, about=about, value="y"))
 
 
 async def test_a_command_is_acknowledged_to_who_gave_it() -> None:
     async with staged(discord) as stage:
         fake = network(stage)
-        await fake.bring(Thing(Heard.COMMAND, fake.here, "/status"))
+        await fake.bring(Thing(IncomingKind.COMMAND, fake.here, "/status"))
         await fake.when(lambda: bool(fake.rest.answers))
         answer = fake.rest.answers[0]
         assert (answer["type"], answer["data"]["content"], answer["data"]["flags"] & EPHEMERAL) == (4, SEEN, EPHEMERAL)
@@ -68,7 +70,7 @@ async def test_what_takes_longer_is_acknowledged_first() -> None:
         await stage.connected()
         stage.refuse = lambda envelope: stage.tries[envelope.key] <= 3
         stage.word = "done"
-        await fake.bring(Thing(Heard.COMMAND, fake.here, "/status"))
+        await fake.bring(Thing(IncomingKind.COMMAND, fake.here, "/status"))
         await fake.when(lambda: len(fake.rest.answers) == 2)
         assert fake.rest.answers[0]["type"] == 5
         assert fake.rest.answers[1]["content"] == "done"
@@ -97,9 +99,9 @@ async def test_a_boosted_server_takes_larger_files(tmp_path: Path) -> None:
         await fake.bring(said("a later event", fake.group))
         await stage.until(lambda: bool(stage.heard))
         way = channel.abilities_in(fake.group).ways[Kind.DOCUMENT]
-        assert isinstance(way, Native)
+        assert isinstance(way, NativeMethod)
         assert way.limit == w.LIMITS[2]
-        assert channel.abilities_in(fake.here) == channel.abilities
+        assert channel.abilities_in(fake.here) == channel.capabilities
         path = tmp_path / "large"
         path.write_bytes(bytes(w.LIMITS[0] + 1))
         file = OutFile(Kind.DOCUMENT, path, w.LIMITS[0] + 1, "large", "application/octet-stream")
@@ -110,7 +112,7 @@ async def test_a_boosted_server_takes_larger_files(tmp_path: Path) -> None:
 async def test_an_address_that_has_expired_is_asked_for_anew() -> None:
     async with staged(discord) as stage:
         fake, sample = network(stage), sample_of(Kind.DOCUMENT)
-        await fake.bring(Thing(Heard.DOCUMENT, fake.here, "", (sample,)))
+        await fake.bring(Thing(IncomingKind.DOCUMENT, fake.here, "", (sample,)))
         await stage.until(lambda: bool(stage.heard))
         (offer,) = stage.heard[0].what.offers  # type: ignore[union-attr]
         old = replace(offer, handle=offer.handle.replace("ex=1", "ex=0"))
@@ -120,7 +122,7 @@ async def test_an_address_that_has_expired_is_asked_for_anew() -> None:
 async def test_no_token_goes_where_none_belongs() -> None:
     async with staged(discord) as stage:
         fake = network(stage)
-        await fake.bring(Thing(Heard.DOCUMENT, fake.here, "", (sample_of(Kind.DOCUMENT),)))
+        await fake.bring(Thing(IncomingKind.DOCUMENT, fake.here, "", (sample_of(Kind.DOCUMENT),)))
         await stage.until(lambda: bool(stage.heard))
         (offer,) = stage.heard[0].what.offers  # type: ignore[union-attr]
         assert [piece async for piece in stage.channel.fetch(offer)], "the fake refuses a token on its files"

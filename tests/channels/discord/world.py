@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from angelia.channels.discord.shapes import EPOCH
+from angelia.channels.discord.payloads import EPOCH
 
 US, FRIEND, OTHER_BOT = "900100", "100100", "100200"
 APPLICATION = "900200"

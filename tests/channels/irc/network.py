@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from angelia.channels.abilities import Kind
-from angelia.channels.irc.room import IrcChannel
-from angelia.channels.irc.settings import IrcSettings, Waits
-from angelia.channels.port import Outfit
+from angelia.channels.capabilities import Kind
+from angelia.channels.irc.channel import IrcChannel
+from angelia.channels.irc.settings import IrcSettings, IrcWaits
+from angelia.channels.port import ChannelContext
 from angelia.channels.settings import Secret
 from angelia.core.entry import Address
-from angelia.testing.channel_network import Arrived, Patience, Thing, Trouble, Who
+from angelia.testing.channels.network import ArrivedMessage, ChannelTimeouts, Thing, Trouble, Who
 from tests.channels.irc import server as s
 
 
@@ -35,14 +35,14 @@ class IrcNetwork:
         self._brought: list[str] = []
 
     @property
-    def arrived(self) -> list[Arrived]:
+    def arrived(self) -> list[ArrivedMessage]:
         """See `Network.arrived`."""
         return self.server.arrived
 
-    def open(self, outfit: Outfit, patience: Patience) -> IrcChannel:
+    def open(self, context: ChannelContext, patience: ChannelTimeouts) -> IrcChannel:
         """See `Network.open`."""
         settings = IrcSettings(server="127.0.0.1", port=self.server.port, tls=False, **self.settings)
-        return IrcChannel(settings, outfit, Waits(patience.answer, patience.silence, patience.pause))
+        return IrcChannel(settings, context, IrcWaits(patience.answer, patience.silence, patience.pause))
 
     def called(self, name: str) -> str:
         """See `Network.called`."""

@@ -5,9 +5,9 @@ import base64
 import re
 from itertools import count
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 from angelia.testing.changes import Changes
-from angelia.testing.channel_network import Arrived, Flood, Reset, ServerError, TimeOut, Trouble
+from angelia.testing.channels.network import ArrivedMessage, Flood, Reset, ServerError, TimeOut, Trouble
 
 NICK, LOGIN, PASSWORD, SERVER_PASSWORD = "angelia", "agent", "sesame", "let-me-in"
 CHANNEL = "#town"
@@ -36,7 +36,7 @@ class Server:
     """People are on it, and one bot. `arrived` is what reached them: the lines before one PING are one message."""
 
     def __init__(self) -> None:
-        self.changes, self.arrived = Changes(), list[Arrived]()
+        self.changes, self.arrived = Changes(), list[ArrivedMessage]()
         self.troubles: list[Trouble] = []
         self.mute = self.revoked = self.drops = False
         self.taken_nicks: set[str] = set()
@@ -241,7 +241,7 @@ class Server:
             target, _, number = client.said[0]
             words = "\n".join(_CODES.sub("", text.removesuffix(" ")) for _, text, _ in client.said)
             chat = self.holders.get(target, target)
-            self.arrived.append(Arrived("PRIVMSG", Kind.TEXT, chat, number, text=words))
+            self.arrived.append(ArrivedMessage("PRIVMSG", Kind.TEXT, chat, number, text=words))
             client.said.clear()
         silent, client.silent = client.silent, None
         if isinstance(silent, Reset):

@@ -6,7 +6,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from angelia.channels.irc.settings import IrcSettings
-from angelia.channels.rooms import find_room, read_settings
+from angelia.channels.registry import find_channel, read_settings
 from angelia.faces.cli.main import angelia
 
 
@@ -22,7 +22,7 @@ def added(home: Path, *more: str, typed: str = "") -> IrcSettings:
     ended = ran(home, *more, typed=typed)
     assert ended.exception is None, ended.output
     section = tomllib.loads((home / "config.toml").read_text())["channels"]["irc"]
-    settings = read_settings("irc", section, find_room("irc", section))
+    settings = read_settings("irc", section, find_channel("irc", section))
     assert isinstance(settings, IrcSettings)
     return settings
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.channels.irc.pace import BURST_S, Pace
+from angelia.channels.irc.pace import BURST_S, IrcPace
 from angelia.channels.irc.wire import LINE, MASK, bare, messages, read
 
 SIGNS = st.text(st.one_of(st.sampled_from("\r\n\0\x01\x02\x03\t :é🦊"), st.characters()), max_size=1500)
@@ -35,7 +35,7 @@ def test_whatever_a_server_says_can_be_read(raw: str) -> None:
 
 def test_a_burst_goes_at_once_and_then_a_line_in_its_time() -> None:
     now = 1_000_000
-    pace = Pace(2.0, lambda: now)
+    pace = IrcPace(2.0, lambda: now)
     gone = []
     while not pace.wait_for(1):
         pace.add(1)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from angelia.channels.failures import LoginFailed, Rejected
-from angelia.channels.health import State
-from angelia.channels.incoming import Said
-from angelia.channels.irc.room import IrcChannel
-from angelia.channels.irc.settings import IrcSettings, Waits
-from angelia.channels.irc.table import TEXT
+from angelia.channels.health import ConnectionHealth
+from angelia.channels.incoming import IncomingMessage
+from angelia.channels.irc.capabilities import TEXT
+from angelia.channels.irc.channel import IrcChannel
+from angelia.channels.irc.settings import IrcSettings, IrcWaits
 from angelia.channels.outgoing import OutText
 from angelia.channels.settings import Secret
 from angelia.core.entry import Address
@@ -43,11 +43,11 @@ def opened(server: Server, tmp_path: Path) -> Opened:
     """Opens rooms on it; they run until they are left."""
 
     @asynccontextmanager
-    async def opened(state: State = State.CONNECTED, **settings: Any) -> AsyncIterator[RealRoom]:
+    async def opened(state: ConnectionHealth = ConnectionHealth.CONNECTED, **settings: Any) -> AsyncIterator[RealRoom]:
         wanted: dict[str, Any] = {"server": "127.0.0.1", "port": server.port, "ca": str(server.cert)}
         wanted |= {"server_password": Secret(env="PASSWORD"), "identity": "mask", "line_seconds": 0.0, "join": (TOWN,)}
-        asked, waits = IrcSettings(**wanted | settings), Waits(pause=0.05, back=0.05)
-        room = RealRoom("irc", tmp_path, PASSWORD, lambda outfit: IrcChannel(asked, outfit, waits))
+        asked, timeouts = IrcSettings(**wanted | settings), IrcWaits(pause=0.05, back=0.05)
+        room = RealRoom("irc", tmp_path, PASSWORD, lambda context: IrcChannel(asked, context, timeouts))
         async with room.running(state):
             yield room
 
@@ -63,8 +63,8 @@ async def test_words_go_both_ways(server: Server, opened: Opened) -> None:
     async with server.person("ann", TOWN) as ann, opened() as room:
         ann.say("PRIVMSG angelia :hello é 🦊", f"PRIVMSG {TOWN} :angelia: what is new?")
         alone, among = await room.heard_next(), await room.heard_next()
-        assert (alone.what, alone.private, alone.sender.name) == (Said("hello é 🦊"), True, "ann")
-        assert (among.what, among.private, among.addressed) == (Said("what is new?"), False, True)
+        assert (alone.what, alone.private, alone.sender.name) == (IncomingMessage("hello é 🦊"), True, "ann")
+        assert (among.what, among.private, among.addressed) == (IncomingMessage("what is new?"), False, True)
         assert await room.channel.send(alone.address, OutText("first\n\nsecond\r\nQUIT :third"), "k") == "k"
         assert [(await said(ann)).strip() for _ in range(4)] == ["first", "", "second", "QUIT :third"]
         longest = "🦊" * (TEXT // 4)
@@ -89,7 +89,7 @@ async def test_a_channel_that_puts_us_out_is_joined_again(server: Server, opened
         await ann.until("JOIN")
         assert any("ann has put us out of #club: enough." in one.why for one in room.health)
         ann.say("PRIVMSG #club :welcome back")
-        assert (await room.heard_next()).what == Said("welcome back")
+        assert (await room.heard_next()).what == IncomingMessage("welcome back")
         ann.say("MODE #club +b angelia!*@*", "KICK #club angelia :and stay away")
         await room.until(lambda: "474" in room.health[-1].why)
 
@@ -97,20 +97,20 @@ async def test_a_channel_that_puts_us_out_is_joined_again(server: Server, opened
 async def test_a_server_that_dies_and_comes_again_is_reached_again(server: Server, opened: Opened) -> None:
     async with opened(nick="phoenix") as room:
         server.down()
-        await room.until(lambda: room.health[-1].state is State.WAITING)
+        await room.until(lambda: room.health[-1].state is ConnectionHealth.WAITING)
         server.up(server.port)
-        await room.until(lambda: room.health[-1].state is State.CONNECTED)
+        await room.until(lambda: room.health[-1].state is ConnectionHealth.CONNECTED)
         assert room.health[-1].gap_ms > 0
         assert await room.channel.send(Address("irc", TOWN), OutText("x"), "k") == "k"
 
 
 async def test_a_server_that_is_not_who_it_should_be_is_not_spoken_to(opened: Opened) -> None:
-    async with opened(State.WAITING, ca="") as room:
+    async with opened(ConnectionHealth.WAITING, ca="") as room:
         assert "certificate" in room.health[-1].why
 
 
 async def test_a_wrong_password_is_told(opened: Opened) -> None:
-    async with opened(State.STOPPED, server_password=None) as room:
+    async with opened(ConnectionHealth.STOPPED, server_password=None) as room:
         assert "password" in room.health[-1].why
         with pytest.raises(LoginFailed):
             await room.channel.send(Address("irc", TOWN), OutText("x"), "k")

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from angelia.channels.abilities import Heard
+from angelia.channels.capabilities import IncomingKind
 from angelia.channels.failures import Later, LoginFailed, Rejected, Unsure
-from angelia.channels.health import State
-from angelia.channels.incoming import Said
+from angelia.channels.health import ConnectionHealth
+from angelia.channels.incoming import IncomingMessage
 from angelia.channels.outgoing import OutText
 from angelia.core.entry import Address
-from angelia.testing.channel_network import Reset, Thing
-from angelia.testing.channel_stage import CALM, Make, Stage, staged
+from angelia.testing.channels.network import Reset, Thing
+from angelia.testing.channels.stage import CALM, Make, Stage, staged
 from tests.channels.irc import server as s
 from tests.channels.irc.network import IrcNetwork, irc_network
 
@@ -56,8 +56,8 @@ async def heard_after(stage: Stage, *lines: str) -> list[object]:
     """What is heard of lines that the server says, up to a word of the friend's."""
     for line in lines:
         told(stage).server.tell(line)
-    await stage.network.bring(Thing(Heard.TEXT, stage.network.here, "end"))
-    await stage.until(lambda: bool(stage.heard) and stage.heard[-1].what == Said("end"))
+    await stage.network.bring(Thing(IncomingKind.TEXT, stage.network.here, "end"))
+    await stage.until(lambda: bool(stage.heard) and stage.heard[-1].what == IncomingMessage("end"))
     return [envelope.what for envelope in stage.heard[:-1]]
 
 
@@ -66,7 +66,7 @@ async def test_lines_that_end_too_early_harm_nobody() -> None:
     short = ("", ":", "@", ":irc", "CAP", "CAP *", "CAP * LS", "CAP * ACK", "005", "KICK", "KICK #town", "NICK", "PING")
     async with opened(irc_network) as stage:
         assert await heard_after(stage, *short, ":ann!~a@h PRIVMSG", ":ann!~a@h PRIVMSG #town", f":{s.NICK} NICK") == []
-        assert all(one.state is not State.WAITING for one in stage.health)
+        assert all(one.state is not ConnectionHealth.WAITING for one in stage.health)
 
 
 @pytest.mark.anyio
@@ -131,7 +131,9 @@ async def test_requests_between_programs_are_not_heard_and_deeds_are() -> None:
             f"{said} PRIVMSG {s.NICK} :!status now",
             f"{said} PRIVMSG {s.NICK} :!nothing of ours",
         )
-        assert heard == [Said(text) for text in ("* ann waves", "red bold", "/status now", "!nothing of ours")]
+        assert heard == [
+            IncomingMessage(text) for text in ("* ann waves", "red bold", "/status now", "!nothing of ours")
+        ]
 
 
 @pytest.mark.anyio
@@ -184,11 +186,11 @@ async def test_lines_beyond_the_burst_are_put_off_unsent() -> None:
 @pytest.mark.anyio
 async def test_a_nick_that_is_in_use_is_told_with_the_one_we_have() -> None:
     async with opened(network(lambda network: network.server.taken_nicks.add(s.NICK))) as stage:
-        connected = next(one for one in stage.health if one.state is State.CONNECTED)
+        connected = next(one for one in stage.health if one.state is ConnectionHealth.CONNECTED)
         assert "angelia_" in connected.why
-        await stage.network.bring(Thing(Heard.TEXT, stage.network.group, "angelia_: hello"))
+        await stage.network.bring(Thing(IncomingKind.TEXT, stage.network.group, "angelia_: hello"))
         await stage.until(lambda: bool(stage.heard))
-        assert (stage.heard[0].what, stage.heard[0].addressed) == (Said("hello"), True)
+        assert (stage.heard[0].what, stage.heard[0].addressed) == (IncomingMessage("hello"), True)
 
 
 @pytest.mark.anyio
@@ -202,7 +204,7 @@ async def test_what_was_said_to_another_nick_of_ours_is_brought_after_a_restart(
         stage.refuse = lambda envelope: False
         await stage.start()
         await stage.until(lambda: bool(stage.heard))
-        assert (stage.heard[0].what, stage.heard[0].private) == (Said("hello"), True)
+        assert (stage.heard[0].what, stage.heard[0].private) == (IncomingMessage("hello"), True)
 
 
 def _without(capability: str) -> Callable[[IrcNetwork], None]:
@@ -233,7 +235,7 @@ async def test_a_server_that_we_cannot_use_is_told_and_not_tried_again(
         await stage.stop()
         assert isinstance(stage.ended, LoginFailed)
         assert why in str(stage.ended)
-        assert stage.health[-1].state is State.STOPPED
+        assert stage.health[-1].state is ConnectionHealth.STOPPED
 
 
 @pytest.mark.anyio

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from urllib.parse import parse_qsl, unquote
 
-from angelia.channels.abilities import Kind
-from angelia.testing.channel_network import Arrived
-from angelia.testing.http1 import HttpRequest
+from angelia.channels.capabilities import Kind
+from angelia.testing.channels.network import ArrivedMessage
+from angelia.testing.model.http1 import HttpRequest
 from tests.channels.matrix import rules
 from tests.channels.matrix import world as w
 from tests.channels.matrix.markup import shown
@@ -117,7 +117,7 @@ class Methods:
     def _typing(self, room: str, content: Told) -> Told:
         if content.get("typing") is not True or not isinstance(content.get("timeout"), int):
             raise Wrong(400, "M_BAD_JSON", "`typing` and `timeout` are wanted")
-        self.world.arrived.append(Arrived("m.typing", Kind.TYPING, room))
+        self.world.arrived.append(ArrivedMessage("m.typing", Kind.TYPING, room))
         return {}
 
     def _redact(self, room: str, about: str) -> str:
@@ -125,7 +125,7 @@ class Methods:
         event = self._event(room, about, 404)
         if event["sender"] != w.US:
             raise Wrong(403, "M_FORBIDDEN", "You don't have permission to redact events")
-        self.world.arrived.append(Arrived("m.room.redaction", Kind.DELETE, room, about))
+        self.world.arrived.append(ArrivedMessage("m.room.redaction", Kind.DELETE, room, about))
         return self.world.redact(room, w.US, about)
 
     def _send(self, room: str, kind: str, content: Told) -> str:
@@ -160,16 +160,16 @@ class Methods:
             if relation.get("is_falling_back") is True and "m.in_reply_to" not in relation:
                 raise Wrong(400, "M_BAD_JSON", "A fallback has what it falls back to")
 
-    def _reaction(self, room: str, relation: Told) -> Callable[[str], Arrived]:
+    def _reaction(self, room: str, relation: Told) -> Callable[[str], ArrivedMessage]:
         about, key = relation["event_id"], relation.get("key")
         if not isinstance(key, str) or not key:
             raise Wrong(400, "M_BAD_JSON", "A reaction has a key")
         ours = [one for one in self.world.stream if one["sender"] == w.US and one["type"] == "m.reaction"]
         if any(one["content"].get("m.relates_to") == relation for one in ours):
             raise Wrong(400, "M_DUPLICATE_ANNOTATION", "Can't send same reaction twice")
-        return lambda event_id: Arrived("m.reaction", Kind.REACTION, room, about, text=key)
+        return lambda event_id: ArrivedMessage("m.reaction", Kind.REACTION, room, about, text=key)
 
-    def _edit(self, room: str, content: Told, about: str) -> Callable[[str], Arrived]:
+    def _edit(self, room: str, content: Told, about: str) -> Callable[[str], ArrivedMessage]:
         """Clients leave out what is no valid replacement ("Validity of replacement events")."""
         rules.message(content)
         new, old = content.get("m.new_content"), self.world.events[about]
@@ -180,9 +180,9 @@ class Methods:
             raise Wrong(400, "M_UNKNOWN", "That is not ours to replace")
         if old["content"].get("m.relates_to", {}).get("rel_type") == "m.replace":
             raise Wrong(400, "M_UNKNOWN", "An edit is not edited")
-        return lambda event_id: Arrived("m.replace", Kind.EDIT, room, about, text=_words(new))
+        return lambda event_id: ArrivedMessage("m.replace", Kind.EDIT, room, about, text=_words(new))
 
-    def _message(self, room: str, content: Told, relation: Told) -> Callable[[str], Arrived]:
+    def _message(self, room: str, content: Told, relation: Told) -> Callable[[str], ArrivedMessage]:
         thread = relation["event_id"] if relation.get("rel_type") == "m.thread" else ""
         falls_back = thread and relation.get("is_falling_back", False)
         answers = "" if falls_back else relation.get("m.in_reply_to", {}).get("event_id", "")
@@ -191,7 +191,7 @@ class Methods:
             kind, medium = self._file(content)
         text = _caption(content) if content["msgtype"] in rules.FILES else _words(content)
         name = str(content.get("filename", content["body"])) if kind is not Kind.TEXT else ""
-        return lambda event_id: Arrived(
+        return lambda event_id: ArrivedMessage(
             content["msgtype"],
             kind,
             room,

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from angelia.channels.abilities import Kind
-from angelia.channels.port import Outfit
+from angelia.channels.capabilities import Kind
+from angelia.channels.port import ChannelContext
 from angelia.channels.settings import Secret
 from angelia.core.entry import Address
 from angelia.testing.changes import Changes
-from angelia.testing.channel_network import Patience, Thing, Trouble
+from angelia.testing.channels.network import ChannelTimeouts, Thing, Trouble
 from tests.channels.matrix import world as w
 from tests.channels.matrix.people import happen
 from tests.channels.matrix.web import Web
@@ -37,12 +37,12 @@ class Matrix:
         self.brought: list[w.Event] = []
         self._up = False
 
-    def open(self, outfit: Outfit, patience: Patience) -> "MatrixChannel":
+    def open(self, context: ChannelContext, patience: ChannelTimeouts) -> "MatrixChannel":
         """See `Network.open`."""
-        from angelia.channels.matrix import MatrixChannel, MatrixSettings, Waits
+        from angelia.channels.matrix import MatrixChannel, MatrixSettings, MatrixTimeouts
 
         settings = MatrixSettings(server=self.web.base, token=Secret(env=VARIABLE))
-        return MatrixChannel(settings, outfit, Waits(patience.answer, patience.silence, patience.pause))
+        return MatrixChannel(settings, context, MatrixTimeouts(patience.answer, patience.silence, patience.pause))
 
     def called(self, name: str) -> str:
         """See `Network.called`."""

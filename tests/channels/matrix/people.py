@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from angelia.channels.abilities import Heard, Kind
-from angelia.testing.channel_network import PLACE, Thing, Who
+from angelia.channels.capabilities import IncomingKind, Kind
+from angelia.testing.channels.network import PLACE, Thing, Who
 from tests.channels.matrix import world as w
 from tests.channels.matrix.methods import VOICE
 
 _WHO = {Who.FRIEND: w.FRIEND, Who.BOT: w.BOT, Who.OURSELVES: w.US}
 
 _TYPES = {
-    Heard.PHOTO: "m.image",
-    Heard.VOICE: "m.audio",
-    Heard.AUDIO: "m.audio",
-    Heard.VIDEO: "m.video",
-    Heard.DOCUMENT: "m.file",
+    IncomingKind.PHOTO: "m.image",
+    IncomingKind.VOICE: "m.audio",
+    IncomingKind.AUDIO: "m.audio",
+    IncomingKind.VIDEO: "m.video",
+    IncomingKind.DOCUMENT: "m.file",
 }
 
 
@@ -22,16 +22,16 @@ def happen(world: w.World, thing: Thing) -> str:
     """Let it happen; the message that it is, or is about."""
     room, who = thing.where.chat, _WHO[thing.who]
     match thing.heard:
-        case Heard.DELETION:
+        case IncomingKind.DELETION:
             world.redact(room, who, thing.about)
-        case Heard.REACTION:
+        case IncomingKind.REACTION:
             relation = {"rel_type": "m.annotation", "event_id": thing.about, "key": thing.text}
             world.happen(room, who, "m.reaction", {"m.relates_to": relation})
-        case Heard.EDIT:
+        case IncomingKind.EDIT:
             new = {"msgtype": "m.text", "body": thing.text}
             relation = {"rel_type": "m.replace", "event_id": thing.about}
             world.say(room, who, f"* {thing.text}", **{"m.new_content": new, "m.relates_to": relation})
-        case Heard.STICKER:
+        case IncomingKind.STICKER:
             world_file = _file(world, thing)
             return world.happen(room, who, "m.sticker", {"body": "a sticker"} | world_file)
         case _:
@@ -42,13 +42,13 @@ def happen(world: w.World, thing: Thing) -> str:
 def _content(world: w.World, thing: Thing) -> dict[str, Any]:
     called: dict[str, Any] = {"m.mentions": {"user_ids": [w.US]} if thing.to_us else {}}
     match thing.heard:
-        case Heard.LOCATION:
+        case IncomingKind.LOCATION:
             uri = f"geo:{PLACE[0]},{PLACE[1]};u=35"
             return {"msgtype": "m.location", "body": f"Location was shared at {uri}", "geo_uri": uri}
-        case Heard.COMMAND:  # clients keep words with a slash to themselves
+        case IncomingKind.COMMAND:  # clients keep words with a slash to themselves
             return {"msgtype": "m.text", "body": f"!{thing.text.removeprefix('/')}"}
         case heard if heard in _TYPES:
-            voice = {VOICE: {}, "org.matrix.msc1767.audio": {"duration": 1000}} if heard is Heard.VOICE else {}
+            voice = {VOICE: {}, "org.matrix.msc1767.audio": {"duration": 1000}} if heard is IncomingKind.VOICE else {}
             named = {"filename": thing.files[0].name, "body": thing.text or thing.files[0].name}
             return {"msgtype": _TYPES[heard]} | named | _file(world, thing) | voice
         case _:

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, cast
 
-from angelia.channels.abilities import Heard
-from angelia.channels.incoming import Envelope, Said
+from angelia.channels.capabilities import IncomingKind
+from angelia.channels.incoming import Envelope, IncomingMessage
 from angelia.core.entry import Address
-from angelia.testing.channel_network import Thing
-from angelia.testing.channel_stage import Stage, staged
+from angelia.testing.channels.network import Thing
+from angelia.testing.channels.stage import Stage, staged
 from tests.channels.matrix import world as w
 from tests.channels.matrix.network import Matrix, matrix
 
@@ -24,7 +24,7 @@ async def on(prepare: Callable[[w.World], object] = lambda world: None) -> Async
 
 def said(text: str, where: Address = Matrix.here, *, to_us: bool = False) -> Thing:
     """Words of the friend's."""
-    return Thing(Heard.TEXT, where, text, to_us=to_us)
+    return Thing(IncomingKind.TEXT, where, text, to_us=to_us)
 
 
 def once(heard: Sequence[Envelope]) -> list[Envelope]:
@@ -34,7 +34,7 @@ def once(heard: Sequence[Envelope]) -> list[Envelope]:
 
 def texts(heard: Sequence[Envelope]) -> list[str]:
     """What was said, in order."""
-    return [envelope.what.text for envelope in heard if isinstance(envelope.what, Said)]
+    return [envelope.what.text for envelope in heard if isinstance(envelope.what, IncomingMessage)]
 
 
 async def heard_of(stage: Stage, network: Matrix, *contents: dict[str, Any], room: str = w.DIRECT) -> list[Envelope]:

@@ -2,12 +2,12 @@
 
 import pytest
 
-from angelia.channels.matrix import MatrixSettings, abilities
-from angelia.testing.channel_checks import Check, checks
+from angelia.channels.matrix import MatrixSettings, capabilities
+from angelia.testing.channels.checks import ChannelCheck, checks
 from tests.channels.matrix.network import matrix
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", checks(abilities(MatrixSettings())), ids=lambda check: check.name)
-async def test_matrix(check: Check) -> None:
+@pytest.mark.parametrize("check", checks(capabilities(MatrixSettings())), ids=lambda check: check.name)
+async def test_matrix(check: ChannelCheck) -> None:
     await check.run(matrix)

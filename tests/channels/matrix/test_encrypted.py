@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 from angelia.channels.failures import Rejected
 from angelia.channels.outgoing import OutText
 from angelia.core.entry import Address
-from angelia.testing.channel_samples import sample_of
-from angelia.testing.channel_stage import Stage
+from angelia.testing.channels.samples import sample_of
+from angelia.testing.channels.stage import Stage
 from tests.channels.matrix import world as w
 from tests.channels.matrix.network import Matrix
 from tests.channels.matrix.stages import on, said, texts

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from angelia.channels.abilities import Heard, Kind
-from angelia.channels.incoming import Noticed, Said
+from angelia.channels.capabilities import IncomingKind, Kind
+from angelia.channels.incoming import IncomingMessage, Noticed
 from angelia.channels.outgoing import OutText
 from angelia.core.entry import Address
-from angelia.testing.channel_network import Thing
+from angelia.testing.channels.network import Thing
 from tests.channels.matrix import world as w
 from tests.channels.matrix.stages import heard_of, on, once, said, texts
 
@@ -167,20 +167,23 @@ async def test_who_came_while_we_were_away_is_known_after_a_restart() -> None:
 async def test_in_a_group_whoever_answers_us_speaks_to_us() -> None:
     async with on() as (stage, network):
         ours = await stage.channel.send(network.group, OutText("what I said"), "1")
-        await network.bring(Thing(Heard.TEXT, network.group, "why?", answers=ours))
+        await network.bring(Thing(IncomingKind.TEXT, network.group, "why?", answers=ours))
         await network.bring(said(f"{w.US}: hello", network.group), said("hello all", network.group))
         await stage.until(lambda: len(stage.heard) == 3)
         assert [one.addressed for one in stage.heard] == [True, True, False]
-        assert stage.heard[0].what == Said("why?", quoted="what I said")
+        assert stage.heard[0].what == IncomingMessage("why?", quoted="what I said")
 
 
 async def test_in_a_thread_only_a_real_answer_quotes() -> None:
     async with on() as (stage, network):
         ours = await stage.channel.send(network.topic, OutText("what I said"), "1")
         await network.bring(said("just so", network.topic))
-        await network.bring(Thing(Heard.TEXT, network.topic, "why?", answers=ours))
+        await network.bring(Thing(IncomingKind.TEXT, network.topic, "why?", answers=ours))
         await stage.until(lambda: len(stage.heard) == 2)
-        assert [one.what for one in stage.heard] == [Said("just so"), Said("why?", quoted="what I said")]
+        assert [one.what for one in stage.heard] == [
+            IncomingMessage("just so"),
+            IncomingMessage("why?", quoted="what I said"),
+        ]
         assert {one.address.thread for one in stage.heard} == {network.topic.thread}
 
 
@@ -192,7 +195,9 @@ async def test_an_edit_stands_where_its_message_does_and_is_of_whoever_said_it()
             network.world.say(w.GROUP, person, "* two", **{"m.new_content": new, "m.relates_to": relation})
         await network.bring(said("end", network.group))
         await stage.until(lambda: texts(stage.heard)[-1:] == ["end"])
-        assert [(one.sender.id, one.what) for one in stage.heard[1:-1]] == [(w.FRIEND, Said("two", edits=about))]
+        assert [(one.sender.id, one.what) for one in stage.heard[1:-1]] == [
+            (w.FRIEND, IncomingMessage("two", edits=about))
+        ]
         assert [one.address.thread for one in stage.heard] == [network.topic.thread] * 2 + [""]
 
 
@@ -216,7 +221,7 @@ TOLD: list[tuple[dict[str, Any], str]] = [
 async def test_a_message_is_heard_as(content: dict[str, Any], words: str) -> None:
     async with on() as (stage, network):
         (envelope,) = await heard_of(stage, network, content)
-        assert envelope.what == Said(words)
+        assert envelope.what == IncomingMessage(words)
         assert (envelope.sender.id, envelope.sender.name) == (w.FRIEND, w.FRIEND)
         assert envelope.sent_at > 1_700_000_000_000
 
@@ -227,7 +232,7 @@ async def test_the_answers_of_older_clients_repeat_nothing() -> None:
         body = f"> <{w.US}> what\n> I said\n\nwhy?\n> this stays"
         relation = {"m.in_reply_to": {"event_id": ours}}
         (envelope,) = await heard_of(stage, network, {"msgtype": "m.text", "body": body, "m.relates_to": relation})
-        assert envelope.what == Said("why?\n> this stays", quoted="what\nI said")
+        assert envelope.what == IncomingMessage("why?\n> this stays", quoted="what\nI said")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +242,7 @@ async def test_a_file_is_offered_however_little_is_told_of_it(more: dict[str, An
     async with on() as (stage, network):
         url = network.world.keep(w.Medium(b"%PDF-1.4", "application/pdf"))
         (envelope,) = await heard_of(stage, network, {"msgtype": "m.file", "body": "notes.pdf", "url": url} | more)
-        assert isinstance(envelope.what, Said)
+        assert isinstance(envelope.what, IncomingMessage)
         (offer,) = envelope.what.offers
         assert (envelope.what.text, offer.kind, offer.name) == ("", Kind.DOCUMENT, "notes.pdf")
         assert b"".join([piece async for piece in stage.channel.fetch(offer)]) == b"%PDF-1.4"
@@ -279,4 +284,4 @@ async def test_a_redaction_is_heard_in_both_forms(forms: tuple[str, ...]) -> Non
         await stage.until(lambda: texts(stage.heard)[-1:] == ["end"])
         what = stage.heard[-2].what
         assert isinstance(what, Noticed)
-        assert (what.heard, what.message) == (Heard.DELETION, about)
+        assert (what.heard, what.message) == (IncomingKind.DELETION, about)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 from angelia.channels.failures import (
     CannotFetch,
     ChannelError,
@@ -18,10 +18,10 @@ from angelia.channels.failures import (
     Rejected,
     Unsure,
 )
-from angelia.channels.incoming import Offer
+from angelia.channels.incoming import OfferedFile
 from angelia.channels.outgoing import OutText
-from angelia.testing.channel_samples import sample_of
-from angelia.testing.channel_stage import Stage
+from angelia.testing.channels.samples import sample_of
+from angelia.testing.channels.stage import Stage
 from tests.channels.matrix import world as w
 from tests.channels.matrix.network import Matrix
 from tests.channels.matrix.stages import on
@@ -85,7 +85,7 @@ async def test_an_edit_is_shown_by_older_clients_too() -> None:
 @pytest.mark.parametrize("sign", ["x", "<", '"', "🦊", "\n"])
 async def test_the_longest_words_can_be_said_and_edited(sign: str) -> None:
     async with on() as (stage, network):
-        dialect, limit = stage.channel.dialect, stage.channel.abilities.text_limit
+        dialect, limit = stage.channel.dialect, stage.channel.capabilities.text_limit
         marked = dialect.strong(dialect.text(f"{sign}."))
         for one in (OutText("." + sign), OutText(f"{sign}.", marked)):
             times = limit // len((one.marked or one.plain).encode())
@@ -157,12 +157,12 @@ async def test_a_refusal_means(answer: tuple[int, bytes, str], kind: type[Channe
 async def test_what_is_not_there_cannot_be_fetched_and_nothing_else_is_asked_for(handle: str) -> None:
     async with on() as (stage, network):
         before = len(network.web.asked)
-        await stage.fails(read(stage, Offer(Kind.DOCUMENT, handle)), CannotFetch)
+        await stage.fails(read(stage, OfferedFile(Kind.DOCUMENT, handle)), CannotFetch)
         asked = [one for one in network.web.asked[before:] if not one.endswith("/sync")]
         assert all("/_matrix/client/v1/media/download/" in one and ".." not in one for one in asked)
 
 
-async def read(stage: Stage, offer: Offer) -> bytes:
+async def read(stage: Stage, offer: OfferedFile) -> bytes:
     """What the room fetches."""
     return b"".join([piece async for piece in stage.channel.fetch(offer)])
 
@@ -176,7 +176,7 @@ async def test_what_a_proxy_says_in_the_place_of_the_homeserver_leaves_a_message
 
 async def test_a_file_over_the_limit_does_not_leave() -> None:
     async with on() as (stage, network):
-        way = stage.channel.abilities.ways[Kind.DOCUMENT]
+        way = stage.channel.capabilities.ways[Kind.DOCUMENT]
         huge = replace(stage.file(sample_of(Kind.DOCUMENT)), path=Path("/nowhere"), size=way.limit + 1)  # type: ignore[union-attr]
         await stage.fails(stage.channel.send(network.here, huge, "1"), Rejected)
         assert not network.world.uploads

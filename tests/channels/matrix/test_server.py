@@ -11,7 +11,7 @@ from tests.channels.matrix.network import Matrix, matrix
 
 pytestmark = pytest.mark.anyio
 
-ROOM = f"/_matrix/client/v3/rooms/{quote(w.DIRECT)}"
+CHANNEL = f"/_matrix/client/v3/rooms/{quote(w.DIRECT)}"
 WORDS = {"msgtype": "m.text", "body": "x"}
 UNKNOWN = {"event_id": "$nowhere"}
 
@@ -39,7 +39,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(("path", "body", "code"), REFUSED)
 async def test_it_refuses(path: str, body: dict[str, Any], code: str) -> None:
     async with matrix() as network, client(network) as asking:
-        refused = await asking.put(f"{ROOM}{path}", json=body)
+        refused = await asking.put(f"{CHANNEL}{path}", json=body)
         assert (refused.json()["errcode"], refused.is_error) == (code, True)
         assert network.arrived == []
 

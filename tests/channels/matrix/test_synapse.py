@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from angelia.channels.abilities import Heard, Kind
+from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.channels.failures import ChannelError, Later, LoginFailed, Rejected
-from angelia.channels.health import State
-from angelia.channels.incoming import Envelope, Noticed, Said
-from angelia.channels.matrix import MatrixChannel, MatrixSettings, Waits
+from angelia.channels.health import ConnectionHealth
+from angelia.channels.incoming import Envelope, IncomingMessage, Noticed
+from angelia.channels.matrix import MatrixChannel, MatrixSettings, MatrixTimeouts
 from angelia.channels.outgoing import OutFile, OutText
 from angelia.channels.settings import Secret
 from angelia.core.entry import Address
@@ -62,8 +62,8 @@ async def scene(server: Server, tmp_path: Path) -> AsyncIterator[Scene]:
 
 def room(server: Server, folder: Path, token: str) -> RealRoom:
     """A room of ours that comes with a token."""
-    settings, waits = MatrixSettings(server=server.url, token=Secret(env="TOKEN")), Waits(pause=PAUSE)
-    return RealRoom("matrix", folder, token, lambda outfit: MatrixChannel(settings, outfit, waits))
+    settings, timeouts = MatrixSettings(server=server.url, token=Secret(env="TOKEN")), MatrixTimeouts(pause=PAUSE)
+    return RealRoom("matrix", folder, token, lambda context: MatrixChannel(settings, context, timeouts))
 
 
 async def test_an_invitation_is_followed_and_what_is_said_is_heard(scene: Scene) -> None:
@@ -72,10 +72,10 @@ async def test_an_invitation_is_followed_and_what_is_said_is_heard(scene: Scene)
         to = await scene.chat()
         message = await ann.say(to.chat, "hello é 🦊")
         first = await room.heard_next()
-        assert (first.address, first.message, first.what) == (to, message, Said("hello é 🦊"))
+        assert (first.address, first.message, first.what) == (to, message, IncomingMessage("hello é 🦊"))
         assert (first.sender.id, first.private, first.addressed) == (ann.id, True, True)
         await ann.say(to.chat, "!status")
-        assert (await room.heard_next()).what == Said("/status")
+        assert (await room.heard_next()).what == IncomingMessage("/status")
         async with scene.server.person("bob") as bob:
             many = await ann.create(us.id, bob.id)
             await bob.join(many)
@@ -125,27 +125,27 @@ async def test_what_belongs_to_something_said_before_is_heard_with_it(scene: Sce
         ours = await room.channel.send(to, OutText("tea or coffee?"), "k")
         await ann.say(to.chat, "tea", **{"m.relates_to": {"m.in_reply_to": {"event_id": ours}}})
         reply = await room.heard_next()
-        assert reply.what == Said("tea", quoted="tea or coffee?")
+        assert reply.what == IncomingMessage("tea", quoted="tea or coffee?")
         changed = {"msgtype": "m.text", "body": "coffee"}
         belongs = {"rel_type": "m.replace", "event_id": reply.message}
         await ann.say(to.chat, "* coffee", **{"m.new_content": changed, "m.relates_to": belongs})
         edit = (await room.heard_next()).what
-        assert isinstance(edit, Said)
+        assert isinstance(edit, IncomingMessage)
         assert (edit.text, edit.edits) == ("coffee", reply.message)
         await ann.say(to.chat, "below", **{"m.relates_to": {"rel_type": "m.thread", "event_id": ours}})
         below = await room.heard_next()
-        assert (below.address, below.what) == (Address("matrix", to.chat, ours), Said("below"))
+        assert (below.address, below.what) == (Address("matrix", to.chat, ours), IncomingMessage("below"))
         await ann.put(
             to.chat, "m.reaction", {"m.relates_to": {"rel_type": "m.annotation", "event_id": ours, "key": "👍"}}
         )
         mark = (await room.heard_next()).what
         assert isinstance(mark, Noticed)
-        assert (mark.heard, mark.message) == (Heard.REACTION, ours)
+        assert (mark.heard, mark.message) == (IncomingKind.REACTION, ours)
         assert "👍" in mark.text
         await ann.take_back(to.chat, reply.message)
         gone = (await room.heard_next()).what
         assert isinstance(gone, Noticed)
-        assert (gone.heard, gone.message) == (Heard.DELETION, reply.message)
+        assert (gone.heard, gone.message) == (IncomingKind.DELETION, reply.message)
 
 
 VOICE: Event = {"org.matrix.msc3245.voice": {}}
@@ -162,7 +162,7 @@ async def test_files_go_both_ways(scene: Scene, tmp_path: Path, kind: Kind, said
         told = {"msgtype": said, "info": {"mimetype": mime, "size": len(data), "duration": 2000}, **marks}
         await ann.say(to.chat, "é.bin", url=await ann.upload(data, mime), **told)
         heard = (await room.heard_next()).what
-        assert isinstance(heard, Said)
+        assert isinstance(heard, IncomingMessage)
         (offer,) = heard.offers
         assert (offer.kind, offer.mime, offer.size) == (kind, mime, len(data))
         assert b"".join([piece async for piece in room.channel.fetch(offer)]) == data
@@ -201,7 +201,7 @@ async def test_what_was_said_while_nobody_listened_is_heard_in_order(scene: Scen
 
 def text(envelope: Envelope) -> str:
     """What is said in it."""
-    assert isinstance(envelope.what, Said)
+    assert isinstance(envelope.what, IncomingMessage)
     return envelope.what.text
 
 
@@ -241,7 +241,7 @@ async def test_nothing_readable_goes_into_an_encrypted_room(scene: Scene, tmp_pa
 
 
 async def test_a_wrong_token_is_told(server: Server, tmp_path: Path) -> None:
-    async with room(server, tmp_path, "syt_wrong").running(State.STOPPED) as stopped:
+    async with room(server, tmp_path, "syt_wrong").running(ConnectionHealth.STOPPED) as stopped:
         assert "syt_wrong" not in stopped.health[-1].why
         with pytest.raises(LoginFailed):
             await stopped.channel.send(Address("matrix", "!a:matrix.example.net"), OutText("x"), "k")
@@ -274,13 +274,13 @@ async def test_a_server_that_dies_and_comes_again_is_reached_again_and_nothing_i
         await scene.ann.say(to.chat, "before")
         sent = await room.channel.send(to, OutText("good morning"), "the same key")
         scene.server.down()
-        await room.until(lambda: room.health[-1].state is State.WAITING)
+        await room.until(lambda: room.health[-1].state is ConnectionHealth.WAITING)
         await asyncio.to_thread(scene.server.up, scene.server.port)
-        await room.until(lambda: room.health[-1].state is State.CONNECTED)
+        await room.until(lambda: room.health[-1].state is ConnectionHealth.CONNECTED)
         assert room.health[-1].gap_ms > 0
         await scene.ann.say(to.chat, "after")
-        await room.until(lambda: any(one.what == Said("after") for one in room.heard))
-        assert [one.what for one in room.heard] == [Said("before"), Said("after")]
+        await room.until(lambda: any(one.what == IncomingMessage("after") for one in room.heard))
+        assert [one.what for one in room.heard] == [IncomingMessage("before"), IncomingMessage("after")]
         assert await room.channel.send(to, OutText("good morning"), "the same key") == sent
         await room.channel.send(to, OutText("welcome back"), "another key")
         ours = [one["content"]["body"] for one in await scene.ann.history(to.chat) if one["sender"] == scene.us.id]

@@ -5,9 +5,9 @@ import json
 from urllib.parse import parse_qsl, unquote
 
 from angelia.testing.changes import Changes
-from angelia.testing.channel_network import Flood, Reset, ServerError, TimeOut, Trouble
-from angelia.testing.http1 import Answering, HttpRequest, read_request
-from angelia.testing.listening import Listening
+from angelia.testing.channels.network import Flood, Reset, ServerError, TimeOut, Trouble
+from angelia.testing.model.http1 import Answering, HttpRequest, read_request
+from angelia.testing.networks.listening import Listening
 from tests.channels.matrix import rules
 from tests.channels.matrix import world as w
 from tests.channels.matrix.methods import Methods

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from angelia.testing.channel_network import Arrived
+from angelia.testing.channels.network import ArrivedMessage
 
 SERVER = "fake.test"
 TOKEN = "syt_YW5nZWxpYQ_theonlydevice_0aB1cD"
@@ -46,7 +46,7 @@ class World:
         self.events: dict[str, Event] = {}
         self.media: dict[str, Medium] = {}
         self.uploads: list[str] = []
-        self.arrived: list[Arrived] = []
+        self.arrived: list[ArrivedMessage] = []
         self.faults: list[str] = []
         self.untold: set[str] = set()
         self.purged: set[str] = set()

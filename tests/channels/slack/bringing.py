@@ -14,7 +14,7 @@ from websockets.asyncio.server import Server, ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from angelia.testing.changes import Changes
-from angelia.testing.webhook_door import WebhookDoor
+from angelia.testing.channels.webhook_door import WebhookDoor
 from tests.channels.slack import world as w
 from tests.channels.slack.web import Web
 from tests.channels.websockets import leave, listening, port_of

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 from angelia.channels.outgoing import Button
-from angelia.testing.channel_network import Arrived
+from angelia.testing.channels.network import ArrivedMessage
 from tests.channels.slack import markup
 from tests.channels.slack import world as w
 
@@ -114,7 +114,7 @@ class Methods:
             raise Wrong("no_text")
         thread = self._thread(given, chat)
         message = self.world.write(chat, w.US, given.get("text", ""), blocks=blocks, **thread)
-        self._arrive(Arrived("chat.postMessage", Kind.TEXT, chat, message["ts"], **_seen(blocks, thread)))
+        self._arrive(ArrivedMessage("chat.postMessage", Kind.TEXT, chat, message["ts"], **_seen(blocks, thread)))
         self._tell(message | {"channel": chat, "channel_type": "im" if chat[0] == "D" else "channel"})
         return {"ts": message["ts"], "channel": chat, "message": message}
 
@@ -123,13 +123,13 @@ class Methods:
         if len(given.get("text", "")) > 4000:
             raise Wrong("msg_too_long")
         message |= {"text": given.get("text", ""), "blocks": blocks}
-        self._arrive(Arrived("chat.update", Kind.EDIT, given["channel"], given["ts"], **_seen(blocks, {})))
+        self._arrive(ArrivedMessage("chat.update", Kind.EDIT, given["channel"], given["ts"], **_seen(blocks, {})))
         return {"ts": given["ts"], "channel": given["channel"], "text": given.get("text", "")}
 
     def _chat_delete(self, given: dict[str, str]) -> dict[str, Any]:
         self._ours(given)
         del self._chat(given["channel"])[given["ts"]]
-        self._arrive(Arrived("chat.delete", Kind.DELETE, given["channel"], given["ts"]))
+        self._arrive(ArrivedMessage("chat.delete", Kind.DELETE, given["channel"], given["ts"]))
         return {"ts": given["ts"], "channel": given["channel"]}
 
     def _reactions_add(self, given: dict[str, str]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class Methods:
         if given["name"] not in _SIGNS:
             raise Wrong("invalid_name")
         sign = _SIGNS[given["name"]]
-        self._arrive(Arrived("reactions.add", Kind.REACTION, given["channel"], given["timestamp"], text=sign))
+        self._arrive(ArrivedMessage("reactions.add", Kind.REACTION, given["channel"], given["timestamp"], text=sign))
         return {}
 
     def _ours(self, given: dict[str, str]) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class Methods:
         kind, data = w.kind_of(name), self.world.bytes[one["id"]]
         more = _seen(message["blocks"] if first else [], message) | {"album": message["ts"] if album else ""}
         called = {"name": file["title"], "mime": file["mimetype"], "data": data}
-        self._arrive(Arrived("files.completeUploadExternal", kind, chat, message["ts"], **called, **more))
+        self._arrive(ArrivedMessage("files.completeUploadExternal", kind, chat, message["ts"], **called, **more))
 
     def _files_info(self, given: dict[str, str]) -> dict[str, Any]:
         file = self.world.files.get(given["file"])
@@ -205,7 +205,7 @@ class Methods:
         file["asked"] = file.get("asked", 0) + 1
         return {"file": file if file["asked"] > self.hidden else file | {"shares": {}}}
 
-    def _arrive(self, arrived: Arrived) -> None:
+    def _arrive(self, arrived: ArrivedMessage) -> None:
         self.world.arrived.append(arrived)
 
 

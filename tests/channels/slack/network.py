@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from angelia.channels.abilities import Heard, Kind
-from angelia.channels.port import Outfit
-from angelia.channels.slack.room import SlackChannel
-from angelia.channels.slack.settings import SlackSettings, Waits
+from angelia.channels.capabilities import IncomingKind, Kind
+from angelia.channels.port import ChannelContext
+from angelia.channels.slack.channel import SlackChannel
+from angelia.channels.slack.settings import SlackSettings, SlackWaits
 from angelia.core.entry import Address
 from angelia.testing.changes import Changes
-from angelia.testing.channel_network import Patience, Thing, Trouble, Who
-from angelia.testing.webhook_door import WebhookDoor
+from angelia.testing.channels.network import ChannelTimeouts, Thing, Trouble, Who
+from angelia.testing.channels.webhook_door import WebhookDoor
 from tests.channels.slack import world as w
 from tests.channels.slack.bringing import Courier, News, SocketMode
 from tests.channels.slack.web import Web
@@ -42,15 +42,15 @@ class Slack:
         self.topic = Address("", w.GROUP, self.world.topic)
         self.arrived = self.world.arrived
         self.brought: list[News] = []
-        self.waits: dict[str, float] = {}
+        self.timeouts: dict[str, float] = {}
         self._muted = False
 
-    def open(self, outfit: Outfit, patience: Patience) -> SlackChannel:
+    def open(self, context: ChannelContext, patience: ChannelTimeouts) -> SlackChannel:
         """See `Network.open`."""
         settings = SlackSettings(api=f"{self.web.base}/api", transport=self.transport)  # type: ignore[arg-type]
-        waits = {"answer": patience.answer, "silence": patience.silence, "pause": patience.pause, "visit": 0.05}
-        waits["look"] = min(0.05, patience.silence)
-        self.door.channel = channel = SlackChannel(settings, outfit, Waits(**(waits | self.waits)))
+        timeouts = {"answer": patience.answer, "silence": patience.silence, "pause": patience.pause, "visit": 0.05}
+        timeouts["look"] = min(0.05, patience.silence)
+        self.door.channel = channel = SlackChannel(settings, context, SlackWaits(**(timeouts | self.timeouts)))
         return channel
 
     def called(self, name: str) -> str:
@@ -128,18 +128,18 @@ class Slack:
         chat = thing.where.chat
         place = {"channel": chat, "channel_type": "im" if chat[0] == "D" else "channel"}
         match thing.heard:
-            case Heard.EDIT | Heard.DELETION:
+            case IncomingKind.EDIT | IncomingKind.DELETION:
                 return self._change(thing, place)
-            case Heard.REACTION:
+            case IncomingKind.REACTION:
                 item = {"type": "message", "channel": chat, "ts": thing.about}
                 told = {"user": w.FRIEND, "reaction": "+1", "item_user": w.US, "item": item}
                 self.happen({"type": "reaction_added", "event_ts": self.world.now()} | told)
                 return thing.about
-            case Heard.COMMAND:
+            case IncomingKind.COMMAND:
                 told = {"command": "/angelia", "text": thing.text.removeprefix("/"), "channel_id": chat}
                 self._bring(News("slash_commands", told | self._used() | {"user_id": w.FRIEND, "user_name": "ann"}))
                 return ""
-            case Heard.BUTTON:
+            case IncomingKind.BUTTON:
                 self._press(thing)
                 return thing.about
             case _:
@@ -148,7 +148,7 @@ class Slack:
     def _change(self, thing: Thing, place: dict[str, str]) -> str:
         before = dict(self.world.messages[thing.where.chat][thing.about])
         hidden = {"type": "message", "hidden": True, "ts": self.world.now(), "previous_message": before} | place
-        if thing.heard is Heard.DELETION:
+        if thing.heard is IncomingKind.DELETION:
             del self.world.messages[thing.where.chat][thing.about]
             self.happen(hidden | {"subtype": "message_deleted", "deleted_ts": thing.about})
             return thing.about
@@ -183,7 +183,7 @@ class Slack:
 
     def _file(self, thing: Thing, number: int) -> dict[str, Any]:
         sample = thing.files[number]
-        clip = {"subtype": "slack_audio", "duration_ms": 1000} if thing.heard is Heard.VOICE else {}
+        clip = {"subtype": "slack_audio", "duration_ms": 1000} if thing.heard is IncomingKind.VOICE else {}
         return self.world.keep(sample.name, sample.data, self.web.base, sample.mime, **clip)
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import cast
 
-from angelia.channels.abilities import Heard
-from angelia.channels.incoming import Envelope, Said
-from angelia.channels.slack.room import SlackChannel
+from angelia.channels.capabilities import IncomingKind
+from angelia.channels.incoming import Envelope, IncomingMessage
+from angelia.channels.slack.channel import SlackChannel
 from angelia.core.entry import Address
-from angelia.testing.channel_network import Thing
-from angelia.testing.channel_stage import Stage
+from angelia.testing.channels.network import Thing
+from angelia.testing.channels.stage import Stage
 from tests.channels.slack.network import Slack
 
 
@@ -24,9 +24,9 @@ def room(stage: Stage) -> SlackChannel:
 
 def texts(heard: Sequence[Envelope]) -> list[str]:
     """What was said, in order."""
-    return [envelope.what.text for envelope in heard if isinstance(envelope.what, Said)]
+    return [envelope.what.text for envelope in heard if isinstance(envelope.what, IncomingMessage)]
 
 
 def said(text: str, where: Address = Slack.here, *, to_us: bool = False) -> Thing:
     """Words of the friend's."""
-    return Thing(Heard.TEXT, where, text, to_us=to_us)
+    return Thing(IncomingKind.TEXT, where, text, to_us=to_us)

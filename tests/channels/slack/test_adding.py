@@ -5,7 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from angelia.channels.rooms import find_room, read_settings
+from angelia.channels.registry import find_channel, read_settings
 from angelia.channels.slack.settings import SlackSettings
 from angelia.faces.cli.main import angelia
 from tests.channels.slack import world as w
@@ -25,7 +25,7 @@ def added(home: Path, *more: str, typed: str = "") -> SlackSettings:
     assert w.TOKEN not in ended.output
     assert w.APP_TOKEN not in ended.output
     section = tomllib.loads((home / "config.toml").read_text())["channels"]["slack"]
-    settings = read_settings("slack", section, find_room("slack", section))
+    settings = read_settings("slack", section, find_channel("slack", section))
     assert isinstance(settings, SlackSettings)
     return settings
 

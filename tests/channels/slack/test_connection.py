@@ -2,13 +2,13 @@
 
 import pytest
 
-from angelia.channels.abilities import Heard, Kind
+from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.channels.failures import LoginFailed
-from angelia.channels.health import State
+from angelia.channels.health import ConnectionHealth
 from angelia.channels.outgoing import Button, OutText
-from angelia.testing.channel_network import Flood, Thing
-from angelia.testing.channel_samples import sample_of
-from angelia.testing.channel_stage import Stage, staged
+from angelia.testing.channels.network import Flood, Thing
+from angelia.testing.channels.samples import sample_of
+from angelia.testing.channels.stage import Stage, staged
 from tests.channels.slack.network import slack
 from tests.channels.slack.stages import network, said, texts
 
@@ -19,7 +19,9 @@ LEAVING = ("warning", "refresh_requested")
 
 async def mended(stage: Stage, mark: int) -> None:
     """Wait until a connection that was lost is there again."""
-    await stage.until(lambda: any(one.state is State.CONNECTED and one.gap_ms > 0 for one in stage.health[mark:]))
+    await stage.until(
+        lambda: any(one.state is ConnectionHealth.CONNECTED and one.gap_ms > 0 for one in stage.health[mark:])
+    )
 
 
 async def test_what_is_not_taken_in_is_not_acknowledged() -> None:
@@ -74,7 +76,7 @@ async def test_the_next_connection_is_there_before_the_last_one_goes(reason: str
         stage.refuse = lambda envelope: False
         await fake.when(lambda: len(fake.socket.acknowledged) == 2)
         assert fake.socket.unacknowledged == [], "what came by the first is acknowledged there"
-        assert not [one for one in stage.health[told:] if one.state is not State.CONNECTED]
+        assert not [one for one in stage.health[told:] if one.state is not ConnectionHealth.CONNECTED]
 
 
 async def test_socket_mode_that_is_switched_off_is_told_with_what_to_do() -> None:
@@ -132,7 +134,7 @@ async def test_more_than_a_page_is_read_in_order_once_slack_has_patience() -> No
 async def test_nothing_is_fetched_before_somebody_asks_for_it() -> None:
     async with staged(slack) as stage:
         fake = network(stage)
-        await fake.bring(Thing(Heard.DOCUMENT, fake.here, "look", (sample_of(Kind.DOCUMENT),)))
+        await fake.bring(Thing(IncomingKind.DOCUMENT, fake.here, "look", (sample_of(Kind.DOCUMENT),)))
         await stage.until(lambda: bool(stage.heard))
         await fake.when(lambda: bool(fake.socket.acknowledged))
         assert fake.web.fetched == []
@@ -143,8 +145,8 @@ async def test_who_presses_or_commands_is_answered_alone() -> None:
         fake = network(stage)
         stage.word = "Not yours to press."
         about = (await stage.send(OutText("Shall I?", buttons=(Button("Yes", "y"),)))).message
-        await fake.bring(Thing(Heard.BUTTON, fake.here, about=about, value="y"))
-        await fake.bring(Thing(Heard.COMMAND, fake.here, "/status"))
+        await fake.bring(Thing(IncomingKind.BUTTON, fake.here, about=about, value="y"))
+        await fake.bring(Thing(IncomingKind.COMMAND, fake.here, "/status"))
         await fake.when(lambda: len(fake.web.responses) == 2)
         for answer in fake.web.responses:
             assert (answer["text"], answer["response_type"]) == ("Not yours to press.", "ephemeral")

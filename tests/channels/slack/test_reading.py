@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from angelia.channels.abilities import Heard, Kind
+from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.channels.failures import CannotFetch
-from angelia.channels.incoming import Envelope, Noticed, Offer, Pressed, Said
+from angelia.channels.incoming import Envelope, IncomingMessage, Noticed, OfferedFile, Pressed
+from angelia.channels.slack.payloads import SlackNews
 from angelia.channels.slack.people import People
-from angelia.channels.slack.reading import Reader
-from angelia.channels.slack.shapes import News
+from angelia.channels.slack.receive import SlackReader
 from angelia.core.entry import Address
-from angelia.testing.channel_samples import sample_of
-from angelia.testing.channel_stage import Stage, staged
+from angelia.testing.channels.samples import sample_of
+from angelia.testing.channels.stage import Stage, staged
 from tests.channels.slack import world as w
 from tests.channels.slack.network import slack
 from tests.channels.slack.stages import network
@@ -37,14 +37,14 @@ class Known(People):
 
 async def envelope(kind: Any, **told: Any) -> Envelope | None:
     """What is read of news."""
-    reader = Reader("door", w.US, Known(), "/angelia", {"status", "stop"})
-    return await reader.envelope(News(kind, json.dumps(told).encode(), "1"))
+    reader = SlackReader("door", w.US, Known(), "/angelia", {"status", "stop"})
+    return await reader.envelope(SlackNews(kind, json.dumps(told).encode(), "1"))
 
 
 async def words(text: str) -> str:
     """A message's words."""
     found = await envelope("event", type="message", channel=w.GROUP, user=w.FRIEND, ts="1.000001", text=text)
-    return found.what.text if found and isinstance(found.what, Said) else ""
+    return found.what.text if found and isinstance(found.what, IncomingMessage) else ""
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ async def test_a_link_that_slack_unfolds_is_no_edit() -> None:
     assert await envelope("event", **changed, previous_message={"ts": "1.000001", "text": "see"}) is None
     found = await envelope("event", **changed, previous_message={"ts": "1.000001", "text": "se"})
     assert found
-    assert found.what == Said("see", edits="1.000001")
+    assert found.what == IncomingMessage("see", edits="1.000001")
 
 
 async def test_an_answer_in_a_thread_of_ours_is_for_us() -> None:
@@ -121,7 +121,12 @@ async def test_a_command_is_a_verb_or_something_said(command: str, text: str, se
     told = {"channel_id": w.GROUP, "user_id": w.FRIEND, "user_name": "ann", "trigger_id": "1"}
     found = await envelope("command", command=command, text=text, **told)
     assert found
-    assert (found.what, found.sender.name, found.private, found.addressed) == (Said(seen), "ann", False, True)
+    assert (found.what, found.sender.name, found.private, found.addressed) == (
+        IncomingMessage(seen),
+        "ann",
+        False,
+        True,
+    )
 
 
 async def test_a_button_in_a_thread_is_pressed_there() -> None:
@@ -142,9 +147,9 @@ async def test_what_stands_among_files_and_is_none_is_told() -> None:
     whole = {"type": "message", "subtype": "file_share", "channel": w.DIRECT, "user": w.FRIEND, "ts": "1.000001"}
     found = await envelope("event", **whole, files=files)
     assert found
-    assert found.what == Said(
+    assert found.what == IncomingMessage(
         "(a file that was deleted)\nThe plan (https://docs.at/1)",
-        (Offer(Kind.ANIMATION, "F3 https://x", "a.gif", "image/gif", 7),),
+        (OfferedFile(Kind.ANIMATION, "F3 https://x", "a.gif", "image/gif", 7),),
     )
 
 
@@ -153,12 +158,12 @@ async def test_a_custom_emoji_is_told_by_its_name() -> None:
     told = {"type": "reaction_added", "user": w.FRIEND, "reaction": "party_parrot", "item_user": w.US, "item": item}
     found = await envelope("event", **told)
     assert found
-    assert found.what == Noticed(Heard.REACTION, "ann reacted with :party_parrot:.", "1.000001")
+    assert found.what == Noticed(IncomingKind.REACTION, "ann reacted with :party_parrot:.", "1.000001")
 
 
 async def fetched(stage: Stage, handle: str) -> bytes:
     """The bytes behind a handle."""
-    offer = Offer(Kind.DOCUMENT, handle)
+    offer = OfferedFile(Kind.DOCUMENT, handle)
     return b"".join([piece async for piece in stage.channel.fetch(offer)])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 from angelia.channels.failures import (
     ChannelError,
     Later,
@@ -19,11 +19,11 @@ from angelia.channels.failures import (
     Unsure,
 )
 from angelia.channels.outgoing import Button, OutFile, OutText
-from angelia.channels.slack.refusals import Refusal, told
-from angelia.channels.slack.sending import DIALECT, name_of, words
+from angelia.channels.slack.refusals import SlackRefusal, told
+from angelia.channels.slack.send import DIALECT, name_of, words
 from angelia.core.entry import Address
-from angelia.testing.channel_samples import sample_of
-from angelia.testing.channel_stage import staged
+from angelia.testing.channels.samples import sample_of
+from angelia.testing.channels.stage import staged
 from tests.channels.slack import world as w
 from tests.channels.slack.network import slack
 from tests.channels.slack.stages import network
@@ -91,7 +91,7 @@ async def test_a_file_that_does_not_come_to_stand_in_the_chat_is_unsure(tmp_path
     async with staged(slack) as stage:
         fake = network(stage)
         await stage.stop()
-        fake.waits, fake.web.hidden = {"shown": 0.05}, 1_000_000
+        fake.timeouts, fake.web.hidden = {"shown": 0.05}, 1_000_000
         await stage.start()
         with pytest.raises(Unsure, match="does not stand in the chat"):
             await stage.channel.send(fake.here, small(tmp_path), "key")
@@ -155,30 +155,30 @@ async def test_markup_that_makes_too_much_of_a_message_may_go_plain() -> None:
             await stage.channel.send(network(stage).here, OutText("x", "**x**"), "key")
 
 
-REFUSALS: list[tuple[Refusal, type[ChannelError], str]] = [
-    (Refusal(429, seconds=300), Later, "300"),
-    (Refusal(429), Later, "30"),
-    (Refusal(error="ratelimited", seconds=7), Later, "7"),
-    (Refusal(500), NotSent, "500"),
-    (Refusal(error="service_unavailable"), NotSent, "service_unavailable"),
-    (Refusal(error="internal_error"), Unsure, "may have been done"),
-    (Refusal(error="fatal_error"), Unsure, "may have been done"),
-    (Refusal(error="invalid_auth"), LoginFailed, "xoxb-"),
-    (Refusal(error="token_revoked"), LoginFailed, "token_revoked"),
-    (Refusal(error="message_not_found"), MessageGone, "not there"),
-    (Refusal(error="edit_window_closed"), MessageGone, "edit_window_closed"),
-    (Refusal(error="invalid_blocks"), MarkupRejected, "markup"),
-    (Refusal(error="missing_scope", needed="files:write"), Rejected, "files:write"),
-    (Refusal(error="channel_not_found"), Rejected, "does not find this chat"),
-    (Refusal(error="not_in_channel"), Rejected, "/invite"),
-    (Refusal(error="file_upload_size_restricted"), Rejected, "larger than the workspace allows"),
-    (Refusal(error="something_new"), Rejected, "something_new"),
-    (Refusal(413), Rejected, "413"),
+REFUSALS: list[tuple[SlackRefusal, type[ChannelError], str]] = [
+    (SlackRefusal(429, seconds=300), Later, "300"),
+    (SlackRefusal(429), Later, "30"),
+    (SlackRefusal(error="ratelimited", seconds=7), Later, "7"),
+    (SlackRefusal(500), NotSent, "500"),
+    (SlackRefusal(error="service_unavailable"), NotSent, "service_unavailable"),
+    (SlackRefusal(error="internal_error"), Unsure, "may have been done"),
+    (SlackRefusal(error="fatal_error"), Unsure, "may have been done"),
+    (SlackRefusal(error="invalid_auth"), LoginFailed, "xoxb-"),
+    (SlackRefusal(error="token_revoked"), LoginFailed, "token_revoked"),
+    (SlackRefusal(error="message_not_found"), MessageGone, "not there"),
+    (SlackRefusal(error="edit_window_closed"), MessageGone, "edit_window_closed"),
+    (SlackRefusal(error="invalid_blocks"), MarkupRejected, "markup"),
+    (SlackRefusal(error="missing_scope", needed="files:write"), Rejected, "files:write"),
+    (SlackRefusal(error="channel_not_found"), Rejected, "does not find this chat"),
+    (SlackRefusal(error="not_in_channel"), Rejected, "/invite"),
+    (SlackRefusal(error="file_upload_size_restricted"), Rejected, "larger than the workspace allows"),
+    (SlackRefusal(error="something_new"), Rejected, "something_new"),
+    (SlackRefusal(413), Rejected, "413"),
 ]
 
 
 @pytest.mark.parametrize(("refusal", "kind", "part"), REFUSALS)
-def test_a_refusal_means(refusal: Refusal, kind: type[ChannelError], part: str) -> None:
+def test_a_refusal_means(refusal: SlackRefusal, kind: type[ChannelError], part: str) -> None:
     error = told(refusal)
     assert type(error) is kind
     assert part in str(error)

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from angelia.channels.web import WebRequest, WebResponse
-from angelia.testing.channel_stage import Stage, staged
+from angelia.channels.webhooks import WebRequest, WebResponse
+from angelia.testing.channels.stage import Stage, staged
 from tests.channels.slack import world as w
 from tests.channels.slack.bringing import request_of, signed
 from tests.channels.slack.network import slack_by_http

@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from angelia.testing.changes import Changes
-from angelia.testing.channel_network import Flood, Reset, ServerError, TimeOut, Trouble
-from angelia.testing.http1 import Answering, HttpRequest, read_request
-from angelia.testing.listening import Listening
+from angelia.testing.channels.network import Flood, Reset, ServerError, TimeOut, Trouble
+from angelia.testing.model.http1 import Answering, HttpRequest, read_request
+from angelia.testing.networks.listening import Listening
 from tests.channels.slack import world as w
 from tests.channels.slack.methods import Methods
 

@@ -4,9 +4,9 @@ import itertools
 import time
 from typing import Any
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 from angelia.channels.kinds import ENDINGS, NAMED
-from angelia.testing.channel_network import Arrived
+from angelia.testing.channels.network import ArrivedMessage
 
 TOKEN = "xoxb-1111-2222-thebotsown"
 APP_TOKEN = "xapp-1-A0APP-3333-theappsown"
@@ -41,7 +41,7 @@ class World:
         self.messages: dict[str, dict[str, dict[str, Any]]] = {chat: {} for chat in CHATS}
         self.files: dict[str, dict[str, Any]] = {}
         self.bytes: dict[str, bytes] = {}
-        self.arrived: list[Arrived] = []
+        self.arrived: list[ArrivedMessage] = []
         self.largest = FILE
         self._numbers = itertools.count(1)
         self._last = 0

@@ -2,19 +2,19 @@
 
 import pytest
 
-from angelia.channels.telegram.table import abilities
-from angelia.testing.channel_checks import Check, checks
-from angelia.testing.channel_hearing import hearing_checks
-from angelia.testing.telegram_server import TelegramServer
+from angelia.channels.telegram.capabilities import capabilities
+from angelia.testing.channels.checks import ChannelCheck, checks
+from angelia.testing.channels.receiving import hearing_checks
+from angelia.testing.networks.telegram_server import TelegramServer
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", checks(abilities()), ids=lambda check: check.name)
-async def test_telegram(check: Check) -> None:
+@pytest.mark.parametrize("check", checks(capabilities()), ids=lambda check: check.name)
+async def test_telegram(check: ChannelCheck) -> None:
     await check.run(TelegramServer)
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", hearing_checks(abilities()), ids=lambda check: check.name)
-async def test_over_a_webhook(check: Check) -> None:
+@pytest.mark.parametrize("check", hearing_checks(capabilities()), ids=lambda check: check.name)
+async def test_over_a_webhook(check: ChannelCheck) -> None:
     await check.run(lambda: TelegramServer(visits=True))

@@ -5,23 +5,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from angelia.channels.abilities import Heard, Kind
-from angelia.channels.health import State
-from angelia.channels.incoming import Said
+from angelia.channels.capabilities import IncomingKind, Kind
+from angelia.channels.health import ConnectionHealth
+from angelia.channels.incoming import IncomingMessage
 from angelia.channels.outgoing import Button, OutText
-from angelia.channels.telegram.api import Api
-from angelia.channels.telegram.reading import Reader
-from angelia.channels.telegram.shapes import Update, User
-from angelia.models.client import http_client
-from angelia.testing.channel_network import Patience, Thing
-from angelia.testing.channel_samples import sample_of
-from angelia.testing.channel_stage import staged
-from angelia.testing.telegram_server import TOKEN, TelegramServer
-from angelia.testing.telegram_world import ANN, BEEP, BOT, CHATS, GROUP, HERE, TOPIC
+from angelia.channels.telegram.api import TelegramApi
+from angelia.channels.telegram.payloads import TelegramUser, Update
+from angelia.channels.telegram.receive import TelegramReader
+from angelia.models.http.client import http_client
+from angelia.testing.channels.network import ChannelTimeouts, Thing
+from angelia.testing.channels.samples import sample_of
+from angelia.testing.channels.stage import staged
+from angelia.testing.networks.telegram_server import TOKEN, TelegramServer
+from angelia.testing.networks.telegram_world import ANN, BEEP, BOT, CHATS, GROUP, HERE, TOPIC
 
 pytestmark = pytest.mark.anyio
 
-READER = Reader("door", User(int(str(BOT["id"])), True, "Angelia", username=str(BOT["username"])), {"status"})
+READER = TelegramReader(
+    "door", TelegramUser(int(str(BOT["id"])), True, "Angelia", username=str(BOT["username"])), {"status"}
+)
 
 
 def said(chat: str = HERE.chat, **message: Any) -> Any:
@@ -39,14 +41,14 @@ async def _token() -> str:
 
 
 def text(words: str = "hello") -> Thing:
-    return Thing(Heard.TEXT, HERE, words)
+    return Thing(IncomingKind.TEXT, HERE, words)
 
 
 async def test_an_album_of_which_one_part_came_before_the_end_is_heard_after_a_restart() -> None:
     one = sample_of(Kind.PHOTO)
     server = TelegramServer(visits=True)
-    async with staged(lambda: server, Patience(pause=600)) as stage:
-        await server.bring(Thing(Heard.PHOTO, HERE, "all", (one, one)))
+    async with staged(lambda: server, ChannelTimeouts(pause=600)) as stage:
+        await server.bring(Thing(IncomingKind.PHOTO, HERE, "all", (one, one)))
         await server.news.when(lambda: not server.world.updates)
         assert not stage.heard
         await stage.stop()
@@ -55,7 +57,7 @@ async def test_an_album_of_which_one_part_came_before_the_end_is_heard_after_a_r
         await server.bring(text())
         await stage.until(lambda: len(stage.heard) == 2)
         album = stage.heard[0].what
-        assert isinstance(album, Said)
+        assert isinstance(album, IncomingMessage)
         assert (album.text, len(album.offers)) == ("all", 2)
 
 
@@ -63,21 +65,21 @@ async def test_an_album_that_nothing_follows_is_heard_after_a_pause() -> None:
     one = sample_of(Kind.PHOTO)
     server = TelegramServer()
     async with staged(lambda: server) as stage:
-        await server.bring(Thing(Heard.PHOTO, HERE, "all", (one, one)))
+        await server.bring(Thing(IncomingKind.PHOTO, HERE, "all", (one, one)))
         await stage.until(lambda: bool(stage.heard))
         album = stage.heard[0].what
-        assert isinstance(album, Said)
+        assert isinstance(album, IncomingMessage)
         assert (album.text, len(album.offers)) == ("all", 2)
 
 
 async def test_what_can_never_be_taken_in_is_given_up_and_told() -> None:
     server = TelegramServer()
     async with staged(lambda: server) as stage:
-        stage.refuse = lambda envelope: envelope.what == Said("poison")
+        stage.refuse = lambda envelope: envelope.what == IncomingMessage("poison")
         await server.bring(text("poison"), text())
         await stage.until(lambda: any("given up" in health.why for health in stage.health))
         await server.news.when(lambda: not server.world.updates)
-        assert [envelope.what for envelope in stage.heard] == [Said("hello")]
+        assert [envelope.what for envelope in stage.heard] == [IncomingMessage("hello")]
 
 
 async def test_an_update_that_cannot_be_read_is_told_and_stops_nobody() -> None:
@@ -101,19 +103,19 @@ async def test_whoever_sent_what_cannot_be_read_is_told(chat: str, wordless: lis
         server.world.updates.append({"update_id": 1, "message": {"message_id": "no number", **where}})
         await server.bring(text())
         await stage.until(lambda: len(stage.heard) == len(wordless) + 1)
-        assert [one.addressed for one in stage.heard if one.what == Said()] == wordless
-        assert [one.address.chat for one in stage.heard if one.what == Said()] == [chat] * len(wordless)
+        assert [one.addressed for one in stage.heard if one.what == IncomingMessage()] == wordless
+        assert [one.address.chat for one in stage.heard if one.what == IncomingMessage()] == [chat] * len(wordless)
         assert sum("cannot be read" in health.why for health in stage.health) == 1
 
 
 async def test_another_program_with_the_same_bot_is_told() -> None:
     server = TelegramServer()
     async with staged(lambda: server) as stage:
-        other = Api(server.url, _token, http_client, 60.0)
+        other = TelegramApi(server.url, _token, http_client, 60.0)
         await other.call("getUpdates", {}, list[Any])
         await other.close()
-        await stage.until(lambda: any(one.state is State.WAITING for one in stage.health))
-        told = next(one.why for one in stage.health if one.state is State.WAITING)
+        await stage.until(lambda: any(one.state is ConnectionHealth.WAITING for one in stage.health))
+        told = next(one.why for one in stage.health if one.state is ConnectionHealth.WAITING)
         assert told.startswith("Another program asks for this bot's messages")
 
 
@@ -122,7 +124,7 @@ async def test_a_pressed_button_is_answered_with_the_word_of_the_household() -> 
     async with staged(lambda: server) as stage:
         stage.word = "Noted"
         ours = await stage.send(OutText("Shall I?", buttons=(Button("Yes", "y"),)))
-        await server.bring(Thing(Heard.BUTTON, HERE, about=ours.message, value="y"))
+        await server.bring(Thing(IncomingKind.BUTTON, HERE, about=ours.message, value="y"))
         await server.when(lambda: bool(server.world.answers))
         assert [word for _, word in server.world.answers] == ["Noted"]
 
@@ -155,16 +157,16 @@ async def test_in_a_group_only_what_names_us_is_addressed(words: str, marks: lis
 async def test_an_answer_to_us_is_addressed_and_a_command_loses_our_name() -> None:
     ours = {"message_id": 4, "date": 6, "chat": CHATS[GROUP.chat], "from": BOT, "text": "what I said"}
     answer = said(GROUP.chat, text="why?", reply_to_message=ours)
-    assert (answer.addressed, answer.what) == (True, Said("why?", quoted="what I said"))
+    assert (answer.addressed, answer.what) == (True, IncomingMessage("why?", quoted="what I said"))
     mark = {"type": "bot_command", "offset": 0, "length": 24}
-    assert said(GROUP.chat, text="/status@angelia_test_bot all", entities=[mark]).what == Said("/status all")
+    assert said(GROUP.chat, text="/status@angelia_test_bot all", entities=[mark]).what == IncomingMessage("/status all")
 
 
 async def test_in_a_topic_the_message_that_opened_it_is_not_what_is_answered() -> None:
     opened = {"message_id": 77, "date": 6, "chat": CHATS[GROUP.chat], "from": BOT, "text": "Beds"}
     topic = {"message_thread_id": int(TOPIC.thread), "is_topic_message": True}
     envelope = said(GROUP.chat, text="hello", reply_to_message=opened, **topic)
-    assert (envelope.address.thread, envelope.what) == ("77", Said("hello"))
+    assert (envelope.address.thread, envelope.what) == ("77", IncomingMessage("hello"))
     aside = said(GROUP.chat, text="hello", message_thread_id=60)
     assert aside.address.thread == ""
 
@@ -198,7 +200,7 @@ WORDLESS = {
 
 @pytest.mark.parametrize(("message", "words"), WORDLESS.values(), ids=WORDLESS)
 async def test_what_has_no_words_is_told_in_words(message: dict[str, Any], words: str) -> None:
-    assert said(**message).what == Said(words)
+    assert said(**message).what == IncomingMessage(words)
 
 
 @pytest.mark.parametrize(

@@ -8,24 +8,24 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 from angelia.channels.failures import CannotFetch, ChannelError, Later, LoginFailed, NotSent, Rejected, Unsure
-from angelia.channels.incoming import Offer
+from angelia.channels.incoming import OfferedFile
 from angelia.channels.outgoing import Button, OutText
 from angelia.channels.port import Channel, drafts_in
-from angelia.channels.telegram.api import Api
-from angelia.channels.telegram.room import TelegramChannel
-from angelia.channels.telegram.sending import draft_for, keyboard
-from angelia.channels.telegram.table import LOCAL_UPLOAD, abilities
+from angelia.channels.telegram.api import TelegramApi
+from angelia.channels.telegram.capabilities import LOCAL_UPLOAD, capabilities
+from angelia.channels.telegram.channel import TelegramChannel
+from angelia.channels.telegram.send import draft_for, keyboard
 from angelia.core.entry import Address
-from angelia.models.client import http_client
-from angelia.testing.channel_network import Flood, ServerError
-from angelia.testing.channel_samples import sample_of
-from angelia.testing.channel_stage import Stage, staged
-from angelia.testing.http1 import Answering, read_request
-from angelia.testing.telegram_schema import Refused
-from angelia.testing.telegram_server import TOKEN, TelegramServer
-from angelia.testing.telegram_world import BLOCKED, GROUP, HERE, MOVED
+from angelia.models.http.client import http_client
+from angelia.testing.channels.network import Flood, ServerError
+from angelia.testing.channels.samples import sample_of
+from angelia.testing.channels.stage import Stage, staged
+from angelia.testing.model.http1 import Answering, read_request
+from angelia.testing.networks.telegram_schema import BotApiError
+from angelia.testing.networks.telegram_server import TOKEN, TelegramServer
+from angelia.testing.networks.telegram_world import BLOCKED, GROUP, HERE, MOVED
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +37,7 @@ async def connected(server: TelegramServer | None = None) -> AsyncIterator[tuple
         yield stage, server
 
 
-async def fetched(channel: Channel, offer: Offer) -> bytes:
+async def fetched(channel: Channel, offer: OfferedFile) -> bytes:
     return b"".join([piece async for piece in channel.fetch(offer)])
 
 
@@ -71,7 +71,7 @@ async def test_a_link_shows_no_preview() -> None:
 )
 async def test_where_drafts_are_refused_the_chat_has_none_from_then_on(code: int, description: str) -> None:
     async with connected() as (stage, server):
-        server.refuses["sendMessageDraft"] = Refused(code, description)
+        server.refuses["sendMessageDraft"] = BotApiError(code, description)
         assert isinstance(stage.channel, TelegramChannel)
         assert drafts_in(stage.channel, HERE) is stage.channel
         error = await stage.fails(stage.channel.draft(HERE, OutText("x"), "k"), Rejected)
@@ -134,7 +134,7 @@ async def test_short_buttons_stand_beside_each_other_and_long_ones_beneath() -> 
 
 async def test_a_file_that_telegram_does_not_hand_out_is_told_with_both_sizes_and_not_asked_for() -> None:
     async with connected() as (stage, server):
-        offer = Offer(Kind.VIDEO, "file-1", "holiday.mp4", size=31_234_567)
+        offer = OfferedFile(Kind.VIDEO, "file-1", "holiday.mp4", size=31_234_567)
         with pytest.raises(
             CannotFetch, match=r"holiday\.mp4 is 31\.2 MB, and Telegram hands at most 20 MB to bots\."
         ) as told:
@@ -147,15 +147,15 @@ async def test_a_file_of_unknown_size_that_is_too_large_is_told_too() -> None:
     async with connected() as (stage, server):
         server.world.files["large"] = bytes((20 << 20) + 1)
         with pytest.raises(CannotFetch, match="larger than the 20 MB"):
-            await fetched(stage.channel, Offer(Kind.VIDEO, "large"))
+            await fetched(stage.channel, OfferedFile(Kind.VIDEO, "large"))
 
 
 async def test_a_server_of_our_own_hands_out_large_files_from_its_disk(tmp_path: Path) -> None:
     async with connected(TelegramServer(folder=tmp_path)) as (stage, server):
         large = server.world.files["large"] = b"x" * ((20 << 20) + 1)
-        offer = Offer(Kind.VIDEO, "large", size=len(large))
+        offer = OfferedFile(Kind.VIDEO, "large", size=len(large))
         assert await fetched(stage.channel, offer) == large
-        assert stage.channel.abilities == abilities(LOCAL_UPLOAD)
+        assert stage.channel.capabilities == capabilities(LOCAL_UPLOAD)
         server.world.folder = tmp_path / "somewhere else"
         with pytest.raises(CannotFetch, match="cannot be read"):
             await fetched(stage.channel, offer)
@@ -184,7 +184,7 @@ async def called(url: str, token: str) -> None:
     async def read() -> str:
         return token
 
-    api = Api(url, read, http_client, 60.0)
+    api = TelegramApi(url, read, http_client, 60.0)
     try:
         await api.call("sendMessage", {"chat_id": "1", "text": "x"}, bool)
     finally:

@@ -7,13 +7,13 @@ import httpx2
 import msgspec
 import pytest
 
-from angelia.channels.abilities import Heard
-from angelia.testing.channel_network import Arrived, Thing
-from angelia.testing.telegram_forms import shown_name
-from angelia.testing.telegram_markup import seen
-from angelia.testing.telegram_schema import Refused, check
-from angelia.testing.telegram_server import TOKEN, TelegramServer
-from angelia.testing.telegram_world import GROUP, HERE
+from angelia.channels.capabilities import IncomingKind
+from angelia.testing.channels.network import ArrivedMessage, Thing
+from angelia.testing.networks.telegram_forms import shown_name
+from angelia.testing.networks.telegram_markup import seen
+from angelia.testing.networks.telegram_schema import BotApiError, check
+from angelia.testing.networks.telegram_server import TOKEN, TelegramServer
+from angelia.testing.networks.telegram_world import GROUP, HERE
 
 REFUSED = {
     "a method that is not there": ("sendTelegram", {}, "Not Found: method not found"),
@@ -107,7 +107,7 @@ async def test_a_draft_is_seen_for_thirty_seconds_or_until_the_bot_says_somethin
         now = 59.0
         assert server.world.drafted(HERE) == ""
         await draft("three")
-        await server.bring(Thing(Heard.TEXT, HERE, "hm"))
+        await server.bring(Thing(IncomingKind.TEXT, HERE, "hm"))
         assert server.world.drafted(HERE) == "three"
         await http.post(f"/bot{TOKEN}/sendMessage", data={"chat_id": HERE.chat, "text": "three."})
         assert server.world.drafted(HERE) == ""
@@ -125,7 +125,7 @@ async def test_a_draft_is_seen_for_thirty_seconds_or_until_the_bot_says_somethin
     ],
 )
 def test_broken_markup_is_refused_with_its_place(text: str, why: str) -> None:
-    with pytest.raises(Refused, match=why):
+    with pytest.raises(BotApiError, match=why):
         seen(text, "HTML", 4096, "message")
 
 
@@ -142,7 +142,7 @@ def test_markup_is_not_seen(text: str, shown: str) -> None:
 
 def test_a_text_is_counted_in_utf16_units_after_its_markup() -> None:
     assert seen("<b>" + "🦊" * 2048 + "</b>", "HTML", 4096, "message") == "🦊" * 2048
-    with pytest.raises(Refused, match="message is too long"):
+    with pytest.raises(BotApiError, match="message is too long"):
         seen("🦊" * 2048 + "x", "HTML", 4096, "message")
 
 
@@ -162,13 +162,13 @@ def test_names_are_cleaned(name: str, shown: str) -> None:
 
 
 def test_its_own_updates_are_checked_too() -> None:
-    with pytest.raises(Refused, match=r"Update\.message lacks message_id"):
+    with pytest.raises(BotApiError, match=r"Update\.message lacks message_id"):
         check("Update", {"update_id": 1, "message": {"date": 1, "chat": {"id": 1, "type": "private"}}})
 
 
 @pytest.mark.anyio
 async def test_it_runs_by_itself_and_prints_what_arrives() -> None:
-    argv = (sys.executable, "-m", "angelia.testing.telegram_server")
+    argv = (sys.executable, "-m", "angelia.testing.networks.telegram_server")
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe)
     assert process.stdin
@@ -189,4 +189,4 @@ async def test_it_runs_by_itself_and_prints_what_arrives() -> None:
         "name": "a.txt",
         "size": 5,
     }
-    assert set(told) - {"size", "sha256"} <= set(Arrived.__struct_fields__)
+    assert set(told) - {"size", "sha256"} <= set(ArrivedMessage.__struct_fields__)

@@ -6,21 +6,21 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from angelia.channels.abilities import Heard
-from angelia.channels.health import State
-from angelia.channels.incoming import Said
-from angelia.channels.telegram.api import Api
+from angelia.channels.capabilities import IncomingKind
+from angelia.channels.health import ConnectionHealth
+from angelia.channels.incoming import IncomingMessage
+from angelia.channels.telegram.api import TelegramApi
 from angelia.channels.telegram.connection import SECRET_HEADER
-from angelia.channels.web import HasWebhook, WebRequest
-from angelia.models.client import http_client
-from angelia.testing.channel_network import Patience, Thing
-from angelia.testing.channel_stage import Stage, staged
-from angelia.testing.telegram_server import TOKEN, TelegramServer
-from angelia.testing.telegram_world import HERE
+from angelia.channels.webhooks import HasWebhook, WebRequest
+from angelia.models.http.client import http_client
+from angelia.testing.channels.network import ChannelTimeouts, Thing
+from angelia.testing.channels.stage import Stage, staged
+from angelia.testing.networks.telegram_server import TOKEN, TelegramServer
+from angelia.testing.networks.telegram_world import HERE
 
 pytestmark = pytest.mark.anyio
 
-HELLO = Thing(Heard.TEXT, HERE, "hello")
+HELLO = Thing(IncomingKind.TEXT, HERE, "hello")
 
 
 async def _token() -> str:
@@ -52,7 +52,7 @@ async def test_without_a_webhook_nobody_is_let_in() -> None:
 
 async def test_a_visit_is_acknowledged_only_when_it_is_stored() -> None:
     server = TelegramServer(visits=True)
-    async with staged(lambda: server, Patience(answer=0.1)) as stage:
+    async with staged(lambda: server, ChannelTimeouts(answer=0.1)) as stage:
         stage.refuse = lambda envelope: True
         await server.bring(HELLO)
         await server.news.when(lambda: 503 in server.news.refused)
@@ -60,19 +60,21 @@ async def test_a_visit_is_acknowledged_only_when_it_is_stored() -> None:
         stage.refuse = lambda envelope: False
         await server.news.when(lambda: not server.world.updates)
         assert {envelope.key for envelope in stage.heard} == set(stage.tries)
-        assert {envelope.what for envelope in stage.heard} == {Said("hello")}
+        assert {envelope.what for envelope in stage.heard} == {IncomingMessage("hello")}
 
 
 async def test_visits_that_fail_are_told_and_so_is_their_end() -> None:
     server = TelegramServer(visits=True)
-    async with staged(lambda: server, Patience(silence=0.1)) as stage:
+    async with staged(lambda: server, ChannelTimeouts(silence=0.1)) as stage:
         assert server.door is not None
         ours, server.door.channel = server.door.channel, None
         await server.bring(HELLO)
         await stage.until(lambda: any("Telegram cannot visit" in one.why for one in stage.health))
         server.door.channel = ours
-        await stage.until(lambda: any(one.state is State.CONNECTED and one.gap_ms > 0 for one in stage.health))
-        assert [one.what for one in stage.heard] == [Said("hello")]
+        await stage.until(
+            lambda: any(one.state is ConnectionHealth.CONNECTED and one.gap_ms > 0 for one in stage.health)
+        )
+        assert [one.what for one in stage.heard] == [IncomingMessage("hello")]
 
 
 async def test_an_error_from_before_we_came_says_nothing_of_now() -> None:
@@ -85,16 +87,16 @@ async def test_an_error_from_before_we_came_says_nothing_of_now() -> None:
             yield server
 
     async with asyncio.timeout(60), staged(failed_once) as stage:
-        assert stage.health[-1].state is State.CONNECTED
+        assert stage.health[-1].state is ConnectionHealth.CONNECTED
 
 
 async def test_a_webhook_that_another_program_has_set_is_told_and_set_again() -> None:
     server = TelegramServer(visits=True)
-    async with staged(lambda: server, Patience(silence=0.1)) as stage:
-        other = Api(server.url, _token, http_client, 60.0)
+    async with staged(lambda: server, ChannelTimeouts(silence=0.1)) as stage:
+        other = TelegramApi(server.url, _token, http_client, 60.0)
         await other.call("setWebhook", {"url": "https://example.com/elsewhere"}, bool)
         await other.close()
         await stage.until(lambda: any("Another program" in one.why for one in stage.health))
         await server.bring(HELLO)
         await stage.until(lambda: bool(stage.heard))
-        assert stage.heard[0].what == Said("hello")
+        assert stage.heard[0].what == IncomingMessage("hello")

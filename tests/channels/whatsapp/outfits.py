@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from angelia.channels.health import Health
-from angelia.channels.port import Outfit
+from angelia.channels.port import ChannelContext
 from angelia.channels.settings import Secret
-from angelia.channels.whatsapp.room import WhatsAppChannel
+from angelia.channels.whatsapp.channel import WhatsAppChannel
 from angelia.core.ids import wall_clock
-from angelia.models.client import http_client
-from angelia.testing.channel_network import Patience
-from angelia.testing.whatsapp_server import WhatsAppServer
+from angelia.models.http.client import http_client
+from angelia.testing.channels.network import ChannelTimeouts
+from angelia.testing.networks.whatsapp_server import WhatsAppServer
 
 
 def opened(network: WhatsAppServer) -> WhatsAppChannel:
@@ -28,5 +28,5 @@ def opened(network: WhatsAppServer) -> WhatsAppChannel:
     def report(health: Health) -> None:
         return None
 
-    outfit = Outfit("door", Path(), wall_clock, secret, recall, remember, report, {}, http_client)
-    return network.open(outfit, Patience())
+    context = ChannelContext("door", Path(), wall_clock, secret, recall, remember, report, {}, http_client)
+    return network.open(context, ChannelTimeouts())

@@ -2,12 +2,12 @@
 
 import pytest
 
-from angelia.channels.whatsapp.table import abilities
-from angelia.testing.channel_checks import Check, checks
-from angelia.testing.whatsapp_server import WhatsAppServer
+from angelia.channels.whatsapp.capabilities import capabilities
+from angelia.testing.channels.checks import ChannelCheck, checks
+from angelia.testing.networks.whatsapp_server import WhatsAppServer
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", checks(abilities()), ids=lambda check: check.name)
-async def test_whatsapp(check: Check) -> None:
+@pytest.mark.parametrize("check", checks(capabilities()), ids=lambda check: check.name)
+async def test_whatsapp(check: ChannelCheck) -> None:
     await check.run(WhatsAppServer)

@@ -5,22 +5,22 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 from angelia.channels.failures import CannotFetch, Later, LoginFailed, Rejected, WindowClosed
 from angelia.channels.incoming import Confirmed
 from angelia.channels.outgoing import Button, OutText
 from angelia.channels.whatsapp import refusals
-from angelia.channels.whatsapp.graph import Graph, guessed_wait
+from angelia.channels.whatsapp.api import Graph, guessed_wait
+from angelia.channels.whatsapp.channel import WhatsAppChannel
 from angelia.channels.whatsapp.refusals import GraphError
-from angelia.channels.whatsapp.room import WhatsAppChannel
 from angelia.channels.whatsapp.settings import WhatsAppSettings
 from angelia.core.ids import sortable_id
-from angelia.models.client import http_client
-from angelia.testing.channel_network import Flood
-from angelia.testing.channel_samples import sample_of
-from angelia.testing.channel_stage import Stage, staged
-from angelia.testing.whatsapp_server import TOKEN, WhatsAppServer
-from angelia.testing.whatsapp_world import GROUP, HERE, HIDDEN, LATE, PHONE
+from angelia.models.http.client import http_client
+from angelia.testing.channels.network import Flood
+from angelia.testing.channels.samples import sample_of
+from angelia.testing.channels.stage import Stage, staged
+from angelia.testing.networks.whatsapp_server import TOKEN, WhatsAppServer
+from angelia.testing.networks.whatsapp_world import GROUP, HERE, HIDDEN, LATE, PHONE
 
 pytestmark = pytest.mark.anyio
 
@@ -124,7 +124,7 @@ async def test_nobody_is_typed_to_who_has_said_nothing() -> None:
 
 
 async def test_a_wait_that_is_not_told_grows_with_each_refusal_and_for_each_chat_alone() -> None:
-    error = GraphError(131056, error_data=refusals.Details("pair rate limit hit"))
+    error = GraphError(131056, error_data=refusals.WhatsAppDetails("pair rate limit hit"))
     assert isinstance(refusals.told(400, error, 16.0), Later)
     async with staged(WhatsAppServer) as stage:
         seconds = []

@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from angelia.channels.abilities import Heard
-from angelia.channels.incoming import Confirmed, Envelope, Noticed, Reached, Said
-from angelia.channels.web import WebRequest, WebResponse
-from angelia.channels.whatsapp.room import WhatsAppChannel
-from angelia.testing.channel_network import Thing
-from angelia.testing.channel_stage import Stage, staged
-from angelia.testing.whatsapp_server import VERIFY, WhatsAppServer
-from angelia.testing.whatsapp_webhooks import notification, signed
-from angelia.testing.whatsapp_world import HERE, HIDDEN
+from angelia.channels.capabilities import IncomingKind
+from angelia.channels.incoming import Confirmed, Envelope, IncomingMessage, Noticed, ReachedUpdate
+from angelia.channels.webhooks import WebRequest, WebResponse
+from angelia.channels.whatsapp.channel import WhatsAppChannel
+from angelia.testing.channels.network import Thing
+from angelia.testing.channels.stage import Stage, staged
+from angelia.testing.networks.whatsapp_server import VERIFY, WhatsAppServer
+from angelia.testing.networks.whatsapp_webhooks import notification, signed
+from angelia.testing.networks.whatsapp_world import HERE, HIDDEN
 from tests.channels.whatsapp.outfits import opened
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +62,7 @@ async def test_the_first_look_is_answered_only_with_the_word(query: dict[str, st
 async def test_a_body_that_nobody_signed_or_that_was_changed_is_not_looked_at() -> None:
     async with staged(WhatsAppServer) as stage:
         fake = world(stage)
-        fake.world.happen(Thing(Heard.TEXT, HERE, "pay 10 to Ann"))
+        fake.world.happen(Thing(IncomingKind.TEXT, HERE, "pay 10 to Ann"))
         body = msgspec.json.encode(notification(fake.world.brought[-1]))
         changed = body.replace(b"pay 10", b"pay 99")
         requests = [
@@ -74,7 +74,7 @@ async def test_a_body_that_nobody_signed_or_that_was_changed_is_not_looked_at() 
         assert [(await visit(stage, request)).status for request in requests] == [403] * 4
         assert not stage.heard
         assert (await visit(stage, post(body, signed(body)))).status == 200
-        assert [envelope.what for envelope in stage.heard] == [Said("pay 10 to Ann")]
+        assert [envelope.what for envelope in stage.heard] == [IncomingMessage("pay 10 to Ann")]
 
 
 async def test_without_a_secret_nothing_is_heard() -> None:
@@ -90,7 +90,7 @@ async def test_without_a_secret_nothing_is_heard() -> None:
 async def test_a_request_that_is_played_again_has_the_keys_that_it_had() -> None:
     async with staged(WhatsAppServer) as stage:
         fake = world(stage)
-        fake.world.happen(Thing(Heard.TEXT, HERE, "hello"))
+        fake.world.happen(Thing(IncomingKind.TEXT, HERE, "hello"))
         body = msgspec.json.encode(notification(fake.world.brought[-1]))
         for _ in range(3):
             assert (await visit(stage, post(body, signed(body)))).status == 200
@@ -101,7 +101,7 @@ async def test_what_could_not_be_stored_is_not_acknowledged() -> None:
     async with staged(WhatsAppServer) as stage:
         stage.refuse = lambda envelope: True
         fake = world(stage)
-        fake.world.happen(Thing(Heard.TEXT, HERE, "hello"))
+        fake.world.happen(Thing(IncomingKind.TEXT, HERE, "hello"))
         body = msgspec.json.encode(notification(fake.world.brought[-1]))
         assert (await visit(stage, post(body, signed(body)))).status == 503
         assert not stage.heard
@@ -126,12 +126,12 @@ async def test_a_message_that_cannot_be_read_comes_without_words_and_spoils_no_o
     other = {"from": HERE.chat, "id": "wamid.2", "type": "text", "text": {"body": "hello"}}
     async with staged(WhatsAppServer) as stage:
         heard = await brought(stage, messages=[{"from": HERE.chat, "id": "wamid.1", **said}, other])
-        assert [envelope.what for envelope in heard] == [Said(), Said("hello")]
+        assert [envelope.what for envelope in heard] == [IncomingMessage(), IncomingMessage("hello")]
 
 
 async def test_somebody_who_hides_their_number_has_the_id_that_whatsapp_gives_them() -> None:
     async with staged(WhatsAppServer) as stage:
-        await stage.network.bring(Thing(Heard.TEXT, HIDDEN, "hello"))
+        await stage.network.bring(Thing(IncomingKind.TEXT, HIDDEN, "hello"))
         await stage.until(lambda: bool(stage.heard))
         (envelope,) = stage.heard
         assert (envelope.sender.id, envelope.sender.name, envelope.address.chat) == (
@@ -148,14 +148,14 @@ LATE = {"code": 131047, "title": "Re-engagement message"}
 @pytest.mark.parametrize(
     ("status", "errors", "reached"),
     [
-        ("delivered", [], Reached.DELIVERED),
-        ("read", [], Reached.READ),
-        ("played", [], Reached.READ),
-        ("failed", [FAILED], Reached.FAILED),
-        ("failed", [LATE], Reached.TOO_LATE),
+        ("delivered", [], ReachedUpdate.DELIVERED),
+        ("read", [], ReachedUpdate.READ),
+        ("played", [], ReachedUpdate.READ),
+        ("failed", [FAILED], ReachedUpdate.FAILED),
+        ("failed", [LATE], ReachedUpdate.TOO_LATE),
     ],
 )
-async def test_what_became_of_a_message_is_told(status: str, errors: list[Any], reached: Reached) -> None:
+async def test_what_became_of_a_message_is_told(status: str, errors: list[Any], reached: ReachedUpdate) -> None:
     told = {"id": "wamid.7", "status": status, "timestamp": "1790000000", "recipient_id": HERE.chat}
     async with staged(WhatsAppServer) as stage:
         (envelope,) = await brought(stage, statuses=[{**told, **({"errors": errors} if errors else {})}])
@@ -173,6 +173,6 @@ async def test_that_a_message_was_accepted_is_known_already() -> None:
 
 async def test_a_reaction_that_is_taken_back_is_told() -> None:
     async with staged(WhatsAppServer) as stage:
-        await stage.network.bring(Thing(Heard.REACTION, HERE, "", about="wamid.7"))
+        await stage.network.bring(Thing(IncomingKind.REACTION, HERE, "", about="wamid.7"))
         await stage.until(lambda: bool(stage.heard))
-        assert stage.heard[0].what == Noticed(Heard.REACTION, "Ann Example took their reaction back.", "wamid.7")
+        assert stage.heard[0].what == Noticed(IncomingKind.REACTION, "Ann Example took their reaction back.", "wamid.7")

@@ -4,19 +4,19 @@ import asyncio
 import sys
 from pathlib import Path
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 from angelia.channels.incoming import Envelope
 from angelia.channels.outgoing import OutFile
-from angelia.channels.port import Outfit
+from angelia.channels.port import ChannelContext
 from angelia.channels.settings import Secret
-from angelia.channels.whatsapp.bridge.room import PersonalChannel
-from angelia.channels.whatsapp.bridge.settings import PersonalSettings, Waits
+from angelia.channels.whatsapp.bridge.channel import PersonalChannel
+from angelia.channels.whatsapp.bridge.settings import BridgeWaits, PersonalSettings
 from angelia.core.ids import wall_clock
-from angelia.models.client import http_client
+from angelia.models.http.client import http_client
 from tests.channels.whatsapp_personal.people import HERE
 
 
-def outfit(folder: Path) -> Outfit:
+def context(folder: Path) -> ChannelContext:
     """What a room is handed where nothing of it matters but the folder."""
 
     async def secret(_: Secret) -> str:
@@ -28,7 +28,7 @@ def outfit(folder: Path) -> Outfit:
     async def remember(_: str, __: str) -> None:
         return None
 
-    return Outfit("door", folder, wall_clock, secret, recall, remember, lambda health: None, {}, http_client)
+    return ChannelContext("door", folder, wall_clock, secret, recall, remember, lambda health: None, {}, http_client)
 
 
 async def hold(folder: Path, modules: str, file: Path) -> None:
@@ -37,7 +37,7 @@ async def hold(folder: Path, modules: str, file: Path) -> None:
     async def hear(_: Envelope) -> str:
         return ""
 
-    channel = PersonalChannel(PersonalSettings(modules=modules), outfit(folder), Waits())
+    channel = PersonalChannel(PersonalSettings(modules=modules), context(folder), BridgeWaits())
     running = asyncio.create_task(channel.run(hear))
     await channel.send(HERE, OutFile(Kind.DOCUMENT, file, file.stat().st_size, file.name, "text/plain"), "key")
     await running

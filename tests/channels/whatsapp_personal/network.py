@@ -14,17 +14,17 @@ from typing import Any, Self
 
 import msgspec
 
-from angelia.channels.abilities import Kind
-from angelia.channels.port import Outfit
-from angelia.channels.whatsapp.bridge.room import PersonalChannel
-from angelia.channels.whatsapp.bridge.settings import PersonalSettings, Waits
-from angelia.channels.whatsapp.table import FILE, SOUND
+from angelia.channels.capabilities import Kind
+from angelia.channels.port import ChannelContext
+from angelia.channels.whatsapp.bridge.channel import PersonalChannel
+from angelia.channels.whatsapp.bridge.settings import BridgeWaits, PersonalSettings
+from angelia.channels.whatsapp.capabilities import FILE, SOUND
 from angelia.core.entry import Address
 from angelia.testing.changes import Changes
-from angelia.testing.channel_network import (
-    Arrived,
+from angelia.testing.channels.network import (
+    ArrivedMessage,
+    ChannelTimeouts,
     Flood,
-    Patience,
     Reset,
     ServerError,
     Thing,
@@ -51,7 +51,7 @@ class PersonalNetwork:
     keeps, takes_empty = True, False
 
     def __init__(self) -> None:
-        self.arrived: list[Arrived] = []
+        self.arrived: list[ArrivedMessage] = []
         self.linked, self.known, self.forgets, self.stuck = True, True, False, False
         self.bridges: list[int] = []
         self.registered = False
@@ -83,10 +83,10 @@ class PersonalNetwork:
         self._place.close()
         shutil.rmtree(self.modules)
 
-    def open(self, outfit: Outfit, patience: Patience) -> PersonalChannel:
+    def open(self, context: ChannelContext, patience: ChannelTimeouts) -> PersonalChannel:
         """See `Network`."""
-        waits = Waits(patience.answer, patience.silence, patience.pause)
-        return PersonalChannel(PersonalSettings(modules=str(self.modules)), outfit, waits)
+        timeouts = BridgeWaits(patience.answer, patience.silence, patience.pause)
+        return PersonalChannel(PersonalSettings(modules=str(self.modules)), context, timeouts)
 
     def called(self, name: str) -> str:
         """See `Network`."""
@@ -226,7 +226,7 @@ class PersonalNetwork:
             case "upload":
                 await self._uploaded(asked, writer)
             case "presence":
-                self._arrive(Arrived(asked["presence"], Kind.TYPING, asked["jid"]))
+                self._arrive(ArrivedMessage(asked["presence"], Kind.TYPING, asked["jid"]))
             case "download":
                 await _write(writer, self._download(asked["directPath"]))
             case _:
@@ -280,7 +280,7 @@ class PersonalNetwork:
             return {"error": "413"}
         return {}
 
-    def _arrive(self, arrived: Arrived) -> None:
+    def _arrive(self, arrived: ArrivedMessage) -> None:
         self.arrived.append(arrived)
         self._changes.tell()
 

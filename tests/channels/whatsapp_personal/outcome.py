@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from angelia.channels.abilities import Kind
-from angelia.testing.channel_network import Arrived
-from angelia.testing.whatsapp_markup import shown
+from angelia.channels.capabilities import Kind
+from angelia.testing.channels.network import ArrivedMessage
+from angelia.testing.networks.whatsapp_markup import shown
 
 _KINDS = {"image": Kind.PHOTO, "video": Kind.VIDEO, "audio": Kind.AUDIO, "document": Kind.DOCUMENT}
 
@@ -22,20 +22,22 @@ def attributes_of(content: Mapping[str, Any]) -> dict[str, str]:
     return {"edit": "7"} if "delete" in content else {}
 
 
-def outcome(asked: Mapping[str, Any], uploads: Mapping[str, bytes]) -> Arrived:
+def outcome(asked: Mapping[str, Any], uploads: Mapping[str, bytes]) -> ArrivedMessage:
     """What arrives of one message."""
     content, chat, number = asked["content"], asked["jid"], asked["messageId"]
     if "react" in content:
-        return Arrived("react", Kind.REACTION, chat, content["react"]["key"]["id"], text=content["react"]["text"])
+        return ArrivedMessage(
+            "react", Kind.REACTION, chat, content["react"]["key"]["id"], text=content["react"]["text"]
+        )
     if "delete" in content:
-        return Arrived("delete", Kind.DELETE, chat, content["delete"]["id"])
+        return ArrivedMessage("delete", Kind.DELETE, chat, content["delete"]["id"])
     if "edit" in content:
-        return Arrived("edit", Kind.EDIT, chat, content["edit"]["id"], text=shown(content["text"]))
+        return ArrivedMessage("edit", Kind.EDIT, chat, content["edit"]["id"], text=shown(content["text"]))
     kind, name = file_in(content)
     if kind is None:
-        return Arrived("text", Kind.TEXT, chat, number, text=shown(content["text"]), reply_to=asked["quoted"])
+        return ArrivedMessage("text", Kind.TEXT, chat, number, text=shown(content["text"]), reply_to=asked["quoted"])
     kind = Kind.VOICE if content.get("ptt") else Kind.ANIMATION if content.get("gifPlayback") else kind
-    return Arrived(
+    return ArrivedMessage(
         str(kind),
         kind,
         chat,

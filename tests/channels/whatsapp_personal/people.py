@@ -3,9 +3,9 @@
 import time
 from typing import Any
 
-from angelia.channels.abilities import Heard
+from angelia.channels.capabilities import IncomingKind
 from angelia.core.entry import Address
-from angelia.testing.channel_network import CONTACT, PLACE, Sample, Thing, Who
+from angelia.testing.channels.network import CONTACT, PLACE, Sample, Thing, Who
 
 OURS = "4915550783881"
 ANN = "4366012345678@s.whatsapp.net"
@@ -14,11 +14,11 @@ GROUP = Address("", "120363043211234567@g.us")
 NOWHERE = Address("", "19999999999@s.whatsapp.net")
 
 _FIELDS = {
-    Heard.PHOTO: "imageMessage",
-    Heard.VIDEO: "videoMessage",
-    Heard.AUDIO: "audioMessage",
-    Heard.VOICE: "audioMessage",
-    Heard.STICKER: "stickerMessage",
+    IncomingKind.PHOTO: "imageMessage",
+    IncomingKind.VIDEO: "videoMessage",
+    IncomingKind.AUDIO: "audioMessage",
+    IncomingKind.VOICE: "audioMessage",
+    IncomingKind.STICKER: "stickerMessage",
 }
 
 
@@ -49,16 +49,16 @@ class People:
         file = next(iter(thing.files), None)
         key = {"remoteJid": thing.where.chat, "id": thing.about}
         match thing.heard:
-            case Heard.LOCATION:
+            case IncomingKind.LOCATION:
                 return {"locationMessage": {"degreesLatitude": PLACE[0], "degreesLongitude": PLACE[1]}}
-            case Heard.CONTACT:
+            case IncomingKind.CONTACT:
                 card = f"BEGIN:VCARD\nVERSION:3.0\nFN:{CONTACT[0]}\nTEL;type=CELL;waid=1:{CONTACT[1]}\nEND:VCARD"
                 return {"contactMessage": {"displayName": CONTACT[0], "vcard": card}}
-            case Heard.REACTION:
+            case IncomingKind.REACTION:
                 return {"reactionMessage": {"key": key, "text": thing.text}}
-            case Heard.DELETION:
+            case IncomingKind.DELETION:
                 return {"protocolMessage": {"key": key, "type": 0}}
-            case Heard.EDIT:
+            case IncomingKind.EDIT:
                 return {"protocolMessage": {"key": key, "type": 14, "editedMessage": {"conversation": thing.text}}}
             case _ if file:
                 return self._file(thing, file)
@@ -80,7 +80,7 @@ class People:
         path = f"/v/{len(self.files)}"
         self.files[path] = file.data
         about: dict[str, Any] = {"directPath": path, "mimetype": file.mime, "fileLength": str(len(file.data))}
-        about |= {"ptt": True, "seconds": 1} if thing.heard is Heard.VOICE else {}
+        about |= {"ptt": True, "seconds": 1} if thing.heard is IncomingKind.VOICE else {}
         about |= {"caption": thing.text} if thing.text else {}
         field = _FIELDS.get(thing.heard, "documentMessage")
         return {field: about | ({"fileName": file.name} if field == "documentMessage" else {})}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from angelia.channels.abilities import FILES, Kind
-from angelia.channels.whatsapp.bridge.table import abilities
-from angelia.testing.channel_checks import Check, checks
+from angelia.channels.capabilities import FILES, Kind
+from angelia.channels.whatsapp.bridge.capabilities import capabilities
+from angelia.testing.channels.checks import ChannelCheck, checks
 from tests.channels.whatsapp_personal.network import PersonalNetwork
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("npm")]
@@ -15,8 +15,8 @@ _LIKE_DOCUMENTS = tuple(f"{kind} files and " for kind in FILES if kind is not Ki
 
 @pytest.mark.parametrize(
     "check",
-    [check for check in checks(abilities()) if not check.name.startswith(_LIKE_DOCUMENTS)],
+    [check for check in checks(capabilities()) if not check.name.startswith(_LIKE_DOCUMENTS)],
     ids=lambda check: check.name,
 )
-async def test_a_personal_number(check: Check) -> None:
+async def test_a_personal_number(check: ChannelCheck) -> None:
     await check.run(PersonalNetwork)

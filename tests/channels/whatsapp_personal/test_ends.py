@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from angelia.channels.abilities import Kind
+from angelia.channels.capabilities import Kind
 from angelia.channels.failures import NotSent, Unsure
 from angelia.channels.outgoing import OutText
 from angelia.channels.whatsapp.bridge.process import Bridge, BridgeFailed
-from angelia.testing.channel_network import Patience, Sample, TimeOut
-from angelia.testing.channel_stage import Stage, staged
+from angelia.testing.channels.network import ChannelTimeouts, Sample, TimeOut
+from angelia.testing.channels.stage import Stage, staged
 from tests.channels.whatsapp_personal.network import PersonalNetwork
 from tests.channels.whatsapp_personal.people import HERE
 
@@ -51,7 +51,7 @@ async def test_a_bridge_that_dies_after_a_message_has_left_leaves_it_unsure() ->
 
 
 async def test_a_connection_that_gives_no_sign_of_life_is_handed_nothing() -> None:
-    async with asyncio.timeout(120), staged(PersonalNetwork, Patience(silence=1.0)) as stage:
+    async with asyncio.timeout(120), staged(PersonalNetwork, ChannelTimeouts(silence=1.0)) as stage:
         await stage.network.swallow()
         await stage.fails(stage.channel.send(HERE, OutText("hello"), "key"), NotSent)
         await stage.fails(stage.channel.typing(HERE), NotSent)

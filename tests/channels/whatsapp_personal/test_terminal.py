@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from angelia.service.gateway import alone_in
+from angelia.service.chats.gateway import alone_in
 from tests.channels.whatsapp_personal.network import PersonalNetwork
 from tests.channels.whatsapp_personal.people import ANN, OURS
 from tests.faces.angelia import Ended, Place

@@ -11,29 +11,29 @@ from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.settings import ModelSettings
 
-from angelia.context.request import Message, ModelRequest, Role, ToolSpec
+from angelia.context.request import ModelRequest, RequestMessage, Role, ToolSpec
 from angelia.core.content import Text
 from angelia.core.profile import Profile
 from angelia.models.port import Credential, Piece
-from angelia.models.pydantic_ai import BridgeRoom
-from angelia.models.wire import Timeouts
+from angelia.models.pydantic_ai.provider import BridgeProvider
+from angelia.models.wires.wire import WireTimeouts
 from tests.models.shapes import open_media
 
 KEY = Credential("test", "sk-very-secret")
 GPT = Profile("pydantic-ai:openai-chat:gpt-4o", "pydantic-ai", "openai-chat:gpt-4o", "pydantic-ai")
 TOOL = ToolSpec("shell", "Runs a command.", Raw(b'{"type":"object","properties":{"command":{"type":"string"}}}'))
-HELLO = Message(1, Role.USER, (Text("Hello"),))
+HELLO = RequestMessage(1, Role.USER, (Text("Hello"),))
 
 Streaming = Callable[[list[theirs.ModelMessage], AgentInfo], AsyncIterator[Any]]
 
 
-def request(*messages: Message, **fields: Any) -> ModelRequest:
+def request(*messages: RequestMessage, **fields: Any) -> ModelRequest:
     """A request with instructions and one tool."""
     whole: dict[str, Any] = {"generation": 1, "max_output": 100, **fields}
     return ModelRequest(GPT, "Be brief.", (TOOL,), messages or (HELLO,), **whole)
 
 
-async def collected(room: BridgeRoom, asked: ModelRequest) -> list[Piece]:
+async def collected(room: BridgeProvider, asked: ModelRequest) -> list[Piece]:
     """Everything that one request brings."""
     return [piece async for piece in room.session().ask(asked, KEY)]
 
@@ -57,7 +57,7 @@ class Finishing(FunctionModel):
             yield stream
 
 
-def scripted(streaming: Streaming, finish: theirs.FinishReason | None = "stop") -> BridgeRoom:
+def scripted(streaming: Streaming, finish: theirs.FinishReason | None = "stop") -> BridgeProvider:
     """A room whose model says what `streaming` yields."""
 
     def make(_: Profile, __: Credential) -> Model:
@@ -65,7 +65,7 @@ def scripted(streaming: Streaming, finish: theirs.FinishReason | None = "stop") 
         model.finish = finish
         return model
 
-    return BridgeRoom(GPT, open_media, Timeouts(), make)
+    return BridgeProvider(GPT, open_media, WireTimeouts(), make)
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None, **fields: Any) -> bytes:

@@ -10,19 +10,19 @@ from msgspec import Raw
 from pydantic_ai import messages as theirs
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall
 
-from angelia.context.request import Message, Result, Role
-from angelia.core.content import CallStatus, Native, Text, Thinking, ToolCall
+from angelia.context.request import RequestMessage, Result, Role
+from angelia.core.content import CallStatus, ProviderBlock, Text, Thinking, ToolCall
 from angelia.core.entry import StopReason
 from angelia.core.ids import CallId
 from angelia.models.port import CallBegun, Reply, TextDelta, ThinkingDelta
-from angelia.models.pydantic_ai import BridgeRoom
+from angelia.models.pydantic_ai.provider import BridgeProvider
 from tests.models.bridge.asked import DONE, HELLO, TEXT, USAGE, chunk, collected, request, scripted
 from tests.models.loopback import Server, streams
 from tests.models.shapes import PNG, photo
 
 
 @pytest.mark.anyio
-async def test_a_reply_streams_and_ends_with_usage(room: BridgeRoom, server: Server) -> None:
+async def test_a_reply_streams_and_ends_with_usage(room: BridgeProvider, server: Server) -> None:
     server.answers = [streams(*TEXT, chunk({}, "stop"), chunk({}, choices=[], usage=USAGE), DONE)]
     *deltas, reply = await collected(room, request())
     assert deltas == [TextDelta("Hel"), TextDelta("lo")]
@@ -32,16 +32,16 @@ async def test_a_reply_streams_and_ends_with_usage(room: BridgeRoom, server: Ser
 
 
 @pytest.mark.anyio
-async def test_the_whole_conversation_arrives(room: BridgeRoom, server: Server) -> None:
+async def test_the_whole_conversation_arrives(room: BridgeProvider, server: Server) -> None:
     server.answers = [streams(*TEXT, chunk({}, "stop"), DONE)]
     call = ToolCall(CallId("c2_0"), "shell", '{"command":"ls"}', "call_theirs")
     result = Result(CallId("c2_0"), "shell", CallStatus.OK, (Text("a.txt"),), "call_theirs")
     await collected(
         room,
         request(
-            Message(1, Role.USER, (Text("See"), photo())),
-            Message(2, Role.ASSISTANT, (Thinking("hm"), Text("Looking."), call), "anthropic"),
-            Message(3, Role.TOOL, (result,)),
+            RequestMessage(1, Role.USER, (Text("See"), photo())),
+            RequestMessage(2, Role.ASSISTANT, (Thinking("hm"), Text("Looking."), call), "anthropic"),
+            RequestMessage(3, Role.TOOL, (result,)),
         ),
     )
     body = msgspec.json.decode(server.requests[0].body)
@@ -57,7 +57,7 @@ async def test_the_whole_conversation_arrives(room: BridgeRoom, server: Server) 
 
 
 @pytest.mark.anyio
-async def test_a_tool_call_arrives_as_the_model_wrote_it(room: BridgeRoom, server: Server) -> None:
+async def test_a_tool_call_arrives_as_the_model_wrote_it(room: BridgeProvider, server: Server) -> None:
     def part(**function: str) -> dict[str, Any]:
         return {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]}
 
@@ -103,8 +103,8 @@ async def test_signed_thinking_goes_back_as_it_came() -> None:
     assert isinstance(call, ToolCall)
     named = msgspec.structs.replace(call, id=CallId("c2_0"))
     result = Result(CallId("c2_0"), "shell", CallStatus.ERROR, (Text("no"),), "t1")
-    said = Message(2, Role.ASSISTANT, (thought, named), "pydantic-ai")
-    await collected(room, request(HELLO, said, Message(3, Role.TOOL, (result,))))
+    said = RequestMessage(2, Role.ASSISTANT, (thought, named), "pydantic-ai")
+    await collected(room, request(HELLO, said, RequestMessage(3, Role.TOOL, (result,))))
     response, returned = heard[1:]
     assert isinstance(response, theirs.ModelResponse)
     assert response.parts[0] == theirs.ThinkingPart("Let me see", signature="sig/==", provider_name="function")
@@ -122,9 +122,9 @@ async def test_another_vendors_thinking_and_blocks_stay_away() -> None:
         heard[:] = messages
         yield "Hi"
 
-    block = Native("anthropic", Raw(b'{"type":"redacted_thinking","data":"x"}'))
-    foreign = Message(2, Role.ASSISTANT, (Thinking("hm", native=block), block, Text("Hi.")), "anthropic")
-    await collected(scripted(words), request(HELLO, foreign, Message(3, Role.USER, (Text("Go on"),))))
+    block = ProviderBlock("anthropic", Raw(b'{"type":"redacted_thinking","data":"x"}'))
+    foreign = RequestMessage(2, Role.ASSISTANT, (Thinking("hm", native=block), block, Text("Hi.")), "anthropic")
+    await collected(scripted(words), request(HELLO, foreign, RequestMessage(3, Role.USER, (Text("Go on"),))))
     assert isinstance(heard[1], theirs.ModelResponse)
     assert heard[1].parts == [theirs.TextPart("Hi.")]
 

@@ -10,11 +10,11 @@ from pydantic_ai import messages as theirs
 from pydantic_ai.models.function import AgentInfo
 
 from angelia.core.content import Text
-from angelia.core.errors import ModelFailed
+from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.models.port import Credential, TextDelta
-from angelia.models.pydantic_ai import BridgeRoom, open_room
-from angelia.models.wire import Timeouts
+from angelia.models.pydantic_ai.provider import BridgeProvider, open_provider
+from angelia.models.wires.wire import WireTimeouts
 from tests.models.bridge.asked import DONE, GPT, KEY, TEXT, chunk, collected, request, scripted
 from tests.models.loopback import Answer, Peer, Server, says, streams
 from tests.models.shapes import open_media
@@ -43,10 +43,10 @@ FAILURES: dict[str, tuple[Answer, FailureKind]] = {
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("case", FAILURES)
-async def test_every_failure_has_its_kind_and_is_asked_once(case: str, room: BridgeRoom, server: Server) -> None:
+async def test_every_failure_has_its_kind_and_is_asked_once(case: str, room: BridgeProvider, server: Server) -> None:
     answer, kind = FAILURES[case]
     server.answers = [answer]
-    with pytest.raises(ModelFailed) as failed:
+    with pytest.raises(ModelError) as failed:
         await collected(room, request())
     assert failed.value.failure.kind is kind
     assert "very-secret" not in str(failed.value)
@@ -63,7 +63,7 @@ async def test_every_failure_has_its_kind_and_is_asked_once(case: str, room: Bri
 
 
 @pytest.mark.anyio
-async def test_a_reset_after_some_text_is_a_cut_with_what_had_arrived(room: BridgeRoom, server: Server) -> None:
+async def test_a_reset_after_some_text_is_a_cut_with_what_had_arrived(room: BridgeProvider, server: Server) -> None:
     arrived = asyncio.Event()
 
     async def reset(peer: Peer) -> None:
@@ -75,20 +75,20 @@ async def test_a_reset_after_some_text_is_a_cut_with_what_had_arrived(room: Brid
     pieces = room.session().ask(request(), KEY)
     assert [await anext(aiter(pieces)) for _ in range(2)] == [TextDelta("Hel"), TextDelta("lo")]
     arrived.set()
-    with pytest.raises(ModelFailed) as failed:
+    with pytest.raises(ModelError) as failed:
         await anext(aiter(pieces))
     assert failed.value.failure.kind is FailureKind.STREAM_CUT
     assert failed.value.partial == (Text("Hello"),)
 
 
 @pytest.mark.anyio
-async def test_silence_is_a_cut(room: BridgeRoom, server: Server) -> None:
+async def test_silence_is_a_cut(room: BridgeProvider, server: Server) -> None:
     async def hang(peer: Peer) -> None:
         await peer.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", *TEXT)
         await server.over.wait()
 
     server.answers = [hang]
-    with pytest.raises(ModelFailed) as failed:
+    with pytest.raises(ModelError) as failed:
         await collected(room, request())
     assert failed.value.failure.kind is FailureKind.STREAM_CUT
 
@@ -99,7 +99,7 @@ async def test_an_end_that_is_no_finish_is_a_cut(finish: theirs.FinishReason | N
     async def words(_: list[theirs.ModelMessage], __: AgentInfo) -> AsyncIterator[Any]:
         yield "Hi"
 
-    with pytest.raises(ModelFailed) as failed:
+    with pytest.raises(ModelError) as failed:
         await collected(scripted(words, finish), request())
     assert failed.value.failure.kind is FailureKind.STREAM_CUT
     assert failed.value.partial == (Text("Hi"),)
@@ -120,7 +120,7 @@ async def test_a_name_or_key_that_is_not_there_fails_before_anything_is_sent(
     for variable in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     profile = msgspec.structs.replace(GPT, model=name)
-    session = open_room(profile, None, open_media, Timeouts()).session()
-    with pytest.raises(ModelFailed) as failed:
+    session = open_provider(profile, None, open_media, WireTimeouts()).session()
+    with pytest.raises(ModelError) as failed:
         await anext(aiter(session.ask(request(), Credential("test", secret))))
     assert failed.value.failure.kind is kind

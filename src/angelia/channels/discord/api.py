@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from angelia.channels.discord.refusals import Refusal, login_failed, no_file, told
-from angelia.channels.exchange import Exchanges, Request
+from angelia.channels.discord.refusals import DiscordRefusal, login_failed, no_file, told
+from angelia.channels.exchange import ChannelRequest, Exchanges
 from angelia.channels.failures import Later, Unsure
 from angelia.channels.lenient import read
-from angelia.channels.multipart import CHUNK, Field, Multipart, Upload
+from angelia.channels.multipart import CHUNK, Field, Multipart, UploadField
 
 if TYPE_CHECKING:
     import httpx2
@@ -32,13 +32,13 @@ _SECRET = re.compile(r"(?<=/)(interactions/\d+|webhooks/\d+)/[^/?]+")
 _ID = re.compile(r"(?<=messages/)\d+")
 
 
-class Call(Struct, frozen=True):
+class DiscordCall(Struct, frozen=True):
     """One request. `path` begins behind the version; `body` is sent as JSON, beside `uploads` if there are any."""
 
     method: str
     path: str
     body: object = None
-    uploads: Sequence[Upload] = ()
+    uploads: Sequence[UploadField] = ()
 
 
 class _Refused(Struct, frozen=True):
@@ -49,7 +49,7 @@ class _Refused(Struct, frozen=True):
     is_global: bool = msgspec.field(default=False, name="global")
 
 
-class Api:
+class DiscordApi:
     """One bot's calls. `answer` is the seconds without a byte after which a call is given up."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Api:
             self._token = token
         return self._token
 
-    async def call(self, call: Call, kind: type[T]) -> T:
+    async def call(self, call: DiscordCall, kind: type[T]) -> T:
         """Make a call; its result as `kind`, which is `None` for nothing.
 
         Raises:
@@ -89,7 +89,9 @@ class Api:
         headers |= {"authorization": f"Bot {await self.token()}", "user-agent": USER_AGENT}
         shown = self._base + _SECRET.sub(r"\1/-", call.path)
         target = f"{urlsplit(self._base).path}{call.path}".encode()
-        async with self._exchanges.exchange(Request(call.method, shown, content, headers, target=target)) as response:
+        async with self._exchanges.exchange(
+            ChannelRequest(call.method, shown, content, headers, target=target)
+        ) as response:
             if response.status_code >= 300:
                 self._refuse(response, await response.aread())
             body = await response.aread()
@@ -103,7 +105,7 @@ class Api:
             CannotFetch: they are not there.
             ChannelError: as `call`.
         """
-        request = Request("GET", url, headers={"user-agent": USER_AGENT})
+        request = ChannelRequest("GET", url, headers={"user-agent": USER_AGENT})
         async with self._exchanges.exchange(request) as response:
             if response.status_code in (401, 403, 404, 410):
                 raise no_file()
@@ -127,7 +129,9 @@ class Api:
         if status == 429 and refused.is_global:
             self._spent[""] = asyncio.get_running_loop().time() + seconds
         wrong = "; ".join(_wrong(refused.errors))
-        raise told(Refusal(status, refused.code, f"{refused.message}: {wrong}" if wrong else refused.message, seconds))
+        raise told(
+            DiscordRefusal(status, refused.code, f"{refused.message}: {wrong}" if wrong else refused.message, seconds)
+        )
 
     def _respect(self, route: str) -> None:
         """Raise `Later` where Discord said that a limit is used up: what is sent all the same counts against us."""
@@ -155,7 +159,7 @@ def _wrong(errors: Any, at: str = "") -> Iterator[str]:
             yield from _wrong(inner, f"{at}.{name}".lstrip("."))
 
 
-def _content(call: Call) -> tuple[Any, dict[str, str]]:
+def _content(call: DiscordCall) -> tuple[Any, dict[str, str]]:
     said = b"" if call.body is None else msgspec.json.encode(call.body)
     if call.uploads:
         form = Multipart([Field("payload_json", said, "application/json")], call.uploads)

@@ -10,21 +10,21 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.channels.discord import shapes as s
+from angelia.channels.connection_state import ConnectionState
+from angelia.channels.discord import payloads as s
 from angelia.channels.discord.answers import Answers
-from angelia.channels.discord.api import Api, Call
+from angelia.channels.discord.api import DiscordApi, DiscordCall
 from angelia.channels.discord.history import since
-from angelia.channels.discord.ledger import Ledger, id_at
+from angelia.channels.discord.ledger import DiscordLedger, id_at
 from angelia.channels.discord.places import Places
-from angelia.channels.discord.reading import Reader
-from angelia.channels.discord.settings import DiscordSettings, Waits
-from angelia.channels.discord.socket import Lost, Opening, opened
+from angelia.channels.discord.receive import DiscordReader
+from angelia.channels.discord.settings import DiscordSettings, DiscordWaits
+from angelia.channels.discord.socket import DiscordLost, Opening, opened
 from angelia.channels.failures import ChannelError
 from angelia.channels.incoming import Hear
-from angelia.channels.lanes import Lanes
 from angelia.channels.lenient import read
-from angelia.channels.port import Outfit
-from angelia.channels.standing import Standing
+from angelia.channels.per_chat_queue import PerChatQueue
+from angelia.channels.port import ChannelContext
 
 log = logging.getLogger(__name__)
 
@@ -48,12 +48,12 @@ STALE = 10
 """Tries after which a session is given up: by then Discord has forgotten it."""
 
 
-class Memory(Struct, frozen=True):
+class DiscordMemory(Struct, frozen=True):
     """What outlives a restart: the session, who we are, the last message before which all were taken in, the chats that
     spoke to us (each behind its server and a slash), and the menu that Discord was given.
     """
 
-    session: s.Session | None = None
+    session: s.DiscordSession | None = None
     me: str = ""
     message: int = 0
     chats: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Where(Struct, frozen=True):
     guild_id: str | None = None
 
 
-class Connection:
+class DiscordConnection:
     """The hearing half of the room.
 
     Each event is handed in, chat by chat in order. A session that broke off is resumed behind the last event before
@@ -76,103 +76,112 @@ class Connection:
     from the chats. What comes twice has the same key.
     """
 
-    def __init__(self, settings: DiscordSettings, outfit: Outfit, api: Api, places: Places, waits: Waits) -> None:
-        self._settings, self._outfit, self._api, self._places, self._waits = settings, outfit, api, places, waits
-        self._memory, self._remembered = Memory(), 0
-        self._ledger = Ledger(0, 0)
-        self._reader = Reader("", places, settings.cdn)
-        self._standing = Standing(outfit, waits.pause, waits.silence)
+    def __init__(
+        self,
+        settings: DiscordSettings,
+        context: ChannelContext,
+        api: DiscordApi,
+        places: Places,
+        timeouts: DiscordWaits,
+    ) -> None:
+        self._settings, self._outfit, self._api, self._places, self._timeouts = settings, context, api, places, timeouts
+        self._memory, self._remembered = DiscordMemory(), 0
+        self._ledger = DiscordLedger(0, 0)
+        self._reader = DiscordReader("", places, settings.cdn)
+        self._connection_state = ConnectionState(context, timeouts.pause, timeouts.silence)
         self._missed, self._read = 0, set[str]()
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
         self._memory = memory = _memory(await self._outfit.recall(_MEMORY))
-        self._ledger = Ledger(memory.session.seq if memory.session else 0, memory.message)
-        self._reader = Reader(memory.me, self._places, self._settings.cdn)
-        lanes = Lanes(hear, self._standing.trouble, self._waits.pause)
+        self._ledger = DiscordLedger(memory.session.seq if memory.session else 0, memory.message)
+        self._reader = DiscordReader(memory.me, self._places, self._settings.cdn)
+        queue = PerChatQueue(hear, self._connection_state.trouble, self._timeouts.pause)
         try:
-            await self._standing.hold(lambda: self._stay(lanes), self._lost)
+            await self._connection_state.hold(lambda: self._stay(queue), self._lost)
         finally:
-            await lanes.close()
+            await queue.close()
             await self._remember()
 
-    async def _stay(self, lanes: Lanes) -> NoReturn:
+    async def _stay(self, queue: PerChatQueue) -> NoReturn:
         token, session = await self._api.token(), self._memory.session
         intents = INTENTS | (_CONTENT if self._settings.groups == "all" else 0)
         opening = Opening(token, intents, session.id if session else "", self._ledger.seq)
-        url = session.url if session else (await self._api.call(Call("GET", "/gateway/bot"), s.GatewayBot)).url
-        async with opened(url, self._waits.silence, lambda: self._ledger.seq) as socket:
+        url = session.url if session else (await self._api.call(DiscordCall("GET", "/gateway/bot"), s.GatewayBot)).url
+        async with opened(url, self._timeouts.silence, lambda: self._ledger.seq) as socket:
             async for frame in socket.frames(opening):
-                await self._take(s.Event(frame.t or "", bytes(frame.d), frame.s or 0), lanes)
+                await self._take(s.DiscordEvent(frame.t or "", bytes(frame.d), frame.s or 0), queue)
                 if self._outfit.clock() - self._remembered > NOTED:
                     await self._remember()
-        raise Lost("it ended")
+        raise DiscordLost("it ended")
 
-    async def _take(self, event: s.Event, lanes: Lanes) -> None:
+    async def _take(self, event: s.DiscordEvent, queue: PerChatQueue) -> None:
         """Do what an event asks for. What is not handed in is passed at once."""
         try:
             match event.name:
                 case "READY":
-                    await self._begin(read(event.data, s.Ready), lanes)
+                    await self._begin(read(event.data, s.DiscordReady), queue)
                 case "RESUMED":
-                    self._standing.well()
+                    self._connection_state.well()
                 case "GUILD_CREATE":
                     self._places.hear(event.name, event.data, self._memory.me)
-                    await self._catch_up(read(event.data, s.Guild), lanes)
+                    await self._catch_up(read(event.data, s.Guild), queue)
                 case name if name in HEARD:
-                    self._hand_in(event, lanes)
+                    self._hand_in(event, queue)
                     return
                 case name:
                     self._places.hear(name, event.data, self._memory.me)
         except msgspec.MsgspecError as error:
             log.warning("an event %s cannot be read: %s", event.name, error)
-            self._standing.trouble(f"Discord told something in a form that is not known ({event.name}): {error}.")
+            self._connection_state.trouble(
+                f"Discord told something in a form that is not known ({event.name}): {error}."
+            )
         self._ledger.passed(event.seq)
 
-    async def _begin(self, ready: s.Ready, lanes: Lanes) -> None:
+    async def _begin(self, ready: s.DiscordReady, queue: PerChatQueue) -> None:
         """A new session: what was said since the last one is read, as far as it is known where."""
         self._ledger.begin()
         self._missed, self._read = self._ledger.message, set()
         if not self._missed:
-            self._ledger = Ledger(0, id_at(self._outfit.clock()))
-        session = s.Session(ready.session_id, ready.resume_gateway_url)
+            self._ledger = DiscordLedger(0, id_at(self._outfit.clock()))
+        session = s.DiscordSession(ready.session_id, ready.resume_gateway_url)
         self._memory = replace(self._memory, session=session, me=ready.user.id)
-        self._reader = Reader(ready.user.id, self._places, self._settings.cdn)
-        self._standing.well()
-        lanes.begin(self._show_menu(ready.application.id))
+        self._reader = DiscordReader(ready.user.id, self._places, self._settings.cdn)
+        self._connection_state.well()
+        queue.begin(self._show_menu(ready.application.id))
         for chat in self._memory.chats:
             guild, _, channel = chat.partition("/")
-            await self._read_missed(channel, guild, lanes)
+            await self._read_missed(channel, guild, queue)
 
-    async def _catch_up(self, guild: s.Guild, lanes: Lanes) -> None:
+    async def _catch_up(self, guild: s.Guild, queue: PerChatQueue) -> None:
         """A server can be seen: what was said in it is read where something was."""
         for one in (*guild.channels, *guild.threads):
             if int(one.last_message_id or 0) > self._missed:
-                await self._read_missed(one.id, guild.id, lanes)
+                await self._read_missed(one.id, guild.id, queue)
 
-    async def _read_missed(self, channel: str, guild: str, lanes: Lanes) -> None:
+    async def _read_missed(self, channel: str, guild: str, queue: PerChatQueue) -> None:
         if not self._missed or channel in self._read:
             return
         self._read.add(channel)
         try:
-            found = await since(self._api, channel, self._missed, self._waits.pause)
+            found = await since(self._api, channel, self._missed, self._timeouts.pause)
         except ChannelError as error:
-            self._standing.trouble(f"What was missed in a chat cannot be read: {error}")
+            self._connection_state.trouble(f"What was missed in a chat cannot be read: {error}")
             return
         for raw in found:
-            self._hand_in(s.Event("MESSAGE_CREATE", raw, 0), lanes, guild)
+            self._hand_in(s.DiscordEvent("MESSAGE_CREATE", raw, 0), queue, guild)
 
-    def _hand_in(self, event: s.Event, lanes: Lanes, guild: str = "") -> None:
+    def _hand_in(self, event: s.DiscordEvent, queue: PerChatQueue, guild: str = "") -> None:
         try:
             where = msgspec.json.decode(event.data, type=Where)
         except msgspec.MsgspecError:
             where = Where()  # reading it fails too, and is told there
         server = guild or where.guild_id or ""
-        taken = lanes.put(where.channel_id, f"{event.name} {where.id}", partial(self._reader.envelope, event, guild))
+        taken = queue.put(where.channel_id, f"{event.name} {where.id}", partial(self._reader.envelope, event, guild))
         self._ledger.note(event.seq, int(where.id) if event.name == "MESSAGE_CREATE" and where.id else 0, taken)
         if event.name == "INTERACTION_CREATE":
-            answers = Answers(self._api, self._waits.longer)
-            lanes.begin(answers.answer(event.data, taken))
+            answers = Answers(self._api, self._timeouts.longer)
+            queue.begin(answers.answer(event.data, taken))
         self._know(f"{server}/{where.channel_id}")
 
     def _know(self, chat: str) -> None:
@@ -193,7 +202,7 @@ class Connection:
         if shown == self._memory.menu:
             return
         try:
-            await self._api.call(Call("PUT", f"/applications/{application}/commands", menu), object)
+            await self._api.call(DiscordCall("PUT", f"/applications/{application}/commands", menu), object)
         except ChannelError as error:
             log.warning("Discord does not take the menu of commands: %s", error)
         else:
@@ -207,13 +216,13 @@ class Connection:
         await self._outfit.remember(_MEMORY, msgspec.json.encode(kept).decode())
 
     def _lost(self, error: ChannelError) -> None:
-        if self._standing.failures >= STALE or (isinstance(error, Lost) and error.forgotten):
+        if self._connection_state.failures >= STALE or (isinstance(error, DiscordLost) and error.forgotten):
             self._memory = replace(self._memory, session=None)
 
 
-def _memory(noted: str) -> Memory:
+def _memory(noted: str) -> DiscordMemory:
     """What an earlier life noted; nothing if it was another version that did."""
     try:
-        return msgspec.json.decode(noted or "{}", type=Memory)
+        return msgspec.json.decode(noted or "{}", type=DiscordMemory)
     except msgspec.MsgspecError:
-        return Memory()
+        return DiscordMemory()

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from angelia.channels.discord.api import Api, Call
-from angelia.channels.discord.shapes import Sent
+from angelia.channels.discord.api import DiscordApi, DiscordCall
+from angelia.channels.discord.payloads import DiscordSent
 from angelia.channels.failures import ChannelError, Later, Rejected
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ PAGES = 10
 TRIES = 5
 
 
-async def since(api: Api, channel: str, message: int, pause: float) -> list[bytes]:
+async def since(api: DiscordApi, channel: str, message: int, pause: float) -> list[bytes]:
     """The messages of a channel behind this one, oldest first.
 
     Raises:
@@ -37,13 +37,13 @@ async def since(api: Api, channel: str, message: int, pause: float) -> list[byte
         found += page
         if len(page) < PAGE:
             return found
-        message = int(msgspec.json.decode(page[-1], type=Sent).id)
+        message = int(msgspec.json.decode(page[-1], type=DiscordSent).id)
     log.warning("more than %d messages were missed in channel %s: later ones are not read", PAGE * PAGES, channel)
     return found
 
 
-async def _page(api: Api, channel: str, message: int, pause: float) -> list[bytes]:
-    call = Call("GET", f"/channels/{channel}/messages?after={message}&limit={PAGE}")
+async def _page(api: DiscordApi, channel: str, message: int, pause: float) -> list[bytes]:
+    call = DiscordCall("GET", f"/channels/{channel}/messages?after={message}&limit={PAGE}")
     for tried in range(1, TRIES):
         try:
             return _oldest_first(await api.call(call, list[Any]))

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from angelia.channels.discord.shapes import EPOCH
+from angelia.channels.discord.payloads import EPOCH
 
 
-class Ledger:
+class DiscordLedger:
     """`seq` and `message` only grow, whatever order things are taken in; `message` is an id, and so a moment."""
 
     def __init__(self, seq: int, message: int) -> None:

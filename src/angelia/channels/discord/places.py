@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from angelia.channels.discord.api import Api, Call
-from angelia.channels.discord.shapes import DM, THREADS, Channel, Guild
-from angelia.channels.discord.table import BOOSTED, UPLOAD
+from angelia.channels.discord.api import DiscordApi, DiscordCall
+from angelia.channels.discord.capabilities import BOOSTED, UPLOAD
+from angelia.channels.discord.payloads import DM, THREADS, DiscordChannelInfo, Guild
 from angelia.channels.failures import Rejected
 from angelia.channels.lenient import read
 from angelia.core.entry import Address
@@ -13,9 +13,9 @@ from angelia.core.entry import Address
 class Places:
     """Filled by what the gateway tells, and by asking where it told nothing."""
 
-    def __init__(self, door: str, api: Api) -> None:
+    def __init__(self, door: str, api: DiscordApi) -> None:
         self._door, self._api = door, api
-        self._channels: dict[str, Channel] = {}
+        self._channels: dict[str, DiscordChannelInfo] = {}
         self._tiers: dict[str, int] = {}
         self.roles: set[str] = set()
         """Roles that are the bot's own: mentioning one is mentioning it."""
@@ -29,16 +29,18 @@ class Places:
                 self._add(guild.id, (*guild.channels, *guild.threads))
                 self.roles |= {role.id for role in guild.roles if role.tags.bot_id == me}
             case "CHANNEL_CREATE" | "CHANNEL_UPDATE" | "THREAD_CREATE" | "THREAD_UPDATE":
-                channel = read(data, Channel)
+                channel = read(data, DiscordChannelInfo)
                 self._add(channel.guild_id, (channel,))
             case _:
                 pass
 
-    def _add(self, guild: str, channels: Iterable[Channel]) -> None:
+    def _add(self, guild: str, channels: Iterable[DiscordChannelInfo]) -> None:
         for one in channels:
-            self._channels[one.id] = Channel(one.id, one.type, guild or one.guild_id, one.parent_id, one.name)
+            self._channels[one.id] = DiscordChannelInfo(
+                one.id, one.type, guild or one.guild_id, one.parent_id, one.name
+            )
 
-    async def address(self, channel: str, guild: str, told: Channel | None = None) -> Address:
+    async def address(self, channel: str, guild: str, told: DiscordChannelInfo | None = None) -> Address:
         """Where a channel is for us: a thread stands beneath its channel, a chat without a server is by itself.
 
         Raises:
@@ -53,11 +55,13 @@ class Places:
         known = self._channels[channel]
         return Address(self._door, known.parent_id, channel) if known.type in THREADS else Address(self._door, channel)
 
-    async def _ask(self, channel: str, guild: str) -> Channel:
+    async def _ask(self, channel: str, guild: str) -> DiscordChannelInfo:
         try:
-            return await self._api.call(Call("GET", f"/channels/{channel}"), Channel)
+            return await self._api.call(DiscordCall("GET", f"/channels/{channel}"), DiscordChannelInfo)
         except Rejected:
-            return Channel(channel, 0, guild)  # we may not look at it, and so it is nothing that we could know more of
+            return DiscordChannelInfo(
+                channel, 0, guild
+            )  # we may not look at it, and so it is nothing that we could know more of
 
     def name(self, channel: str) -> str:
         """What people call a channel, empty for nobody knows."""

@@ -8,7 +8,7 @@ UNNAMED = 5.0
 """Seconds to wait where the flood control names none."""
 
 
-class Refusal(Struct, frozen=True):
+class DiscordRefusal(Struct, frozen=True):
     """A request that was refused: HTTP status, Discord's code, and its words, those of `errors` included."""
 
     status: int
@@ -50,7 +50,7 @@ _ROWS = {
 """By Discord's code."""
 
 
-def told(refusal: Refusal) -> ChannelError:
+def told(refusal: DiscordRefusal) -> ChannelError:
     """A refusal by what can be done about it."""
     if refusal.status == 429:
         return Later(refusal.retry_after or UNNAMED)

@@ -17,7 +17,7 @@ class DiscordSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     cdn: str = "https://cdn.discordapp.com"
 
 
-class Waits(Struct, frozen=True):
+class DiscordWaits(Struct, frozen=True):
     """Seconds: for the next byte of an `answer`, in `silence` until the connection is taken for dead (under 90), as a
     `pause` between two tries, and until somebody who pressed something is told that it takes `longer` (Discord gives
     three).

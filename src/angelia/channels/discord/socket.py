@@ -14,8 +14,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 from angelia.channels.discord.api import USER_AGENT
+from angelia.channels.discord.payloads import DiscordFrame, Hello
 from angelia.channels.discord.refusals import login_failed
-from angelia.channels.discord.shapes import Frame, Hello
 from angelia.channels.exchange import CONNECT
 from angelia.channels.failures import ChannelError, LoginFailed, NotSent
 
@@ -38,7 +38,7 @@ _FATAL = {
 }
 
 
-class Lost(NotSent):
+class DiscordLost(NotSent):
     """The connection ended; `forgotten` says that the session ended with it."""
 
     def __init__(self, why: str, *, forgotten: bool = False) -> None:
@@ -62,7 +62,7 @@ class Opening(Struct, frozen=True):
         return _frame(_IDENTIFY, {"token": self.token, "intents": self.intents, "properties": properties})
 
 
-class Socket:
+class DiscordSocket:
     """An open connection. `silence` is the seconds without a frame after which it is taken for dead; `seq` tells the
     last event, for the beats.
     """
@@ -70,7 +70,7 @@ class Socket:
     def __init__(self, connection: ClientConnection, silence: float, seq: Callable[[], int]) -> None:
         self._connection, self._silence, self._seq = connection, silence, seq
 
-    async def frames(self, opening: Opening) -> AsyncIterator[Frame]:
+    async def frames(self, opening: Opening) -> AsyncIterator[DiscordFrame]:
         """What is dispatched, until the connection ends.
 
         Raises:
@@ -79,7 +79,7 @@ class Socket:
         """
         hello = await self._next()
         if hello.op != _HELLO:
-            raise Lost(f"it began with opcode {hello.op}")
+            raise DiscordLost(f"it began with opcode {hello.op}")
         interval = msgspec.json.decode(hello.d, type=Hello).heartbeat_interval / 1000
         await self._send(opening.frame())
         beating = asyncio.create_task(self._beat(min(interval, self._silence / 2)))
@@ -92,24 +92,26 @@ class Socket:
                     case 1:
                         await self._send(_frame(_BEAT, self._seq() or None))
                     case 7:
-                        raise Lost("Discord asks to connect anew")
+                        raise DiscordLost("Discord asks to connect anew")
                     case 9:
-                        raise Lost("Discord does not know the session any more", forgotten=frame.d != Raw(b"true"))
+                        raise DiscordLost(
+                            "Discord does not know the session any more", forgotten=frame.d != Raw(b"true")
+                        )
                     case _:
                         pass
         finally:
             beating.cancel()
 
-    async def _next(self) -> Frame:
+    async def _next(self) -> DiscordFrame:
         try:
             async with asyncio.timeout(self._silence):
-                return msgspec.json.decode(await self._connection.recv(), type=Frame)
+                return msgspec.json.decode(await self._connection.recv(), type=DiscordFrame)
         except TimeoutError as error:
-            raise Lost(f"nothing came for {self._silence:g} s") from error
+            raise DiscordLost(f"nothing came for {self._silence:g} s") from error
         except ConnectionClosed as closed:
             raise _ended(closed) from closed
         except msgspec.MsgspecError as error:
-            raise Lost(f"it sent what cannot be read ({error})") from error
+            raise DiscordLost(f"it sent what cannot be read ({error})") from error
 
     async def _beat(self, interval: float) -> None:
         """Show that we are there. What becomes of the connection is seen by who reads from it."""
@@ -129,7 +131,7 @@ class Socket:
 
 
 @asynccontextmanager
-async def opened(url: str, silence: float, seq: Callable[[], int]) -> AsyncIterator[Socket]:
+async def opened(url: str, silence: float, seq: Callable[[], int]) -> AsyncIterator[DiscordSocket]:
     """A connection to the gateway at `url`; it is left in such a way that its session may be resumed.
 
     Raises:
@@ -151,7 +153,7 @@ async def opened(url: str, silence: float, seq: Callable[[], int]) -> AsyncItera
     except (OSError, TimeoutError, InvalidHandshake, InvalidURI, EOFError) as error:
         raise NotSent(f"Discord's gateway cannot be reached: {type(error).__name__} {error}.") from error
     try:
-        yield Socket(connection, silence, seq)
+        yield DiscordSocket(connection, silence, seq)
     finally:
         await connection.close(LEAVE)
 
@@ -168,7 +170,7 @@ def _ended(closed: ConnectionClosed) -> ChannelError:
         )
     if code in _FATAL:
         return LoginFailed("Discord's gateway will not have the bot.", f"It says that {_FATAL[code]} ({code}).")
-    return Lost(f"it was closed ({code})" if code else "it broke off", forgotten=code in _FORGOTTEN)
+    return DiscordLost(f"it was closed ({code})" if code else "it broke off", forgotten=code in _FORGOTTEN)
 
 
 def _frame(op: int, d: object) -> bytes:

@@ -6,7 +6,7 @@ BURST_S = 10.0
 """Seconds by which lines may run ahead of their pace."""
 
 
-class Pace:
+class IrcPace:
     """Counts lines; `line_s` is the seconds for each, 0 for any pace."""
 
     def __init__(self, line_s: float, clock: Clock) -> None:

@@ -31,7 +31,7 @@ class IrcSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     line_seconds: float = 2.0
 
 
-class Waits(Struct, frozen=True):
+class IrcWaits(Struct, frozen=True):
     """Seconds: for the `answer` to what was sent; in `silence` until the connection is taken for dead (under 90); as a
     `pause` between two tries; and until a channel that put us out is joined again (`back`).
     """

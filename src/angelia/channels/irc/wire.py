@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from angelia.channels.places import best_place
+from angelia.channels.markup.cut_points import best_place
 
 LINE = 512
 """Bytes of a line with its end, beside its tags."""
@@ -23,7 +23,7 @@ _COLOUR = re.compile(r"\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04[0-9A-Fa-f]{0,6}")
 _TARGET = re.compile(r"[^\s,:\x00-\x1f\x7f][^\s,\x00-\x1f\x7f]*")
 
 
-class Line(Struct, frozen=True):
+class IrcLine(Struct, frozen=True):
     """One line as the server says it. `source` is `nick!user@host` or a server's name; `words` are its parameters."""
 
     command: str
@@ -42,11 +42,11 @@ class Line(Struct, frozen=True):
         return self.words[-1] if self.words else ""
 
 
-def read(raw: str) -> Line:
+def read(raw: str) -> IrcLine:
     r"""A line without its end; total, an empty one has no command.
 
     >>> read("@a=x\\sy;b :n!u@h PRIVMSG #c :two words")
-    Line(command='PRIVMSG', words=('#c', 'two words'), source='n!u@h', tags={'a': 'x y', 'b': ''})
+    IrcLine(command='PRIVMSG', words=('#c', 'two words'), source='n!u@h', tags={'a': 'x y', 'b': ''})
     """
     tags: dict[str, str] = {}
     source = ""
@@ -60,7 +60,7 @@ def read(raw: str) -> Line:
         source, _, raw = raw[1:].partition(" ")
     head, trailing, tail = raw.partition(" :")
     words = [word for word in head.split(" ") if word] + [tail] * bool(trailing)
-    return Line(words[0].upper() if words else "", tuple(words[1:]), source, tags)
+    return IrcLine(words[0].upper() if words else "", tuple(words[1:]), source, tags)
 
 
 def decoded(raw: bytes) -> str:

@@ -14,15 +14,15 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 from msgspec import Struct
 
-from angelia.channels.exchange import Exchanges, Request
+from angelia.channels.exchange import ChannelRequest, Exchanges
 from angelia.channels.failures import CannotFetch, ChannelError, NotSent, Unsure
 from angelia.channels.lenient import read
 from angelia.channels.multipart import CHUNK, pieces
 from angelia.channels.outgoing import OutFile
-from angelia.channels.port import Outfit
+from angelia.channels.port import ChannelContext
 from angelia.channels.settings import Secret
-from angelia.channels.slack.refusals import UNNAMED, Refusal, login_failed, no_file, told
-from angelia.channels.slack.settings import SlackSettings, Waits
+from angelia.channels.slack.refusals import UNNAMED, SlackRefusal, login_failed, no_file, told
+from angelia.channels.slack.settings import SlackSettings, SlackWaits
 
 if TYPE_CHECKING:
     import httpx2
@@ -32,7 +32,7 @@ T = TypeVar("T")
 _TOKEN = re.compile(r"(xox[a-z]|xapp)[\w.-]{8,400}", re.ASCII)
 
 
-class Asked(Struct, frozen=True):
+class SlackAsked(Struct, frozen=True):
     """How one call is made: by which token, and how many seconds it may go without a byte (0: a step's)."""
 
     token: Secret | None = None
@@ -45,31 +45,33 @@ class _Answer(Struct, frozen=True):
     needed: str = ""
 
 
-class Api:
+class SlackApi:
     """One app's calls, each tried once."""
 
-    def __init__(self, settings: SlackSettings, outfit: Outfit, waits: Waits) -> None:
-        self._settings, self._outfit = settings, outfit
+    def __init__(self, settings: SlackSettings, context: ChannelContext, timeouts: SlackWaits) -> None:
+        self._settings, self._outfit = settings, context
         self._base = settings.api.rstrip("/")
-        self._exchanges = Exchanges("Slack", outfit.http, waits.step)
+        self._exchanges = Exchanges("Slack", context.http, timeouts.step)
         self._tokens: dict[Secret, str] = {}
 
-    async def call(self, method: str, arguments: Mapping[str, object], kind: type[T], asked: Asked | None = None) -> T:
+    async def call(
+        self, method: str, arguments: Mapping[str, object], kind: type[T], asked: SlackAsked | None = None
+    ) -> T:
         """Call a method; its result as `kind`. What is neither words nor a number goes as JSON.
 
         Raises:
             ChannelError: as `Channel.send` says.
         """
-        asked = asked or Asked()
+        asked = asked or SlackAsked()
         content = urlencode({name: _form(value) for name, value in arguments.items()}).encode()
         headers = await self._authorized(asked.token or self._settings.token)
         headers["content-type"] = "application/x-www-form-urlencoded"
-        request = Request("POST", f"{self._base}/{method}", content, headers, asked.wait)
+        request = ChannelRequest("POST", f"{self._base}/{method}", content, headers, asked.wait)
         async with self._exchange(request) as response:
             body = await response.aread()
         answer = _decoded(method, body, _Answer)
         if not answer.ok:
-            raise told(Refusal(error=answer.error, needed=answer.needed, seconds=_seconds(response)))
+            raise told(SlackRefusal(error=answer.error, needed=answer.needed, seconds=_seconds(response)))
         return _decoded(method, body, kind)
 
     async def upload(self, url: str, file: OutFile) -> None:
@@ -106,7 +108,7 @@ class Api:
         self._trusted(url)
         headers = await self._authorized(self._settings.token)
         try:
-            async with self._exchange(Request("GET", url, headers=headers)) as response:
+            async with self._exchange(ChannelRequest("GET", url, headers=headers)) as response:
                 if response.status_code != 200:
                     raise no_file(f"It leads elsewhere ({response.status_code}).")
                 async for piece in response.aiter_bytes(CHUNK):
@@ -136,7 +138,7 @@ class Api:
             raise no_file(f"It is said to lie at {place.hostname or 'no place'}, which is not Slack's.")
 
     @asynccontextmanager
-    async def _exchange(self, request: Request) -> AsyncIterator["httpx2.Response"]:
+    async def _exchange(self, request: ChannelRequest) -> AsyncIterator["httpx2.Response"]:
         """A request and its response, if it is no refusal."""
         async with self._exchanges.exchange(request) as response:
             if response.status_code >= 400:
@@ -144,17 +146,17 @@ class Api:
             yield response
 
 
-def _hidden(url: str, content: Any, headers: Mapping[str, str]) -> Request:
+def _hidden(url: str, content: Any, headers: Mapping[str, str]) -> ChannelRequest:
     """A request to an address with which anybody may do what it is for: it is shown nowhere."""
     parts = urlsplit(url)
     target = f"{parts.path}?{parts.query}".removesuffix("?")
-    return Request("POST", f"{parts.scheme}://{parts.netloc}/-", content, headers, target=target.encode())
+    return ChannelRequest("POST", f"{parts.scheme}://{parts.netloc}/-", content, headers, target=target.encode())
 
 
 def _refuse(response: "httpx2.Response", *, download: bool) -> None:
     if download and response.status_code in (401, 403, 404, 410):
         raise no_file(f"It says {response.status_code}.")
-    raise told(Refusal(response.status_code, seconds=_seconds(response)))
+    raise told(SlackRefusal(response.status_code, seconds=_seconds(response)))
 
 
 def _form(value: object) -> str:

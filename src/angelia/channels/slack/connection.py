@@ -9,23 +9,23 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from angelia.channels.connection_state import ConnectionState
 from angelia.channels.failures import ChannelError, LoginFailed, Rejected
 from angelia.channels.incoming import Hear
-from angelia.channels.lanes import Lanes
 from angelia.channels.lenient import read
-from angelia.channels.port import Outfit
-from angelia.channels.slack.api import Api, Asked
+from angelia.channels.per_chat_queue import PerChatQueue
+from angelia.channels.port import ChannelContext
+from angelia.channels.slack.api import SlackApi, SlackAsked
 from angelia.channels.slack.history import since
-from angelia.channels.slack.intake import Intake, Once, action, command, event
-from angelia.channels.slack.ledger import Ledger
+from angelia.channels.slack.intake import Once, SlackIntake, action, command, event
+from angelia.channels.slack.ledger import SlackLedger
+from angelia.channels.slack.payloads import Callback, Opened, SlackFrame, SlackNews, Us
 from angelia.channels.slack.people import People
-from angelia.channels.slack.reading import Head, Reader
+from angelia.channels.slack.receive import Head, SlackReader
 from angelia.channels.slack.refusals import login_failed
-from angelia.channels.slack.settings import SlackSettings, Waits
-from angelia.channels.slack.shapes import Callback, Frame, News, Opened, Us
-from angelia.channels.slack.socket import Socket, opened
-from angelia.channels.slack.webhook import Webhook
-from angelia.channels.standing import Standing
+from angelia.channels.slack.settings import SlackSettings, SlackWaits
+from angelia.channels.slack.socket import SlackSocket, opened
+from angelia.channels.slack.webhook import SlackWebhook
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ DRAIN = 60.0
 _MEMORY = "connection"
 
 
-class Memory(Struct, frozen=True):
+class SlackMemory(Struct, frozen=True):
     """What outlives a restart: the moment before which everything was taken in (microseconds), and the chats that spoke
     to us, each followed by a slash and its thread, the latest last.
     """
@@ -52,59 +52,61 @@ class Memory(Struct, frozen=True):
     chats: tuple[str, ...] = ()
 
 
-class Connection:
+class SlackConnection:
     """The hearing half of the room.
 
     Slack brings what was not acknowledged again, up to three times within six minutes. What it gave up is read from the
     chats after each gap. What comes twice has the same key.
     """
 
-    def __init__(self, settings: SlackSettings, outfit: Outfit, api: Api, waits: Waits) -> None:
-        self._settings, self._outfit, self._api, self._waits = settings, outfit, api, waits
-        self.webhook = Webhook(lambda: outfit.secret(settings.signing_secret), outfit.clock, waits.visit)
+    def __init__(self, settings: SlackSettings, context: ChannelContext, api: SlackApi, timeouts: SlackWaits) -> None:
+        self._settings, self._outfit, self._api, self._timeouts = settings, context, api, timeouts
+        self.webhook = SlackWebhook(lambda: context.secret(settings.signing_secret), context.clock, timeouts.visit)
         self._people = People(api)
-        self._memory, self._remembered = Memory(), 0
-        self._ledger = Ledger(0)
-        self._intake: Intake | None = None
-        self._standing = Standing(outfit, waits.pause, waits.silence)
+        self._memory, self._remembered = SlackMemory(), 0
+        self._ledger = SlackLedger(0)
+        self._intake: SlackIntake | None = None
+        self._connection_state = ConnectionState(context, timeouts.pause, timeouts.silence)
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
         self._memory = _memory(await self._outfit.recall(_MEMORY))
-        self._ledger = Ledger(self._memory.mark or self._outfit.clock() * 1000)
-        lanes = Lanes(Once(hear).hear, self._standing.trouble, self._waits.pause)
+        self._ledger = SlackLedger(self._memory.mark or self._outfit.clock() * 1000)
+        queue = PerChatQueue(Once(hear).hear, self._connection_state.trouble, self._timeouts.pause)
         try:
-            await self._standing.hold(lambda: self._stay(lanes))
+            await self._connection_state.hold(lambda: self._stay(queue))
         finally:
             self.webhook.end()
-            await lanes.close()
+            await queue.close()
             self._intake = None
             await self._remember()
 
-    async def _stay(self, lanes: Lanes) -> NoReturn:
-        us = await self._api.call("auth.test", {}, Us, Asked(wait=self._waits.silence))
+    async def _stay(self, queue: PerChatQueue) -> NoReturn:
+        us = await self._api.call("auth.test", {}, Us, SlackAsked(wait=self._timeouts.silence))
         if self._intake is None:
             verbs = self._outfit.commands
-            reader = Reader(self._outfit.door, us.user_id, self._people, self._settings.command, verbs)
-            self._intake = Intake(reader, lanes, self._ledger, self._note, self._standing.trouble, self._api)
+            reader = SlackReader(self._outfit.door, us.user_id, self._people, self._settings.command, verbs)
+            self._intake = SlackIntake(
+                reader, queue, self._ledger, self._note, self._connection_state.trouble, self._api
+            )
         if self._settings.transport == "http":
             await self._look_after(self._intake)
-        await self._listen(self._intake, lanes)
+        await self._listen(self._intake, queue)
 
     # -- webhooks ---------------------------------------------------------------------------------------------------
 
-    async def _look_after(self, intake: Intake) -> NoReturn:
+    async def _look_after(self, intake: SlackIntake) -> NoReturn:
         """Slack comes to us; what can be seen is whether it is there at all."""
         await self._connected(intake)
         self.webhook.begin(intake)
         while True:
-            await asyncio.sleep(self._waits.look)
-            await self._api.call("auth.test", {}, Us, Asked(wait=self._waits.silence))
+            await asyncio.sleep(self._timeouts.look)
+            await self._api.call("auth.test", {}, Us, SlackAsked(wait=self._timeouts.silence))
             await self._remember()
 
     # -- Socket Mode ------------------------------------------------------------------------------------------------
 
-    async def _listen(self, intake: Intake, lanes: Lanes) -> NoReturn:
+    async def _listen(self, intake: SlackIntake, queue: PerChatQueue) -> NoReturn:
         """Stay connected. Slack says when it is about to end a connection: then the next is there before it goes."""
         socket = await self._open()
         try:
@@ -114,33 +116,33 @@ class Connection:
                     if frame.type == "disconnect":
                         _look_at(frame.reason)
                         break
-                    await self._take(frame, socket, intake, lanes)
-                await asyncio.sleep(self._waits.pause * random.random())  # noqa: S311 - never in step with others
+                    await self._take(frame, socket, intake, queue)
+                await asyncio.sleep(self._timeouts.pause * random.random())  # noqa: S311 - never in step with others
                 fresh = await self._open()
-                lanes.begin(self._drain(socket, intake, lanes))
+                queue.begin(self._drain(socket, intake, queue))
                 socket = fresh
         finally:
             await socket.close()
 
-    async def _open(self) -> Socket:
-        asked = Asked(self._settings.app_token, self._waits.silence)
+    async def _open(self) -> SlackSocket:
+        asked = SlackAsked(self._settings.app_token, self._timeouts.silence)
         try:
             url = (await self._api.call("apps.connections.open", {}, Opened, asked)).url
         except Rejected as refused:
             raise login_failed(refused.what) from refused
-        return await opened(url, self._waits.silence)
+        return await opened(url, self._timeouts.silence)
 
-    async def _drain(self, socket: Socket, intake: Intake, lanes: Lanes) -> None:
+    async def _drain(self, socket: SlackSocket, intake: SlackIntake, queue: PerChatQueue) -> None:
         try:
             async with asyncio.timeout(DRAIN):
                 async for frame in socket.frames():
-                    await self._take(frame, socket, intake, lanes)
+                    await self._take(frame, socket, intake, queue)
         except (ChannelError, TimeoutError):
             return
         finally:
             await socket.close()
 
-    async def _take(self, frame: Frame, socket: Socket, intake: Intake, lanes: Lanes) -> None:
+    async def _take(self, frame: SlackFrame, socket: SlackSocket, intake: SlackIntake, queue: PerChatQueue) -> None:
         """Begin to hand in what a frame brings; it is acknowledged when that is done."""
         if not frame.envelope_id:
             return
@@ -148,28 +150,28 @@ class Connection:
             news = _news(frame)
         except msgspec.MsgspecError as error:
             log.warning("a frame %s cannot be read: %s", frame.type, error)
-            self._standing.trouble(f"Slack told something in a form that is not known ({frame.type}): {error}.")
+            self._connection_state.trouble(f"Slack told something in a form that is not known ({frame.type}): {error}.")
             news = None
         taken = intake.take(news) if news else None
-        lanes.begin(_acknowledge(socket, frame.envelope_id, taken))
+        queue.begin(_acknowledge(socket, frame.envelope_id, taken))
         if self._outfit.clock() - self._remembered > NOTED:
             await self._remember()
 
     # -- what was missed --------------------------------------------------------------------------------------------
 
-    async def _connected(self, intake: Intake) -> None:
+    async def _connected(self, intake: SlackIntake) -> None:
         """Everything said from now on is heard, and what was said before is read where somebody spoke to us."""
-        self._standing.well()
+        self._connection_state.well()
         mark = self._ledger.mark
         for place in reversed(self._memory.chats):
             chat, _, thread = place.partition("/")
             try:
-                found = await since(self._api, chat, thread, mark, self._waits.pause)
+                found = await since(self._api, chat, thread, mark, self._timeouts.pause)
             except ChannelError as error:
-                self._standing.trouble(f"What was missed in a chat cannot be read: {error}")
+                self._connection_state.trouble(f"What was missed in a chat cannot be read: {error}")
                 continue
             for raw in found:
-                intake.take(News("event", raw))
+                intake.take(SlackNews("event", raw))
         await self._remember()
 
     def _note(self, head: Head) -> None:
@@ -186,13 +188,13 @@ class Connection:
         await self._outfit.remember(_MEMORY, msgspec.json.encode(kept).decode())
 
 
-async def _acknowledge(socket: Socket, envelope: str, taken: asyncio.Future[str] | None) -> None:
+async def _acknowledge(socket: SlackSocket, envelope: str, taken: asyncio.Future[str] | None) -> None:
     if taken is not None:
         await asyncio.shield(taken)
     await socket.acknowledge(envelope)
 
 
-def _news(frame: Frame) -> News | None:
+def _news(frame: SlackFrame) -> SlackNews | None:
     body = bytes(frame.payload)
     match frame.type:
         case "events_api":
@@ -215,9 +217,9 @@ def _look_at(reason: str) -> None:
         )
 
 
-def _memory(noted: str) -> Memory:
+def _memory(noted: str) -> SlackMemory:
     """What an earlier life noted; nothing if it was another version that did."""
     try:
-        return msgspec.json.decode(noted or "{}", type=Memory)
+        return msgspec.json.decode(noted or "{}", type=SlackMemory)
     except msgspec.MsgspecError:
-        return Memory()
+        return SlackMemory()

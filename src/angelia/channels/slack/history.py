@@ -6,9 +6,9 @@ import logging
 import msgspec
 
 from angelia.channels.failures import ChannelError, Later, Rejected
-from angelia.channels.slack.api import Api
+from angelia.channels.slack.api import SlackApi
 from angelia.channels.slack.ledger import moment_of, ts_of
-from angelia.channels.slack.shapes import Page
+from angelia.channels.slack.payloads import Page
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ PAGES = 5
 TRIES = 5
 
 
-async def since(api: Api, chat: str, thread: str, moment: int, pause: float) -> list[bytes]:
+async def since(api: SlackApi, chat: str, thread: str, moment: int, pause: float) -> list[bytes]:
     """The messages of a chat, or of a thread in it, after a moment, oldest first; each as an event tells it.
 
     Raises:
@@ -48,7 +48,7 @@ async def since(api: Api, chat: str, thread: str, moment: int, pause: float) -> 
     return [found[at] for at in sorted(found) if at > moment]
 
 
-async def _page(api: Api, method: str, asked: dict[str, object], pause: float) -> Page:
+async def _page(api: SlackApi, method: str, asked: dict[str, object], pause: float) -> Page:
     for tried in range(1, TRIES):
         try:
             return await api.call(method, asked, Page)

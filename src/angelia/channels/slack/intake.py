@@ -10,11 +10,11 @@ import msgspec
 
 from angelia.channels.failures import ChannelError
 from angelia.channels.incoming import Envelope, Hear
-from angelia.channels.lanes import Lanes
-from angelia.channels.slack.api import Api
-from angelia.channels.slack.ledger import Ledger
-from angelia.channels.slack.reading import Head, Reader
-from angelia.channels.slack.shapes import Callback, Command, Interaction, News
+from angelia.channels.per_chat_queue import PerChatQueue
+from angelia.channels.slack.api import SlackApi
+from angelia.channels.slack.ledger import SlackLedger
+from angelia.channels.slack.payloads import Callback, SlackCommand, SlackInteraction, SlackNews
+from angelia.channels.slack.receive import Head, SlackReader
 
 log = logging.getLogger(__name__)
 
@@ -40,23 +40,23 @@ class Once:
         return word
 
 
-class Intake:
+class SlackIntake:
     """Takes news in. `noted` is told where they come from, `trouble` what cannot be read."""
 
     def __init__(
         self,
-        reader: Reader,
-        lanes: Lanes,
-        ledger: Ledger,
+        reader: SlackReader,
+        queue: PerChatQueue,
+        ledger: SlackLedger,
         noted: Callable[[Head], None],
         trouble: Callable[[str], None],
-        api: Api,
+        api: SlackApi,
     ) -> None:
-        self._reader, self._lanes, self._ledger = reader, lanes, ledger
+        self._reader, self._queue, self._ledger = reader, queue, ledger
         self._noted, self._trouble, self._api = noted, trouble, api
         self._waiting: dict[str, asyncio.Future[str]] = {}
 
-    def take(self, news: News) -> asyncio.Future[str] | None:
+    def take(self, news: SlackNews) -> asyncio.Future[str] | None:
         """Begin to hand one thing in, unless that is going on already; None for what is nothing to us."""
         try:
             head = self._reader.head(news)
@@ -68,17 +68,17 @@ class Intake:
             return None
         if known := self._waiting.get(head.name):
             return known
-        taken = self._lanes.put(head.chat, head.name, partial(self._reader.envelope, news))
+        taken = self._queue.put(head.chat, head.name, partial(self._reader.envelope, news))
         self._waiting[head.name] = taken
         taken.add_done_callback(lambda _: self._waiting.pop(head.name, None))
         if head.moment:
             self._ledger.note(head.moment, taken)
         self._noted(head)
         if news.kind != "event":
-            self._lanes.begin(self._say(news, taken))
+            self._queue.begin(self._say(news, taken))
         return taken
 
-    async def _say(self, news: News, taken: asyncio.Future[str]) -> None:
+    async def _say(self, news: SlackNews, taken: asyncio.Future[str]) -> None:
         """Tell who gave a command or pressed a button what became of it; nobody else sees it. It is a courtesy."""
         word = await asyncio.shield(taken)
         url = msgspec.json.decode(news.body, type=_Answerable).response_url
@@ -95,24 +95,24 @@ class _Answerable(msgspec.Struct, frozen=True):
     response_url: str = ""
 
 
-def event(callback: Callback) -> News:
+def event(callback: Callback) -> SlackNews:
     """An event, out of its wrapping."""
-    return News("event", msgspec.json.encode(callback.event), callback.event_id)
+    return SlackNews("event", msgspec.json.encode(callback.event), callback.event_id)
 
 
-def command(body: bytes) -> News:
+def command(body: bytes) -> SlackNews:
     """A slash command.
 
     Raises:
         MsgspecError: it is none.
     """
-    return News("command", body, msgspec.json.decode(body, type=Command).trigger_id)
+    return SlackNews("command", body, msgspec.json.decode(body, type=SlackCommand).trigger_id)
 
 
-def action(body: bytes) -> News:
+def action(body: bytes) -> SlackNews:
     """A pressed button.
 
     Raises:
         MsgspecError: it is none.
     """
-    return News("action", body, msgspec.json.decode(body, type=Interaction).trigger_id)
+    return SlackNews("action", body, msgspec.json.decode(body, type=SlackInteraction).trigger_id)

@@ -5,7 +5,7 @@ import asyncio
 _SECOND = 1_000_000
 
 
-class Ledger:
+class SlackLedger:
     """Moments are microseconds, as in Slack's `ts`. `mark` only grows, whatever order things are taken in."""
 
     def __init__(self, mark: int) -> None:

@@ -3,8 +3,8 @@
 import logging
 
 from angelia.channels.failures import ChannelError
-from angelia.channels.slack.api import Api, Asked
-from angelia.channels.slack.shapes import UserInfo
+from angelia.channels.slack.api import SlackApi, SlackAsked
+from angelia.channels.slack.payloads import UserInfo
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ WAIT = 5.0
 class People:
     """Names by id. Each is asked for once; without an answer, the id does."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: SlackApi) -> None:
         self._api = api
         self._names: dict[str, str] = {}
 
@@ -33,7 +33,7 @@ class People:
         """What somebody is called."""
         if user not in self._names:
             try:
-                found = await self._api.call("users.info", {"user": user}, UserInfo, Asked(wait=WAIT))
+                found = await self._api.call("users.info", {"user": user}, UserInfo, SlackAsked(wait=WAIT))
             except ChannelError as error:
                 log.info("the name of %s cannot be had: %s", user, error)
                 return user

@@ -18,7 +18,7 @@ UNNAMED = 30.0
 """Seconds to wait where the flood control names none."""
 
 
-class Refusal(Struct, frozen=True):
+class SlackRefusal(Struct, frozen=True):
     """An answer that is no yes: the HTTP status, Slack's `error`, the scope that is `needed`, `Retry-After`."""
 
     status: int = 200
@@ -90,7 +90,7 @@ _WORDS = {
 }
 
 
-def told(refusal: Refusal) -> ChannelError:
+def told(refusal: SlackRefusal) -> ChannelError:
     """A refusal by what can be done about it."""
     error = refusal.error
     if refusal.status == 429 or error in _FLOOD:

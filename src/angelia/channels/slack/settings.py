@@ -23,7 +23,7 @@ class SlackSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     api: str = "https://slack.com/api"
 
 
-class Waits(Struct, frozen=True):
+class SlackWaits(Struct, frozen=True):
     """Seconds: for the next byte of the `answer` to a send, and of a `step` that nobody sees; in `silence` until the
     connection is taken for dead, and between two looks (`look`) at whether Slack is there where it has none (together
     under 90); as a `pause` between two tries; until a file that was taken is `shown` in its chat; and for which a

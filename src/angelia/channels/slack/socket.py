@@ -11,26 +11,26 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 from angelia.channels.exchange import CONNECT
 from angelia.channels.failures import NotSent
-from angelia.channels.slack.shapes import Frame
+from angelia.channels.slack.payloads import SlackFrame
 
 _quiet = logging.getLogger(f"{__name__}.frames")
 _quiet.setLevel(logging.CRITICAL)  # the address that it would write down is a ticket
 
 
-class Lost(NotSent):
+class SlackLost(NotSent):
     """The connection ended."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"The connection to Slack was lost: {why}.", then="It is made anew.")
 
 
-class Socket:
+class SlackSocket:
     """An open connection. It is pinged, and taken for dead without an answer."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
 
-    async def frames(self) -> AsyncIterator[Frame]:
+    async def frames(self) -> AsyncIterator[SlackFrame]:
         """What comes, until the connection ends; may be called again for what comes later.
 
         Raises:
@@ -39,14 +39,14 @@ class Socket:
         while True:
             yield await self.next()
 
-    async def next(self) -> Frame:
+    async def next(self) -> SlackFrame:
         """The next frame. Raises as `frames`."""
         try:
-            return msgspec.json.decode(await self._connection.recv(), type=Frame)
+            return msgspec.json.decode(await self._connection.recv(), type=SlackFrame)
         except ConnectionClosed as closed:
-            raise Lost(_why(closed)) from closed
+            raise SlackLost(_why(closed)) from closed
         except msgspec.MsgspecError as error:
-            raise Lost(f"it sent what cannot be read ({error})") from error
+            raise SlackLost(f"it sent what cannot be read ({error})") from error
 
     async def acknowledge(self, envelope: str) -> None:
         """Slack need not bring this again. If it does not learn that, it brings it again, and its key is known."""
@@ -60,7 +60,7 @@ class Socket:
         await self._connection.close()
 
 
-async def opened(url: str, silence: float) -> Socket:
+async def opened(url: str, silence: float) -> SlackSocket:
     """A connection on which Slack has said hello; after so many seconds of `silence` it is taken for dead.
 
     Raises:
@@ -82,16 +82,16 @@ async def opened(url: str, silence: float) -> Socket:
         )
     except (OSError, TimeoutError, InvalidHandshake, InvalidURI, EOFError) as error:
         raise NotSent(f"Slack's Socket Mode cannot be reached: {type(error).__name__}.") from error
-    socket = Socket(connection)
+    socket = SlackSocket(connection)
     try:
         async with asyncio.timeout(silence):
             frame = await socket.next()
             if frame.type != "hello":
-                raise Lost(f"it began with {frame.type}")
+                raise SlackLost(f"it began with {frame.type}")
     except BaseException as error:
         await socket.close()
         if isinstance(error, TimeoutError):
-            raise Lost(f"nothing came for {silence:g} s") from error
+            raise SlackLost(f"nothing came for {silence:g} s") from error
         raise
     return socket
 

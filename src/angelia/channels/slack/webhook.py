@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from angelia.channels.lenient import read
-from angelia.channels.slack.intake import Intake, action, command, event
-from angelia.channels.slack.shapes import Callback, News
-from angelia.channels.web import MOST_BODY, WebHead, WebRequest, WebResponse
+from angelia.channels.slack.intake import SlackIntake, action, command, event
+from angelia.channels.slack.payloads import Callback, SlackNews
+from angelia.channels.webhooks import MOST_BODY, WebHead, WebRequest, WebResponse
 
 log = logging.getLogger(__name__)
 
@@ -23,14 +23,14 @@ WINDOW = 300
 """Seconds for which a signature is good ("Verifying requests from Slack")."""
 
 
-class Webhook:
+class SlackWebhook:
     """The web port's half. A request that is played again within the window brings keys that are known."""
 
     def __init__(self, secret: Callable[[], Awaitable[str]], clock: Callable[[], int], visit: float) -> None:
         self._secret, self._clock, self._visit = secret, clock, visit
-        self._intake: Intake | None = None
+        self._intake: SlackIntake | None = None
 
-    def begin(self, intake: Intake) -> None:
+    def begin(self, intake: SlackIntake) -> None:
         """Take in what comes from now on."""
         self._intake = intake
 
@@ -70,7 +70,7 @@ class Webhook:
             return await self._take(action(form["payload"].encode()))
         return await self._take(command(msgspec.json.encode(form)))
 
-    async def _take(self, news: News) -> WebResponse:
+    async def _take(self, news: SlackNews) -> WebResponse:
         if self._intake is None:
             return WebResponse(503)
         taken = self._intake.take(news)

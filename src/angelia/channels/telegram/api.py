@@ -13,10 +13,10 @@ from urllib.parse import quote, urlsplit
 import msgspec
 from msgspec import Raw, Struct
 
-from angelia.channels.exchange import Exchanges, Request
+from angelia.channels.exchange import ChannelRequest, Exchanges
 from angelia.channels.failures import ChannelError, NotSent, Unsure, login_failure
-from angelia.channels.multipart import CHUNK, Field, Multipart, Upload
-from angelia.channels.telegram.refusals import Refusal, told
+from angelia.channels.multipart import CHUNK, Field, Multipart, UploadField
+from angelia.channels.telegram.refusals import TelegramRefusal, told
 
 if TYPE_CHECKING:
     import httpx2
@@ -41,7 +41,7 @@ class Parameters(Struct, frozen=True):
     retry_after: float = 0.0
 
 
-class Api:
+class TelegramApi:
     """One bot's calls to one server. `answer` is the seconds without a byte after which a call is given up."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Api:
         method: str,
         fields: Mapping[str, object],
         kind: type[T],
-        uploads: Sequence[Upload] = (),
+        uploads: Sequence[UploadField] = (),
         *,
         answer: float = 0.0,
     ) -> T:
@@ -90,7 +90,7 @@ class Api:
         else:
             content, headers = _query(said), {"content-type": "application/x-www-form-urlencoded"}
         url, target = await self._place(method)
-        async with self._exchanges.exchange(Request("POST", url, content, headers, answer, target)) as response:
+        async with self._exchanges.exchange(ChannelRequest("POST", url, content, headers, answer, target)) as response:
             body = await response.aread()
         return _result(method, response.status_code, body, kind)
 
@@ -101,9 +101,9 @@ class Api:
             ChannelError: as `Channel.fetch` says, and as `call`.
         """
         url, target = await self._place(f"file:{path}")
-        async with self._exchanges.exchange(Request("GET", url, target=target)) as response:
+        async with self._exchanges.exchange(ChannelRequest("GET", url, target=target)) as response:
             if response.status_code != 200:
-                raise told(Refusal("download", response.status_code, _description(await response.aread())))
+                raise told(TelegramRefusal("download", response.status_code, _description(await response.aread())))
             async for piece in response.aiter_bytes(CHUNK):
                 yield piece
 
@@ -137,7 +137,7 @@ def _result(method: str, status: int, body: bytes, kind: type[T]) -> T:
         code = answer.error_code or status
         if code == 401 or (code == 404 and answer.description == "Not Found"):
             raise login_failed(answer.description or "Unauthorized")
-        raise told(Refusal(method, code, answer.description, more.retry_after, more.migrate_to_chat_id))
+        raise told(TelegramRefusal(method, code, answer.description, more.retry_after, more.migrate_to_chat_id))
     try:
         return msgspec.json.decode(answer.result, type=kind)
     except msgspec.MsgspecError as error:
@@ -147,7 +147,7 @@ def _result(method: str, status: int, body: bytes, kind: type[T]) -> T:
 def _no_answer(method: str, status: int) -> ChannelError:
     """What came is not the Bot API's: a gateway stands in between, and behind it something may have been done."""
     if 400 <= status < 500:
-        return told(Refusal(method, status, HTTPStatus(status).phrase if status in set(HTTPStatus) else ""))
+        return told(TelegramRefusal(method, status, HTTPStatus(status).phrase if status in set(HTTPStatus) else ""))
     if status == 503:
         return NotSent("Telegram's gateway is too busy (503).")
     return Unsure(f"Telegram's gateway answered in its place ({status}).")

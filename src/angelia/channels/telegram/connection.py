@@ -10,18 +10,18 @@ from typing import NoReturn
 import msgspec
 from msgspec import Raw
 
+from angelia.channels.backoff import growing_pause
+from angelia.channels.connection_state import ConnectionState
 from angelia.channels.failures import ChannelError, NotSent, Rejected
-from angelia.channels.health import State
+from angelia.channels.health import ConnectionHealth
 from angelia.channels.incoming import Hear
-from angelia.channels.pauses import growing_pause
-from angelia.channels.port import Outfit
-from angelia.channels.standing import Standing
-from angelia.channels.telegram.api import Api
-from angelia.channels.telegram.intake import Intake
-from angelia.channels.telegram.reading import Reader
-from angelia.channels.telegram.settings import TelegramSettings, Waits
-from angelia.channels.telegram.shapes import WANTED, Numbered, Press, User, WebhookInfo
-from angelia.channels.web import MOST_BODY, WebHead, WebRequest, WebResponse
+from angelia.channels.port import ChannelContext
+from angelia.channels.telegram.api import TelegramApi
+from angelia.channels.telegram.intake import TelegramIntake
+from angelia.channels.telegram.payloads import WANTED, Numbered, Press, TelegramUser, WebhookInfo
+from angelia.channels.telegram.receive import TelegramReader
+from angelia.channels.telegram.settings import TelegramSettings, TelegramWaits
+from angelia.channels.webhooks import MOST_BODY, WebHead, WebRequest, WebResponse
 
 log = logging.getLogger(__name__)
 
@@ -35,23 +35,25 @@ _KEPT = "kept updates"
 _COMMAND = re.compile(r"[a-z0-9_]{1,32}", re.ASCII)
 
 
-class Connection:
+class TelegramConnection:
     """The hearing half of the room.
 
     By polling, an update is acknowledged by asking for what comes after it, and that is done only when it is safe
     ("getUpdates"); over a webhook, by answering 200. Telegram keeps what is not acknowledged for a day.
     """
 
-    def __init__(self, settings: TelegramSettings, outfit: Outfit, api: Api, waits: Waits) -> None:
-        self._settings, self._outfit, self._api, self._waits = settings, outfit, api, waits
-        self._intake: Intake | None = None
-        self._standing = Standing(outfit, waits.pause, waits.silence)
+    def __init__(
+        self, settings: TelegramSettings, context: ChannelContext, api: TelegramApi, timeouts: TelegramWaits
+    ) -> None:
+        self._settings, self._outfit, self._api, self._timeouts = settings, context, api, timeouts
+        self._intake: TelegramIntake | None = None
+        self._connection_state = ConnectionState(context, timeouts.pause, timeouts.silence)
         self._visited = 0
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
         try:
-            await self._standing.hold(lambda: self._stay(hear))
+            await self._connection_state.hold(lambda: self._stay(hear))
         finally:
             if self._intake:
                 await self._intake.close()
@@ -74,7 +76,7 @@ class Connection:
             safe = self._intake.take(request.body)
         except msgspec.MsgspecError:
             return WebResponse(400)
-        await asyncio.wait([safe], timeout=self._waits.answer)
+        await asyncio.wait([safe], timeout=self._timeouts.answer)
         return WebResponse(200 if safe.done() and not safe.cancelled() else 503)
 
     async def keep(self, updates: str) -> None:
@@ -90,13 +92,13 @@ class Connection:
 
     def trouble(self, why: str) -> None:
         """See `Surroundings`."""
-        self._standing.trouble(why)
+        self._connection_state.trouble(why)
 
     async def _stay(self, hear: Hear) -> NoReturn:
-        me = await self._api.call("getMe", {}, User)
+        me = await self._api.call("getMe", {}, TelegramUser)
         if self._intake is None:
-            reader = Reader(self._outfit.door, me, self._outfit.commands)
-            self._intake = Intake(hear, reader, self, self._waits.pause)
+            reader = TelegramReader(self._outfit.door, me, self._outfit.commands)
+            self._intake = TelegramIntake(hear, reader, self, self._timeouts.pause)
             self._intake.restore(await self._outfit.recall(_KEPT))
         await self._show_menu()
         if self._settings.webhook:
@@ -104,29 +106,29 @@ class Connection:
         await self._api.call("deleteWebhook", {}, bool)
         await self._poll(self._intake)
 
-    async def _poll(self, intake: Intake) -> NoReturn:
-        hold = max(int(self._waits.silence - LINGER), 0)
+    async def _poll(self, intake: TelegramIntake) -> NoReturn:
+        hold = max(int(self._timeouts.silence - LINGER), 0)
         last, idle = 0, 0
         while True:
             unsafe = intake.unsafe
             known = set(unsafe)
             # without an offset we are told all that is not acknowledged, whatever its numbers
             offset = min(unsafe, default=last + 1 if last else 0)
-            at_once = self._standing.state is not State.CONNECTED or bool(unsafe)
+            at_once = self._connection_state.state is not ConnectionHealth.CONNECTED or bool(unsafe)
             updates = await self._updates(offset, 0 if at_once else hold)
-            self._standing.well()
+            self._connection_state.well()
             numbers = [msgspec.json.decode(raw, type=Numbered).update_id for raw in updates]
             safe = [intake.take(bytes(raw)) for raw in updates]
             last = max(numbers, default=0)
             idle = 0 if set(numbers) - known else idle + 1
             if pending := [one for one in safe if not one.done()]:
-                await asyncio.wait(pending, timeout=growing_pause(self._waits.pause / 4, idle, 2.0))
+                await asyncio.wait(pending, timeout=growing_pause(self._timeouts.pause / 4, idle, 2.0))
             elif not hold:
-                await asyncio.sleep(self._waits.pause)
+                await asyncio.sleep(self._timeouts.pause)
 
     async def _updates(self, offset: int, hold: int) -> list[Raw]:
         asked = {"offset": offset, "timeout": hold, "allowed_updates": WANTED}
-        return await self._api.call("getUpdates", asked, list[Raw], answer=self._waits.silence)
+        return await self._api.call("getUpdates", asked, list[Raw], answer=self._timeouts.silence)
 
     async def _be_visited(self) -> NoReturn:
         url = f"{self._settings.webhook.rstrip('/')}/hooks/{self._outfit.door}"
@@ -138,12 +140,14 @@ class Connection:
             if info.url != url:
                 raise NotSent("Another program has told Telegram to visit it instead.")
             failed = info.pending_update_count and info.last_error_date * 1000 > self._visited
-            if failed and self._standing.state is State.CONNECTED:
-                self._standing.tell(State.WAITING, f"Telegram cannot visit {url}: {info.last_error_message}.")
+            if failed and self._connection_state.state is ConnectionHealth.CONNECTED:
+                self._connection_state.tell(
+                    ConnectionHealth.WAITING, f"Telegram cannot visit {url}: {info.last_error_message}."
+                )
             elif not failed:
                 self._visited = self._outfit.clock()
-                self._standing.well()
-            await asyncio.sleep(self._waits.silence)
+                self._connection_state.well()
+            await asyncio.sleep(self._timeouts.silence)
 
     async def _show_menu(self) -> None:
         shown = {name: told for name, told in self._outfit.commands.items() if _COMMAND.fullmatch(name)}

@@ -8,16 +8,16 @@ import msgspec
 from msgspec import Raw
 
 from angelia.channels.incoming import Envelope, Hear
-from angelia.channels.lanes import TRIES, Lanes
-from angelia.channels.telegram.reading import Reader
-from angelia.channels.telegram.shapes import Chat, Left, Numbered, Press, Unreadable, Update
+from angelia.channels.per_chat_queue import TRIES, PerChatQueue
+from angelia.channels.telegram.payloads import Chat, Left, Numbered, Press, TelegramUnreadable, Update
+from angelia.channels.telegram.receive import TelegramReader
 from angelia.core.errors import AngeliaError
 
 RECENT = 1000
 """How many updates are remembered as handed in: more than Telegram brings at once (100)."""
 
 
-class Surroundings(Protocol):
+class TelegramSurroundings(Protocol):
     """What the way in needs of its room."""
 
     async def keep(self, updates: str) -> None:
@@ -64,17 +64,17 @@ class Batch:
                 self.whole = True
 
 
-class Intake:
-    """The way in; `pause` is in seconds. What cannot be taken in is tried again, as `Lanes` says.
+class TelegramIntake:
+    """The way in; `pause` is in seconds. What cannot be taken in is tried again, as `PerChatQueue` says.
 
     Over a webhook Telegram brings the next update of a chat only when this one is acknowledged. So two things are kept
     durably by ourselves, and acknowledged: the parts of an album as they come, and what could not be taken in so often
     that the next one should have its turn.
     """
 
-    def __init__(self, hear: Hear, reader: Reader, around: Surroundings, pause: float) -> None:
+    def __init__(self, hear: Hear, reader: TelegramReader, around: TelegramSurroundings, pause: float) -> None:
         self._reader, self._around, self._pause = reader, around, pause
-        self._lanes = Lanes(hear, around.trouble, pause)
+        self._queue = PerChatQueue(hear, around.trouble, pause)
         self._safe: dict[int, asyncio.Future[None]] = {}
         self._raw: dict[int, bytes] = {}
         self._recent: dict[int, asyncio.Future[None]] = {}
@@ -111,7 +111,7 @@ class Intake:
         self._safe[number], self._raw[number] = safe, raw
         self._put(update)
         if _album(update):
-            self._lanes.begin(self._keep([update]))
+            self._queue.begin(self._keep([update]))
         return safe
 
     def restore(self, updates: str) -> None:
@@ -121,7 +121,7 @@ class Intake:
 
     async def close(self) -> None:
         """End what is being handed in; what is not safe will be brought again."""
-        await self._lanes.close()
+        await self._queue.close()
         for safe in self._safe.values():
             safe.cancel()
 
@@ -139,10 +139,10 @@ class Intake:
             await batch.complete(self._pause)
             batch.tries += 1
             if batch.tries == TRIES:
-                self._lanes.begin(self._keep(batch.updates))
+                self._queue.begin(self._keep(batch.updates))
             return self._reader.envelope(batch.updates)
 
-        taken = self._lanes.put(str(chat), f"update {update.update_id}", read)
+        taken = self._queue.put(str(chat), f"update {update.update_id}", read)
         taken.add_done_callback(lambda taken: self._done(chat, batch, taken.result()))
 
     def _done(self, chat: int, batch: Batch, word: str) -> None:
@@ -158,9 +158,9 @@ class Intake:
         while len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
         if press := batch.updates[0].callback_query:
-            self._lanes.begin(self._around.answer(press, word))
+            self._queue.begin(self._around.answer(press, word))
         if batch.album or batch.tries >= TRIES:
-            self._lanes.begin(self._forget(batch.updates))
+            self._queue.begin(self._forget(batch.updates))
 
     async def _keep(self, updates: Sequence[Update]) -> None:
         """Keep updates that are still on their way in; what cannot be kept stays with Telegram."""
@@ -203,7 +203,7 @@ def chat_of(update: Update) -> int:
 def _left(raw: bytes) -> Left | None:
     """Whom to tell that a message cannot be read, if even that can be read."""
     try:
-        update = msgspec.json.decode(raw, type=Unreadable)
+        update = msgspec.json.decode(raw, type=TelegramUnreadable)
     except msgspec.MsgspecError:
         return None
     return update.message or update.edited_message

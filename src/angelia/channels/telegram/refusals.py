@@ -24,7 +24,7 @@ UNNAMED = 5.0
 """Seconds to wait where the flood control names none."""
 
 
-class Refusal(Struct, frozen=True):
+class TelegramRefusal(Struct, frozen=True):
     """A request that was refused. `moved` is the chat's new id, 0 if it has not moved."""
 
     method: str
@@ -117,7 +117,7 @@ _ROWS = (
 )
 
 
-def told(refusal: Refusal) -> ChannelError:
+def told(refusal: TelegramRefusal) -> ChannelError:
     """A refusal by what can be done about it."""
     if refusal.moved:
         return ChatMoved(refusal.moved)

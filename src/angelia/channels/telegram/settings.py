@@ -16,7 +16,7 @@ class TelegramSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True)
     webhook: str = ""
 
 
-class Waits(Struct, frozen=True):
+class TelegramWaits(Struct, frozen=True):
     """Seconds: for the next byte of an `answer`, in `silence` until the connection is taken for dead (under 90), and
     as a `pause` between two tries and after the last part of an album.
     """

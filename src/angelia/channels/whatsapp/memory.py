@@ -4,7 +4,7 @@ MOST = 5_000
 """Messages and chats that are remembered."""
 
 
-class Memory:
+class WhatsAppMemory:
     """Words of messages by their id, and whose they are, for replies; each chat's last one, for the typing mark."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ import msgspec
 from msgspec import Struct, field
 
 from angelia.channels.failures import ChannelError, Later, NotSent, Rejected, Unsure, WindowClosed, login_failure
-from angelia.channels.whatsapp.table import WINDOW_HOURS
+from angelia.channels.whatsapp.capabilities import WINDOW_HOURS
 
 WINDOW = 131047
 """More than 24 hours since the person's last message."""
@@ -33,7 +33,7 @@ _WORDS = {
 }
 
 
-class Details(Struct, frozen=True):
+class WhatsAppDetails(Struct, frozen=True):
     """More about an error."""
 
     details: str = ""
@@ -45,7 +45,7 @@ class GraphError(Struct, frozen=True):
     code: int = -1
     message: str = ""
     title: str = ""
-    error_data: Details = field(default_factory=Details)
+    error_data: WhatsAppDetails = field(default_factory=WhatsAppDetails)
 
     @property
     def said(self) -> str:

@@ -27,7 +27,7 @@ class WhatsAppSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True)
     version: str = "v25.0"
 
 
-class Waits(Struct, frozen=True):
+class WhatsAppWaits(Struct, frozen=True):
     """Seconds: for the next byte of an `answer`; between two looks (`look`) at whether the Graph API is there, which
     may be in `silence` for so long (together under 90); as a `pause` before something is tried again; and for which a
     `visit` of Meta's may take, after which it brings the same again, for up to seven days.

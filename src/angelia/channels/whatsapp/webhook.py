@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from angelia.channels.incoming import Confirmed, Envelope, Hear, Noticed, Pressed, Said
-from angelia.channels.lanes import Lanes
-from angelia.channels.web import MOST_BODY, WebHead, WebRequest, WebResponse
-from angelia.channels.whatsapp.memory import Memory
-from angelia.channels.whatsapp.reading import Reader
-from angelia.channels.whatsapp.settings import Waits
-from angelia.channels.whatsapp.shapes import Notification, Value
+from angelia.channels.incoming import Confirmed, Envelope, Hear, IncomingMessage, Noticed, Pressed
+from angelia.channels.per_chat_queue import PerChatQueue
+from angelia.channels.webhooks import MOST_BODY, WebHead, WebRequest, WebResponse
+from angelia.channels.whatsapp.memory import WhatsAppMemory
+from angelia.channels.whatsapp.payloads import Notification, Value
+from angelia.channels.whatsapp.receive import WhatsAppReader
+from angelia.channels.whatsapp.settings import WhatsAppWaits
 
 log = logging.getLogger(__name__)
 
@@ -51,24 +51,24 @@ class Keys:
         return bool(word) and right
 
 
-class Webhook:
+class WhatsAppWebhook:
     """The hearing half of the room. A request that is played again brings the same keys, and changes nothing."""
 
-    def __init__(self, keys: Keys, phone: str, reader: Reader, memory: Memory) -> None:
+    def __init__(self, keys: Keys, phone: str, reader: WhatsAppReader, memory: WhatsAppMemory) -> None:
         self._keys, self._phone, self._reader, self._memory = keys, phone, reader, memory
-        self._lanes: Lanes | None = None
+        self._queue: PerChatQueue | None = None
         self._visit = 0.0
         self._waiting: dict[str, asyncio.Future[str]] = {}
 
-    def begin(self, hear: Hear, trouble: Callable[[str], None], waits: Waits) -> None:
+    def begin(self, hear: Hear, trouble: Callable[[str], None], timeouts: WhatsAppWaits) -> None:
         """Take in what comes from now on."""
-        self._lanes, self._visit = Lanes(hear, trouble, waits.pause), waits.visit
+        self._queue, self._visit = PerChatQueue(hear, trouble, timeouts.pause), timeouts.visit
 
     async def end(self) -> None:
         """Take in nothing more; what is being taken in has to be brought again."""
-        lanes, self._lanes = self._lanes, None
-        if lanes:
-            await lanes.close()
+        queue, self._queue = self._queue, None
+        if queue:
+            await queue.close()
         for waiting in tuple(self._waiting.values()):
             waiting.cancel()
 
@@ -90,10 +90,10 @@ class Webhook:
             return WebResponse(200, request.query.get("hub.challenge", "").encode())
         if not await self._keys.signed(request):
             return WebResponse(403)
-        if self._lanes is None:
+        if self._queue is None:
             return WebResponse(503)
         try:
-            waiting = [self._take(envelope, self._lanes) for envelope in self._envelopes(request.body)]
+            waiting = [self._take(envelope, self._queue) for envelope in self._envelopes(request.body)]
         except msgspec.MsgspecError as error:
             log.warning("what WhatsApp brought cannot be read: %s", error)
             return WebResponse(400)
@@ -113,7 +113,7 @@ class Webhook:
                     found.extend(self._reader.envelopes(value))
         return found
 
-    def _take(self, envelope: Envelope, lanes: Lanes) -> asyncio.Future[str]:
+    def _take(self, envelope: Envelope, queue: PerChatQueue) -> asyncio.Future[str]:
         """Begin to hand in one thing, unless that is going on already."""
         known = self._waiting.get(envelope.key)
         if known and not known.done():
@@ -123,14 +123,14 @@ class Webhook:
             return envelope
 
         self._remember(envelope)
-        taken = lanes.put(envelope.address.chat, envelope.key, read)
+        taken = queue.put(envelope.address.chat, envelope.key, read)
         self._waiting[envelope.key] = taken
         taken.add_done_callback(lambda _: self._waiting.pop(envelope.key, None))
         return taken
 
     def _remember(self, envelope: Envelope) -> None:
         match envelope.what:
-            case Said(text=text):
+            case IncomingMessage(text=text):
                 self._memory.heard(envelope.message, envelope.address.chat, text)
             case Pressed():
                 self._memory.heard(envelope.message, envelope.address.chat, "")

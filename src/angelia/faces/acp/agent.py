@@ -20,13 +20,13 @@ from angelia.faces.acp.checked import folder_in, left_out, mark_in, time_of, wor
 from angelia.faces.acp.conversation import Conversation
 from angelia.faces.acp.faults import INVALID_REQUEST, LOGIN, Fault
 from angelia.faces.acp.rpc import Method, Notice, Peer, Then
-from angelia.faces.acp.sending import DOOR, Client
-from angelia.service.choice import EMBEDDED, Choice, choose
+from angelia.faces.acp.session_sender import DOOR, Client
+from angelia.service.models.choice import EMBEDDED, ModelChoice, choose
 from angelia.tools.mcp.servers import able_to_connect
 
 if TYPE_CHECKING:
-    from angelia.service.assemble import House
-    from angelia.service.sessions import Session
+    from angelia.service.app import App
+    from angelia.service.conversation.session import Session
 
 VERSION = 1
 """The protocol's version that we speak."""
@@ -44,13 +44,13 @@ KEY = r.Login(
 class Agent:
     """One connection: who the client is, and the sessions that it has open."""
 
-    def __init__(self, house: "House", write: Callable[[bytes], None], flushed: Callable[[], Awaitable[None]]) -> None:
-        self.house = house
+    def __init__(self, app: "App", write: Callable[[bytes], None], flushed: Callable[[], Awaitable[None]]) -> None:
+        self.app = app
         self._flushed = flushed
         self._open: dict[str, Conversation] = {}
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._client: Client | None = None
-        self._choice: Choice | None = None
+        self._choice: ModelChoice | None = None
         self._logged_out = False
         self._preparing: asyncio.Task[ModuleType] | None = None
         self.peer = Peer(write, self._methods(), {"session/cancel": Notice(i.OneSession, self._cancel)})
@@ -68,7 +68,7 @@ class Agent:
             "session/delete": Method(i.OneSession, self._delete),
             "session/set_mode": Method(i.SetMode, self._set_mode),
             "session/set_config_option": Method(i.SetOption, self._set_option),
-            "session/prompt": Method(i.Prompt, self._prompt, stop=self._stop),
+            "session/prompt": Method(i.AcpPrompt, self._prompt, stop=self._stop),
         }
 
     def _prepare(self) -> None:
@@ -108,13 +108,13 @@ class Agent:
         """Read the keys again; without one for the model in use it fails and says where to put it."""
         if given.method_id != KEY.id:
             raise BadInput(f"There is no way to log in called {given.method_id[:50]!r}.", then=f"There is {KEY.id!r}.")
-        seating = self.house.seating
-        for vendor in seating.rows.values():
-            seating.keyring.forget(vendor)
+        model_catalog = self.app.model_catalog
+        for vendor in model_catalog.rows.values():
+            model_catalog.keyring.forget(vendor)
         self._choice = None
         spec = (await self._chosen()).spec
-        vendor = seating.rows[seating.profile(spec).vendor]
-        if not await seating.keyring.pool(vendor):
+        vendor = model_catalog.rows[model_catalog.profile(spec).vendor]
+        if not await model_catalog.keyring.pool(vendor):
             raise KeyMissing(f"There is no key for {spec}.", then=KEY.description)
         self._logged_out = False
         return o.Nothing()
@@ -128,10 +128,10 @@ class Agent:
         if self._logged_out:
             raise Fault(LOGIN, "You have logged out. Log in again first.")
 
-    async def _chosen(self) -> Choice:
+    async def _chosen(self) -> ModelChoice:
         if self._choice is None:
-            house = self.house
-            self._choice = await choose(house.loaded.config.model, house.seating, house.remembered, None)
+            app = self.app
+            self._choice = await choose(app.loaded.config.model, app.model_catalog, app.key_value, None)
         return self._choice
 
     # -- opening sessions ---------------------------------------------------------------------------------------
@@ -141,8 +141,8 @@ class Agent:
         client = self.client
         chosen = await self._chosen()
         folder = folder_in(given.cwd)
-        session = self.house.begin(door=DOOR, workspace=folder)
-        conversation = Conversation(self.house, session, client, chosen.spec, folder)
+        session = self.app.begin(door=DOOR, workspace=folder)
+        conversation = Conversation(self.app, session, client, chosen.spec, folder)
         try:
             await conversation.be_driven(given.mcp_servers)
         except BaseException:
@@ -203,16 +203,16 @@ class Agent:
         Raises:
             NotFound: there is none of this id.
         """
-        session = await self.house.resume(ConversationId(number), door=DOOR)
-        return Conversation(self.house, session, client, await self._last_model(session), folder)
+        session = await self.app.resume(ConversationId(number), door=DOOR)
+        return Conversation(self.app, session, client, await self._last_model(session), folder)
 
     async def _last_model(self, session: "Session") -> str:
         """The model that was last asked here, while there is a key for it; else the one for new sessions."""
-        seating = self.house.seating
+        model_catalog = self.app.model_catalog
         setups = (entry.fact for entry in reversed(session.log.entries))
         last = next((fact.model for fact in setups if isinstance(fact, e.SetupChanged)), "")
         with suppress(ConfigError):
-            if last and seating.keyring.has(seating.rows[seating.profile(last).vendor]):
+            if last and model_catalog.keyring.has(model_catalog.rows[model_catalog.profile(last).vendor]):
                 return last
         return (await self._chosen()).spec
 
@@ -231,9 +231,9 @@ class Agent:
     async def _list(self, given: i.ListSessions) -> r.Sessions:
         mark = mark_in(given.cursor) if given.cursor else None
         folder = str(folder_in(given.cwd)) if given.cwd else None
-        found = await self.house.transcript.conversations(PAGE + 1, workspace=folder, before=mark)
+        found = await self.app.transcript.conversations(PAGE + 1, workspace=folder, before=mark)
         page, more = found[:PAGE], found[PAGE:]
-        listed = tuple(r.Listed(one.id, one.workspace, one.title or None, time_of(one.last_at)) for one in page)
+        listed = tuple(r.AcpListed(one.id, one.workspace, one.title or None, time_of(one.last_at)) for one in page)
         return r.Sessions(listed, f"{page[-1].last_at}.{page[-1].id}" if more else None)
 
     async def _close(self, given: i.OneSession) -> o.Nothing:
@@ -251,16 +251,16 @@ class Agent:
                 await self._let_go(conversation)
                 if not conversation.session.log.entries:
                     return o.Nothing()
-            await self.house.transcript.erase(ConversationId(given.session_id), self.house.blobs)
+            await self.app.transcript.erase(ConversationId(given.session_id), self.app.blobs)
         return o.Nothing()
 
     # -- in a session -------------------------------------------------------------------------------------------
 
-    async def _prompt(self, given: i.Prompt) -> r.Stopped:
+    async def _prompt(self, given: i.AcpPrompt) -> r.Stopped:
         self._must_be_logged_in()
         return await self._session(given.session_id).prompt(given.prompt)
 
-    async def _stop(self, given: i.Prompt) -> None:
+    async def _stop(self, given: i.AcpPrompt) -> None:
         await self._session(given.session_id).cancel()
 
     async def _cancel(self, given: i.OneSession) -> None:

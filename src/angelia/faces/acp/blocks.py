@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
-from angelia.context.forms import Cannot, Nature, Refused, form_of, label, nature, quoted, size_words
+from angelia.context.media_forms import AsText, Nature, Refused, form_of, label, nature, quoted, size_words
 from angelia.core.content import Content, Media, Text
 from angelia.core.errors import BadInput
 from angelia.core.profile import Profile
@@ -51,7 +51,7 @@ async def taken(
         media = [part for part in one.parts if isinstance(part, Media)]
         left = [part for part in media if not (transcriber and nature(part) is Nature.SOUND)]
         forms = [form_of(part, profile, refused) for part in left]
-        notes.extend(f"{form.because} {form.then}" for form in forms if isinstance(form, Cannot))
+        notes.extend(f"{form.because} {form.then}" for form in forms if isinstance(form, AsText))
     return Taken(tuple(parts), tuple(notes))
 
 

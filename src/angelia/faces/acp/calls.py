@@ -13,7 +13,7 @@ from angelia.core.errors import UNREADABLE
 from angelia.core.text import clean, fenced
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
-from angelia.faces.cli.calls import call_in_words
+from angelia.faces.words.call_lines import call_in_words
 
 KINDS = {
     "shell": "execute",
@@ -51,7 +51,7 @@ def made(call: ToolCall, workspace: str) -> o.CallMade:
 
 def finished(call: ToolCall, fact: ToolFinished, workspace: str, terminal: str = "") -> o.CallChanged:
     """What came of it: diffs first, then what the model was told; or the terminal in which it can be seen."""
-    told_in_words = [o.Shown(shown(part, call.name)) for part in fact.parts]
+    told_in_words = [o.AcpShown(shown(part, call.name)) for part in fact.parts]
     content: list[o.Piece] = [
         *_diffs(fact.diffs, workspace),
         *([o.InTerminal(terminal)] if terminal else told_in_words),
@@ -73,13 +73,15 @@ def in_terminal(call: ToolCall, terminal: str) -> o.CallChanged:
 def ended(call: ToolCall, fact: ProcessEnded) -> o.CallChanged:
     """What a command came to that went on behind its call."""
     status = "completed" if fact.status is CallStatus.OK else "failed"
-    return o.CallChanged(call.id, status=status, content=tuple(o.Shown(shown(part, call.name)) for part in fact.parts))
+    return o.CallChanged(
+        call.id, status=status, content=tuple(o.AcpShown(shown(part, call.name)) for part in fact.parts)
+    )
 
 
 def working(call: ToolCall, tail: str) -> o.CallChanged:
     """A call that runs, with the end of what it has put out so far."""
     words = clean(tail[-TAIL:])
-    content = (o.Shown(o.Words(fenced(words))),) if words.strip() else None
+    content = (o.AcpShown(o.AcpWords(fenced(words))),) if words.strip() else None
     return o.CallChanged(call.id, status="in_progress", content=content)
 
 
@@ -92,7 +94,7 @@ def in_question(call: ToolCall, workspace: str, about: str) -> r.CallInQuestion:
         tool_call_id=call.id,
         title=call_in_words(call),
         kind=kind_of(call),
-        content=(o.Shown(o.Words(about)), *_wanted_changes(call, workspace)),
+        content=(o.AcpShown(o.AcpWords(about)), *_wanted_changes(call, workspace)),
         locations=places(call, workspace),
         raw_input=arguments(call),
     )
@@ -103,13 +105,13 @@ def kind_of(call: ToolCall) -> str:
     return KINDS.get(call.name, "other")
 
 
-def places(call: ToolCall, workspace: str) -> tuple[o.Place, ...]:
+def places(call: ToolCall, workspace: str) -> tuple[o.AcpPlace, ...]:
     """The file that a call works on, as an absolute path."""
     given = _object(call)
     path, line = given.get("path"), given.get("offset")
     if not isinstance(path, str) or not path or path.startswith(("blob:", "call:")) or call.name == "fetch":
         return ()
-    return (o.Place(_absolute(path, workspace), line if isinstance(line, int) and line > 0 else None),)
+    return (o.AcpPlace(_absolute(path, workspace), line if isinstance(line, int) and line > 0 else None),)
 
 
 def arguments(call: ToolCall) -> Any:
@@ -125,19 +127,19 @@ def shown(part: Part, tool: str) -> o.Content:
     """A piece of a result."""
     if isinstance(part, Media):
         return o.Unopened(part)
-    return o.Words(fenced(part.text) if tool in _VERBATIM else part.text)
+    return o.AcpWords(fenced(part.text) if tool in _VERBATIM else part.text)
 
 
-def _diffs(diffs: Sequence[Diff], workspace: str) -> list[o.Changed]:
-    return [o.Changed(_absolute(diff.path, workspace), diff.new, diff.old or None) for diff in diffs]
+def _diffs(diffs: Sequence[Diff], workspace: str) -> list[o.AcpChanged]:
+    return [o.AcpChanged(_absolute(diff.path, workspace), diff.new, diff.old or None) for diff in diffs]
 
 
-def _wanted_changes(call: ToolCall, workspace: str) -> tuple[o.Changed, ...]:
+def _wanted_changes(call: ToolCall, workspace: str) -> tuple[o.AcpChanged, ...]:
     match call.name, _object(call):
         case "write", {"path": str(path), "content": str(content)}:
-            return (o.Changed(_absolute(path, workspace), content),)
+            return (o.AcpChanged(_absolute(path, workspace), content),)
         case "edit", {"path": str(path), "old": str(old), "new": str(new)}:
-            return (o.Changed(_absolute(path, workspace), new, old),)
+            return (o.AcpChanged(_absolute(path, workspace), new, old),)
         case _:
             return ()
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from angelia.core.errors import BadInput
-from angelia.sandboxes.rooms import ELSEWHERE
-from angelia.store.transcript import Mark
+from angelia.sandboxes.registry import ELSEWHERE
+from angelia.store.log.transcript import Mark
 
 if TYPE_CHECKING:
-    from angelia.service.sessions import Session
+    from angelia.service.conversation.session import Session
 
 
 def folder_in(cwd: str) -> Path:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
-from angelia.faces.cli.talk.tally import money
-from angelia.service.judging import OWNER
+from angelia.faces.words.usage_meter import money
+from angelia.service.conversation.judging import OWNER
 
 if TYPE_CHECKING:
     from angelia.faces.acp.conversation import Conversation
@@ -30,7 +30,7 @@ async def _unpin(conversation: "Conversation", text: str) -> str:
 
 
 async def _usage(conversation: "Conversation", _: str) -> str:
-    spent = await conversation.house.transcript.spent(0, conversation.session.conversation)
+    spent = await conversation.app.transcript.spent(0, conversation.session.conversation)
     unknown = f", and {spent.unpriced} replies without a known price" if spent.unpriced else ""
     return f"This conversation: {spent.tokens:,} tokens, {money(spent.cost)}{unknown}."
 
@@ -41,8 +41,8 @@ async def _status(conversation: "Conversation", _: str) -> str:
         ("Conversation", session.conversation),
         ("Folder", session.workspace),
         ("Model", conversation.choosing.spec),
-        ("Mode", conversation.house.mode(session).value),
-        ("Home", str(conversation.house.loaded.home)),
+        ("Mode", conversation.app.mode(session).value),
+        ("Home", str(conversation.app.loaded.home)),
     ]
     return "\n".join(f"- {name}: `{value}`" for name, value in rows)
 
@@ -52,11 +52,11 @@ _ACTS: dict[str, Act] = {"compact": _compact, "pin": _pin, "unpin": _unpin, "usa
 COMMANDS = {
     command.name: command
     for command in (
-        o.Command("compact", "Fold the older conversation", o.CommandInput("what matters")),
-        o.Command("pin", "Keep words word for word, whatever is folded", o.CommandInput("the words")),
-        o.Command("unpin", "Let pinned words be folded again", o.CommandInput("some of the words")),
-        o.Command("usage", "Tokens and money of this conversation"),
-        o.Command("status", "Conversation, folder, model, mode"),
+        o.AcpCommand("compact", "Fold the older conversation", o.CommandInput("what matters")),
+        o.AcpCommand("pin", "Keep words word for word, whatever is folded", o.CommandInput("the words")),
+        o.AcpCommand("unpin", "Let pinned words be folded again", o.CommandInput("some of the words")),
+        o.AcpCommand("usage", "Tokens and money of this conversation"),
+        o.AcpCommand("status", "Conversation, folder, model, mode"),
     )
 }
 """As the client offers them."""

@@ -19,22 +19,22 @@ from angelia.engine.state import step
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
-from angelia.faces.acp.asking import Asking
 from angelia.faces.acp.blocks import only_words, taken
-from angelia.faces.acp.choosing import Choosing
 from angelia.faces.acp.commands import COMMANDS, command_in
-from angelia.faces.acp.editing import Editing
+from angelia.faces.acp.editor_sandbox import Editing
 from angelia.faces.acp.endings import stop_reason
+from angelia.faces.acp.permission_requests import PermissionRequests
+from angelia.faces.acp.prompts import AcpWaiting, AskedBack, Prompts
 from angelia.faces.acp.questions import in_words
-from angelia.faces.acp.sending import DOOR, Client, Sending, unsettled
 from angelia.faces.acp.servers import Introductions
-from angelia.faces.acp.telling import Telling, owed
-from angelia.faces.acp.waiting import AskedBack, Prompts, Waiting
-from angelia.service.judging import OWNER
+from angelia.faces.acp.session_sender import DOOR, Client, SessionSender, unsettled
+from angelia.faces.acp.session_settings import SessionSettings
+from angelia.faces.acp.session_updates import SessionUpdates, owed
+from angelia.service.conversation.judging import OWNER
 
 if TYPE_CHECKING:
-    from angelia.service.assemble import House
-    from angelia.service.sessions import Session
+    from angelia.service.app import App
+    from angelia.service.conversation.session import Session
 
 YOU = "you"
 
@@ -51,14 +51,14 @@ class Conversation:
         ConfigError: `spec` names no vendor or no model.
     """
 
-    def __init__(self, house: "House", session: "Session", client: Client, spec: str, folder: Path) -> None:
-        self.house, self.session = house, session
+    def __init__(self, app: "App", session: "Session", client: Client, spec: str, folder: Path) -> None:
+        self.app, self.session = app, session
         self.editing = Editing(client, session.conversation, self._in_terminal)
-        self.choosing = Choosing(house, session, self.editing, spec, folder)
-        self._telling = Telling(session.workspace, self.choosing.window)
-        self._sending = Sending(house, session, client)
-        self.servers = Introductions(house, session, client, self._sending.tell)
-        self._asking = Asking(session, client, house.clock, self._ask_in_words)
+        self.choosing = SessionSettings(app, session, self.editing, spec, folder)
+        self._updates = SessionUpdates(session.workspace, self.choosing.window)
+        self._sending = SessionSender(app, session, client)
+        self.servers = Introductions(app, session, client, self._sending.tell)
+        self._asking = PermissionRequests(session, client, app.clock, self._ask_in_words)
         self._order = asyncio.Lock()
         self._prompts = Prompts()
         self._question: e.ApprovalAsked | None = None
@@ -77,8 +77,8 @@ class Conversation:
             KeyMissing, ConfigError, MissingPart, SandboxError: it cannot be used as it is.
         """
         chosen = self.choosing
-        seat = await self.house.employ(self.session, chosen.spec, approver_present=True, effort=chosen.effort)
-        self._telling.window, self._telling.workspace = seat.profile.window, self.session.workspace
+        bound = await self.app.employ(self.session, chosen.spec, approver_present=True, effort=chosen.effort)
+        self._updates.window, self._updates.workspace = bound.profile.window, self.session.workspace
         if self._guard:
             self._guard.cancel()
         self._guard = asyncio.create_task(self.session.driven())
@@ -121,16 +121,16 @@ class Conversation:
         """Tell everything that was said and done, and what a running turn has streamed since; then give what had not
         been shown yet its receipt.
         """
-        before, self._telling = self._telling, Telling(self.session.workspace, self._telling.window)
-        self._sending.tell(self._telling.replay(self.session.log.entries))
+        before, self._updates = self._updates, SessionUpdates(self.session.workspace, self._updates.window)
+        self._sending.tell(self._updates.replay(self.session.log.entries))
         if self._attached:
-            self._sending.tell(self._telling.go_on_from(before.streamed))
+            self._sending.tell(self._updates.go_on_from(before.streamed))
         for queued in unsettled(self.session):
             self._sending.settle(queued)
 
     def _catch_up(self) -> None:
         """Take in what the client knows already, and tell what was never shown to it."""
-        self._telling.skip(self.session.log.entries)
+        self._updates.skip(self.session.log.entries)
         for queued in unsettled(self.session):
             self._sending.tell(owed(queued))
             self._sending.settle(queued)
@@ -138,14 +138,14 @@ class Conversation:
     def attach(self) -> None:
         """The client knows the session: tell it about commands, put the open questions, begin its servers."""
         self._attached = True
-        self._sending.tell([o.Commands(tuple(COMMANDS.values()))])
+        self._sending.tell([o.AcpCommands(tuple(COMMANDS.values()))])
         for asked in self.session.questions():
             self._ask(asked)
         self.servers.begin()
 
     def say_aloud(self, notes: Iterable[str]) -> None:
         """Tell the person something that belongs to no reply."""
-        self._sending.tell(o.AgentChunk(o.Words(f"{note}\n\n"), f"s{sortable_id()}") for note in notes)
+        self._sending.tell(o.AgentChunk(o.AcpWords(f"{note}\n\n"), f"s{sortable_id()}") for note in notes)
 
     async def drained(self) -> None:
         """Wait until everything told so far was sent."""
@@ -159,7 +159,7 @@ class Conversation:
             self._guard = None
         await self._asking.close()
         await self.servers.close()
-        await self.house.leave(self.session)
+        await self.app.leave(self.session)
         await self._sending.close()
         self._prompts.leave()
 
@@ -176,7 +176,7 @@ class Conversation:
             if command := command_in(blocks):
                 self.say_aloud([await command(self)])
                 return r.Stopped("end_turn")
-            key = sortable_id(self.house.clock)
+            key = sortable_id(self.app.clock)
             waiting = self._prompts.begin(key)
             try:
                 await self._say(blocks, key, waiting)
@@ -190,7 +190,7 @@ class Conversation:
         await self._sending.drained()
         return r.Stopped("end_turn" if isinstance(answer, AskedBack) else stop_reason(answer))
 
-    async def _say(self, blocks: Sequence[i.Block], key: str, waiting: Waiting) -> None:
+    async def _say(self, blocks: Sequence[i.Block], key: str, waiting: AcpWaiting) -> None:
         try:
             await self.choosing.begin(self.drive)
         except AngeliaError:
@@ -198,11 +198,11 @@ class Conversation:
             raise
         if self._guard is None:
             await self.drive()
-        profile = self.house.seating.profile(self.choosing.spec)
+        profile = self.app.model_catalog.profile(self.choosing.spec)
         media = any(not isinstance(block, i.TextBlock) for block in blocks)
         refused = refused_by(profile.name, last_move(self.session.log.entries)) if media else frozenset()
-        transcriber = self.house.loaded.config.transcriber
-        message = await taken(blocks, self.house.intake.to_media, profile, refused, transcriber)
+        transcriber = self.app.loaded.config.transcriber
+        message = await taken(blocks, self.app.intake.to_media, profile, refused, transcriber)
         self.say_aloud(message.notes)
         if self._question and (words := only_words(message.parts)):
             waiting.seq = self.session.turn.opened
@@ -212,7 +212,7 @@ class Conversation:
             await self.session.say(message.parts, address=e.Address(DOOR, self.session.conversation), key=key)
 
     async def choose(self, name: str, value: str) -> None:
-        """Change a setting, and tell the client and the person of it; raises as `Choosing.choose` does."""
+        """Change a setting, and tell the client and the person of it; raises as `SessionSettings.choose` does."""
         if name == "mode":
             self.choosing.set_mode(value)
             self._sending.tell([o.ModeIs(value), *self.choosing.news()])
@@ -236,7 +236,7 @@ class Conversation:
 
     def _see(self, event: LiveEvent) -> None:
         if not isinstance(event, Committed):
-            self._sending.tell(self._telling.tell(event))
+            self._sending.tell(self._updates.tell(event))
             return
         for entry in event.entries:
             told = self._tell(entry)
@@ -246,14 +246,14 @@ class Conversation:
     def _tell(self, entry: e.Entry) -> bool:
         """Whether it could be told: a fault of ours there must not keep a prompt from being answered."""
         try:
-            self._sending.tell(self._telling.tell(Committed((entry,)), self._prompts.keys))
+            self._sending.tell(self._updates.tell(Committed((entry,)), self._prompts.keys))
         except Exception:
             logger.exception("%s: entry %d could not be told", self.session.conversation, entry.seq)
             return False
         return True
 
     def _in_terminal(self, call: str, terminal: str) -> None:
-        self._sending.tell(self._telling.in_terminal(CallId(call), terminal))
+        self._sending.tell(self._updates.in_terminal(CallId(call), terminal))
 
     def _heed(self, entry: e.Entry, *, told: bool) -> None:
         match entry.fact:
@@ -275,7 +275,7 @@ class Conversation:
                 return
 
     def _ask(self, asked: e.ApprovalAsked) -> None:
-        if call := self._telling.calls.get(asked.call):
+        if call := self._updates.calls.get(asked.call):
             self._asking.ask(asked, call)
 
     def _ask_in_words(self, asked: e.ApprovalAsked) -> None:

@@ -183,14 +183,14 @@ class SetOption(Camel, frozen=True):
     value: str
 
 
-class Prompt(Camel, frozen=True):
+class AcpPrompt(Camel, frozen=True):
     """Parameters of `session/prompt`."""
 
     session_id: str
     prompt: tuple[Block, ...]
 
 
-class Outcome(Camel, frozen=True):
+class AcpOutcome(Camel, frozen=True):
     """What a person chose; nothing if the question was taken back."""
 
     outcome: str
@@ -200,7 +200,7 @@ class Outcome(Camel, frozen=True):
 class Permission(Camel, frozen=True):
     """The answer to `session/request_permission`."""
 
-    outcome: Outcome
+    outcome: AcpOutcome
 
 
 class Elicited(Camel, frozen=True):
@@ -210,13 +210,13 @@ class Elicited(Camel, frozen=True):
     content: dict[str, Any] | None = None
 
 
-class Read(Camel, frozen=True):
+class AcpRead(Camel, frozen=True):
     """The answer to `fs/read_text_file`."""
 
     content: str
 
 
-class Written(Camel, frozen=True):
+class AcpWritten(Camel, frozen=True):
     """The answer to what only has to be done."""
 
 

@@ -30,7 +30,7 @@ class TooLong(Struct, frozen=True):
     size: int
 
 
-class Gone(Exception):
+class AcpGone(Exception):
     """Nobody reads what we write any more."""
 
 
@@ -112,4 +112,4 @@ class LineWriter(asyncio.BaseProtocol):
         """
         await self._empty.wait()
         if self._gone or self._pipe is None or self._pipe.is_closing():
-            raise Gone
+            raise AcpGone

@@ -21,7 +21,7 @@ class Nothing(Object, frozen=True):
 # -- content ------------------------------------------------------------------------------------------------
 
 
-class Words(Object, frozen=True, tag_field="type", tag="text"):
+class AcpWords(Object, frozen=True, tag_field="type", tag="text"):
     """Text; a client shows it as Markdown."""
 
     text: str
@@ -41,7 +41,7 @@ class Audio(Object, frozen=True, tag_field="type", tag="audio"):
     mime_type: str
 
 
-class Link(Object, frozen=True, tag_field="type", tag="resource_link"):
+class AcpLink(Object, frozen=True, tag_field="type", tag="resource_link"):
     """A file."""
 
     name: str
@@ -60,16 +60,16 @@ class Unopened(Struct, frozen=True):
     delivery: str = ""
 
 
-Content = Words | Image | Audio | Link | Unopened
+Content = AcpWords | Image | Audio | AcpLink | Unopened
 
 
-class Shown(Object, frozen=True, tag_field="type", tag="content"):
+class AcpShown(Object, frozen=True, tag_field="type", tag="content"):
     """Content of a tool call."""
 
     content: Content
 
 
-class Changed(Object, frozen=True, tag_field="type", tag="diff"):
+class AcpChanged(Object, frozen=True, tag_field="type", tag="diff"):
     """A changed file; a new one has no old text."""
 
     path: str
@@ -83,11 +83,11 @@ class InTerminal(Object, frozen=True, tag_field="type", tag="terminal"):
     terminal_id: str
 
 
-Piece = Shown | Changed | InTerminal
+Piece = AcpShown | AcpChanged | InTerminal
 """What a tool call shows."""
 
 
-class Place(Object, frozen=True):
+class AcpPlace(Object, frozen=True):
     """A file that a tool call works on; lines count from 1."""
 
     path: str
@@ -130,7 +130,7 @@ class CallMade(_Update, frozen=True, tag="tool_call"):
     kind: str = "other"
     status: str = "pending"
     content: tuple[Piece, ...] = ()
-    locations: tuple[Place, ...] = ()
+    locations: tuple[AcpPlace, ...] = ()
     raw_input: Any = UNSET
 
 
@@ -140,7 +140,7 @@ class CallChanged(_Update, frozen=True, tag="tool_call_update"):
     tool_call_id: str
     status: str | None = None
     content: tuple[Piece, ...] | None = None
-    locations: tuple[Place, ...] | None = None
+    locations: tuple[AcpPlace, ...] | None = None
     raw_output: Any = UNSET
 
 
@@ -152,7 +152,7 @@ class PlanEntry(Object, frozen=True):
     priority: str
 
 
-class Plan(_Update, frozen=True, tag="plan"):
+class AcpPlan(_Update, frozen=True, tag="plan"):
     """The whole plan as it stands."""
 
     entries: tuple[PlanEntry, ...]
@@ -164,7 +164,7 @@ class CommandInput(Object, frozen=True):
     hint: str
 
 
-class Command(Object, frozen=True):
+class AcpCommand(Object, frozen=True):
     """A slash command."""
 
     name: str
@@ -172,10 +172,10 @@ class Command(Object, frozen=True):
     input: CommandInput | None = None
 
 
-class Commands(_Update, frozen=True, tag="available_commands_update"):
+class AcpCommands(_Update, frozen=True, tag="available_commands_update"):
     """The slash commands that there are."""
 
-    available_commands: tuple[Command, ...]
+    available_commands: tuple[AcpCommand, ...]
 
 
 class ModeIs(_Update, frozen=True, tag="current_mode_update"):
@@ -206,7 +206,7 @@ class InfoIs(_Update, frozen=True, tag="session_info_update"):
     updated_at: str | None = None
 
 
-class Choice(Object, frozen=True):
+class AcpChoice(Object, frozen=True):
     """One value of a setting."""
 
     value: str
@@ -214,21 +214,21 @@ class Choice(Object, frozen=True):
     description: str | None = None
 
 
-class Option(Struct, frozen=True, rename="camel", tag_field="type", tag="select"):
+class AcpOption(Struct, frozen=True, rename="camel", tag_field="type", tag="select"):
     """A setting of a session."""
 
     id: str
     name: str
     category: str
     current_value: str
-    options: tuple[Choice, ...]
+    options: tuple[AcpChoice, ...]
     description: str
 
 
 class OptionsAre(_Update, frozen=True, tag="config_option_update"):
     """The settings from here on."""
 
-    config_options: tuple[Option, ...]
+    config_options: tuple[AcpOption, ...]
 
 
 Update = (
@@ -237,8 +237,8 @@ Update = (
     | ThoughtChunk
     | CallMade
     | CallChanged
-    | Plan
-    | Commands
+    | AcpPlan
+    | AcpCommands
     | ModeIs
     | UsageIs
     | InfoIs

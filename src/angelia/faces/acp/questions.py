@@ -9,13 +9,13 @@ from angelia.core.text import fenced, literally
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import results as r
 from angelia.faces.acp.calls import in_question
-from angelia.faces.cli.talk.questions import REMEMBERED_DAYS
+from angelia.faces.words.questions import REMEMBERED_DAYS
 
 _ANSWER, _OTHER = "answer", "words"
 """Fields of a form: the choice, and words of one's own."""
 
 
-class Yes(Struct, frozen=True):
+class AcpYes(Struct, frozen=True):
     """Go on; `days` of 0 means without an end. `answer` is for a question that asks for words."""
 
     scope: e.Scope = e.Scope.ONCE
@@ -23,13 +23,13 @@ class Yes(Struct, frozen=True):
     answer: str = ""
 
 
-class No(Struct, frozen=True):
+class AcpNo(Struct, frozen=True):
     """Do not; `why` is told to the model."""
 
     why: str = ""
 
 
-Meant = Yes | No
+Meant = AcpYes | AcpNo
 
 
 def permission(asked: e.ApprovalAsked, call: ToolCall, session: str, workspace: str) -> r.RequestPermission:
@@ -66,36 +66,36 @@ def decided(asked: e.ApprovalAsked, answer: i.Permission) -> Meant:
     if asked.asks is e.QuestionKind.CHOICE:
         number = chosen.removeprefix("answer-")
         if number.isdecimal() and int(number) < len(asked.choices):
-            return Yes(answer=asked.choices[int(number)])
-        return No("none of the choices" if chosen == "reject" else "")
+            return AcpYes(answer=asked.choices[int(number)])
+        return AcpNo("none of the choices" if chosen == "reject" else "")
     match chosen:
         case "once":
-            return Yes()
+            return AcpYes()
         case "conversation" if asked.pattern:
-            return Yes(e.Scope.CONVERSATION)
+            return AcpYes(e.Scope.CONVERSATION)
         case "remembered" if asked.pattern:
-            return Yes(e.Scope.REMEMBERED, REMEMBERED_DAYS)
+            return AcpYes(e.Scope.REMEMBERED, REMEMBERED_DAYS)
         case _:
-            return No()
+            return AcpNo()
 
 
 def form(asked: e.ApprovalAsked, session: str) -> r.Elicit:
     """The model's own question as a form: a choice where there is one, and words."""
     shown = shown_question(asked)
     if not asked.choices:
-        return r.Elicit(session, asked.call, shown.title, r.Form({_ANSWER: r.Field("Answer")}, (_ANSWER,)))
+        return r.Elicit(session, asked.call, shown.title, r.AcpForm({_ANSWER: r.AcpField("Answer")}, (_ANSWER,)))
     choices = tuple(r.Named(value, text) for value, text in zip(asked.choices, shown.choices, strict=True))
-    fields = {_ANSWER: r.Field("Choose", choices), _OTHER: r.Field("Or in your own words")}
-    return r.Elicit(session, asked.call, shown.title, r.Form(fields, ()))
+    fields = {_ANSWER: r.AcpField("Choose", choices), _OTHER: r.AcpField("Or in your own words")}
+    return r.Elicit(session, asked.call, shown.title, r.AcpForm(fields, ()))
 
 
 def elicited(answer: i.Elicited) -> Meant:
     """What a form's answer means: words win over the choice."""
     if answer.action != "accept":
-        return No("the question was declined" if answer.action == "decline" else "the question was dismissed")
+        return AcpNo("the question was declined" if answer.action == "decline" else "the question was dismissed")
     content = answer.content or {}
     words = [text for name in (_OTHER, _ANSWER) if isinstance(text := content.get(name), str) and text.strip()]
-    return Yes(answer=words[0].strip()) if words else Yes()
+    return AcpYes(answer=words[0].strip()) if words else AcpYes()
 
 
 def in_words(asked: e.ApprovalAsked) -> str:

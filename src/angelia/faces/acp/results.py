@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from angelia.faces.acp.outgoing import Changed, Nothing, Object, Option, Place, Shown
+from angelia.faces.acp.outgoing import AcpChanged, AcpOption, AcpPlace, AcpShown, Nothing, Object
 
 # -- results ------------------------------------------------------------------------------------------------
 
 
-class Mode(Object, frozen=True):
+class AcpMode(Object, frozen=True):
     """How freely the agent may work."""
 
     id: str
@@ -24,24 +24,24 @@ class Modes(Object, frozen=True):
     """The modes there are, and the one that holds."""
 
     current_mode_id: str
-    available_modes: tuple[Mode, ...]
+    available_modes: tuple[AcpMode, ...]
 
 
 class SessionOpened(Object, frozen=True):
     """Result of `session/new`; of `session/load` and `session/resume` without the id."""
 
     modes: Modes
-    config_options: tuple[Option, ...]
+    config_options: tuple[AcpOption, ...]
     session_id: str | None = None
 
 
 class OptionSet(Struct, frozen=True, rename="camel"):
     """Result of `session/set_config_option`."""
 
-    config_options: tuple[Option, ...]
+    config_options: tuple[AcpOption, ...]
 
 
-class Listed(Object, frozen=True):
+class AcpListed(Object, frozen=True):
     """One session of a list."""
 
     session_id: str
@@ -53,7 +53,7 @@ class Listed(Object, frozen=True):
 class Sessions(Struct, frozen=True, rename="camel"):
     """Result of `session/list`."""
 
-    sessions: tuple[Listed, ...]
+    sessions: tuple[AcpListed, ...]
     next_cursor: str | None = None
 
 
@@ -148,8 +148,8 @@ class CallInQuestion(Object, frozen=True):
     tool_call_id: str
     title: str
     kind: str
-    content: tuple[Shown | Changed, ...]
-    locations: tuple[Place, ...] = ()
+    content: tuple[AcpShown | AcpChanged, ...]
+    locations: tuple[AcpPlace, ...] = ()
     raw_input: Any = UNSET
 
 
@@ -168,17 +168,17 @@ class Named(Object, frozen=True):
     title: str
 
 
-class Field(Struct, frozen=True, rename="camel", tag_field="type", tag="string", omit_defaults=True):
+class AcpField(Struct, frozen=True, rename="camel", tag_field="type", tag="string", omit_defaults=True):
     """A field of a form, for words or a choice."""
 
     title: str
     one_of: tuple[Named, ...] = ()
 
 
-class Form(Struct, frozen=True, tag_field="type", tag="object"):
+class AcpForm(Struct, frozen=True, tag_field="type", tag="object"):
     """A form."""
 
-    properties: dict[str, Field]
+    properties: dict[str, AcpField]
     required: tuple[str, ...]
 
 
@@ -188,7 +188,7 @@ class Elicit(Struct, frozen=True, rename="camel", tag_field="mode", tag="form"):
     session_id: str
     tool_call_id: str
     message: str
-    requested_schema: Form
+    requested_schema: AcpForm
 
 
 # -- what the client does for us ----------------------------------------------------------------------------

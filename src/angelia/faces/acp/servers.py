@@ -18,18 +18,18 @@ from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import questions as q
 from angelia.faces.acp.faults import Fault
-from angelia.faces.acp.sending import Client
+from angelia.faces.acp.session_sender import Client
 from angelia.policy.verdict import Allow, Ask, Deny, Trust
-from angelia.service.handles import Handles
-from angelia.service.judging import OWNER
-from angelia.service.sessions import DAY_MS
-from angelia.tools.mcp.connection import Connection, Ready
-from angelia.tools.mcp.server import Program, Server, Site
+from angelia.service.conversation.judging import OWNER
+from angelia.service.conversation.session import DAY_MS
+from angelia.service.settings.secret_refs import SecretRefs
+from angelia.tools.mcp.connection import McpConnection, Ready
+from angelia.tools.mcp.server import Server, ServerProgram, Site
 from angelia.tools.mcp.servers import trouble
 
 if TYPE_CHECKING:
-    from angelia.service.assemble import House
-    from angelia.service.sessions import Session
+    from angelia.service.app import App
+    from angelia.service.conversation.session import Session
 
 logger = logging.getLogger("angelia.acp")
 
@@ -38,10 +38,10 @@ class Introductions:
     """The servers of one session. `tell` sends updates to the client."""
 
     def __init__(
-        self, house: "House", session: "Session", client: Client, tell: Callable[[Iterable[o.Update]], None]
+        self, app: "App", session: "Session", client: Client, tell: Callable[[Iterable[o.Update]], None]
     ) -> None:
-        self._house, self._session, self._client, self._tell = house, session, client, tell
-        self._strangers: tuple[Connection, ...] = ()
+        self._app, self._session, self._client, self._tell = app, session, client, tell
+        self._strangers: tuple[McpConnection, ...] = ()
         self._left_out = ""
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -49,8 +49,8 @@ class Introductions:
         """Know them before the first turn is driven; those that were named before are let go. Nothing is begun."""
         await self.close()
         usable, self._left_out = sorted_out(given)
-        servers = [server_of(one, self._house.handles) for one in usable]
-        self._strangers = await self._house.toolbox(self._session).pass_on(servers)
+        servers = [server_of(one, self._app.secret_refs) for one in usable]
+        self._strangers = await self._app.toolbox(self._session).pass_on(servers)
 
     def begin(self) -> None:
         """Judge and begin each of them, in the background: nobody waits for another one. Those of the settings too.
@@ -59,7 +59,7 @@ class Introductions:
         """
         self._say(self._left_out)
         self._left_out = ""
-        self._house.toolbox(self._session).begin()
+        self._app.toolbox(self._session).begin()
         for connection in self._strangers:
             task = asyncio.create_task(self._introduce(connection))
             self._tasks.add(task)
@@ -73,9 +73,9 @@ class Introductions:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _introduce(self, connection: Connection) -> None:
+    async def _introduce(self, connection: McpConnection) -> None:
         try:
-            match await self._house.judged(self._session, connection.server.effect()):
+            match await self._app.judged(self._session, connection.server.effect()):
                 case Allow():
                     connection.begin()
                 case Deny(reason=reason):
@@ -91,33 +91,33 @@ class Introductions:
 
     def _say(self, words: str) -> None:
         if words:
-            self._tell([o.AgentChunk(o.Words(f"{words}\n\n"), f"s{sortable_id()}")])
+            self._tell([o.AgentChunk(o.AcpWords(f"{words}\n\n"), f"s{sortable_id()}")])
 
-    async def _ask(self, connection: Connection, ask: Ask) -> None:
+    async def _ask(self, connection: McpConnection, ask: Ask) -> None:
         """One question, as one tool call of the client's; its yes is recorded like every other."""
         call = ToolCall(CallId(f"server_{sortable_id()}"), f"MCP server {connection.server.name}", "{}")
-        question, whole = map(self._house.redaction.text, (ask.question, connection.server.shown))
+        question, whole = map(self._app.redaction.text, (ask.question, connection.server.shown))
         asked = e.ApprovalAsked(call.id, question, digest(call), why=ask.reason, pattern=ask.pattern, whole=whole)
         self._tell([calls.made(call, self._session.workspace)])
         match await self._answer(asked, call):
-            case q.Yes(scope=scope, days=days):
-                until = self._house.clock() + days * DAY_MS if days else 0
+            case q.AcpYes(scope=scope, days=days):
+                until = self._app.clock() + days * DAY_MS if days else 0
                 await self._session.record(asked, e.ApprovalGiven(call.id, asked.digest, OWNER, scope, until))
                 connection.begin()
                 self._tell([o.CallChanged(call.id, status="in_progress")])
-            case q.No(why=why):
+            case q.AcpNo(why=why):
                 connection.refuse(why or "the person said no")
         await connection.settled()
         status = "completed" if isinstance(connection.state, Ready) else "failed"
         words = trouble(connection) or f"Connected: {len(connection.tools)} tools."
-        self._tell([o.CallChanged(call.id, status=status, content=(o.Shown(o.Words(words)),))])
+        self._tell([o.CallChanged(call.id, status=status, content=(o.AcpShown(o.AcpWords(words)),))])
 
     async def _answer(self, asked: e.ApprovalAsked, call: ToolCall) -> q.Meant:
         request = q.permission(asked, call, self._session.conversation, self._session.workspace)
         try:
             return q.decided(asked, await self._client.peer.ask("session/request_permission", request, i.Permission))
         except Fault as fault:
-            return q.No(f"the editor could not put the question: {fault.message}".rstrip("."))
+            return q.AcpNo(f"the editor could not put the question: {fault.message}".rstrip("."))
 
 
 def sorted_out(given: Any) -> tuple[list[i.McpServer], str]:
@@ -138,14 +138,14 @@ def sorted_out(given: Any) -> tuple[list[i.McpServer], str]:
     return usable, "\n".join(wrong)
 
 
-def server_of(given: i.McpServer, handles: Handles) -> Server:
+def server_of(given: i.McpServer, secret_refs: SecretRefs) -> Server:
     """A server as a client names it; what it hands over in secret is known to the redactor from here on."""
     if given.url:
         headers = {pair.name: pair.value for pair in given.headers}
-        way: Program | Site = Site(
-            given.url, handles.handed(headers), tuple(sorted(headers)), "sse" if given.type == "sse" else "http"
+        way: ServerProgram | Site = Site(
+            given.url, secret_refs.handed(headers), tuple(sorted(headers)), "sse" if given.type == "sse" else "http"
         )
     else:
         env = {pair.name: pair.value for pair in given.env}
-        way = Program((given.command, *given.args), handles.handed(env), tuple(sorted(env)))
+        way = ServerProgram((given.command, *given.args), secret_refs.handed(env), tuple(sorted(env)))
     return Server(given.name, way, Trust.PASSED)

@@ -16,10 +16,10 @@ EFFORTS: dict[str, str] = {"default": "As the model likes", "low": "Low", "mediu
 """Values of the setting `thinking`; `default` names none."""
 
 MODES = (
-    r.Mode(Mode.PLAN.value, "Plan", "Only looks; nothing is changed."),
-    r.Mode(Mode.ASK.value, "Ask", "Every write and every command asks."),
-    r.Mode(Mode.EDIT.value, "Edit", "Works freely in the folder; what is risky asks."),
-    r.Mode(Mode.AUTONOMOUS.value, "Autonomous", "Works freely in the folder and reads the web; what is risky asks."),
+    r.AcpMode(Mode.PLAN.value, "Plan", "Only looks; nothing is changed."),
+    r.AcpMode(Mode.ASK.value, "Ask", "Every write and every command asks."),
+    r.AcpMode(Mode.EDIT.value, "Edit", "Works freely in the folder; what is risky asks."),
+    r.AcpMode(Mode.AUTONOMOUS.value, "Autonomous", "Works freely in the folder and reads the web; what is risky asks."),
 )
 
 
@@ -53,70 +53,70 @@ def modes(setting: Setting) -> r.Modes:
     return r.Modes(setting.mode.value, MODES)
 
 
-def options(setting: Setting) -> tuple[o.Option, ...]:
+def options(setting: Setting) -> tuple[o.AcpOption, ...]:
     """Every setting; clients that know them look at these instead of at the modes."""
-    mode = o.Option(
+    mode = o.AcpOption(
         id="mode",
         name="Mode",
         category="mode",
         current_value=setting.mode.value,
-        options=tuple(o.Choice(one.id, one.name, one.description) for one in MODES),
+        options=tuple(o.AcpChoice(one.id, one.name, one.description) for one in MODES),
         description="How freely it works.",
     )
-    model = o.Option(
+    model = o.AcpOption(
         id="model",
         name="Model",
         category="model",
         current_value=setting.model,
-        options=tuple(o.Choice(spec, spec) for spec in setting.models),
+        options=tuple(o.AcpChoice(spec, spec) for spec in setting.models),
         description="Any other is set by its name, vendor:model.",
     )
-    thinking = o.Option(
+    thinking = o.AcpOption(
         id="thinking",
         name="Thinking",
         category="thought_level",
         current_value=setting.effort or "default",
-        options=tuple(o.Choice(value, name) for value, name in EFFORTS.items()),
+        options=tuple(o.AcpChoice(value, name) for value, name in EFFORTS.items()),
         description="How much the model thinks before it answers.",
     )
     thinks = () if setting.profile.thinking is Ability.NO else (thinking,)
     return (mode, model, *thinks, _sandbox(setting), *_means(setting))
 
 
-def _sandbox(setting: Setting) -> o.Option:
+def _sandbox(setting: Setting) -> o.AcpOption:
     """A conversation's sandbox stands in its first entry, so it can be chosen until there is one."""
     fixed = len(setting.sandboxes) == 1
-    return o.Option(
+    return o.AcpOption(
         id="sandbox",
         name="Sandbox",
         category="_sandbox",
         current_value=setting.sandbox,
-        options=tuple(o.Choice(name, name) for name in setting.sandboxes),
+        options=tuple(o.AcpChoice(name, name) for name in setting.sandboxes),
         description="Where it works; chosen before the first message." if fixed else "Where it works from now on.",
     )
 
 
-def _means(setting: Setting) -> tuple[o.Option, ...]:
+def _means(setting: Setting) -> tuple[o.AcpOption, ...]:
     """What the editor can do in place of the sandbox."""
-    files = o.Option(
+    files = o.AcpOption(
         id="files",
         name="Files",
         category="_files",
         current_value=setting.files,
         options=(
-            o.Choice(EDITOR, "Through the editor", "Unsaved changes are seen; the editor writes."),
-            o.Choice(SANDBOX, "Directly", "As the disk has them."),
+            o.AcpChoice(EDITOR, "Through the editor", "Unsaved changes are seen; the editor writes."),
+            o.AcpChoice(SANDBOX, "Directly", "As the disk has them."),
         ),
         description="How text files are read and written.",
     )
-    commands = o.Option(
+    commands = o.AcpOption(
         id="commands",
         name="Commands",
         category="_commands",
         current_value=setting.commands,
         options=(
-            o.Choice(SANDBOX, "In the sandbox", "Confined to the folder, without network."),
-            o.Choice(EDITOR, "In the editor's terminal", "Live, and not confined: with your own rights."),
+            o.AcpChoice(SANDBOX, "In the sandbox", "Confined to the folder, without network."),
+            o.AcpChoice(EDITOR, "In the editor's terminal", "Live, and not confined: with your own rights."),
         ),
         description="Where commands run.",
     )

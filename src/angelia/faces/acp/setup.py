@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from angelia.core.errors import BadInput
-from angelia.faces.acp.commented import put_in
+from angelia.faces.acp.jsonc import put_in
 
 NAME = "Angelia"
 

@@ -9,7 +9,7 @@ from signal import Signals
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import results as r
 from angelia.faces.acp.faults import Fault
-from angelia.faces.acp.sending import Client
+from angelia.faces.acp.session_sender import Client
 from angelia.sandboxes.port import AccessRefused, Command, Exit, SandboxGone
 
 MOST_OUTPUT = 4_000_000
@@ -22,7 +22,7 @@ _OVERLAP = 2_000
 _GAP = "\n… (the editor did not keep some of the output) …\n"
 
 
-class Terminal:
+class AcpTerminal:
     """See `sandboxes.port.Running`. It stays to be seen in the editor when it is let go of at its end."""
 
     def __init__(self, client: Client, session: str, number: str, seconds: float) -> None:
@@ -32,7 +32,7 @@ class Terminal:
         self._ending.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     @classmethod
-    async def open(cls, client: Client, session: str, command: Command, workspace: str) -> "Terminal":
+    async def open(cls, client: Client, session: str, command: Command, workspace: str) -> "AcpTerminal":
         """Start a command.
 
         Raises:
@@ -70,7 +70,7 @@ class Terminal:
                 break
             await asyncio.wait({self._ending}, timeout=_LOOK_AGAIN_S)
         with suppress(SandboxGone):  # it is over, and all of it was read
-            await self._ask("terminal/release", i.Written)
+            await self._ask("terminal/release", i.AcpWritten)
 
     async def wait(self) -> Exit:
         """See the port."""
@@ -79,7 +79,7 @@ class Terminal:
     async def kill(self) -> None:
         """See the port; how is the editor's business."""
         if not self._ending.done():
-            await self._ask("terminal/kill", i.Written)
+            await self._ask("terminal/kill", i.AcpWritten)
             await asyncio.wait({self._ending})
 
     async def _end(self) -> Exit:
@@ -89,7 +89,7 @@ class Terminal:
                 ended = await self._ask("terminal/wait_for_exit", i.TerminalExit)
         except TimeoutError:
             timed_out = True
-            await self._ask("terminal/kill", i.Written)
+            await self._ask("terminal/kill", i.AcpWritten)
             ended = await self._ask("terminal/wait_for_exit", i.TerminalExit)
         seconds = time.monotonic() - self._began
         status = ended.exit_code if ended.exit_code is not None and not ended.signal else -1

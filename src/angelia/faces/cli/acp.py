@@ -11,7 +11,7 @@ import click
 
 from angelia.core.errors import BadInput
 from angelia.faces.cli.options import loaded_from, turn_options
-from angelia.faces.cli.output import echo
+from angelia.faces.words.output import echo
 
 
 @click.command(
@@ -36,6 +36,6 @@ def acp(setup: str | None, *, write: bool, **given: Any) -> int:
         )
     gc.enable()
     gc.freeze()
-    from angelia.faces.acp.serving import serve
+    from angelia.faces.acp.serve import serve
 
     return asyncio.run(serve(loaded_from(given)))

@@ -19,14 +19,14 @@ from angelia.core.errors import BadInput
 from angelia.core.text import one_line
 from angelia.engine.live import Committed, LiveEvent, Resting, Writing
 from angelia.faces.cli import exits
-from angelia.faces.cli.opening import conversation_options, session_for
-from angelia.faces.cli.options import open_house, turn_options
-from angelia.faces.cli.output import draw, echo, echo_json, hand_over
+from angelia.faces.cli.open_conversation import conversation_options, session_for
+from angelia.faces.cli.options import open_app, turn_options
 from angelia.faces.cli.pictures import Way, drawn, way_of
-from angelia.faces.cli.telling import Teller, Tone
-from angelia.service.choice import choose
-from angelia.service.delivery import TERMINAL
-from angelia.service.sessions import Session
+from angelia.faces.words.output import draw, echo, echo_json, hand_over
+from angelia.faces.words.transcript_lines import Tone, TranscriptLines
+from angelia.service.conversation.session import Session
+from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.models.choice import choose
 
 _PATH = click.Path(path_type=Path, readable=False)
 """Whether it can be read is said by whoever reads it, in a sentence of ours."""
@@ -48,33 +48,33 @@ def ask(words: tuple[str, ...], **given: Any) -> int:
 
 async def _ask(question: str, given: dict[str, Any]) -> int:
     piped = "" if sys.stdin.isatty() else await asyncio.to_thread(_read_stdin)
-    house = await open_house(given)
-    session = await session_for(house, given, _note)
-    choice = await choose(house.loaded.config.model, house.seating, house.remembered, None)
+    app = await open_app(given)
+    session = await session_for(app, given, _note)
+    choice = await choose(app.loaded.config.model, app.model_catalog, app.key_value, None)
     if choice.because:
         _note(choice.because)
-    seat_profile = house.seating.profile(choice.spec)
+    bound_profile = app.model_catalog.profile(choice.spec)
     parts: list[Content] = [Text(text) for text in (question, piped) if text.strip()]
-    for take, paths in ((house.attachments.file, given["files"]), (house.attachments.image, given["images"])):
+    for take, paths in ((app.attachments.file, given["files"]), (app.attachments.image, given["images"])):
         for path in paths:
-            attached = await take(path, seat_profile, as_is=given["original"])
+            attached = await take(path, bound_profile, as_is=given["original"])
             parts.extend(attached.parts)
             for note in attached.notes:
                 _note(note)
-    delivery = house.terminal_delivery(session)
+    delivery = app.terminal_delivery(session)
     overdue = delivery.unsettled()
     asking = bool(parts or session.turn.opened)
     if not asking and not overdue:
         raise BadInput("There is no question.", then="Example: angelia ask 'What is in this folder?'")
-    caps = house.loaded.config.limits
-    teller = Teller(money_capped=bool(caps.max_cost or caps.day_cost))
+    caps = app.loaded.config.limits
+    transcript = TranscriptLines(money_capped=bool(caps.max_cost or caps.day_cost))
     for entry in session.log.entries:
-        teller.tell(entry)
-    screen = _Screen(teller, as_json=given["as_json"], stream=given["stream"])
+        transcript.tell(entry)
+    screen = _Screen(transcript, as_json=given["as_json"], stream=given["stream"])
     session.live.watch(screen.see)
     for queued in overdue:  # a life that died could not show them; beside a new answer they do not go to stdout
         await delivery.deliver(queued, _note if asking else screen.way_of(queued), _draw)
-    await house.employ(session, choice.spec, approver_present=False)
+    await app.employ(session, choice.spec, approver_present=False)
     _stop_on_interrupt(session)
     if parts:
         await session.say(parts, address=TERMINAL)
@@ -85,8 +85,8 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     code = exits.code_of(closed.ending)
     if code:
         _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
-    await house.tidy()
-    await house.close()
+    await app.tidy()
+    await app.close()
     return code
 
 
@@ -136,8 +136,8 @@ def _say(text: str) -> None:
 class _Screen:
     """What a person sees of the turn: progress on stderr, the answer (or the entries) on stdout."""
 
-    def __init__(self, teller: Teller, *, as_json: bool, stream: bool) -> None:
-        self._teller, self._as_json, self._stream = teller, as_json, stream
+    def __init__(self, transcript: TranscriptLines, *, as_json: bool, stream: bool) -> None:
+        self._transcript, self._as_json, self._stream = transcript, as_json, stream
         self._arriving = self._streamed = ""
 
     def see(self, event: LiveEvent) -> None:
@@ -159,7 +159,7 @@ class _Screen:
             echo_json(to_json_line(entry))
         working = isinstance(entry.fact, e.ModelSaid) and any(isinstance(part, ToolCall) for part in entry.fact.parts)
         self._end_of_stream(entry.fact, working=working)
-        for line in self._teller.tell(entry):
+        for line in self._transcript.tell(entry):
             match line.tone:
                 case Tone.REPLY if working:
                     _note(f"progress: {one_line(line.text)}")

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 import click
 from msgspec.structs import fields
 
-from angelia.channels.abilities import Abilities
+from angelia.channels.capabilities import Capabilities
+from angelia.channels.capability_tables import bounds, hearing, sending, table_of
 from angelia.channels.incoming import Envelope
 from angelia.channels.port import HasLinking
-from angelia.channels.rooms import OURS, find_room, read_settings
+from angelia.channels.registry import OURS, find_channel, read_settings
 from angelia.channels.settings import ChannelSettings, Secret
-from angelia.channels.tables import bounds, hearing, sending, table_of
 from angelia.core.entry import Address
 from angelia.core.errors import BadInput, MissingPart
-from angelia.faces.cli.options import loaded_from, open_house, settings_options
-from angelia.faces.cli.output import asked, echo
+from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
-from angelia.faces.cli.widths import table
+from angelia.faces.words.output import asked, echo
+from angelia.faces.words.widths import table
 
 if TYPE_CHECKING:
-    from angelia.service.line import Line
+    from angelia.service.chats.open_channel import OpenChannel
 
 _ONE_CONNECTION = "What is linked has one connection."
 
@@ -46,7 +46,7 @@ def channels(ctx: click.Context, /, **given: Any) -> int | None:
 def _list(given: dict[str, Any]) -> int:
     rows: list[tuple[str, ...]] = []
     for door, section in loaded_from(given).config.channels.items():
-        settings = read_settings(door, section, find_room(door, section))
+        settings = read_settings(door, section, find_channel(door, section))
         who = f"{len(settings.owners)} owners, {len(settings.allow)} others"
         rows.append((door, settings.kind or door, who if settings.owners or settings.allow else "nobody may speak yet"))
     known = ", ".join(OURS)
@@ -65,7 +65,7 @@ def _list(given: dict[str, Any]) -> int:
 def add(kind: str, name: str, owner: str, token: str, more: tuple[str, ...], **given: Any) -> int:
     """Set up a channel: its secrets go into files that only you can read, the rest into config.toml."""
     home, door = loaded_from(given).home, name or kind
-    settings = find_room(door, {"kind": kind}).settings
+    settings = find_channel(door, {"kind": kind}).settings
     if not _NAME.fullmatch(door):
         raise BadInput(f"{door!r} cannot name a channel.", then="Use small letters, digits, - and _.")
     if door in loaded_from(given).config.channels:
@@ -111,7 +111,7 @@ def _section(
         one: {"file": str(folder / f"{door}.{one}")} if one in hidden else _read_as(usual.get(one), value)
         for one, value in told.items()
     }
-    read_settings(door, {"kind": kind, **section}, find_room(door, {"kind": kind}))
+    read_settings(door, {"kind": kind, **section}, find_channel(door, {"kind": kind}))
     for one in hidden & told.keys():
         _keep(folder / f"{door}.{one}", told[one])
     return section
@@ -150,10 +150,10 @@ def _keep(path: Path, secret: str) -> Path:
 @click.argument("kinds", nargs=-1)
 def matrix(kinds: tuple[str, ...]) -> int:
     """Show what networks can do, side by side: the largest file of a kind, or as what it goes instead."""
-    tables: dict[str, Abilities] = {}
+    tables: dict[str, Capabilities] = {}
     for kind in kinds or OURS:
         try:
-            tables[kind] = table_of(find_room(kind, {}))
+            tables[kind] = table_of(find_channel(kind, {}))
         except MissingPart as missing:
             echo(str(missing), err=True)
     for rows in (sending(tables), hearing(tables), bounds(tables)):
@@ -172,17 +172,17 @@ def link(name: str, **given: Any) -> int:
 
 
 async def _link(name: str, given: dict[str, Any]) -> int:
-    from angelia.service.gateway import Gateway, alone_in
+    from angelia.service.chats.gateway import Gateway, alone_in
 
-    house = await open_house(given)
+    app = await open_app(given)
     try:
-        channel = Gateway(house).line(name).channel
+        channel = Gateway(app).line(name).channel
         if not isinstance(channel, HasLinking):
             raise BadInput(f"{name} needs no linking.")
-        with alone_in(house.loaded.home, _ONE_CONNECTION):
+        with alone_in(app.loaded.home, _ONE_CONNECTION):
             account = await channel.link(echo)
     finally:
-        await house.close()
+        await app.close()
     echo(f"Linked to {account}. Now: angelia gateway")
     return 0
 
@@ -198,27 +198,27 @@ def test(name: str, to: str, **given: Any) -> int:
 
 async def _test(name: str, to: str, given: dict[str, Any]) -> int:
     from angelia.channels.outgoing import OutText
-    from angelia.service.gateway import Gateway
+    from angelia.service.chats.gateway import Gateway
 
-    house = await open_house(given)
+    app = await open_app(given)
     words = OutText("This is Angelia. If you can read this, messages arrive.")
     try:
-        line = Gateway(house).line(name)
-        async with _connected(line, house.loaded.home):
+        line = Gateway(app).line(name)
+        async with _connected(line, app.loaded.home):
             with working(f"sending through {name}"):
-                number = await line.channel.send(Address(name, to), words, f"test.{house.clock()}")
+                number = await line.channel.send(Address(name, to), words, f"test.{app.clock()}")
     finally:
-        await house.close()
+        await app.close()
     echo(f"Accepted by the network as message {number}.")
     return 0
 
 
 @asynccontextmanager
-async def _connected(line: "Line", home: Path) -> AsyncIterator[None]:
+async def _connected(line: "OpenChannel", home: Path) -> AsyncIterator[None]:
     """Some rooms send over the connection that `run` holds. What is linked has but one; what comes in meanwhile waits
     for the gateway.
     """
-    from angelia.service.gateway import alone_in
+    from angelia.service.chats.gateway import alone_in
 
     linked = isinstance(line.channel, HasLinking)
     try:

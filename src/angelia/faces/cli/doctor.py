@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from angelia.core.visible import visible, visible_line
-from angelia.faces.cli.checkup.finding import Finding, State
-from angelia.faces.cli.options import open_house, settings_options
-from angelia.faces.cli.output import Painted, draw
-from angelia.faces.cli.paint import Paint, screen
+from angelia.faces.cli.checkup.finding import CheckResult, CheckState
+from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
-from angelia.service.assemble import House
+from angelia.faces.words.output import Painted, draw
+from angelia.faces.words.paint import Paint, screen
+from angelia.service.app import App
 
-_MARKS = {State.WELL: ("✔", "32"), State.BROKEN: ("✘", "31"), State.ABSENT: ("–", "2")}
+_MARKS = {CheckState.WELL: ("✔", "32"), CheckState.BROKEN: ("✘", "31"), CheckState.ABSENT: ("–", "2")}
 
 
 @click.command(epilog="Examples:  angelia doctor  ·  angelia doctor --offline  ·  angelia doctor --model ollama:qwen3")
@@ -27,21 +27,21 @@ def doctor(offline: bool, **given: Any) -> int:
 
 
 async def _doctor(offline: bool, given: dict[str, Any]) -> int:
-    house = await open_house(given)
+    app = await open_app(given)
     paint = screen()
     healthy = True
-    findings = _findings(house, offline)
+    findings = _findings(app, offline)
     while True:
         with working("looking"):
             finding = await anext(findings, None)
         if finding is None:
             break
-        healthy = healthy and finding.state is not State.BROKEN
+        healthy = healthy and finding.state is not CheckState.BROKEN
         draw(_line(finding, paint))
     return 0 if healthy else 1
 
 
-async def _findings(house: House, offline: bool) -> AsyncIterator[Finding]:
+async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
     from angelia.faces.cli.checkup.home import look_at_home
     from angelia.faces.cli.checkup.modal import leave_modal, look_at_modal
     from angelia.faces.cli.checkup.model import look_at_model
@@ -51,13 +51,13 @@ async def _findings(house: House, offline: bool) -> AsyncIterator[Finding]:
 
     away = (leave_modal,) if offline else (look_at_modal, look_at_servers, look_at_model)
     for part in (look_at_home, look_at_sandbox, look_at_presets, look_at_packages, *away):
-        async for finding in part(house):
+        async for finding in part(app):
             yield finding
     if offline:
-        yield Finding("model", State.ABSENT, "not asked, and no MCP server either (--offline)")
+        yield CheckResult("model", CheckState.ABSENT, "not asked, and no MCP server either (--offline)")
 
 
-def _line(finding: Finding, paint: Paint) -> Painted:
+def _line(finding: CheckResult, paint: Paint) -> Painted:
     mark, colour = _MARKS[finding.state]
     about, seen = visible_line(finding.about), visible(finding.seen)
     line = f"{paint.style(mark, colour)} {about:<16} {seen}\n"

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from angelia.core.errors import BadInput
-from angelia.faces.cli.options import loaded_from, open_house, settings_options
-from angelia.faces.cli.output import echo
+from angelia.faces.cli.options import loaded_from, open_app, settings_options
+from angelia.faces.words.output import echo
 
 
 @click.group(
@@ -30,9 +30,9 @@ def gateway(ctx: click.Context, /, only: tuple[str, ...], **given: Any) -> int |
 
 
 async def _run(only: tuple[str, ...], given: dict[str, Any]) -> int:
-    from angelia.faces.gateway.running import run
+    from angelia.faces.gateway.foreground import run
 
-    return await run(await open_house(given), only)
+    return await run(await open_app(given), only)
 
 
 @gateway.command(epilog="Example: angelia gateway install --write")

@@ -12,17 +12,17 @@ import msgspec
 from angelia.core.content import Content, Media, Text
 from angelia.core.errors import BadInput
 from angelia.core.text import one_line
-from angelia.faces.cli.opening import SHORT, last_conversation, short
-from angelia.faces.cli.options import open_house, settings_options
-from angelia.faces.cli.output import asked, echo, echo_json, sure
-from angelia.faces.cli.paint import screen
+from angelia.faces.cli.open_conversation import SHORT, last_conversation, short
+from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
-from angelia.faces.cli.widths import table
+from angelia.faces.words.output import asked, echo, echo_json, sure
+from angelia.faces.words.paint import screen
+from angelia.faces.words.widths import table
 from angelia.sandboxes.port import SandboxError
-from angelia.service.places import forget
-from angelia.store.outbox import Receipt
-from angelia.store.references import blobs_in
-from angelia.store.transcript import Summary
+from angelia.service.places.places import forget
+from angelia.store.log.references import blobs_in
+from angelia.store.log.transcript import Summary
+from angelia.store.tables.outbox import Receipt
 
 LAST = 4
 """Characters of an id that are typed to delete its conversation."""
@@ -38,8 +38,8 @@ def sessions(limit: int, as_json: bool, **given: Any) -> int:
 
 
 async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    rows = await house.transcript.conversations(limit)
+    app = await open_app(given)
+    rows = await app.transcript.conversations(limit)
     if as_json:
         for row in rows:
             echo_json(msgspec.json.encode(row))
@@ -84,11 +84,11 @@ def search(words: tuple[str, ...], limit: int, as_json: bool, **given: Any) -> i
 
 
 async def _search(query: str, limit: int, as_json: bool, given: dict[str, Any]) -> int:
-    from angelia.store.search import search as look
+    from angelia.store.log.search import search as look
 
-    house = await open_house(given)
+    app = await open_app(given)
     with working("searching"):
-        hits = await look(house.db, query, limit)
+        hits = await look(app.db, query, limit)
     if as_json:
         for hit in hits:
             echo_json(msgspec.json.encode(hit))
@@ -110,19 +110,19 @@ def delete(conversation: str, yes_really: bool, **given: Any) -> int:
 
 
 async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    found = await house.transcript.find(part)
-    entries = await house.transcript.entries(found)
+    app = await open_app(given)
+    found = await app.transcript.find(part)
+    entries = await app.transcript.entries(found)
     if not yes_really and not _sure(found, len(entries)):
         echo("Nothing was deleted.", err=True)
         return 1
-    await house.transcript.erase(found, house.blobs)
-    kept = set(await house.blobs.all())
+    await app.transcript.erase(found, app.blobs)
+    kept = set(await app.blobs.all())
     for sha256 in {ref.sha256 for entry in entries for ref in blobs_in(entry.fact)} - kept:
-        await house.renditions.forget(sha256)
+        await app.renditions.forget(sha256)
     echo(f"The conversation {short(found)} is erased.", err=True)
     try:
-        await forget(house, found)
+        await forget(app, found)
     except SandboxError as error:
         echo(f"Its sandbox is left behind: {error}\n`angelia sandbox prune` tries again.", err=True)
         return 1
@@ -147,9 +147,9 @@ def receipts(conversation: str | None, **given: Any) -> int:
 
 
 async def _receipts(part: str | None, given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    found = await house.transcript.find(part) if part else await last_conversation(house.transcript)
-    lines = receipts_table(await house.outbox.receipts(found), screen().columns if sys.stdout.isatty() else 0)
+    app = await open_app(given)
+    found = await app.transcript.find(part) if part else await last_conversation(app.transcript)
+    lines = receipts_table(await app.outbox.receipts(found), screen().columns if sys.stdout.isatty() else 0)
     echo("\n".join(lines) or "Nothing was delivered.")
     return 0
 

@@ -9,10 +9,10 @@ import click
 from angelia import __version__
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.faces.cli import exits
-from angelia.faces.cli.output import echo
+from angelia.faces.words.output import echo
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "chat": ("chat:chat", "Open a conversation (this is what plain `angelia` does)."),
+    "chat": ("chat.command:chat", "Open a conversation (this is what plain `angelia` does)."),
     "ask": ("ask:ask", "One question, one answer on stdout."),
     "acp": ("acp:acp", "Let an editor use Angelia (Agent Client Protocol)."),
     "gateway": ("gateway:gateway", "Be reachable in chat networks."),
@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-class Commands(click.Group):
+class LazyGroup(click.Group):
     """A group whose commands are imported when they are called, and named without being imported."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -57,7 +57,7 @@ class Commands(click.Group):
 
 
 @click.group(
-    cls=Commands,
+    cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Examples:  angelia  ·  angelia ask 'What is in this folder?'  ·  angelia ask --file report.pdf 'Sum it up'"

@@ -9,17 +9,17 @@ import click
 
 from angelia.core.errors import BadInput, ConfigError
 from angelia.core.text import one_line
-from angelia.faces.cli.opening import folder_here
-from angelia.faces.cli.options import loaded_from, open_house, settings_options
-from angelia.faces.cli.output import echo
-from angelia.faces.cli.paint import screen
+from angelia.faces.cli.open_conversation import folder_here
+from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
-from angelia.faces.cli.widths import table
+from angelia.faces.words.output import echo
+from angelia.faces.words.paint import screen
+from angelia.faces.words.widths import table
 from angelia.policy.verdict import Trust
-from angelia.service.assemble import House
-from angelia.service.handles import Handles
-from angelia.service.servers import configured
-from angelia.service.toolbox import Toolbox
+from angelia.service.app import App
+from angelia.service.conversation.servers import configured
+from angelia.service.conversation.toolbox import Toolbox
+from angelia.service.settings.secret_refs import SecretRefs
 from angelia.tools.mcp.servers import trouble
 
 
@@ -45,7 +45,7 @@ def _list(given: dict[str, Any]) -> int:
     rows = []
     for name, server in settings.items():
         try:
-            known = configured(name, server, Handles({}))
+            known = configured(name, server, SecretRefs({}))
         except ConfigError as error:
             rows.append((name, str(error), ""))
             continue
@@ -55,20 +55,20 @@ def _list(given: dict[str, Any]) -> int:
 
 
 async def _test(name: str, given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    if name not in house.loaded.config.mcp.servers:
-        known = ", ".join(house.loaded.config.mcp.servers) or "none"
+    app = await open_app(given)
+    if name not in app.loaded.config.mcp.servers:
+        known = ", ".join(app.loaded.config.mcp.servers) or "none"
         raise BadInput(f"There is no server {name!r} in the settings.", then=f"There are: {known}.")
     with working(f"connecting to {name}"):
-        lines, well = await look_at_server(house, name)
+        lines, well = await look_at_server(app, name)
     echo("\n".join([f"{name} {lines[0]}.", *lines[1:]] if well else lines), err=not well)
     return 0 if well else 1
 
 
-async def look_at_server(house: House, name: str) -> tuple[list[str], bool]:
+async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
     """Connect to a server of the settings: what came of it, then a line for each tool; whether it is well."""
-    session = house.begin(door="terminal", workspace=folder_here(house, lambda text: echo(text, err=True)))
-    box = Toolbox(house, session, {name: house.loaded.config.mcp.servers[name]})
+    session = app.begin(door="terminal", workspace=folder_here(app, lambda text: echo(text, err=True)))
+    box = Toolbox(app, session, {name: app.loaded.config.mcp.servers[name]})
     box.begin()
     began = time.monotonic()
     try:
@@ -77,11 +77,11 @@ async def look_at_server(house: House, name: str) -> tuple[list[str], bool]:
         if connection is None or trouble(connection):
             return box.news(), False
         took = time.monotonic() - began
-        names = box.registry.names[len(house.registry.names) :]
+        names = box.registry.names[len(app.registry.names) :]
         lines = [f"answers after {took:.1f} s and brings {len(connection.tools)} tools"]
         tools = [tool for one in names if (tool := box.registry.get(one))]
         lines += [f"{tool.name}\n    {tool.description}" for tool in tools]
         return [*lines, *box.news()], True
     finally:
         await box.close()
-        await house.leave(session)
+        await app.leave(session)

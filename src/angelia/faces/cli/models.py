@@ -9,20 +9,20 @@ from typing import Any
 import click
 import msgspec
 
-from angelia.core.errors import ConfigError, ModelFailed
+from angelia.core.errors import ConfigError, ModelError
 from angelia.core.profile import Ability, Prices
-from angelia.faces.cli.options import loaded_from, open_house, settings_options
-from angelia.faces.cli.output import echo, echo_json
-from angelia.faces.cli.paint import screen
+from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
-from angelia.faces.cli.talk.tally import count
-from angelia.faces.cli.widths import table
-from angelia.models.listing import Listed, list_models, probe_local
+from angelia.faces.words.output import echo, echo_json
+from angelia.faces.words.paint import screen
+from angelia.faces.words.usage_meter import count
+from angelia.faces.words.widths import table
+from angelia.models.catalog.listing import ListedModel, list_models, probe_local
+from angelia.models.catalog.prices import PriceBook
+from angelia.models.catalog.vendors import Vendor
 from angelia.models.port import Credential
-from angelia.models.prices import PriceBook
-from angelia.models.vendors import Vendor
-from angelia.service.assemble import House
-from angelia.service.choice import EMBEDDED, likely
+from angelia.service.app import App
+from angelia.service.models.choice import EMBEDDED, likely
 from angelia.tools.registry import Registry
 
 
@@ -37,23 +37,23 @@ def models(words: tuple[str, ...], which: bool, **given: Any) -> int:
 
 
 async def _which(given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    echo(await likely(house.loaded.config.model, house.seating, house.remembered))
+    app = await open_app(given)
+    echo(await likely(app.loaded.config.model, app.model_catalog, app.key_value))
     return 0
 
 
 async def _models(words: str, given: dict[str, Any]) -> int:
-    house = await open_house(given)
+    app = await open_app(given)
     with working("asking the servers"):
-        lines = await listing(house, words, screen().columns if sys.stdout.isatty() else 0)
+        lines = await listing(app, words, screen().columns if sys.stdout.isatty() else 0)
     echo("\n".join(lines))
     return 0
 
 
-async def listing(house: House, words: str, columns: int) -> list[str]:
+async def listing(app: App, words: str, columns: int) -> list[str]:
     """A table of the models whose name holds all `words`, and a sentence for each vendor that did not answer."""
-    vendors = await _reachable(house)
-    answers = await asyncio.gather(*(_listed(house, vendor, key) for vendor, key in vendors))
+    vendors = await _reachable(app)
+    answers = await asyncio.gather(*(_listed(app, vendor, key) for vendor, key in vendors))
     wanted = words.lower().split()
     rows, troubles = [], []
     for (vendor, _), answer in zip(vendors, answers, strict=True):
@@ -69,30 +69,30 @@ async def listing(house: House, words: str, columns: int) -> list[str]:
     return [*(table([*head, *rows], columns) if rows else none), *troubles]
 
 
-async def _reachable(house: House) -> list[tuple[Vendor, Credential]]:
+async def _reachable(app: App) -> list[tuple[Vendor, Credential]]:
     """Vendors with a key, and local servers that answer; one that shares address and key with another only once."""
-    seating = house.seating
-    local = next(row for row in seating.rows.values() if row.local and row.address())
-    client = await seating.client(local)
-    answering = await probe_local(client, seating.rows) if client else []
+    model_catalog = app.model_catalog
+    local = next(row for row in model_catalog.rows.values() if row.local and row.address())
+    client = await model_catalog.client(local)
+    answering = await probe_local(client, model_catalog.rows) if client else []
     found: dict[tuple[str, str], tuple[Vendor, Credential]] = {}
-    for row in seating.rows.values():
-        if not row.address() or (row.local and row.name not in answering) or not seating.keyring.has(row):
+    for row in model_catalog.rows.values():
+        if not row.address() or (row.local and row.name not in answering) or not model_catalog.keyring.has(row):
             continue
-        key = (await seating.keyring.pool(row))[0]
+        key = (await model_catalog.keyring.pool(row))[0]
         found.setdefault((row.address(), key.secret), (row, key))
     return list(found.values())
 
 
-async def _listed(house: House, vendor: Vendor, key: Credential) -> tuple[Listed, ...] | str:
+async def _listed(app: App, vendor: Vendor, key: Credential) -> tuple[ListedModel, ...] | str:
     try:
-        client = await house.seating.client(vendor)
+        client = await app.model_catalog.client(vendor)
         return await list_models(vendor, client, key) if client else ()
-    except (ModelFailed, ConfigError) as error:
+    except (ModelError, ConfigError) as error:
         return str(error)
 
 
-def _rows(vendor: Vendor, told: Sequence[Listed]) -> list[tuple[str, str, str, str]]:
+def _rows(vendor: Vendor, told: Sequence[ListedModel]) -> list[tuple[str, str, str, str]]:
     book = PriceBook(None)
     rows = []
     for one in told:
@@ -103,7 +103,7 @@ def _rows(vendor: Vendor, told: Sequence[Listed]) -> list[tuple[str, str, str, s
     return rows
 
 
-def _takes(one: Listed) -> str:
+def _takes(one: ListedModel) -> str:
     able = [name for name, ability in (("images", one.images), ("tools", one.tools)) if ability is Ability.YES]
     return ", ".join(able) or ("text only" if one.images is one.tools is Ability.NO else "?")
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from angelia.core.errors import AngeliaError
-from angelia.service.config import Loaded, home_folder, load
+from angelia.service.settings.config import Loaded, home_folder, load
 
 if TYPE_CHECKING:
-    from angelia.service.assemble import House
+    from angelia.service.app import App
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,7 +41,7 @@ _TURN = (
 
 def _sandboxes() -> list[str]:
     """What may stand behind `--sandbox`: the presets, as far as the settings can be read, and the rooms of ours."""
-    from angelia.sandboxes.rooms import OURS
+    from angelia.sandboxes.registry import OURS
 
     with suppress(AngeliaError):
         return [*load(home_folder(), os.environ).config.sandbox.presets, *OURS]
@@ -80,7 +80,7 @@ def loaded_from(given: dict[str, Any]) -> Loaded:
     return load(home_folder(), os.environ, sets, flags)
 
 
-async def open_house(given: dict[str, Any]) -> "House":
+async def open_app(given: dict[str, Any]) -> "App":
     """The home that these options ask for, open."""
     from angelia.service.own_process import open_alone
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import click
 
-from angelia.channels.rooms import find_room, read_settings
+from angelia.channels.registry import find_channel, read_settings
 from angelia.channels.settings import ChannelSettings
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.faces.cli.history import when
-from angelia.faces.cli.options import open_house, settings_options
-from angelia.faces.cli.output import chosen, echo
-from angelia.faces.cli.widths import table
-from angelia.service.assemble import House
-from angelia.service.guests import may_do
-from angelia.store.pairings import Paired, Role
+from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.words.output import chosen, echo
+from angelia.faces.words.widths import table
+from angelia.service.app import App
+from angelia.service.chats.guests import may_do
+from angelia.store.tables.pairings import Paired, PairingRole
 
 
 @click.group(
@@ -31,13 +31,13 @@ def pair(ctx: click.Context, /, **given: Any) -> int | None:
 
 
 async def _list(given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    admitted, waiting = await house.pairings.list(), await house.pairings.waiting()
+    app = await open_app(given)
+    admitted, waiting = await app.pairings.list(), await app.pairings.waiting()
     rows = [_row(one, f"{one.role}, let in by {one.approved_by}") for one in admitted]
     rows += [_row(one, f"asks since {when(one.asked_at)}") for one in waiting]
     for line in table(rows) or ["Nobody was let in with a code, and nobody asks."]:
         echo(line)
-    await house.close()
+    await app.close()
     return 0
 
 
@@ -50,7 +50,7 @@ def _row(one: Paired, stands: str) -> tuple[str, str, str, str]:
 @click.option(
     "--as",
     "role",
-    type=click.Choice([one.value for one in Role]),
+    type=click.Choice([one.value for one in PairingRole]),
     help="As yourself (owner), or somebody else (guest).",
 )
 @settings_options
@@ -60,27 +60,27 @@ def approve(code: str, role: str | None, **given: Any) -> int:
 
 
 async def _approve(code: str, role: str | None, given: dict[str, Any]) -> int:
-    house = await open_house(given)
+    app = await open_app(given)
     try:
-        asks = await house.pairings.find(code)
-        settings = _settings(house, asks.door)
-        first = not settings.owners and not await house.pairings.owners(asks.door)
-        one = await house.pairings.approve(code, by="owner", role=Role(role) if role else _who(asks, first=first))
+        asks = await app.pairings.find(code)
+        settings = _settings(app, asks.door)
+        first = not settings.owners and not await app.pairings.owners(asks.door)
+        one = await app.pairings.approve(code, by="owner", role=PairingRole(role) if role else _who(asks, first=first))
     finally:
-        await house.close()
-    echo(f"{_called(one)} may talk to Angelia from now on. {may_do(Role(one.role), settings.guests)}")
+        await app.close()
+    echo(f"{_called(one)} may talk to Angelia from now on. {may_do(PairingRole(one.role), settings.guests)}")
     echo(f"Taken back with: angelia pair forget {one.door} {unambiguous_line(one.person)}")
     return 0
 
 
-def _who(asks: Paired, *, first: bool) -> Role:
+def _who(asks: Paired, *, first: bool) -> PairingRole:
     """You, or somebody else? Asked once for a channel: while it has no owner.
 
     Raises:
         BadInput: nobody is there to be asked.
     """
     if not first:
-        return Role.GUEST
+        return PairingRole.GUEST
     if not sys.stdin.isatty():
         raise BadInput(
             f"{_called(asks)} would be the first of {asks.door}. Is that you, or somebody else?",
@@ -88,12 +88,12 @@ def _who(asks: Paired, *, first: bool) -> Role:
             then="Add --as owner or --as guest. The code is still good.",
         )
     words = f"{_called(asks)} asks. Is that you, or somebody else?"
-    return Role.OWNER if chosen(words, ("you", "else")) == "you" else Role.GUEST
+    return PairingRole.OWNER if chosen(words, ("you", "else")) == "you" else PairingRole.GUEST
 
 
-def _settings(house: House, door: str) -> ChannelSettings:
-    section = house.loaded.config.channels.get(door)
-    return read_settings(door, section, find_room(door, section)) if section is not None else ChannelSettings()
+def _settings(app: App, door: str) -> ChannelSettings:
+    section = app.loaded.config.channels.get(door)
+    return read_settings(door, section, find_channel(door, section)) if section is not None else ChannelSettings()
 
 
 def _called(one: Paired) -> str:
@@ -110,9 +110,9 @@ def forget(channel: str, person: str, **given: Any) -> int:
 
 
 async def _forget(channel: str, person: str, given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    if not await house.pairings.forget(channel, person):
+    app = await open_app(given)
+    if not await app.pairings.forget(channel, person):
         raise NotFound(f"{channel}:{person} was not let in with a code.", then="`angelia pair` lists those who were.")
     echo(f"{channel}:{person} is not let in any more.")
-    await house.close()
+    await app.close()
     return 0

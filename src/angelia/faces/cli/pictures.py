@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from angelia.core.errors import BadInput
-from angelia.faces.cli.output import Painted
+from angelia.faces.words.output import Painted
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -59,8 +59,8 @@ def drawn(path: Path, way: Way, columns: int) -> Painted:
 
     from PIL import Image
 
-    from angelia.sandboxes.confined_program import confined_prefix
-    from angelia.store.media_processes import MediaProcesses, program_folders
+    from angelia.sandboxes.local.confined_program import confined_prefix
+    from angelia.store.media.processes import MediaProcesses, program_folders
 
     processes = MediaProcesses(lambda: confined_prefix(program_folders()))
     try:

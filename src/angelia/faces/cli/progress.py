@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from angelia.faces.cli.output import LINE_CLEARED, draw, echo
+from angelia.faces.words.output import LINE_CLEARED, draw, echo
 
 PATIENCE = 0.7
 """Seconds before anything is said."""

@@ -9,21 +9,21 @@ from typing import Any
 import click
 import msgspec
 
-from angelia.context.forms import size_words
+from angelia.context.media_forms import size_words
 from angelia.core.errors import BadInput
 from angelia.core.text import one_line
-from angelia.faces.cli.moving import moving
-from angelia.faces.cli.opening import short
-from angelia.faces.cli.options import open_house, settings_options
-from angelia.faces.cli.output import echo, echo_json, sure
-from angelia.faces.cli.paint import screen
+from angelia.faces.cli.open_conversation import short
+from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
-from angelia.faces.cli.widths import table
+from angelia.faces.cli.transfer_progress import moving
+from angelia.faces.words.output import echo, echo_json, sure
+from angelia.faces.words.paint import screen
+from angelia.faces.words.widths import table
 from angelia.sandboxes.port import FileKind
-from angelia.service import places
-from angelia.service.folders import Carried, bring_folder, fetch_folder
-from angelia.service.places import Found, Standing
-from angelia.service.transfers import Moved, bring, fetch
+from angelia.service.files.folders import Carried, bring_folder, fetch_folder
+from angelia.service.files.transfers import Moved, bring, fetch
+from angelia.service.places import places
+from angelia.service.places.places import FoundPlace, PlaceState
 
 WHERE = "WHERE is a conversation's id, a preset, or a sandbox such as docker:python:3.12 or ssh:box:/srv/data."
 
@@ -45,23 +45,23 @@ def list_(as_json: bool, **given: Any) -> int:
 
 
 async def _list(as_json: bool, given: dict[str, Any]) -> int:
-    house = await open_house(given)
+    app = await open_app(given)
     with working("looking"):
-        found = await places.places(house)
+        found = await places.places(app)
     if as_json:
         for place in found:
             echo_json(msgspec.json.encode(place))
     elif found:
         head = ("ID", "SANDBOX", "AGE", "STATE", "WHERE", "BEGAN WITH")
-        rows = [_row(place, house.clock()) for place in found]
+        rows = [_row(place, app.clock()) for place in found]
         echo("\n".join(table([head, *rows], screen().columns if sys.stdout.isatty() else 0)))
     else:
         echo("No sandbox is open, and none is left over.", err=True)
-    await house.close()
+    await app.close()
     return 0
 
 
-def _row(place: Found, now: int) -> tuple[str, ...]:
+def _row(place: FoundPlace, now: int) -> tuple[str, ...]:
     title = one_line(place.title, 40) if place.known else "no conversation of that id"
     return (
         short(place.conversation),
@@ -73,14 +73,14 @@ def _row(place: Found, now: int) -> tuple[str, ...]:
     )
 
 
-def _state(place: Found) -> str:
+def _state(place: FoundPlace) -> str:
     by = ", ".join(f"process {one.process}" for one in place.by)
     match place.standing:
-        case Standing.OPEN:
+        case PlaceState.OPEN:
             return f"in use by {by}" if by else "in use"
-        case Standing.IDLE:
+        case PlaceState.IDLE:
             return "idle" if place.known else "idle, nobody's"
-        case Standing.ENDED:
+        case PlaceState.ENDED:
             return "ended"
 
 
@@ -112,8 +112,8 @@ async def _shell(where: str, workspace: Path, given: dict[str, Any]) -> int:
     from angelia.faces.cli.terminal import raw_terminal
     from angelia.sandboxes.terminal import HasShell
 
-    house = await open_house(given)
-    async with places.visited(house, where, workspace, _note) as (there, spec):
+    app = await open_app(given)
+    async with places.visited(app, where, workspace, _note) as (there, spec):
         if not isinstance(there, HasShell):
             then = "The model can run commands there; `angelia sandbox get` and `put` move files."
             raise BadInput(f"{spec} gives no shell to people.", then=then)
@@ -121,7 +121,7 @@ async def _shell(where: str, workspace: Path, given: dict[str, Any]) -> int:
         _note(f"{spec}, in {described.workspace}; exit leaves it")
         with raw_terminal() as terminal:
             status = await there.shell(terminal)
-    await house.close()
+    await app.close()
     return status
 
 
@@ -140,14 +140,14 @@ def get(where: str, path: str, target: Path | None, yes: bool, **given: Any) -> 
 
 
 async def _get(where: str, path: str, target: Path, yes: bool, given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    async with places.visited(house, where, Path.cwd(), _note) as (there, _):
+    app = await open_app(given)
+    async with places.visited(app, where, Path.cwd(), _note) as (there, _):
         folder = (await there.stat(path)).kind is FileKind.FOLDER
         if not folder and target.exists() and not yes and not _sure(f"Replace {target}?", "--yes"):
             return _left("Nothing was copied.")
         with moving(target.name) as told:
             moved = await (fetch_folder if folder else fetch)(there, path, target, told)
-    await house.close()
+    await app.close()
     return _arrived(moved, "came")
 
 
@@ -163,14 +163,14 @@ def put(where: str, source: Path, path: str | None, yes: bool, **given: Any) -> 
 
 
 async def _put(where: str, source: Path, path: str, yes: bool, given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    async with places.visited(house, where, Path.cwd(), _note) as (there, _):
+    app = await open_app(given)
+    async with places.visited(app, where, Path.cwd(), _note) as (there, _):
         path = await places.target_in(there, path, source.resolve().name)
         if not yes and await places.stands(there, path) and not _sure(f"Replace {path} there?", "--yes"):
             return _left("Nothing was copied.")
         with moving(source.name) as told:
             moved = await (bring_folder if source.is_dir() else bring)(there, source, path, told)
-    await house.close()
+    await app.close()
     return _arrived(moved, "was sent")
 
 
@@ -184,8 +184,8 @@ def stop(where: str, yes: bool, **given: Any) -> int:
 
 
 async def _stop(where: str, yes: bool, given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    found = [place for place in await places.places(house) if _is_meant(place, where.strip().lower())]
+    app = await open_app(given)
+    found = [place for place in await places.places(app) if _is_meant(place, where.strip().lower())]
     if not found:
         raise BadInput(f"No sandbox is called {where!r}.", then="`angelia sandbox list` shows those that there are.")
     if len({place.conversation for place in found}) > 1:
@@ -195,12 +195,12 @@ async def _stop(where: str, yes: bool, given: dict[str, Any]) -> int:
         what += " Its files lie there alone, and are lost." if place.only_copy else ""
         if not yes and not _sure(what, "--yes"):
             return _left("Nothing was ended.")
-        _note(await places.stop(house, place))
-    await house.close()
+        _note(await places.stop(app, place))
+    await app.close()
     return 0
 
 
-def _is_meant(place: Found, part: str) -> bool:
+def _is_meant(place: FoundPlace, part: str) -> bool:
     return bool(part) and (
         place.conversation.startswith(part) or place.conversation.endswith(part) or place.where == part
     )
@@ -215,10 +215,10 @@ def prune(yes: bool, **given: Any) -> int:
 
 
 async def _prune(yes: bool, given: dict[str, Any]) -> int:
-    house = await open_house(given)
+    app = await open_app(given)
     with working("looking"):
-        unused = [place for place in await places.places(house) if place.unused]
-        homes = await places.forsaken_homes(house)
+        unused = [place for place in await places.places(app) if place.unused]
+        homes = await places.forsaken_homes(app)
     for place in unused:
         echo(f"{place.spec} of {short(place.conversation)}: {_state(place)}, {place.where}")
     for home in homes:
@@ -231,7 +231,7 @@ async def _prune(yes: bool, given: dict[str, Any]) -> int:
     await places.end_all(unused)
     await places.remove_homes(homes)
     _note(f"{len(unused)} sandboxes are ended, {len(homes)} folders removed.")
-    await house.close()
+    await app.close()
     return 0
 
 

@@ -9,13 +9,13 @@ import msgspec
 
 from angelia.core.errors import BadInput
 from angelia.faces.cli.history import when
-from angelia.faces.cli.opening import short
-from angelia.faces.cli.options import loaded_from, open_house, settings_options
-from angelia.faces.cli.output import echo
-from angelia.faces.cli.paint import screen
-from angelia.faces.cli.widths import table
-from angelia.service.config import home_folder, listed
-from angelia.store.grants import Grant
+from angelia.faces.cli.open_conversation import short
+from angelia.faces.cli.options import loaded_from, open_app, settings_options
+from angelia.faces.words.output import echo
+from angelia.faces.words.paint import screen
+from angelia.faces.words.widths import table
+from angelia.service.settings.config import home_folder, listed
+from angelia.store.tables.grants import Grant
 
 
 @click.command(epilog="Examples:  angelia config  ·  angelia config path  ·  angelia config --set limits.max_steps=20")
@@ -49,8 +49,8 @@ def grants(what: tuple[str, ...], **given: Any) -> int:
 
 
 async def _grants(given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    rows = [_row(grant) for grant in await house.grants.list()]
+    app = await open_app(given)
+    rows = [_row(grant) for grant in await app.grants.list()]
     if not rows:
         echo("Nothing is permitted beyond what the mode allows.", err=True)
         return 0
@@ -66,7 +66,7 @@ def _row(grant: Grant) -> tuple[str, ...]:
 
 
 async def _revoke(number: int, given: dict[str, Any]) -> int:
-    house = await open_house(given)
-    await house.grants.revoke(number)
+    app = await open_app(given)
+    await app.grants.revoke(number)
     echo(f"Grant {number} is taken back.", err=True)
     return 0

@@ -13,13 +13,13 @@ from angelia.core.codec import to_json_line
 from angelia.core.errors import BadInput
 from angelia.core.ids import ConversationId
 from angelia.faces.cli.history import when
-from angelia.faces.cli.opening import last_conversation, short
-from angelia.faces.cli.options import open_house, settings_options
-from angelia.faces.cli.output import draw, echo, echo_json, hand_over
-from angelia.faces.cli.paint import screen
-from angelia.faces.cli.talk.tally import Tally, money
-from angelia.faces.cli.telling import Line, Teller, Tone
-from angelia.faces.cli.widths import table
+from angelia.faces.cli.open_conversation import last_conversation, short
+from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.words.output import draw, echo, echo_json, hand_over
+from angelia.faces.words.paint import screen
+from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
+from angelia.faces.words.usage_meter import UsageMeter, money
+from angelia.faces.words.widths import table
 
 
 @click.command(epilog="Examples:  angelia show 5c8r2n6h  ·  angelia show --usage  ·  angelia show 5c8r2n6h --json | jq")
@@ -45,7 +45,7 @@ async def _show(part: str | None, as_json: bool, usage: bool, given: dict[str, A
         opened = entries[0].fact
         assert isinstance(opened, e.ConversationOpened)
         head = f"conversation {found}, begun {when(entries[0].at)} in {opened.workspace}"
-        draw(paint.line(Line(Tone.NOTE, head)))
+        draw(paint.line(TranscriptLine(Tone.NOTE, head)))
         for line in transcript_lines(entries):
             blank = "\n" if line.tone in (Tone.PERSON, Tone.REPLY) else ""
             echo(blank, end="")
@@ -54,16 +54,16 @@ async def _show(part: str | None, as_json: bool, usage: bool, given: dict[str, A
 
 
 async def _read(part: str | None, given: dict[str, Any]) -> tuple[ConversationId, list[e.Entry]]:
-    house = await open_house(given)
-    found = await house.transcript.find(part) if part else await last_conversation(house.transcript)
-    return found, await house.transcript.entries(found)
+    app = await open_app(given)
+    found = await app.transcript.find(part) if part else await last_conversation(app.transcript)
+    return found, await app.transcript.entries(found)
 
 
-def transcript_lines(entries: Sequence[e.Entry]) -> Iterator[Line]:
+def transcript_lines(entries: Sequence[e.Entry]) -> Iterator[TranscriptLine]:
     """The whole conversation, told; a call is told with its result, so its start is left out."""
-    teller = Teller()
+    transcript = TranscriptLines()
     for entry in entries:
-        yield from (line for line in teller.tell(entry) if line.tone is not Tone.STARTED)
+        yield from (line for line in transcript.tell(entry) if line.tone is not Tone.STARTED)
 
 
 def usage_rows(entries: Sequence[e.Entry]) -> list[tuple[str, ...]]:
@@ -79,7 +79,7 @@ def usage_rows(entries: Sequence[e.Entry]) -> list[tuple[str, ...]]:
         elif isinstance(fact, e.TurnClosed):
             rows.append(turn.row(str(len(rows))))
             turn = _Turn()
-    if turn.tally.replies:
+    if turn.usage_meter.replies:
         rows.append(turn.row(f"{len(rows)} (open)"))
     return [*rows, whole.row("all")]
 
@@ -88,12 +88,12 @@ class _Turn:
     """The sums of one turn."""
 
     def __init__(self) -> None:
-        self.tally = Tally()
+        self.usage_meter = UsageMeter()
         self.input = self.cached = self.output = 0
 
     def add(self, entry: e.Entry) -> None:
         """Count one entry."""
-        self.tally.add(entry)
+        self.usage_meter.add(entry)
         if isinstance(entry.fact, e.ModelSaid | e.ModelFailed | e.ViewMoved):
             usage = entry.fact.usage
             self.input, self.output = self.input + usage.input, self.output + usage.output
@@ -102,12 +102,14 @@ class _Turn:
     def row(self, name: str) -> tuple[str, ...]:
         """As a row of the table."""
         share = f"{self.cached / self.input:.0%}" if self.input else "–"
-        unknown = "+ ?" if self.tally.unpriced else ""
+        unknown = "+ ?" if self.usage_meter.unpriced else ""
         cost = (
-            "unknown" if self.tally.unpriced == self.tally.replies else f"{money(self.tally.cost)} {unknown}".rstrip()
+            "unknown"
+            if self.usage_meter.unpriced == self.usage_meter.replies
+            else f"{money(self.usage_meter.cost)} {unknown}".rstrip()
         )
-        model = self.tally.model if name != "all" else ""
-        return (name, model, str(self.tally.replies), f"{self.input:,}", share, f"{self.output:,}", cost)
+        model = self.usage_meter.model if name != "all" else ""
+        return (name, model, str(self.usage_meter.replies), f"{self.input:,}", share, f"{self.output:,}", cost)
 
 
 @click.command(

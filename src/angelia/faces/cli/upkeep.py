@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from angelia.faces.cli.options import open_house, settings_options
-from angelia.faces.cli.output import echo
+from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
-from angelia.store import upkeep
+from angelia.faces.words.output import echo
+from angelia.store.sql import upkeep
 
 
 @click.group(epilog="Examples:  angelia store verify  ·  angelia store backup ~/backups/angelia-monday")
@@ -25,13 +25,13 @@ def verify(**given: Any) -> int:
 
 
 async def _verify(given: dict[str, Any]) -> int:
-    house = await open_house(given)
+    app = await open_app(given)
     with working("checking the store"):
-        problems = await upkeep.verify(house.db, house.blobs)
+        problems = await upkeep.verify(app.db, app.blobs)
     for problem in problems:
         echo(problem)
     if not problems:
-        echo(f"{house.loaded.home} is in order.")
+        echo(f"{app.loaded.home} is in order.")
     return 1 if problems else 0
 
 
@@ -43,9 +43,9 @@ def rebuild(**given: Any) -> int:
 
 
 async def _rebuild(given: dict[str, Any]) -> int:
-    house = await open_house(given)
+    app = await open_app(given)
     with working("deriving the tables anew"):
-        await upkeep.rebuild(house.db)
+        await upkeep.rebuild(app.db)
     echo("Every table and the full-text index are derived anew from the log.")
     return 0
 
@@ -59,8 +59,8 @@ def backup(folder: Path, **given: Any) -> int:
 
 
 async def _backup(folder: Path, given: dict[str, Any]) -> int:
-    house = await open_house(given)
+    app = await open_app(given)
     with working("copying"):
-        await upkeep.backup(house.db, house.blobs, folder.expanduser())
+        await upkeep.backup(app.db, app.blobs, folder.expanduser())
     echo(f"Copied to {folder}. Settings in config.toml are copied by hand, if you want them.")
     return 0

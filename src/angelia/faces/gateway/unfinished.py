@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from angelia.channels.web import WebResponse
+from angelia.channels.webhooks import WebResponse
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 

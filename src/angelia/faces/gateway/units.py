@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 from msgspec import Struct
 
 
-class Unit(Struct, frozen=True):
+class ServiceUnit(Struct, frozen=True):
     """A file, where it belongs, and the commands that make it count."""
 
     path: Path
@@ -15,12 +15,12 @@ class Unit(Struct, frozen=True):
     then: tuple[str, ...]
 
 
-def unit_for(platform: str, person: Path, home: Path, python: str = sys.executable) -> Unit:
+def unit_for(platform: str, person: Path, home: Path, python: str = sys.executable) -> ServiceUnit:
     """The unit for `platform` (as `sys.platform` names it); `person` is the user's home, `home` Angelia's."""
     return _launchd(person, home, python) if platform == "darwin" else _systemd(person, home, python)
 
 
-def _systemd(person: Path, home: Path, python: str) -> Unit:
+def _systemd(person: Path, home: Path, python: str) -> ServiceUnit:
     """See systemd.service(5) and systemd.exec(5)."""
     text = f"""[Unit]
 Description=Angelia's gateway to chat networks
@@ -45,10 +45,10 @@ WantedBy=default.target
         "systemctl --user enable --now angelia",
         "loginctl enable-linger    # so that it runs while nobody is logged in",
     )
-    return Unit(path, text, then)
+    return ServiceUnit(path, text, then)
 
 
-def _launchd(person: Path, home: Path, python: str) -> Unit:
+def _launchd(person: Path, home: Path, python: str) -> ServiceUnit:
     """See launchd.plist(5)."""
     words = "".join(f"<string>{escape(word)}</string>" for word in (python, "-m", "angelia", "gateway"))
     text = f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -62,4 +62,4 @@ def _launchd(person: Path, home: Path, python: str) -> Unit:
 </dict></plist>
 """
     path = person / "Library/LaunchAgents/angelia.gateway.plist"
-    return Unit(path, text, (f"launchctl bootstrap gui/$(id -u) {path}",))
+    return ServiceUnit(path, text, (f"launchctl bootstrap gui/$(id -u) {path}",))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from angelia.sandboxes.apptainer.program import Program, complaint, news, run_and_tell
-from angelia.sandboxes.launcher import quoted
+from angelia.sandboxes.apptainer.program import ApptainerProgram, complaint, news, run_and_tell
+from angelia.sandboxes.by_commands.launcher import quoted
 from angelia.sandboxes.port import SandboxMissing
-from angelia.sandboxes.tree_removal import remove_tree
+from angelia.sandboxes.shared.tree_removal import remove_tree
 
 LOOK = 5
 """Seconds between two looks whether anybody is there."""
@@ -40,7 +40,7 @@ _ALLOW_NAMESPACES = (
 """apptainer.org/docs/admin, "User Namespaces & Fakeroot"; the third one is Ubuntu's."""
 
 
-class Plan(Struct, frozen=True):
+class InstancePlan(Struct, frozen=True):
     """What an instance is to be: `stem` names its conversation (`stem_of`), `options` are those of `instance start`."""
 
     stem: str
@@ -59,11 +59,11 @@ class Plan(Struct, frozen=True):
 
 
 def stem_of(conversation: str, home: str) -> str:
-    """How the names begin that belong to a conversation of a home (`sandboxes.lasting.owner`)."""
+    """How the names begin that belong to a conversation of a home (`sandboxes.shared.lasting.owner`)."""
     return f"{PREFIX}{conversation}-{hashlib.sha256(home.encode()).hexdigest()[:8]}"
 
 
-async def ensure(program: Program, plan: Plan, progress: Callable[[str], None]) -> str:
+async def ensure(program: ApptainerProgram, plan: InstancePlan, progress: Callable[[str], None]) -> str:
     """The name of a running instance that is as planned; the same one for everybody who asks.
 
     Its `scratch` is empty when it starts.
@@ -83,7 +83,7 @@ async def ensure(program: Program, plan: Plan, progress: Callable[[str], None]) 
     return plan.name
 
 
-async def end(program: Program, name: str) -> None:
+async def end(program: ApptainerProgram, name: str) -> None:
     """End it, and all that runs in it; one that is gone already is fine."""
     await _ask_to_end(program, name, unless=_EVEN_IF_USED)
     for pause in _PAUSES:
@@ -93,7 +93,7 @@ async def end(program: Program, name: str) -> None:
     await program.said("instance", "stop", "--force", name)
 
 
-async def end_unless_used(program: Program, name: str) -> bool:
+async def end_unless_used(program: ApptainerProgram, name: str) -> bool:
     """End it, unless somebody holds it or runs a command in it; whether it has ended."""
     await _ask_to_end(program, name, unless=_USED)
     for pause in _PAUSES:
@@ -106,18 +106,18 @@ async def end_unless_used(program: Program, name: str) -> bool:
     return True
 
 
-async def in_use(program: Program, name: str) -> bool:
+async def in_use(program: ApptainerProgram, name: str) -> bool:
     """Whether somebody holds it, or runs a command in it."""
     said = await program.said(*inside(name, "/bin/sh", "-c", f"{_COUNT} echo $n"))
     return said.strip().isdigit() and int(said) > _USED
 
 
-async def is_idle(program: Program, name: str) -> bool:
+async def is_idle(program: ApptainerProgram, name: str) -> bool:
     """Whether it runs, and nobody uses it."""
     return name in await program.instances(name) and not await in_use(program, name)
 
 
-async def _ask_to_end(program: Program, name: str, *, unless: int) -> None:
+async def _ask_to_end(program: ApptainerProgram, name: str, *, unless: int) -> None:
     """`unless` more processes than so many are there."""
     await program.said(*inside(name, "/bin/sh", "-c", _END, str(unless)))
 
@@ -127,7 +127,7 @@ def inside(name: str, *words: str) -> tuple[str, ...]:
     return ("exec", "--cleanenv", "--no-privs", "--pwd", "/", f"instance://{name}", *words)
 
 
-async def _start(program: Program, plan: Plan, progress: Callable[[str], None]) -> None:
+async def _start(program: ApptainerProgram, plan: InstancePlan, progress: Callable[[str], None]) -> None:
     """Start it, and what watches over it: both in one process, so that it is watched even if we die meanwhile."""
     words = [program.path, "--nocolor", "instance", "start", *plan.options, plan.image, plan.name]
     watch = program.line(*inside(plan.name, "/bin/sh", "-c", _LIVE, str(plan.idle)))
@@ -149,7 +149,7 @@ def _line(words: Sequence[str]) -> str:
     return " ".join(map(quoted, words))
 
 
-def _not_started(program: Program, plan: Plan, why: str) -> SandboxMissing:
+def _not_started(program: ApptainerProgram, plan: InstancePlan, why: str) -> SandboxMissing:
     folded = why.lower()
     if "cgroup" in folded:
         mend = "Take memory_mb, cpus and processes away under [sandbox.apptainer]: limits need cgroups v2 and systemd."

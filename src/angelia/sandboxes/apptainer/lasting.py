@@ -1,13 +1,13 @@
-"""The instances of this home, found by their names, and never anybody else's (`sandboxes.lasting.Keeper`)."""
+"""The instances of this home, found by their names, and never anybody else's (`sandboxes.shared.lasting.Keeper`)."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from angelia.sandboxes.apptainer import instance
-from angelia.sandboxes.apptainer.program import Listed, Program, find
+from angelia.sandboxes.apptainer.program import ApptainerProgram, ListedInstance, find
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
-from angelia.sandboxes.lasting import Lasting, Use, owner
 from angelia.sandboxes.port import SandboxMissing
+from angelia.sandboxes.shared.lasting import Lasting, Use, owner
 
 
 async def found(state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
@@ -31,7 +31,7 @@ async def end(place: Lasting) -> None:
     await instance.end(find(place.at), place.name)
 
 
-async def _seen(program: Program, one: Listed, state: Path, conversation: str) -> Lasting:
+async def _seen(program: ApptainerProgram, one: ListedInstance, state: Path, conversation: str) -> Lasting:
     scratch = state / "apptainer" / conversation / "scratch"  # made when it was started
     return Lasting(
         room="apptainer",

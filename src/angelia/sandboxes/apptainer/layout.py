@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from angelia.sandboxes.apptainer.instance import LOOK, Plan
+from angelia.sandboxes.apptainer.instance import LOOK, InstancePlan
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
-from angelia.sandboxes.beneath import Ground, Root
-from angelia.sandboxes.bound import HOME, Bound
-from angelia.sandboxes.limits import limits, processes
-from angelia.sandboxes.volumes import Volume, refuse_within
+from angelia.sandboxes.local.safe_open import AllowedRoot, AllowedRoots
+from angelia.sandboxes.shared.bound_folders import HOME, BoundFolders
+from angelia.sandboxes.shared.limits import limits, processes
+from angelia.sandboxes.shared.volumes import Volume, refuse_within
 
 _TEMPORARY = {"/tmp": "tmp", "/var/tmp": "var_tmp"}  # noqa: S108 - the instance's own
 """Where they lie in the folder that `--workdir` names."""
@@ -24,7 +24,7 @@ def is_elsewhere(image: str) -> bool:
 class Layout:
     """All that can be written lies here: workspace, home, a scratch for /tmp, volumes, and perhaps an overlay."""
 
-    def __init__(self, bound: Bound, settings: ApptainerSettings, volumes: Sequence[Volume]) -> None:
+    def __init__(self, bound: BoundFolders, settings: ApptainerSettings, volumes: Sequence[Volume]) -> None:
         """See the settings.
 
         Raises:
@@ -54,7 +54,7 @@ class Layout:
         settings = self._settings
         return limits(settings.memory_mb, settings.cpus, processes(settings.processes), nothing=nothing)
 
-    def plan(self, image: str, stem: str) -> Plan:
+    def plan(self, image: str, stem: str) -> InstancePlan:
         """What the instance of a conversation is to be.
 
         Its options: "Bind Paths and Mounts" and "Limiting Container Resources", apptainer.org/docs/user.
@@ -68,7 +68,7 @@ class Layout:
         options += self._overlay()
         for volume in self._mounts():
             options += ["--mount", _mount(volume)]
-        return Plan(
+        return InstancePlan(
             stem=stem,
             image=image,
             remote=is_elsewhere(image),
@@ -78,19 +78,19 @@ class Layout:
             lock=self._bound.state / "lock",
         )
 
-    def writable(self) -> Ground:
+    def writable(self) -> AllowedRoots:
         """Where files are written on this machine."""
-        return self._ground(volume for volume in self._volumes if volume.writable)
+        return self._roots(volume for volume in self._volumes if volume.writable)
 
-    def readable(self) -> Ground:
+    def readable(self) -> AllowedRoots:
         """Where they are read: also what volumes and an overlay hold, which may not be written past the instance."""
         kept = self._kept()
-        return self._ground(self._volumes, *([Root("/", kept / "upper")] if kept else ()))
+        return self._roots(self._volumes, *([AllowedRoot("/", kept / "upper")] if kept else ()))
 
-    def _ground(self, volumes: Iterable[Volume], *more: Root) -> Ground:
-        temporary = (Root(inside, self.scratch / name) for inside, name in _TEMPORARY.items())
-        bound = (Root(volume.inside, Path(volume.outside)) for volume in volumes)
-        return self._bound.ground(*temporary, *bound, *more)
+    def _roots(self, volumes: Iterable[Volume], *more: AllowedRoot) -> AllowedRoots:
+        temporary = (AllowedRoot(inside, self.scratch / name) for inside, name in _TEMPORARY.items())
+        bound = (AllowedRoot(volume.inside, Path(volume.outside)) for volume in volumes)
+        return self._bound.roots(*temporary, *bound, *more)
 
     def _mounts(self) -> list[Volume]:
         """Outer ones first, so that what is within is laid over them."""

@@ -34,7 +34,7 @@ Metadata", apptainer.org/docs/user)."""
 _LABEL = re.compile(r"(?:\x1b\[\d+m)?(INFO|WARNING|ERROR|FATAL)\s*:\s*(?:\x1b\[0m)?")
 
 
-class Listed(Struct, frozen=True):
+class ListedInstance(Struct, frozen=True):
     """A running instance: its name, and the image as it was named."""
 
     instance: str
@@ -42,10 +42,10 @@ class Listed(Struct, frozen=True):
 
 
 class _List(Struct, frozen=True):
-    instances: tuple[Listed, ...] = ()
+    instances: tuple[ListedInstance, ...] = ()
 
 
-class Program(Struct, frozen=True):
+class ApptainerProgram(Struct, frozen=True):
     """The program at `path`; it is run in `env`."""
 
     path: str
@@ -67,7 +67,7 @@ class Program(Struct, frozen=True):
         """The names of those that run and fit `pattern`; see `running`."""
         return [one.instance for one in await self.running(pattern)]
 
-    async def running(self, pattern: str) -> Sequence[Listed]:
+    async def running(self, pattern: str) -> Sequence[ListedInstance]:
         """The instances that run and whose names fit `pattern`, which knows `*`.
 
         Raises:
@@ -110,7 +110,7 @@ def complaint(said: str) -> str:
     return one_line(clean(fatal[0] if fatal else said), 400).strip().rstrip(".") or "it did not say why"
 
 
-def find(named: str, environ: Mapping[str, str] = os.environ) -> Program:
+def find(named: str, environ: Mapping[str, str] = os.environ) -> ApptainerProgram:
     """The program that is `named`, or the first of `NAMES` on the PATH.
 
     Raises:
@@ -120,7 +120,7 @@ def find(named: str, environ: Mapping[str, str] = os.environ) -> Program:
     for name in wanted:
         if path := shutil.which(os.path.expanduser(name), path=environ.get("PATH")):  # noqa: PTH111 - may be a bare name
             own = [f"{name.upper()}_{key}" for name in NAMES for key in _ITS_OWN]
-            return Program(path, {key: environ[key] for key in (*_PASSED_ON, *own) if key in environ})
+            return ApptainerProgram(path, {key: environ[key] for key in (*_PASSED_ON, *own) if key in environ})
     raise SandboxMissing(
         f"There is no {' and no '.join(wanted)} on this machine.",
         then="Install Apptainer (apptainer.org, `module load apptainer` on many clusters), or name the program: "

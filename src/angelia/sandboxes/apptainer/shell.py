@@ -5,14 +5,16 @@ from pathlib import Path
 
 from angelia.core.ids import sortable_id
 from angelia.sandboxes.apptainer.instance import inside
-from angelia.sandboxes.apptainer.program import Program
-from angelia.sandboxes.launcher import quoted
-from angelia.sandboxes.ownpty import in_terminal
-from angelia.sandboxes.running import Start
+from angelia.sandboxes.apptainer.program import ApptainerProgram
+from angelia.sandboxes.by_commands.launcher import quoted
+from angelia.sandboxes.local.command import Start
+from angelia.sandboxes.local.local_pty import in_terminal
 from angelia.sandboxes.terminal import SHELL, Terminal
 
 
-async def run_shell(program: Program, instance: str, workspace: str, env: Mapping[str, str], terminal: Terminal) -> int:
+async def run_shell(
+    program: ApptainerProgram, instance: str, workspace: str, env: Mapping[str, str], terminal: Terminal
+) -> int:
     """Run one until it ends; its status. Its terminal hangs up when we die.
 
     Raises:

@@ -8,18 +8,18 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from angelia.sandboxes.bound import HOME
-from angelia.sandboxes.confine import Share
-from angelia.sandboxes.docker.engine import Engine, Refused
+from angelia.sandboxes.docker.engine import DaemonRefused, DockerEngine
 from angelia.sandboxes.docker.pull import pull
 from angelia.sandboxes.docker.settings import DockerSettings
+from angelia.sandboxes.local.confinement import Share
 from angelia.sandboxes.port import SandboxGone, SandboxMissing
-from angelia.sandboxes.volumes import Volume
+from angelia.sandboxes.shared.bound_folders import HOME
+from angelia.sandboxes.shared.volumes import Volume
 
 LABEL = "angelia"
 """Its value is the conversation's name."""
 HOME_LABEL = f"{LABEL}.home"
-"""Its value is whose container it is (`sandboxes.lasting.owner`)."""
+"""Its value is whose container it is (`sandboxes.shared.lasting.owner`)."""
 MEMORY_LABEL = f"{LABEL}.memory"
 """It is there if workspace and home lie in the container's memory, and go with it."""
 TMP = "/tmp"  # noqa: S108 - the container's own
@@ -36,7 +36,7 @@ _PAUSE = 0.05
 """Seconds until the second look, and twice as many each time: a name is taken before its container can be seen."""
 
 
-class Plan(Struct, frozen=True):
+class ContainerPlan(Struct, frozen=True):
     """What a container is to be. `workspace` and what is hidden are paths on both sides, `home` is one outside.
 
     `nothing` is an empty folder outside, laid over hidden folders. (Podman copies what it covers into a tmpfs.)
@@ -58,7 +58,7 @@ class Plan(Struct, frozen=True):
     owner: str = ""
 
 
-async def ensure(engine: Engine, plan: Plan, progress: Callable[[str], None]) -> str:
+async def ensure(engine: DockerEngine, plan: ContainerPlan, progress: Callable[[str], None]) -> str:
     """The id of a running container that is as planned; the same one for everybody who asks for this name.
 
     Raises:
@@ -75,7 +75,7 @@ async def ensure(engine: Engine, plan: Plan, progress: Callable[[str], None]) ->
             )
             await engine.call("POST", f"/containers/{made['Id']}/start", deed="start the container")
             return str(made["Id"])
-        except Refused as error:
+        except DaemonRefused as error:
             if error.status == 404 and "image" in error.said.lower():
                 await pull(engine, plan.image, progress)
             elif not _was_somebody_else(error):
@@ -89,25 +89,25 @@ async def ensure(engine: Engine, plan: Plan, progress: Callable[[str], None]) ->
     raise SandboxGone(f"The container {plan.name} comes and goes.", "Something else makes and removes it all the time.")
 
 
-def _was_somebody_else(error: Refused) -> bool:
+def _was_somebody_else(error: DaemonRefused) -> bool:
     """Who has just removed it (404), or made it (409; Podman has no number for that)."""
     return error.status in (404, 409) or "already in use" in error.said
 
 
-async def remove(engine: Engine, name: str) -> None:
+async def remove(engine: DockerEngine, name: str) -> None:
     """End it and remove it; one that is gone already is fine."""
     try:
         await engine.call("DELETE", f"/containers/{name}", query={"force": "1", "v": "1"}, deed="remove the container")
-    except Refused as error:
+    except DaemonRefused as error:
         if error.status not in (404, 409):  # 409: it is being removed
             raise
 
 
-async def _found(engine: Engine, plan: Plan, labels: Mapping[str, str]) -> str:
+async def _found(engine: DockerEngine, plan: ContainerPlan, labels: Mapping[str, str]) -> str:
     """The id of a container of that name that runs and is as planned; others of that name are removed."""
     try:
         known = await engine.call("GET", f"/containers/{plan.name}/json", deed="look for the container")
-    except Refused as error:
+    except DaemonRefused as error:
         if error.status == 404:
             return ""
         raise
@@ -121,7 +121,7 @@ async def _found(engine: Engine, plan: Plan, labels: Mapping[str, str]) -> str:
     return ""
 
 
-async def _body(engine: Engine, plan: Plan) -> dict[str, Any]:
+async def _body(engine: DockerEngine, plan: ContainerPlan) -> dict[str, Any]:
     """The request (API reference, "Create a container"); its own hash is a label, so that a change is noticed."""
     info = await engine.call("GET", "/info", deed="tell about itself")
     # without root, the person is root inside, and everybody else a stranger outside
@@ -169,7 +169,7 @@ def _refuse_limits(settings: DockerSettings) -> None:
         )
 
 
-def _mounts(plan: Plan) -> list[dict[str, Any]]:
+def _mounts(plan: ContainerPlan) -> list[dict[str, Any]]:
     places = list(plan.volumes)
     if plan.settings.workspace == "bind":
         places += [Volume(plan.workspace, plan.workspace, writable=True), Volume(plan.home, HOME, writable=True)]
@@ -182,7 +182,7 @@ def _mounts(plan: Plan) -> list[dict[str, Any]]:
     ]
 
 
-def _tmpfs(plan: Plan, owner: str) -> dict[str, str]:
+def _tmpfs(plan: ContainerPlan, owner: str) -> dict[str, str]:
     size = f"size={plan.settings.tmp_mb * 1_000_000}"
     own = f"rw,exec,nosuid,nodev,{size},{owner}"
     places = {TMP: f"rw,exec,nosuid,nodev,{size},mode=1777"}

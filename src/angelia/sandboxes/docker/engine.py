@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from angelia.core.text import clean, one_line
-from angelia.sandboxes.docker.taken import Connection, Stream
+from angelia.sandboxes.docker.hijacked_stream import HijackedConnection, Stream
 from angelia.sandboxes.port import AccessRefused, SandboxError, SandboxMissing, Unreachable
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SECONDS = 60.0
 """How long a call may take."""
 
 
-class Refused(SandboxError):
+class DaemonRefused(SandboxError):
     """The daemon said no; `status` is HTTP's, and `said` its own words."""
 
     def __init__(self, deed: str, status: int, said: str) -> None:
@@ -27,7 +27,7 @@ class Refused(SandboxError):
         super().__init__(f"The container daemon could not {deed}: {said} (HTTP {status}).")
 
 
-class Engine:
+class DockerEngine:
     """One daemon. Paths carry no version: the daemon's own newest is meant."""
 
     def __init__(self, socket: str) -> None:
@@ -56,7 +56,7 @@ class Engine:
         with self._in_plain_words():
             answer = await self._http.request(method, path, json=body, params=query)
         if answer.status_code >= 400:
-            raise Refused(deed, answer.status_code, said(answer.content))
+            raise DaemonRefused(deed, answer.status_code, said(answer.content))
         return msgspec.json.decode(answer.content) if answer.content.strip() else None
 
     async def lines(self, path: str, query: Mapping[str, str], *, deed: str) -> AsyncIterator[dict[str, Any]]:
@@ -67,7 +67,7 @@ class Engine:
             waiting = httpx2.Timeout(SECONDS, read=None)
             async with self._http.stream("POST", path, params=query, timeout=waiting) as answer:
                 if answer.status_code >= 400:
-                    raise Refused(deed, answer.status_code, said(await answer.aread()))
+                    raise DaemonRefused(deed, answer.status_code, said(await answer.aread()))
                 async for line in answer.aiter_lines():
                     if line.strip():
                         yield msgspec.json.decode(line)
@@ -80,8 +80,8 @@ class Engine:
             answer = await self._http.send(request, stream=True)
             if answer.status_code != 101:
                 refusal = await answer.aread()
-                raise Refused(deed, answer.status_code, said(refusal))
-        return Stream(cast("Connection", answer.extensions["network_stream"]))
+                raise DaemonRefused(deed, answer.status_code, said(refusal))
+        return Stream(cast("HijackedConnection", answer.extensions["network_stream"]))
 
     async def close(self) -> None:
         """Close every connection."""

@@ -1,4 +1,4 @@
-"""The containers of this home: found by their labels, never anybody else's; see `sandboxes.lasting.Keeper`."""
+"""The containers of this home: found by their labels, never anybody else's; see `sandboxes.shared.lasting.Keeper`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from angelia.sandboxes.docker.container import HOME_LABEL, LABEL, MEMORY_LABEL, remove
-from angelia.sandboxes.docker.engine import Engine, Refused
+from angelia.sandboxes.docker.engine import DaemonRefused, DockerEngine
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
-from angelia.sandboxes.lasting import Lasting, Use, owner
 from angelia.sandboxes.port import AccessRefused, SandboxMissing
+from angelia.sandboxes.shared.lasting import Lasting, Use, owner
 
 _RUNS = "running"
 
@@ -23,32 +23,32 @@ async def found(state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
 
 async def end(place: Lasting) -> None:
     """See the port."""
-    engine = Engine(place.at)
+    engine = DockerEngine(place.at)
     try:
         await remove(engine, place.name)
     finally:
         await engine.close()
 
 
-async def in_use(engine: Engine, container: str) -> bool:
+async def in_use(engine: DockerEngine, container: str) -> bool:
     """Whether anybody holds it, or runs a command in it: a process there that its first one did not start."""
     return await _runs_more(engine, await _told(engine, f"/containers/{container}/json"))
 
 
-async def is_idle(engine: Engine, container: str) -> bool:
+async def is_idle(engine: DockerEngine, container: str) -> bool:
     """Whether it runs, and nobody uses it."""
     known = await _told(engine, f"/containers/{container}/json")
     return bool(known) and known["State"]["Running"] and not await _runs_more(engine, known)
 
 
-async def _runs_more(engine: Engine, known: Mapping[str, Any]) -> bool:
+async def _runs_more(engine: DockerEngine, known: Mapping[str, Any]) -> bool:
     commands = [await _told(engine, f"/exec/{name}/json") for name in known.get("ExecIDs") or ()]
     return any(command.get("Running") for command in commands)
 
 
 async def _found_at(socket: str, whose: str) -> list[Lasting]:
     try:
-        engine = Engine(socket)
+        engine = DockerEngine(socket)
     except (SandboxMissing, AccessRefused):
         return []
     try:
@@ -60,7 +60,7 @@ async def _found_at(socket: str, whose: str) -> list[Lasting]:
         await engine.close()
 
 
-async def _seen(engine: Engine, row: dict[str, Any]) -> Lasting:
+async def _seen(engine: DockerEngine, row: dict[str, Any]) -> Lasting:
     use = Use.ENDED
     if row["State"] == _RUNS:
         use = Use.IN_USE if await in_use(engine, str(row["Id"])) else Use.IDLE
@@ -76,11 +76,11 @@ async def _seen(engine: Engine, row: dict[str, Any]) -> Lasting:
     )
 
 
-async def _told(engine: Engine, path: str) -> dict[str, Any]:
+async def _told(engine: DockerEngine, path: str) -> dict[str, Any]:
     """What the daemon knows of something; nothing if that has ended since it was listed."""
     try:
         known: dict[str, Any] = await engine.call("GET", path, deed="tell of a container")
-    except Refused as error:
+    except DaemonRefused as error:
         if error.status == 404:
             return {}
         raise

@@ -4,14 +4,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from angelia.sandboxes.docker.engine import Engine, Refused
+from angelia.sandboxes.docker.engine import DaemonRefused, DockerEngine
 from angelia.sandboxes.port import SandboxMissing
 
 EVERY = 1.0
 """Seconds between two words about the progress."""
 
 
-async def pull(engine: Engine, image: str, progress: Callable[[str], None]) -> None:
+async def pull(engine: DockerEngine, image: str, progress: Callable[[str], None]) -> None:
     """Fetch it.
 
     Raises:
@@ -32,12 +32,12 @@ async def pull(engine: Engine, image: str, progress: Callable[[str], None]) -> N
                 last = time.monotonic()
                 done, whole = (sum(pair[at] for pair in layers.values()) for at in (0, 1))
                 progress(f"the image {image} is being fetched: {done / 1e6:.0f} of {whole / 1e6:.0f} MB")
-    except Refused as error:
+    except DaemonRefused as error:
         raise _not_had(image, error.said) from error
     progress(f"the image {image} is here")
 
 
-async def is_here(engine: Engine, image: str) -> bool:
+async def is_here(engine: DockerEngine, image: str) -> bool:
     """Whether it need not be fetched.
 
     Raises:
@@ -45,7 +45,7 @@ async def is_here(engine: Engine, image: str) -> bool:
     """
     try:
         await engine.call("GET", f"/images/{image}/json", deed="look at an image")
-    except Refused as error:
+    except DaemonRefused as error:
         if error.status == 404:
             return False
         raise

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Coroutine, Mapping
 
 from angelia.core.ids import sortable_id
-from angelia.sandboxes.docker.engine import Engine, Refused
-from angelia.sandboxes.docker.execwire import exec_wire
-from angelia.sandboxes.docker.taken import Stream
-from angelia.sandboxes.launcher import quoted
+from angelia.sandboxes.by_commands.launcher import quoted
+from angelia.sandboxes.docker.engine import DaemonRefused, DockerEngine
+from angelia.sandboxes.docker.exec_stream import exec_wire
+from angelia.sandboxes.docker.hijacked_stream import Stream
 from angelia.sandboxes.port import SandboxGone
 from angelia.sandboxes.terminal import SHELL, Terminal
 
@@ -17,7 +17,9 @@ _PAUSE = 0.02
 """Seconds between two questions to the daemon, which knows of a beginning and of an end a moment later."""
 
 
-async def run_shell(engine: Engine, container: str, workspace: str, env: Mapping[str, str], terminal: Terminal) -> int:
+async def run_shell(
+    engine: DockerEngine, container: str, workspace: str, env: Mapping[str, str], terminal: Terminal
+) -> int:
     """Run one until it ends; its status.
 
     The daemon would let it run on when we die, so somebody inside waits for that and ends it.
@@ -37,7 +39,7 @@ async def run_shell(engine: Engine, container: str, workspace: str, env: Mapping
         finally:
             await shell.close()
         return await shell.status()
-    except Refused as error:
+    except DaemonRefused as error:
         raise SandboxGone(f"The container is not there any more: {error.said}.") from error
     finally:
         await watch.close()
@@ -46,13 +48,13 @@ async def run_shell(engine: Engine, container: str, workspace: str, env: Mapping
 class _Shell:
     """A command of the container with a terminal, and the connection that it has become."""
 
-    def __init__(self, engine: Engine, name: str, stream: Stream, terminal: Terminal) -> None:
+    def __init__(self, engine: DockerEngine, name: str, stream: Stream, terminal: Terminal) -> None:
         self._engine, self._name, self._stream, self._terminal = engine, name, stream, terminal
         self._tasks: set[asyncio.Task[object]] = set()
 
     @classmethod
     async def open(
-        cls, engine: Engine, container: str, line: str, env: Mapping[str, str], terminal: Terminal
+        cls, engine: DockerEngine, container: str, line: str, env: Mapping[str, str], terminal: Terminal
     ) -> "_Shell":
         """Start it, in a terminal of the right size."""
         wanted = {
@@ -110,7 +112,7 @@ class _Shell:
         size = {"h": str(rows), "w": str(columns)}
         try:
             await self._engine.call("POST", f"/exec/{self._name}/resize", query=size, deed="fit the terminal")
-        except Refused:  # it does not run yet, or has just ended
+        except DaemonRefused:  # it does not run yet, or has just ended
             return False
         return True
 

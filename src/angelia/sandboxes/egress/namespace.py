@@ -24,9 +24,9 @@ from pathlib import Path
 from types import TracebackType
 
 from angelia.core.text import clean, one_line
+from angelia.sandboxes.local.command import until_dead
+from angelia.sandboxes.local.processes import MARK
 from angelia.sandboxes.port import AccessRefused
-from angelia.sandboxes.processes import MARK
-from angelia.sandboxes.running import until_dead
 
 PORT = 808
 """Where the proxy listens inside. Below 1024, so that no command can have wanted it: it may not listen there."""

@@ -1,4 +1,4 @@
-"""The sandboxes at Modal of this home, by what was noted of them (`sandboxes.lasting.Keeper`).
+"""The sandboxes at Modal of this home, by what was noted of them (`sandboxes.shared.lasting.Keeper`).
 
 Modal is not asked: a list of places should not need the network, and a saved one runs nowhere.
 """
@@ -6,13 +6,13 @@ Modal is not asked: a list of places should not need the network, and a saved on
 from collections.abc import Sequence
 from pathlib import Path
 
-from angelia.sandboxes.lasting import Lasting, Use
-from angelia.sandboxes.modal.hold import is_held
-from angelia.sandboxes.modal.room import name_of
+from angelia.sandboxes.context import SandboxContext
+from angelia.sandboxes.modal.holder_lock import is_held
+from angelia.sandboxes.modal.sandbox import name_of
 from angelia.sandboxes.modal.saved import Note, Saved
 from angelia.sandboxes.modal.service import Service
 from angelia.sandboxes.modal.settings import ModalSettings
-from angelia.sandboxes.place import Place
+from angelia.sandboxes.shared.lasting import Lasting, Use
 
 
 async def found(state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
@@ -39,7 +39,7 @@ def _seen(state: Path, folder: Path, saved: Saved) -> Lasting:
     return Lasting(
         room="modal",
         at=str(folder),
-        name=name_of(Place(folder.name, "", state, state)),
+        name=name_of(SandboxContext(folder.name, "", state, state)),
         conversation=folder.name,
         what=saved.image,
         use=Use.IN_USE if is_held(folder) else Use.IDLE,

@@ -4,9 +4,9 @@ import asyncio
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from angelia.sandboxes.modal.errors import plain_words
 from angelia.sandboxes.modal.settings import ModalSettings
-from angelia.sandboxes.modal.windows import narrow_streams
-from angelia.sandboxes.modal.words import plain_words
+from angelia.sandboxes.modal.stream_windows import narrow_streams
 
 if TYPE_CHECKING:
     from modal import Image, Sandbox

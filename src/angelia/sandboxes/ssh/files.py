@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import asyncssh
 
-from angelia.sandboxes.beneath import shown
+from angelia.sandboxes.local.safe_open import shown
 from angelia.sandboxes.port import (
     FileChanged,
     FileKind,
@@ -24,13 +24,13 @@ from angelia.sandboxes.port import (
     NoSuchFile,
     NotAFile,
 )
-from angelia.sandboxes.promise import Promise
+from angelia.sandboxes.shared.expected_file import ExpectedFile
 from angelia.sandboxes.ssh.blocks import BLOCK, BlockWriter, read_blocks
-from angelia.sandboxes.ssh.drafts import Drafts
-from angelia.sandboxes.ssh.large import LARGE, LargeFile, open_large
-from angelia.sandboxes.ssh.link import Link
+from angelia.sandboxes.ssh.connection import SshConnection
+from angelia.sandboxes.ssh.errors import plain_words, refusal
+from angelia.sandboxes.ssh.large_files import LARGE, LargeFile, open_large
+from angelia.sandboxes.ssh.unfinished_files import Drafts
 from angelia.sandboxes.ssh.walk import lead
-from angelia.sandboxes.ssh.words import plain_words, refusal
 
 SECONDS_TO_OPEN = 10.0
 """A file that is not open by then never will be: a FIFO has taken its place, and holds up the whole session."""
@@ -42,7 +42,9 @@ class Stuck(NotAFile):
     """A FIFO was opened, and nobody writes to it: the other side answers nothing any more."""
 
 
-async def read(sftp: asyncssh.SFTPClient, root: str, path: str, limit: int, link: Link) -> AsyncIterator[bytes]:
+async def read(
+    sftp: asyncssh.SFTPClient, root: str, path: str, limit: int, link: SshConnection
+) -> AsyncIterator[bytes]:
     """See `Sandbox.get`. A large file is read over a session of its own, by `link`.
 
     Raises:
@@ -78,7 +80,7 @@ async def write(
     root: str,
     path: str,
     content: AsyncIterator[bytes],
-    promise: Promise,
+    promise: ExpectedFile,
     drafts: Drafts,
 ) -> None:
     """See `Sandbox.put`. `drafts` holds the way to the unfinished file for as long as it is there, as far as we know:
@@ -103,7 +105,7 @@ async def write(
 
 
 async def _draft(
-    sftp: asyncssh.SFTPClient, draft: str, path: str, content: AsyncIterator[bytes], promise: Promise
+    sftp: asyncssh.SFTPClient, draft: str, path: str, content: AsyncIterator[bytes], promise: ExpectedFile
 ) -> None:
     private = asyncssh.SFTPAttrs(permissions=0o600)
     async with await sftp.open(draft, "xb", private, encoding=None, block_size=0) as handle:
@@ -119,7 +121,7 @@ async def _draft(
             raise FileChanged(f"{shown(path)} did not arrive whole.", "Nothing was changed.")
 
 
-def _attributes(promise: Promise) -> asyncssh.SFTPAttrs:
+def _attributes(promise: ExpectedFile) -> asyncssh.SFTPAttrs:
     """Permission bits and times, which this version of SFTP tells in whole seconds, and both or none."""
     seconds = None if promise.modified is None else int(promise.modified)
     return asyncssh.SFTPAttrs(permissions=promise.mode & 0o777, atime=seconds, mtime=seconds)
@@ -147,7 +149,7 @@ async def entries(sftp: asyncssh.SFTPClient, root: str, path: str) -> AsyncItera
 
 
 async def _opened(
-    sftp: asyncssh.SFTPClient, full: str, path: str, alone: Link | None
+    sftp: asyncssh.SFTPClient, full: str, path: str, alone: SshConnection | None
 ) -> "asyncssh.SFTPClientFile | LargeFile":
     """The file, in a session of its own where there is a link for that."""
     try:

@@ -4,16 +4,16 @@ import asyncio
 
 import asyncssh
 
-from angelia.sandboxes.launcher import quoted
+from angelia.sandboxes.by_commands.launcher import quoted
 from angelia.sandboxes.port import Unreachable
-from angelia.sandboxes.ssh.link import Link
+from angelia.sandboxes.ssh.connection import SshConnection
 from angelia.sandboxes.terminal import Terminal
 
 _CHUNK = 64 * 1024
 _LOGIN = 'exec "${SHELL:-/bin/sh}" -l'
 
 
-async def run_shell(link: Link, workspace: str, terminal: Terminal) -> int:
+async def run_shell(link: SshConnection, workspace: str, terminal: Terminal) -> int:
     """Run one until it ends; its status. When the connection breaks, its terminal hangs up over there.
 
     Raises:

@@ -5,9 +5,9 @@ import stat
 
 import asyncssh
 
-from angelia.sandboxes.beneath import refuse_link, shown
+from angelia.sandboxes.local.safe_open import refuse_link, shown
 from angelia.sandboxes.port import AccessRefused, NoSuchFile
-from angelia.sandboxes.ssh.words import refusal
+from angelia.sandboxes.ssh.errors import refusal
 
 MOST_LINKS = 40
 """As many as Linux follows (path_resolution(7))."""

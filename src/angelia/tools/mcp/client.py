@@ -18,8 +18,8 @@ from msgspec import Struct
 from pydantic import FileUrl
 
 from angelia import __version__
-from angelia.sandboxes.companion import Companion
-from angelia.tools.mcp.failures import Lost, Refused, leaf
+from angelia.sandboxes.by_commands.sidecar import Sidecar
+from angelia.tools.mcp.failures import ServerLost, ServerRefused, leaf
 from mcp import Client
 
 Transport = AbstractAsyncContextManager[TransportStreams]
@@ -122,27 +122,27 @@ async def call_tool(client: Client, name: str, arguments: dict[str, Any], heard:
         return await client.call_tool(name, arguments, progress_callback=heard)
     except MCPError as error:
         if error.code == types.CONNECTION_CLOSED:
-            raise Lost from error
-        raise Refused(error.message, gone=error.message == "Session terminated") from error
+            raise ServerLost from error
+        raise ServerRefused(error.message, gone=error.message == "Session terminated") from error
     except RuntimeError as error:  # it has answered, and not by the schema that it gave itself
-        raise Refused(str(error), gone=False) from error
+        raise ServerRefused(str(error), gone=False) from error
     except ValueError as error:
-        raise Refused(f"its answer is none of the protocol's: {error}", gone=False) from error
+        raise ServerRefused(f"its answer is none of the protocol's: {error}", gone=False) from error
 
 
 @asynccontextmanager
-async def program(start: Callable[[], Awaitable[Companion]], told: Callable[[str], None]) -> AsyncIterator[Any]:
+async def program(start: Callable[[], Awaitable[Sidecar]], told: Callable[[str], None]) -> AsyncIterator[Any]:
     """The pipes of a program as a transport; `told` is given the last thing it complained about when it has ended.
 
     A line that is no message (a program that greets whoever started it) is passed over.
     """
-    companion = await start()
+    sidecar = await start()
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
 
     async def read() -> None:
         async with to_us:
-            async for line in companion.lines():
+            async for line in sidecar.lines():
                 try:
                     message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
@@ -153,7 +153,7 @@ async def program(start: Callable[[], Awaitable[Companion]], told: Callable[[str
         async with from_us:
             async for one in from_us:
                 text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await companion.write(text.encode() + b"\n")
+                await sidecar.write(text.encode() + b"\n")
 
     async def until_closed(pump: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -171,8 +171,8 @@ async def program(start: Callable[[], Awaitable[Companion]], told: Callable[[str
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
-            await companion.close()
-        told(companion.complaint)
+            await sidecar.close()
+        told(sidecar.complaint)
 
 
 @asynccontextmanager

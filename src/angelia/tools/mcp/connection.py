@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from angelia.core.text import clean, one_line
-from angelia.tools.mcp.failures import Lost, Refused, Unavailable, in_words
-from angelia.tools.mcp.roads import Noticed, Roads, part, way_to
+from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, in_words
 from angelia.tools.mcp.server import Server
+from angelia.tools.mcp.transports import Transports, TransportTrace, part, way_to
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -54,21 +54,21 @@ State = Waiting | Connecting | Ready | Gone
 Show = Callable[[str], None]
 
 
-class Connection:
+class McpConnection:
     """A server that is kept at hand once `begin` was called. `changed` is called after every change of what it is.
 
     `tools` is what the server listed last: it stays while the connection is sought again.
     """
 
-    def __init__(self, server: Server, roads: Roads, changed: Callable[[], None]) -> None:
+    def __init__(self, server: Server, transports: Transports, changed: Callable[[], None]) -> None:
         self.server = server
         self.state: State = Waiting()
         self.tools: tuple[types.Tool, ...] = ()
-        self._roads, self._changed = roads, changed
+        self._transports, self._changed = transports, changed
         self._moved = asyncio.Event()
         self._wanted, self._stale = asyncio.Event(), asyncio.Event()
         self._living: asyncio.Task[None] | None = None
-        self._noticed = Noticed()
+        self._noticed = TransportTrace()
 
     # -- what others do -----------------------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ class Connection:
         ready = await self._usable()
         try:
             return await self._called(ready, tool, arguments, show)
-        except Refused as refused:
+        except ServerRefused as refused:
             # Rejected by its front door: the official servers answer 404 or 400 to a session that they do not know.
             if not (refused.gone or (self._noticed.status in (400, 404) and "session" in refused.said.lower())):
                 raise
@@ -158,9 +158,9 @@ class Connection:
 
                 return await call_tool(ready.client, tool, arguments, heard)
         except TimeoutError:
-            raise Lost(f"gave no sign for {seconds:g} seconds and was told to stop") from None
-        except Lost:
-            raise Lost(await self._end_of(ready)) from None
+            raise ServerLost(f"gave no sign for {seconds:g} seconds and was told to stop") from None
+        except ServerLost:
+            raise ServerLost(await self._end_of(ready)) from None
 
     async def _end_of(self, ready: Ready) -> str:
         """How it went away, once that is known."""
@@ -177,7 +177,7 @@ class Connection:
         while True:
             began = time.monotonic()
             self._move(Connecting())
-            self._noticed = Noticed()
+            self._noticed = TransportTrace()
             try:
                 await self._converse()
                 why = "it has ended"
@@ -186,7 +186,7 @@ class Connection:
             failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
             self._wanted.clear()
             last = self._noticed.complaint
-            self._move(Gone(self._roads.redact(f"{why}; it last said: {last}" if last else why)))
+            self._move(Gone(self._transports.redact(f"{why}; it last said: {last}" if last else why)))
             await self._pause(failures)
 
     async def _pause(self, failures: int) -> None:
@@ -201,8 +201,8 @@ class Connection:
         """Say hello, list the tools, and stay until the other side has gone."""
         module = await part("client")
         over = asyncio.Event()
-        hooks = module.Hooks(stale=self._stale.set, over=over.set, roots=(Path(self._roads.folder).as_uri(),))
-        way = await way_to(self.server, self._roads, self._noticed)
+        hooks = module.Hooks(stale=self._stale.set, over=over.set, roots=(Path(self._transports.folder).as_uri(),))
+        way = await way_to(self.server, self._transports, self._noticed)
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(HELLO_S):
                 client = await stack.enter_async_context(module.talking(way, hooks))

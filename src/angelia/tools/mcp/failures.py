@@ -8,7 +8,7 @@ class Unavailable(AngeliaError):
     """The server cannot be used now; nothing was sent to it."""
 
 
-class Refused(Exception):
+class ServerRefused(Exception):
     """The server answered with an error. `gone`: it had forgotten us, and did nothing."""
 
     def __init__(self, said: str, *, gone: bool) -> None:
@@ -16,7 +16,7 @@ class Refused(Exception):
         super().__init__(self.said)
 
 
-class Lost(Exception):
+class ServerLost(Exception):
     """The connection ended before an answer came: the call may or may not have taken effect."""
 
 

@@ -25,7 +25,7 @@ _SECRETIVE = re.compile(r"key|token|secret|passw|pwd|auth|cred|cookie|bearer|pri
 _LOGIN = re.compile(r"(?<=//)[^/@\s]+(?=@)")
 
 
-class Program(Struct, frozen=True):
+class ServerProgram(Struct, frozen=True):
     """A server that is a process of this machine, spoken to over its pipes.
 
     `names` are those of the variables that `env` reads; an empty `cwd` is the conversation's folder.
@@ -50,7 +50,7 @@ class Server(Struct, frozen=True):
     """One server. `seconds` is how long a call of its tools may be silent."""
 
     name: str
-    way: Program | Site
+    way: ServerProgram | Site
     trust: Trust
     seconds: float = 300.0
 
@@ -58,7 +58,7 @@ class Server(Struct, frozen=True):
     def shown(self) -> str:
         """Its command line or address as a person may read it, whole: what looks like a secret is left out."""
         match self.way:
-            case Program(argv=argv):
+            case ServerProgram(argv=argv):
                 words = [word if HIDDEN in word else shlex.quote(word) for word in without_secrets(argv)]
                 return clean(" ".join(words))
             case Site(url=url):
@@ -68,7 +68,7 @@ class Server(Struct, frozen=True):
     def pattern(self) -> str:
         """What a yes to it is remembered as: another command, address, variable or header is another server."""
         match self.way:
-            case Program(argv=argv, names=names, cwd=cwd):
+            case ServerProgram(argv=argv, names=names, cwd=cwd):
                 what, told = argv[0].rpartition("/")[2], [*argv, "", *names, "", cwd]
             case Site(url=url, names=names, transport=transport):
                 queries = sorted(name for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True))

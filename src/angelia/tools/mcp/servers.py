@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 
 from angelia.core.errors import BadInput
 from angelia.core.text import clean, one_line
-from angelia.tools.mcp.connection import Connecting, Connection, Gone, Ready, Waiting
-from angelia.tools.mcp.naming import tool_name
-from angelia.tools.mcp.roads import Roads
+from angelia.tools.mcp.connection import Connecting, Gone, McpConnection, Ready, Waiting
 from angelia.tools.mcp.server import Server
 from angelia.tools.mcp.tool import ServerTool
+from angelia.tools.mcp.tool_names import tool_name
+from angelia.tools.mcp.transports import Transports
 from angelia.tools.port import Tool
 
 MOST_TOOLS = 128
@@ -19,21 +19,21 @@ MOST_TOOLS = 128
 class Servers:
     """Connections by the name of their server. `changed` is called when something about one of them has changed."""
 
-    def __init__(self, roads: Roads, changed: Callable[[], None] = lambda: None) -> None:
-        self._roads, self._changed = roads, changed
-        self._connections: dict[str, Connection] = {}
+    def __init__(self, transports: Transports, changed: Callable[[], None] = lambda: None) -> None:
+        self._transports, self._changed = transports, changed
+        self._connections: dict[str, McpConnection] = {}
 
     @property
-    def all(self) -> tuple[Connection, ...]:
+    def all(self) -> tuple[McpConnection, ...]:
         """Every connection, in the order in which they were added."""
         return tuple(self._connections.values())
 
-    def add(self, server: Server) -> Connection:
+    def add(self, server: Server) -> McpConnection:
         """Take in a server; it is not begun."""
-        connection = self._connections[server.name] = Connection(server, self._roads, self._changed)
+        connection = self._connections[server.name] = McpConnection(server, self._transports, self._changed)
         return connection
 
-    def get(self, name: str) -> Connection | None:
+    def get(self, name: str) -> McpConnection | None:
         """The connection to a server."""
         return self._connections.get(name)
 
@@ -71,7 +71,7 @@ class Servers:
         await self.remove(tuple(self._connections))
 
 
-def trouble(connection: Connection) -> str:
+def trouble(connection: McpConnection) -> str:
     """Why the tools of a server cannot be called now, a sentence for person and model; empty if they can."""
     name = connection.server.name
     match connection.state:

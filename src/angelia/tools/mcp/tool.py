@@ -7,11 +7,11 @@ from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput
 from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Effect
-from angelia.tools.mcp.connection import Connection
-from angelia.tools.mcp.failures import Lost, Refused
+from angelia.tools.mcp.connection import McpConnection
+from angelia.tools.mcp.failures import ServerLost, ServerRefused
 from angelia.tools.mcp.results import outcome_of
 from angelia.tools.mcp.schemas import schema_of
-from angelia.tools.port import Calling, Given, ToolOutcome, Traits
+from angelia.tools.port import JsonArguments, ToolContext, ToolOutcome, Traits
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -27,7 +27,7 @@ class ServerTool:
         BadInput: no provider would take its schema.
     """
 
-    def __init__(self, name: str, listed: "types.Tool", connection: Connection) -> None:
+    def __init__(self, name: str, listed: "types.Tool", connection: McpConnection) -> None:
         self.name = name
         self._listed, self._connection = listed, connection
         self.description = described(connection.server.name, listed)
@@ -35,11 +35,11 @@ class ServerTool:
         self._looks = bool(listed.annotations and listed.annotations.read_only_hint)
         self.traits = Traits(reads_only=self._looks)
 
-    async def effects(self, arguments: Given, calling: Calling) -> Sequence[Effect]:
+    async def effects(self, arguments: JsonArguments, context: ToolContext) -> Sequence[Effect]:
         """Using the server, which may do anything."""
         return (self._connection.server.effect(self._listed.name, looks=self._looks),)
 
-    async def run(self, arguments: Given, calling: Calling) -> ToolOutcome:
+    async def run(self, arguments: JsonArguments, context: ToolContext) -> ToolOutcome:
         """Call it once; progress is shown while it runs.
 
         Raises:
@@ -47,13 +47,13 @@ class ServerTool:
         """
         who = f"The MCP server {self._connection.server.name}"
         try:
-            result = await self._connection.call(self._listed.name, dict(arguments.values), calling.progress)
-        except Refused as refused:
+            result = await self._connection.call(self._listed.name, dict(arguments.values), context.progress)
+        except ServerRefused as refused:
             return ToolOutcome((Text(f"{who} answered with an error: {refused.said}"),), CallStatus.ERROR)
-        except Lost as lost:
+        except ServerLost as lost:
             said = f"{who} {lost}. The call may or may not have taken effect; check before repeating it."
             return ToolOutcome((Text(said),), CallStatus.UNKNOWN)
-        return await outcome_of(result, calling)
+        return await outcome_of(result, context)
 
 
 def described(server: str, listed: "types.Tool") -> str:

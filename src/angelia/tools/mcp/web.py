@@ -8,8 +8,8 @@ from mcp.client._transport import TransportStreams
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from angelia.tools.fetching import Fetcher
 from angelia.tools.mcp.server import Site
+from angelia.tools.web.fetcher import Fetcher
 
 CONNECT_S = 10.0
 """Seconds to connect, to write, and to wait for a free connection; how long an answer takes is the call's affair."""

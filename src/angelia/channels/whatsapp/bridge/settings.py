@@ -17,7 +17,7 @@ class PersonalSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True)
     modules: str = ""
 
 
-class Waits(Struct, frozen=True):
+class BridgeWaits(Struct, frozen=True):
     """Seconds: for the `answer` to one send; in `silence` until the connection is taken for dead (half of it is the
     time between two signs of life); and as a `pause` before something is tried again.
     """

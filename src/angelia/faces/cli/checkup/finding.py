@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     """How something is."""
 
     WELL = "well"
@@ -14,25 +14,25 @@ class State(StrEnum):
     """Not there, not needed, or not looked at."""
 
 
-class Finding(Struct, frozen=True):
+class CheckResult(Struct, frozen=True):
     """`about` names the part, `seen` what was found; `mend` says what to do where something can be done."""
 
     about: str
-    state: State
+    state: CheckState
     seen: str
     mend: str = ""
 
 
-def well(about: str, seen: str) -> Finding:
+def well(about: str, seen: str) -> CheckResult:
     """It works."""
-    return Finding(about, State.WELL, seen)
+    return CheckResult(about, CheckState.WELL, seen)
 
 
-def broken(about: str, seen: str, mend: str) -> Finding:
+def broken(about: str, seen: str, mend: str) -> CheckResult:
     """It does not work, and should."""
-    return Finding(about, State.BROKEN, seen, mend)
+    return CheckResult(about, CheckState.BROKEN, seen, mend)
 
 
-def absent(about: str, seen: str, mend: str = "") -> Finding:
+def absent(about: str, seen: str, mend: str = "") -> CheckResult:
     """It is not there, and need not be; or it was not looked at."""
-    return Finding(about, State.ABSENT, seen, mend)
+    return CheckResult(about, CheckState.ABSENT, seen, mend)

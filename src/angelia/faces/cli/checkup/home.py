@@ -6,9 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from angelia.core.installing import installing
-from angelia.faces.cli.checkup.finding import Finding, absent, broken, well
-from angelia.service.assemble import House
-from angelia.store.upkeep import verify
+from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
+from angelia.service.app import App
+from angelia.store.sql.upkeep import verify
 
 ENOUGH = 500_000_000
 """Bytes free below which a conversation with a few pictures and backups may fill the disk."""
@@ -30,15 +30,15 @@ EXTRAS = {
 """Optional parts: the module that shows they are there, and what they are for."""
 
 
-async def look_at_home(house: House) -> AsyncIterator[Finding]:
+async def look_at_home(app: App) -> AsyncIterator[CheckResult]:
     """The store, the disk, the extras."""
-    home = house.loaded.home
-    problems = await verify(house.db, house.blobs)
+    home = app.loaded.home
+    problems = await verify(app.db, app.blobs)
     if problems:
         mend = "`angelia store rebuild` mends tables and the index; for lost entries or files go back to a backup."
         yield broken("store", f"{len(problems)} problems: {' '.join(problems[:3])}", mend)
     else:
-        count = len(await house.transcript.conversations(1_000_000))
+        count = len(await app.transcript.conversations(1_000_000))
         yield well("store", f"{home} is in order ({count} conversations)")
     yield _space(home)
     for name, (module, purpose) in EXTRAS.items():
@@ -52,7 +52,7 @@ async def look_at_home(house: House) -> AsyncIterator[Finding]:
         yield absent("ripgrep", "not installed: searching uses find and grep", "install the package `ripgrep`")
 
 
-def _space(home: Path) -> Finding:
+def _space(home: Path) -> CheckResult:
     free = shutil.disk_usage(home).free
     if free < ENOUGH:
         return broken(

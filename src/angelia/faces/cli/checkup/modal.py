@@ -5,46 +5,46 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from angelia.core.errors import AngeliaError
-from angelia.faces.cli.checkup.finding import Finding, absent, broken, well
+from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
 from angelia.sandboxes.modal.settings import ModalSettings
-from angelia.service.assemble import House
-from angelia.service.places import visited
-from angelia.service.presets import Chosen, chosen
+from angelia.service.app import App
+from angelia.service.places.places import visited
+from angelia.service.places.presets import Chosen, chosen
 
-ROOM = "modal"
+CHANNEL = "modal"
 SECONDS = 60.0
 """Until Modal must have answered."""
 _NOBODY = "angelia-doctor"
 """The name of a sandbox that there is not: whoever may ask for it may work there."""
 
 
-async def look_at_modal(house: House) -> AsyncIterator[Finding]:
+async def look_at_modal(app: App) -> AsyncIterator[CheckResult]:
     """One question each, which costs nothing. No sandbox is started, since that would."""
-    for name, at in _configured(house):
-        yield await _asked(house, name, at)
+    for name, at in _configured(app):
+        yield await _asked(app, name, at)
 
 
-async def leave_modal(house: House) -> AsyncIterator[Finding]:
+async def leave_modal(app: App) -> AsyncIterator[CheckResult]:
     """Say that Modal is not asked."""
-    for name, at in _configured(house):
+    for name, at in _configured(app):
         yield absent(name, f"{at.spec} was not looked at (--offline)")
 
 
-def _configured(house: House) -> Iterator[tuple[str, Chosen]]:
-    settings = house.loaded.config.sandbox
+def _configured(app: App) -> Iterator[tuple[str, Chosen]]:
+    settings = app.loaded.config.sandbox
     for name in dict.fromkeys((settings.spec, *settings.presets)):
         at = chosen(settings, name)
-        if at.spec.partition(":")[0] == ROOM:
+        if at.spec.partition(":")[0] == CHANNEL:
             yield name, at
 
 
-async def _asked(house: House, name: str, at: Chosen) -> Finding:
+async def _asked(app: App, name: str, at: Chosen) -> CheckResult:
     from angelia.sandboxes.modal.service import Service
 
-    settings = at.rooms[ROOM]
+    settings = at.rooms[CHANNEL]
     assert isinstance(settings, ModalSettings)
     try:
-        async with asyncio.timeout(SECONDS), visited(house, name, Path.cwd(), lambda _: None):
+        async with asyncio.timeout(SECONDS), visited(app, name, Path.cwd(), lambda _: None):
             await Service(settings).find(_NOBODY)
     except AngeliaError as error:
         seen = " ".join(part for part in (error.what, error.why) if part)

@@ -10,17 +10,17 @@ import msgspec
 from msgspec import Struct
 
 from angelia.context.budget import ASSUMED_WINDOW
-from angelia.context.request import Message, MessagePart, ModelRequest, Role, Shown, ToolSpec
+from angelia.context.request import MessagePart, ModelRequest, RequestMessage, Role, Shown, ToolSpec
 from angelia.core.content import Form, Text, ToolCall
-from angelia.core.errors import AngeliaError, ModelFailed
+from angelia.core.errors import AngeliaError, ModelError
 from angelia.core.profile import Ability
-from angelia.faces.cli.checkup.finding import Finding, absent, broken, well
+from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
 from angelia.faces.cli.checkup.learnt import look_at_learnt_limits
-from angelia.faces.cli.telling import FAILURES
+from angelia.faces.words.transcript_lines import FAILURES
+from angelia.models.catalog.prices import PriceBook
 from angelia.models.port import Reply
-from angelia.models.prices import PriceBook
-from angelia.service.assemble import House
-from angelia.service.choice import choose
+from angelia.service.app import App
+from angelia.service.models.choice import choose
 
 SECONDS = 120.0
 """How long an answer may take; a model on this machine may have to be loaded first."""
@@ -49,37 +49,37 @@ class _Answer(Struct, frozen=True):
         return "".join(part.text for part in self.reply.parts if isinstance(part, Text)).strip()
 
 
-async def look_at_model(house: House) -> AsyncIterator[Finding]:
+async def look_at_model(app: App) -> AsyncIterator[CheckResult]:
     """Which model, its key and window; then three tiny requests, none after one that failed altogether."""
-    choice = await choose(house.loaded.config.model, house.seating, house.remembered, None)
+    choice = await choose(app.loaded.config.model, app.model_catalog, app.key_value, None)
     spec = choice.spec
     try:
-        known = house.seating.profile(spec)
-        row = house.seating.rows[known.vendor]
-        await house.seating.seat(spec, _SYSTEM, ())
+        known = app.model_catalog.profile(spec)
+        row = app.model_catalog.rows[known.vendor]
+        await app.model_catalog.bound(spec, _SYSTEM, ())
     except AngeliaError as error:
         yield broken("model", error.what, error.then or error.why)
         return
     yield well("model", choice.because or spec)
-    learnt = await asyncio.to_thread(PriceBook(house.loaded.home / "models.json").learn, spec, row.prices)
+    learnt = await asyncio.to_thread(PriceBook(app.loaded.home / "models.json").learn, spec, row.prices)
     if window := learnt.window or known.window:
         yield well("window", f"{window:,} tokens")
     else:
         mend = f"A refusal teaches the true one; or set window under [vendors.{known.vendor}]."
         yield absent("window", f"unknown; {ASSUMED_WINDOW:,} tokens are assumed", mend)
-    async for finding in look_at_learnt_limits(house, spec):
+    async for finding in look_at_learnt_limits(app, spec):
         yield finding
-    answers = await _answers(house, spec)
+    answers = await _answers(app, spec)
     yield answers
     if answers.mend:
         return
-    yield await _calls_tools(house, spec)
-    yield await _sees(house, spec)
+    yield await _calls_tools(app, spec)
+    yield await _sees(app, spec)
 
 
-async def _answers(house: House, spec: str) -> Finding:
+async def _answers(app: App, spec: str) -> CheckResult:
     try:
-        answer = await _ask(house, spec, Text("Say: ready"))
+        answer = await _ask(app, spec, Text("Say: ready"))
     except (AngeliaError, TimeoutError) as error:
         return broken(
             "answers", _why(error), "Look at key, address and model name; `angelia models` lists what there is."
@@ -89,10 +89,10 @@ async def _answers(house: House, spec: str) -> Finding:
     return well("answers", f"first words after {answer.first:.2f} s, whole after {answer.whole:.2f} s")
 
 
-async def _calls_tools(house: House, spec: str) -> Finding:
+async def _calls_tools(app: App, spec: str) -> CheckResult:
     mend = "Choose a model that calls tools: without them nothing can be done in your files."
     try:
-        answer = await _ask(house, spec, Text("Call the tool note_colour with the colour blue."), tools=(_TOOL,))
+        answer = await _ask(app, spec, Text("Call the tool note_colour with the colour blue."), tools=(_TOOL,))
     except (AngeliaError, TimeoutError) as error:
         return broken("tools", _why(error), mend)
     calls = [part for part in answer.reply.parts if isinstance(part, ToolCall)]
@@ -105,15 +105,15 @@ async def _calls_tools(house: House, spec: str) -> Finding:
     return well("tools", "calls tools")
 
 
-async def _sees(house: House, spec: str) -> Finding:
-    if house.seating.profile(spec).images is Ability.NO:
+async def _sees(app: App, spec: str) -> CheckResult:
+    if app.model_catalog.profile(spec).images is Ability.NO:
         return absent(
             "pictures", "this model takes none", "Set describer to a model that sees, and pictures reach it in words."
         )
-    media = await house.intake.to_media(red_png(64), "red.png")
+    media = await app.intake.to_media(red_png(64), "red.png")
     question = Text("Which colour is this picture? One word.")
     try:
-        answer = await _ask(house, spec, question, Shown(media, Form.NATIVE))
+        answer = await _ask(app, spec, question, Shown(media, Form.NATIVE))
     except (AngeliaError, TimeoutError) as error:
         return absent("pictures", _why(error), "Choose a model that sees, or set describer to one.")
     if "red" in answer.text.lower():
@@ -121,14 +121,14 @@ async def _sees(house: House, spec: str) -> Finding:
     return broken("pictures", f"shown a red square, it said {answer.text[:80]!r}", "Choose a model that sees.")
 
 
-async def _ask(house: House, spec: str, *parts: MessagePart, tools: tuple[ToolSpec, ...] = ()) -> _Answer:
-    seat = await house.seating.seat(spec, _SYSTEM, tools)
-    messages = (Message(1, Role.USER, parts),)
-    request = ModelRequest(seat.profile, seat.system, tools, messages, generation=0, max_output=MOST_OUTPUT)
+async def _ask(app: App, spec: str, *parts: MessagePart, tools: tuple[ToolSpec, ...] = ()) -> _Answer:
+    bound = await app.model_catalog.bound(spec, _SYSTEM, tools)
+    messages = (RequestMessage(1, Role.USER, parts),)
+    request = ModelRequest(bound.profile, bound.system, tools, messages, generation=0, max_output=MOST_OUTPUT)
     began = time.monotonic()
     first = 0.0
     async with asyncio.timeout(SECONDS):
-        async for piece in seat.session.ask(request, seat.credentials[0]):
+        async for piece in bound.session.ask(request, bound.credentials[0]):
             first = first or time.monotonic() - began
             if isinstance(piece, Reply):
                 return _Answer(piece, first, time.monotonic() - began)
@@ -137,7 +137,7 @@ async def _ask(house: House, spec: str, *parts: MessagePart, tools: tuple[ToolSp
 
 def _why(error: AngeliaError | TimeoutError) -> str:
     match error:
-        case ModelFailed(failure=failure):
+        case ModelError(failure=failure):
             return f"{FAILURES[failure.kind]}: {failure.said}" if failure.said else FAILURES[failure.kind]
         case TimeoutError():
             return f"no answer within {SECONDS:.0f} s"

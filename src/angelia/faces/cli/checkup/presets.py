@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from angelia.core.errors import AngeliaError
-from angelia.faces.cli.checkup.finding import Finding, absent, broken, well
+from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.port import Command, Reach
-from angelia.service.assemble import House
-from angelia.service.places import visited
-from angelia.service.presets import Chosen, chosen
+from angelia.service.app import App
+from angelia.service.places.places import visited
+from angelia.service.places.presets import Chosen, chosen
 
 SECONDS = 60.0
 """For all of one sandbox."""
@@ -25,25 +25,25 @@ _TRIED = ("docker", "apptainer", "ssh")
 _LOOKED_AT_ELSEWHERE = ("local", "modal")
 
 
-async def look_at_presets(house: House) -> AsyncIterator[Finding]:
+async def look_at_presets(app: App) -> AsyncIterator[CheckResult]:
     """The configured sandbox, if it is not this machine, and every preset."""
-    settings = house.loaded.config.sandbox
+    settings = app.loaded.config.sandbox
     for name in dict.fromkeys((settings.spec, *settings.presets)):
         at = chosen(settings, name)
         room = at.spec.partition(":")[0]
         if room in _TRIED:
-            yield await _tried(house, name, at)
+            yield await _tried(app, name, at)
         elif room not in _LOOKED_AT_ELSEWHERE:
             yield absent(name, f"{at.spec} was not tried")
 
 
-async def _tried(house: House, name: str, at: Chosen) -> Finding:
+async def _tried(app: App, name: str, at: Chosen) -> CheckResult:
     began = time.monotonic()
     try:
         async with asyncio.timeout(SECONDS):
             if found := await _to_be_fetched(name, at):
                 return found
-            said = await _said(house, name)
+            said = await _said(app, name)
     except AngeliaError as error:
         return broken(name, " ".join(part for part in (error.what, error.why) if part), error.then or _LOOK)
     except TimeoutError:
@@ -55,7 +55,7 @@ async def _tried(house: House, name: str, at: Chosen) -> Finding:
     return well(name, f"{at.spec} runs commands, the first after {time.monotonic() - began:.1f} s")
 
 
-async def _to_be_fetched(name: str, at: Chosen) -> Finding | None:
+async def _to_be_fetched(name: str, at: Chosen) -> CheckResult | None:
     """The finding about an image that a trial would have to fetch."""
     match at.spec.partition(":"):
         case "docker", _, image if not await _is_in_docker(image, at):
@@ -82,21 +82,21 @@ def _fetching_program(image: str, at: Chosen) -> str:
 
 
 async def _is_in_docker(image: str, at: Chosen) -> bool:
-    from angelia.sandboxes.docker.engine import Engine
+    from angelia.sandboxes.docker.engine import DockerEngine
     from angelia.sandboxes.docker.pull import is_here
 
     settings = at.rooms["docker"]
     assert isinstance(settings, DockerSettings)
-    engine = Engine(socket_of(settings))
+    engine = DockerEngine(socket_of(settings))
     try:
         return await is_here(engine, image)
     finally:
         await engine.close()
 
 
-async def _said(house: House, name: str) -> str:
+async def _said(app: App, name: str) -> str:
     with tempfile.TemporaryDirectory(prefix="angelia-doctor-") as folder:
-        async with visited(house, name, Path(folder), lambda _: None) as (there, _):
+        async with visited(app, name, Path(folder), lambda _: None) as (there, _):
             reach = Reach.CONFINED if (await there.describe()).confined else Reach.OUTSIDE
             running = await there.start(Command(argv=("echo", "it runs"), seconds=SECONDS, reach=reach))
             output = b"".join([chunk async for chunk in running.output()])

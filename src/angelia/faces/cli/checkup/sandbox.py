@@ -5,21 +5,21 @@ import tempfile
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from angelia.faces.cli.checkup.finding import Finding, absent, broken, well
-from angelia.sandboxes.confine import Unconfined
-from angelia.sandboxes.local import LocalSandbox
+from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
+from angelia.sandboxes.local.confinement import Unconfined
+from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Reach, SandboxError
-from angelia.service.assemble import House
+from angelia.service.app import App
 
 SECONDS = 10.0
 """Time-out of each command."""
 
 
-async def look_at_sandbox(house: House) -> AsyncIterator[Finding]:
+async def look_at_sandbox(app: App) -> AsyncIterator[CheckResult]:
     """Confinement, a command, the network."""
-    setting = house.loaded.config.sandbox.confine
+    setting = app.loaded.config.sandbox.confine
     with tempfile.TemporaryDirectory(prefix="angelia-doctor-") as folder:
-        sandbox = LocalSandbox(Path(folder), home=house.loaded.home, state=house.running, confine=setting)
+        sandbox = LocalSandbox(Path(folder), home=app.loaded.home, state=app.running, confine=setting)
         try:
             match sandbox.confinement():
                 case Unconfined(why=why) if setting == "off":
@@ -35,7 +35,7 @@ async def look_at_sandbox(house: House) -> AsyncIterator[Finding]:
             await sandbox.close()
 
 
-async def _runs(sandbox: LocalSandbox, by: str) -> Finding:
+async def _runs(sandbox: LocalSandbox, by: str) -> CheckResult:
     try:
         said = await _said(sandbox, Command(argv=("echo", "it runs"), seconds=SECONDS))
     except SandboxError as error:
@@ -45,7 +45,7 @@ async def _runs(sandbox: LocalSandbox, by: str) -> Finding:
     return well("sandbox", f"commands run, confined by {by}")
 
 
-async def _network(sandbox: LocalSandbox) -> Finding:
+async def _network(sandbox: LocalSandbox) -> CheckResult:
     """Commands try to reach a port of ours: directly none may, and by the proxy one must, or the trial says nothing."""
     reached = asyncio.Event()
 

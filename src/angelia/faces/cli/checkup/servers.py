@@ -2,26 +2,26 @@
 
 from collections.abc import AsyncIterator
 
-from angelia.faces.cli.checkup.finding import Finding, absent, broken, well
+from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
 from angelia.faces.cli.mcp import look_at_server
-from angelia.service.assemble import House
+from angelia.service.app import App
 
 _MEND = "`angelia mcp test {name}` tries it again."
 
 
-async def look_at_packages(house: House) -> AsyncIterator[Finding]:
+async def look_at_packages(app: App) -> AsyncIterator[CheckResult]:
     """Tools of packages that could not be had."""
-    for fault in house.registry.faults:
+    for fault in app.registry.faults:
         yield broken("tools", fault, "Until then everything else works.")
 
 
-async def look_at_servers(house: House) -> AsyncIterator[Finding]:
+async def look_at_servers(app: App) -> AsyncIterator[CheckResult]:
     """Each server of the settings: it is started or reached, and asked for its tools."""
-    servers = house.loaded.config.mcp.servers
+    servers = app.loaded.config.mcp.servers
     if not servers:
         yield absent("MCP servers", "none are configured")
     for name in servers:
-        (first, *rest), is_well = await look_at_server(house, name)
+        (first, *rest), is_well = await look_at_server(app, name)
         left_out = [line for line in rest if line.startswith("The tool ")]
         if not is_well:
             yield broken(f"MCP {name}", first, _MEND.format(name=name))

@@ -1,0 +1,1 @@
+"""Markdown, read once and written in each network's own markup."""

@@ -1,0 +1,122 @@
+"""Hands in what came from a network: each chat's in its order, chats beside each other, failures tried again."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from angelia.channels.backoff import growing_pause
+from angelia.channels.incoming import Envelope, Hear
+from angelia.core.errors import AngeliaError
+
+log = logging.getLogger(__name__)
+
+TRIES = 5
+"""How often something is handed in before what came after it may go first."""
+
+
+class InboundItem(Struct, frozen=True):
+    """One thing on its way in. `name` is for the log; `read` makes its envelope, None for what is not for us, and may
+    raise where it has to ask the network; `taken` is done, with the word of `Hear`, when nobody has to bring it again.
+    """
+
+    name: str
+    read: Callable[[], Awaitable[Envelope | None]]
+    taken: asyncio.Future[str]
+
+
+class PerChatQueue:
+    """The way in; `pause` is in seconds, `trouble` is told in a sentence what cannot be taken in.
+
+    What cannot be taken in is tried again, and holds up only its own chat. If it fails `TRIES` times, the next of its
+    chat is tried; when that or anything else is taken in, the trouble is its own, and it is given up: logged, told, and
+    not brought again. While nothing at all can be taken in (a full disk), nothing is given up.
+    """
+
+    def __init__(self, hear: Hear, trouble: Callable[[str], None], pause: float) -> None:
+        self._hear, self._trouble, self._pause = hear, trouble, pause
+        self._queue: dict[str, deque[InboundItem]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._taken = 0
+        self._followed: asyncio.Future[None] | None = None
+
+    def put(self, lane: str, name: str, read: Callable[[], Awaitable[Envelope | None]]) -> asyncio.Future[str]:
+        """Begin to hand in one thing, behind what came before it on its lane."""
+        item = InboundItem(name, read, asyncio.get_running_loop().create_future())
+        if lane in self._queue:
+            self._queue[lane].append(item)
+        else:
+            self._queue[lane] = deque([item])
+            self.begin(self._work(lane))
+        return item.taken
+
+    def begin(self, work: Coroutine[None, None, None]) -> None:
+        """Do something beside, for as long as the lanes are open."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def after(self, taken: Sequence[asyncio.Future[str]], deed: Callable[[], Awaitable[None]]) -> None:
+        """Do something once these and those of earlier calls are taken in: keep how far the news were heard, say."""
+        before, self._followed = self._followed, asyncio.get_running_loop().create_future()
+        self.begin(self._follow([*taken, *([before] if before else [])], deed, self._followed))
+
+    async def close(self) -> None:
+        """End what is being handed in; what was not taken has to be brought again."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _follow(
+        self, before: Sequence[asyncio.Future[Any]], deed: Callable[[], Awaitable[None]], done: asyncio.Future[None]
+    ) -> None:
+        await asyncio.gather(*before)
+        try:
+            await deed()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next of its kind makes up for it
+            self._trouble(f"How far was heard cannot be kept: {_told(error)}.")
+        done.set_result(None)
+
+    async def _work(self, lane: str) -> None:
+        waiting = self._queue[lane]
+        while waiting:
+            await self._until_taken(waiting)
+        del self._queue[lane]
+
+    async def _until_taken(self, waiting: deque[InboundItem]) -> None:
+        item, before, failures = waiting[0], self._taken, 0
+        while error := await self._hand_in(item):
+            failures += 1
+            if failures == 1:
+                if not isinstance(error, AngeliaError):  # nobody foresaw it, so where it came from is told
+                    log.error("%s could not be taken in", item.name, exc_info=error)
+                self._trouble(f"What came in cannot be taken in: {_told(error)}. It is tried again.")
+            if failures > TRIES and self._taken > before:
+                self._give_up(item, error)
+                break
+            if failures >= TRIES and self._taken == before and len(waiting) > 1 and not await self._hand_in(waiting[1]):
+                del waiting[1]
+            await asyncio.sleep(growing_pause(self._pause, failures))
+        waiting.popleft()
+
+    async def _hand_in(self, item: InboundItem) -> Exception | None:
+        try:
+            envelope = await item.read()
+            word = await self._hear(envelope) if envelope else ""
+        except Exception as error:  # noqa: BLE001 - whatever it is that cannot be done, this must not get lost
+            return error
+        self._taken += envelope is not None
+        item.taken.set_result(word)
+        return None
+
+    def _give_up(self, item: InboundItem, error: Exception) -> None:
+        log.error("%s was given up: %s", item.name, _told(error))
+        self._trouble(f"A message could not be taken in, and was given up ({item.name}): {_told(error)}.")
+        item.taken.set_result("")
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,79 @@
+"""Opens the chat room that a section of the settings names; strangers' come by entry point."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import cast
+
+import msgspec
+
+from angelia.channels.port import Channel, ChannelContext, ChannelProvider
+from angelia.channels.settings import ChannelSettings
+from angelia.core.errors import ConfigError, MissingPart
+
+GROUP = "angelia.channels"
+"""The entry point group: the name is the room's, the value a `ChannelProvider`."""
+
+OURS = {
+    "discord": "angelia.channels.discord.channel",
+    "irc": "angelia.channels.irc.channel",
+    "matrix": "angelia.channels.matrix",
+    "slack": "angelia.channels.slack.channel",
+    "telegram": "angelia.channels.telegram.channel",
+    "whatsapp": "angelia.channels.whatsapp.channel",
+    "whatsapp-personal": "angelia.channels.whatsapp.bridge.channel",
+}
+"""Modules by name, each with a `CHANNEL`; imported when a channel of theirs is opened."""
+
+_LIBRARIES = {"discord": "websockets", "slack": "websockets"}
+"""The module that a room of ours cannot do without, which the extra of its name brings; others need none."""
+
+
+def open_channel(door: str, section: Mapping[str, object], context: ChannelContext) -> Channel:
+    """The channel `door`, as its section of the settings says. Nothing has to be reached yet.
+
+    Raises:
+        ConfigError: a setting is wrong, or nobody knows such a room; names the key.
+        MissingPart: the room needs an extra.
+    """
+    room = find_channel(door, section)
+    return room.open(read_settings(door, section, room), context)
+
+
+def read_settings(door: str, section: Mapping[str, object], room: ChannelProvider) -> ChannelSettings:
+    """A section as the room's own type.
+
+    Raises:
+        ConfigError: a key is unknown, missing or of another type; names it.
+    """
+    try:
+        return msgspec.convert(section, room.settings)
+    except msgspec.ValidationError as error:
+        fault, _, where = str(error).partition(" - at `$.")
+        key = f"channels.{door}.{where.rstrip('`')}" if where else f"channels.{door}"
+        raise ConfigError(f"The setting {key} cannot be used: {fault}.") from error
+
+
+def find_channel(door: str, section: Mapping[str, object]) -> ChannelProvider:
+    """The room of a channel: its `kind`, or the one of the door's own name.
+
+    Raises:
+        ConfigError: nobody knows such a room.
+        MissingPart: the room needs an extra.
+    """
+    name = str(section.get("kind") or door)
+    if name in OURS:
+        try:
+            return cast("ChannelProvider", import_module(OURS[name]).CHANNEL)
+        except ModuleNotFoundError as error:
+            if error.name != _LIBRARIES.get(name, ""):
+                raise
+            raise MissingPart(f"The channel {door}", name) from error
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP, name=name):
+        return cast("ChannelProvider", entry.load())
+    raise ConfigError(
+        f"The channel {door} is of the kind {name!r}, and there is none of that name.",
+        f"Known are {', '.join(sorted(OURS))}.",
+        f"Set channels.{door}.kind to one of these, or install the package that brings {name!r}.",
+    )

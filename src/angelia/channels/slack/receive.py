@@ -1,0 +1,223 @@
+"""What Slack brings, as an envelope."""
+
+import re
+from collections.abc import Collection
+from html import unescape
+
+from msgspec import Struct
+
+from angelia.channels.capabilities import IncomingKind, Kind
+from angelia.channels.incoming import Envelope, IncomingMessage, IncomingSender, Noticed, OfferedFile, Pressed
+from angelia.channels.lenient import read
+from angelia.channels.slack import payloads as s
+from angelia.channels.slack.emoji import sign_of
+from angelia.channels.slack.ledger import moment_of
+from angelia.channels.slack.people import People
+from angelia.core.entry import Address
+
+SPOKEN = frozenset({"", "file_share", "thread_broadcast", "me_message"})
+"""Subtypes of messages that a person wrote ("message", Message subtypes)."""
+
+SLACKBOT = "USLACKBOT"
+"""Slack's own bot, the only one without a `bot_id`."""
+
+_LINK = re.compile(r"<([^<>]+)>")
+
+
+class Head(Struct, frozen=True):
+    """What is known of news before it is read: where it happened, its name for us, and when a message was written (0
+    for anything else).
+    """
+
+    chat: str
+    thread: str
+    name: str
+    moment: int = 0
+
+
+class SlackReader:
+    """Reads for the bot `me`. `command` is the slash command whose words are a verb, if they begin with one of
+    `verbs`.
+    """
+
+    def __init__(self, door: str, me: str, people: People, command: str, verbs: Collection[str]) -> None:
+        self._door, self._me, self._people = door, me, people
+        self._command, self._verbs = command, verbs
+
+    def head(self, news: s.SlackNews) -> Head | None:
+        """Where news belong; None for what is nothing to us.
+
+        Raises:
+            MsgspecError: Slack tells it in a form that is not known.
+        """
+        if news.kind == "command":
+            return Head(read(news.body, s.SlackCommand).channel_id, "", f"command {news.id}")
+        if news.kind == "action":
+            where = read(news.body, s.SlackInteraction).container
+            return Head(where.channel_id, where.thread_ts, f"action {news.id}")
+        event = read(news.body, s.Happened)
+        chat = event.channel or event.item.channel
+        if event.type not in ("message", "app_mention", "reaction_added") or not chat:
+            return None
+        written = moment_of(event.ts) if event.type != "reaction_added" and event.subtype in SPOKEN else 0
+        return Head(chat, _thread(event), f"event {news.id or event.ts}", written)
+
+    async def envelope(self, news: s.SlackNews) -> Envelope | None:
+        """The envelope of news; None for what nobody says to anybody: apps, ourselves, and what Slack adds.
+
+        Raises:
+            MsgspecError: Slack tells it in a form that is not known.
+        """
+        match news.kind:
+            case "command":
+                return self._commanded(read(news.body, s.SlackCommand), news.id)
+            case "action":
+                return self._pressed(read(news.body, s.SlackInteraction), news.id)
+            case "event":
+                return await self._happened(read(news.body, s.Happened))
+
+    async def _happened(self, event: s.Happened) -> Envelope | None:
+        if event.type == "reaction_added":
+            return await self._reaction(event)
+        match event.subtype:
+            case "message_changed":
+                return await self._changed(event)
+            case "message_deleted":
+                return await self._deletion(event)
+            case subtype if subtype in SPOKEN:
+                return await self._message(event, event.channel)
+            case _:
+                return None
+
+    async def _message(self, message: s.SlackContent, chat: str, edits: str = "") -> Envelope | None:
+        if self._no_person(message):
+            return None
+        text = "\n".join(filter(None, [await self._words(message.text), *_links(message)]))
+        passed_on = [one for one in message.attachments if one.is_share or one.is_msg_unfurl]
+        files = (*message.files, *(file for one in passed_on for file in one.files))
+        offers = tuple(_offer(file) for file in files if file.mode not in ("tombstone", "external"))
+        shared = "\n\n".join(filter(None, [await self._shared(one) for one in passed_on]))
+        if not text and not shared and not offers:
+            return None
+        private = _private(chat)
+        to_us = f"<@{self._me}>" in message.text or message.parent_user_id == self._me
+        return Envelope(
+            Address(self._door, chat, _thread(message)),
+            f"{'e' if edits else 'm'}:{chat}:{message.ts}{f':{edits}' if edits else ''}",
+            await self._sender(message.user),
+            IncomingMessage(text, offers, "", message.ts if edits else "", shared, bool(passed_on) and not text),
+            message.ts,
+            private,
+            private or to_us,
+            moment_of(message.ts) // 1000,
+        )
+
+    async def _shared(self, passed_on: s.SlackAttachment) -> str:
+        """The words of a message that somebody shares, and whose they are."""
+        words = await self._words(passed_on.text or passed_on.fallback)
+        return f"{passed_on.author_name}: {words}" if words and passed_on.author_name else words
+
+    async def _changed(self, event: s.Happened) -> Envelope | None:
+        """Slack also changes messages by itself, when it unfolds a link: then the words stay."""
+        message, before = event.message, event.previous_message
+        if not message.edited.ts or (before.ts and before.text == message.text):
+            return None
+        return await self._message(message, event.channel, message.edited.ts)
+
+    async def _deletion(self, event: s.Happened) -> Envelope | None:
+        gone = event.previous_message
+        if self._no_person(gone):
+            return None
+        sender, private = await self._sender(gone.user), _private(event.channel)
+        what = Noticed(IncomingKind.DELETION, f"A message of {sender.name} was deleted.", event.deleted_ts)
+        where, key = Address(self._door, event.channel, _thread(gone)), f"d:{event.channel}:{event.deleted_ts}"
+        return Envelope(where, key, sender, what, event.deleted_ts, private, private)
+
+    async def _reaction(self, event: s.Happened) -> Envelope | None:
+        item = event.item
+        if event.user == self._me or event.item_user != self._me or item.type != "message":
+            return None
+        sender, emoji = await self._sender(event.user), sign_of(event.reaction)
+        what = Noticed(IncomingKind.REACTION, f"{sender.name} reacted with {emoji}.", item.ts)
+        key = f"r:{item.channel}:{item.ts}:{event.user}:{event.reaction}:{event.event_ts}"
+        return Envelope(Address(self._door, item.channel), key, sender, what, item.ts, _private(item.channel))
+
+    def _commanded(self, used: s.SlackCommand, key: str) -> Envelope:
+        self._people.know(used.user_id, used.user_name)
+        words = unescape(used.text.strip())
+        if used.command != self._command:
+            words = f"{used.command} {words}".strip()
+        elif words.partition(" ")[0] in self._verbs:
+            words = f"/{words}"
+        sender = IncomingSender(used.user_id, used.user_name or used.user_id)
+        where = Address(self._door, used.channel_id)
+        return Envelope(where, f"c:{key}", sender, IncomingMessage(words or "/help"), private=_private(used.channel_id))
+
+    def _pressed(self, used: s.SlackInteraction, key: str) -> Envelope | None:
+        if used.type != "block_actions" or not used.actions:
+            return None
+        name = used.user.name or used.user.username
+        self._people.know(used.user.id, name)
+        on, chat = used.container.message_ts, used.container.channel_id
+        where = Address(self._door, chat, "" if used.container.thread_ts == on else used.container.thread_ts)
+        what = Pressed(used.actions[0].value, on)
+        return Envelope(where, f"b:{key}", IncomingSender(used.user.id, name or used.user.id), what, on, _private(chat))
+
+    def _no_person(self, message: s.SlackContent) -> bool:
+        return message.user in ("", self._me, SLACKBOT) or bool(message.bot_id)
+
+    async def _sender(self, user: str) -> IncomingSender:
+        return IncomingSender(user, await self._people.name(user))
+
+    async def _words(self, text: str) -> str:
+        """Words as people see them: names instead of ids, and without our own ("Formatting text")."""
+        parts, begin = [], 0
+        for found in _LINK.finditer(text):
+            parts += [text[begin : found.start()], await self._called(found[1])]
+            begin = found.end()
+        return unescape("".join([*parts, text[begin:]])).strip()
+
+    async def _called(self, link: str) -> str:
+        target, _, label = link.partition("|")
+        match target[:1]:
+            case "@":
+                user = target[1:]
+                return "" if user == self._me else f"@{label or await self._people.name(user)}"
+            case "#":
+                return f"#{label or target[1:]}"
+            case "!":
+                return label or f"@{target[1:].partition('^')[0]}"
+            case _:
+                return f"{label} ({target})" if label and label not in target else target
+
+
+def _thread(message: s.SlackContent) -> str:
+    """The thread that a message stands in; the one that began it stands in its chat."""
+    inner = message.message if isinstance(message, s.Happened) and message.subtype == "message_changed" else message
+    return "" if inner.thread_ts == inner.ts else inner.thread_ts
+
+
+def _private(chat: str) -> bool:
+    """Direct messages have ids with a D ("Conversations API")."""
+    return chat.startswith("D")
+
+
+def _links(message: s.SlackContent) -> list[str]:
+    """What stands among the files, and is none that could be fetched."""
+    found = []
+    for file in message.files:
+        if file.mode == "external":
+            found.append(f"{file.title or file.name} ({file.external_url})")
+        elif file.mode == "tombstone":
+            found.append("(a file that was deleted)")
+    return found
+
+
+def _offer(file: s.SlackFile) -> OfferedFile:
+    mime = file.mimetype.partition(";")[0]
+    kind = {"image": Kind.PHOTO, "audio": Kind.AUDIO, "video": Kind.VIDEO}.get(mime.partition("/")[0], Kind.DOCUMENT)
+    if mime == "image/gif":
+        kind = Kind.ANIMATION
+    if file.subtype == "slack_audio":
+        kind = Kind.VOICE
+    return OfferedFile(kind, f"{file.id} {file.url}".strip(), file.name, mime, file.size, file.duration_ms / 1000)

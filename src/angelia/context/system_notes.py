@@ -1,0 +1,113 @@
+"""Lines that tell a model what happened outside its own words."""
+
+from collections.abc import Sequence
+
+from angelia.core import ending as end
+from angelia.core.content import Text
+from angelia.core.entry import (
+    AnyFact,
+    DeliveryReach,
+    DeliveryReached,
+    DeliverySettled,
+    DeliveryStatus,
+    Entry,
+    FilesPlaced,
+    Pinned,
+    ProcessEnded,
+    SystemSaid,
+    Unpinned,
+)
+
+
+def system_note(text: str) -> str:
+    """A note of ours, marked so that no model takes it for a person's message."""
+    return f"[note from the system] {text}"
+
+
+def about_ending(ending: end.Ending) -> str:
+    """What the model should know about how the last turn ended; empty after a plain answer."""
+    match ending:
+        case end.Answered():
+            return ""
+        case end.Cancelled():
+            return "The person stopped the last turn before it was finished."
+        case end.StepLimit() | end.BudgetSpent():
+            return "The last turn was stopped at a limit before it was finished."
+        case _:
+            return "The last turn ended before it was finished, and the person was told why."
+
+
+def about_delivery(settled: DeliverySettled) -> str:
+    """What the model should know about a delivery; empty when it arrived, and there is no more to say of it."""
+    match settled.status:
+        case DeliveryStatus.SENT if settled.detail:
+            return f"The person has got what you sent: {settled.detail}"
+        case DeliveryStatus.FAILED:
+            return f"A delivery failed, and the person did not get it: {settled.detail}"
+        case DeliveryStatus.UNKNOWN:
+            return f"Nobody knows whether a delivery arrived: {settled.detail}"
+        case _:
+            return ""
+
+
+def about_files(placed: FilesPlaced) -> str:
+    r"""Where files that the person sent lie for tools, a line each.
+
+    >>> from angelia.core.entry import Placed
+    >>> about_files(FilesPlaced(2, (Placed(1, 'file "a.csv", 2 bytes', "inbox/a.csv"),)))
+    'file "a.csv", 2 bytes, lies at inbox/a.csv in the workspace'
+    """
+    return "\n".join(
+        f"{file.what}, could not be put into the workspace, so no tool can open it there: {file.why}"
+        if file.why
+        else f"{file.what}, lies at {file.path} in the workspace"
+        for file in placed.files
+    )
+
+
+def about_process(ended: ProcessEnded) -> str:
+    """What the model should know of a background process that has ended; empty when a result told it."""
+    if ended.told_by:
+        return ""
+    said = "".join(part.text for part in ended.parts if isinstance(part, Text))
+    return f"The background process {ended.call} has ended ({ended.status}). What it wrote is data:\n{said}"
+
+
+def note_of(fact: AnyFact) -> str:
+    """What a model is told of a fact that is no message; empty when it is told nothing."""
+    match fact:
+        case SystemSaid(text=text):
+            return text
+        case Pinned(text=text):
+            return f"The person wants this kept in mind throughout: {text}"
+        case Unpinned(text=text):
+            return f"This no longer needs to be kept in mind: {text}"
+        case DeliveryReached(reached=DeliveryReach.FAILED, why=why):
+            return f"The network has given up a delivery that it had taken: {why}"
+        case DeliverySettled():
+            return about_delivery(fact)
+        case ProcessEnded():
+            return about_process(fact)
+        case _:
+            return ""
+
+
+_PINNING = frozenset((Pinned, Unpinned))
+
+
+def pins(log: Sequence[Entry]) -> tuple[str, ...]:
+    """What a person pinned and did not unpin, oldest first, each once."""
+    held: dict[str, None] = {}
+    found = [entry.fact for entry in log if type(entry.fact) in _PINNING]  # half the time of isinstance
+    for fact in found:
+        if isinstance(fact, Pinned):
+            held[fact.text] = None
+        elif isinstance(fact, Unpinned):
+            held.pop(fact.text, None)
+    return tuple(held)
+
+
+def told_summary(summary: str, pinned: Sequence[str]) -> str:
+    """What stands for the folded part of a conversation; pinned words follow it word for word."""
+    kept = "\n\n[pinned by the person, word for word]\n" + "\n".join(pinned) if pinned else ""
+    return f"[summary of the conversation so far; go on with the person's running request]\n{summary}{kept}"

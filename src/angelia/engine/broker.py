@@ -1,0 +1,159 @@
+"""The one broker: every effect of every tool is judged and recorded here, and there is no other way to run one."""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from msgspec import Struct
+
+from angelia.core import entry as e
+from angelia.core.content import CallStatus, Content, Text, ToolCall
+from angelia.core.crash import crash_point
+from angelia.core.errors import AngeliaError
+from angelia.core.ids import CallId, delivery_id, is_named
+from angelia.core.text import clean
+from angelia.engine.attachments import Place, place_files
+from angelia.engine.background import Background, cleaned
+from angelia.engine.calls import calls_of
+from angelia.engine.duplicate_sends import without_repeats
+from angelia.engine.log import Log
+from angelia.engine.question import digest, question
+from angelia.policy.verdict import Allow, Ask, Deny, Effect, Verdict
+from angelia.store.log.lease import Lease
+from angelia.tools.port import Tool, ToolContext, ToolOutcome
+from angelia.tools.registry import BadCall, Registry
+
+Judge = Callable[[Sequence[Effect]], Awaitable[Verdict]]
+"""What the policy says to the effects of one call, grants and the presence of an approver taken into account."""
+
+_STOPPED = "Stopped before it was finished, by the person or because Angelia was closed. Part of it may have happened."
+
+
+class BrokerDeps(Struct, frozen=True):
+    """What the broker works with. `context` makes the tools' own view of the world; `redact` hides known secrets.
+
+    `background` knows what goes on behind a result; `place` puts what a person sent into the sandbox.
+    """
+
+    registry: Registry
+    judge: Judge
+    context: Callable[[ToolCall, str], ToolContext]
+    redact: Callable[[str], str]
+    background: Background
+    place: Place
+
+
+class Broker:
+    """Runs the calls of one conversation."""
+
+    def __init__(self, log: Log, deps: BrokerDeps) -> None:
+        self._log, self._deps = log, deps
+
+    async def run(self, calls: Sequence[ToolCall], lease: Lease) -> None:
+        """Judge and run `calls` side by side; every one leaves a result, or a question to a person."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for call in calls:
+                    group.create_task(self._one(call, lease))
+        except BaseExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+
+    async def place_files(self, seq: int, lease: Lease) -> None:
+        """Put the files of a person's message into the sandbox; see `engine.attachments`."""
+        await place_files(self._log, seq, self._deps.place, lease)
+
+    async def _one(self, call: ToolCall, lease: Lease) -> None:
+        parsed = self._deps.registry.parse(call.name, call.arguments)
+        tool = self._deps.registry.get(call.name)
+        if isinstance(parsed, BadCall) or tool is None:
+            said = parsed.explanation if isinstance(parsed, BadCall) else f"There is no tool {call.name}."
+            await self._log.append(finished(call, CallStatus.BAD_CALL, said), lease=lease)
+            return
+        answer = self._answer_to(call)
+        context = self._deps.context(call, answer.answer if answer else "")
+        try:
+            effects = await tool.effects(parsed, context)
+            verdict = await self._deps.judge(effects)
+        except AngeliaError as error:
+            await self._log.append(finished(call, CallStatus.ERROR, str(error)), lease=lease)
+            return
+        match verdict:
+            case Deny(reason=reason):
+                await self._log.append(finished(call, CallStatus.REFUSED, f"Not allowed: {reason}"), lease=lease)
+            case Ask() if answer is None:
+                await self._log.append(question(call, verdict, effects), lease=lease)
+            case Ask() | Allow():
+                await self._perform(call, tool, parsed, context, lease)
+
+    def _answer_to(self, call: ToolCall) -> e.ApprovalGiven | None:
+        """The yes that a person gave to this very call with these very arguments."""
+        for entry in reversed(self._log.entries):
+            fact = entry.fact
+            if isinstance(fact, e.ApprovalGiven) and fact.call == call.id:
+                return fact if fact.digest == digest(call) else None
+            if isinstance(fact, e.ModelSaid):  # the reply that made the call: nobody was asked before it
+                return None
+        return None
+
+    async def _perform(self, call: ToolCall, tool: Tool, parsed: Struct, context: ToolContext, lease: Lease) -> None:
+        crash_point("tool.before_start")
+        await self._log.append(e.ToolStarted(call.id, tool.traits.replayable), lease=lease)
+        crash_point("tool.started")
+        began = time.monotonic()
+        try:
+            outcome = await tool.run(parsed, context)
+        except AngeliaError as error:
+            outcome = ToolOutcome((Text(str(error)),), CallStatus.ERROR)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._log.append(finished(call, CallStatus.CANCELLED, _STOPPED), lease=lease))
+            raise
+        crash_point("tool.ran")
+        facts = self._facts(call, outcome, time.monotonic() - began, context)
+        await self._log.append(*facts, lease=lease)
+        crash_point("tool.finished")
+
+    def _facts(self, call: ToolCall, outcome: ToolOutcome, seconds: float, context: ToolContext) -> list[e.AnyFact]:
+        """The result and what it sends out, for one commit."""
+        if is_named(call.id):
+            outcome = without_repeats(self._log.entries, outcome)
+        parts = tuple(cleaned(part, self._deps.redact) for part in outcome.parts)
+        fact = e.ToolFinished(
+            call.id,
+            outcome.status,
+            parts,
+            seconds=round(seconds, 3),
+            full=outcome.full,
+            diffs=tuple(e.Diff(d.path, self._deps.redact(d.old), self._deps.redact(d.new)) for d in outcome.diffs),
+            digest=_outcome_digest(call, outcome.status, parts),
+        )
+        sent = [
+            e.DeliveryQueued(
+                delivery_id(self._log.conversation, f"{call.id}.{index}"), delivery.address, delivery.parts, call.id
+            )
+            for index, delivery in enumerate(outcome.deliveries)
+        ]
+        told = self._deps.background.notices(call.id, outcome, context.address)
+        return [fact, *self._deps.background.facts(call, outcome), *sent, *told]
+
+
+def finished(call: ToolCall, status: CallStatus, said: str) -> e.ToolFinished:
+    """A result without a run."""
+    parts = (Text(clean(said)),)
+    return e.ToolFinished(call.id, status, parts, digest=_outcome_digest(call, status, parts))
+
+
+def _outcome_digest(call: ToolCall, status: CallStatus, parts: tuple[Content, ...]) -> str:
+    """Tells whether the same call brought the same result."""
+    seen = [part.text if isinstance(part, Text) else part.blob.sha256 for part in parts]
+    whole = "\0".join((call.name, call.arguments, status, *seen))
+    return hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def find_calls(log: Log, wanted: Sequence[CallId]) -> list[ToolCall]:
+    """The calls of these ids, in order, as the last reply made or named them."""
+    for entry in reversed(log.entries):
+        if isinstance(entry.fact, e.ModelSaid | e.FilesNamed):
+            made = {call.id: call for call in calls_of(entry.fact)}
+            return [made[call] for call in wanted if call in made]
+    return []

@@ -1,0 +1,55 @@
+"""What ends a turn, and what a person reads then."""
+
+import logging
+from collections.abc import Sequence
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.content import Content, Media, Text
+from angelia.core.ids import ConversationId, delivery_id
+from angelia.core.sentences import sentence
+from angelia.engine.machine import Close
+from angelia.engine.repairs import closing_move
+from angelia.engine.reply_files import note
+from angelia.engine.reply_text import said_text
+from angelia.engine.state import Turn, mending
+
+logger = logging.getLogger("angelia.engine")
+
+
+def closing_facts(conversation: ConversationId, log: Sequence[e.Entry], turn: Turn, effect: Close) -> list[e.AnyFact]:
+    """The ending and the delivery of its words, for one commit: a turn cannot end in silence."""
+    facts: list[e.AnyFact] = [e.TurnClosed(effect.ending)]
+    said = log[turn.opened - 1].fact if turn.opened else None
+    if isinstance(said, e.UserSaid):
+        name = delivery_id(conversation, f"t{turn.opened}")
+        origin = "answer" if isinstance(effect.ending, end.Answered) else "ending"
+        facts.append(e.DeliveryQueued(name, said.address, closing_words(log, turn, effect), origin, said.reply_to))
+    if moved := closing_move(log, effect.ending, turn.opened):
+        facts.insert(0, moved)
+    if not isinstance(effect.ending, end.Answered) or effect.ending.note:
+        logger.warning("turn %s of %s ended: %s", turn.opened, conversation, sentence(effect.ending))
+    return facts
+
+
+def closing_words(log: Sequence[e.Entry], turn: Turn, effect: Close) -> tuple[Content, ...]:
+    """Overtaken answers, the answer, the sentence of the ending; never nothing.
+
+    A whole answer is given whatever ends the turn. Files that went out are left out of the words that name them.
+    """
+    unsent = {file.call for file in turn.files.unsent}
+    whole = turn.answer if not turn.joins else ()
+    answer = said_text(log, effect.answer or whole, unsent)
+    answered = isinstance(effect.ending, end.Answered)
+    if answered and not effect.answer and not mending(turn):
+        answer = turn.progress
+    missing = "" if answered else note(turn.files)
+    said = (said_text(log, turn.overtaken, unsent), answer, missing, sentence(effect.ending))
+    words = "\n\n".join(text for text in said if text.strip())
+    return (Text(words or f"Here is {_files_sent(log[turn.opened :])}."),)
+
+
+def _files_sent(log: Sequence[e.Entry]) -> str:
+    """The names of what goes out beside an answer that is nothing but files."""
+    queued = [part for entry in log if isinstance(entry.fact, e.DeliveryQueued) for part in entry.fact.parts]
+    return " and ".join(dict.fromkeys(part.name for part in queued if isinstance(part, Media))) or "the file"

@@ -1,0 +1,80 @@
+"""Open questions of one session are put to the person by the client, and taken back when they are moot."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from angelia.core import entry as e
+from angelia.core.content import ToolCall
+from angelia.core.errors import BadInput
+from angelia.core.ids import CallId
+from angelia.faces.acp import questions as q
+from angelia.faces.acp.faults import Fault
+from angelia.faces.acp.incoming import Elicited, Permission
+from angelia.faces.acp.session_sender import Client
+from angelia.service.conversation.judging import OWNER
+from angelia.service.conversation.session import DAY_MS
+
+if TYPE_CHECKING:
+    from angelia.service.conversation.session import Session
+
+
+class PermissionRequests:
+    """One question, one request to the client; what it cannot ask at all is a no that says so.
+
+    `in_words` is called with a question that can only be asked as text.
+    """
+
+    def __init__(
+        self, session: "Session", client: Client, now: Callable[[], int], in_words: Callable[[e.ApprovalAsked], None]
+    ) -> None:
+        self._session, self._client, self._now, self._in_words = session, client, now, in_words
+        self._open: dict[CallId, asyncio.Task[None]] = {}
+
+    def ask(self, asked: e.ApprovalAsked, call: ToolCall) -> None:
+        """Put a question, unless it is being put already."""
+        if call.id in self._open:
+            return
+        if asked.asks is e.QuestionKind.CHOICE and not asked.choices and not self._client.capabilities.forms:
+            self._in_words(asked)
+            return
+        task = self._open[call.id] = asyncio.create_task(self._put(asked, call))
+        task.add_done_callback(lambda done: self._put_away(call.id, done))
+
+    def withdraw(self, call: CallId) -> None:
+        """Somebody answered, or nobody needs to any more."""
+        if task := self._open.pop(call, None):
+            task.cancel()
+
+    def _put_away(self, call: CallId, done: "asyncio.Task[None]") -> None:
+        if self._open.get(call) is done:
+            del self._open[call]
+
+    async def close(self) -> None:
+        """Take every question back; they stay open in the log."""
+        tasks = tuple(self._open.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _put(self, asked: e.ApprovalAsked, call: ToolCall) -> None:
+        try:
+            meant = await self._answer(asked, call)
+        except Fault as fault:
+            meant = q.AcpNo(f"the editor could not put the question: {fault.message}")
+        with suppress(BadInput):  # somebody else was faster, or a stop has settled it
+            match meant:
+                case q.AcpYes(scope=scope, days=days, answer=answer):
+                    until = self._now() + days * DAY_MS if days else 0
+                    await self._session.approve(asked.call, by=OWNER, scope=scope, until=until, answer=answer)
+                case q.AcpNo(why=why):
+                    await self._session.refuse(asked.call, by=OWNER, why=why)
+
+    async def _answer(self, asked: e.ApprovalAsked, call: ToolCall) -> q.Meant:
+        peer, session, workspace = self._client.peer, self._session.conversation, self._session.workspace
+        if asked.asks is e.QuestionKind.CHOICE and self._client.capabilities.forms:
+            return q.elicited(await peer.ask("elicitation/create", q.form(asked, session), Elicited))
+        put = q.choice if asked.asks is e.QuestionKind.CHOICE else q.permission
+        request = put(asked, call, session, workspace)
+        return q.decided(asked, await peer.ask("session/request_permission", request, Permission))

@@ -1,0 +1,283 @@
+"""A conversation at the terminal: what the person types becomes facts, and the screen follows the log."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from angelia import __version__
+from angelia.core import entry as e
+from angelia.core.content import Content, Text
+from angelia.core.errors import AngeliaError, BadInput
+from angelia.core.ids import wall_clock
+from angelia.core.profile import Profile
+from angelia.faces.cli.chat.commands import command_in
+from angelia.faces.cli.chat.input import Act, BreakKey, EndKey, Input, Pasted, StopKey, Typed
+from angelia.faces.cli.chat.screen import Screen
+from angelia.faces.cli.open_conversation import session_for
+from angelia.faces.words.questions import DAY_MS, NewMessage, No, Yes, meant
+from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
+
+if TYPE_CHECKING:
+    from angelia.faces.cli.chat.conversation_view import ConversationView
+    from angelia.service.app import App
+    from angelia.service.conversation.session import Session
+
+PERSON = "owner"
+
+
+class OpenConversation(Struct, frozen=True):
+    """The conversation that is open now, and what is seen of it."""
+
+    session: "Session"
+    watching: "ConversationView"
+
+
+class ChatApp:
+    """One person, one terminal; one conversation at a time: there is one from `opened` on, with a model from `ready`.
+
+    What is heavy is imported after the prompt is shown.
+    """
+
+    def __init__(self, given: dict[str, Any], screen: Screen) -> None:
+        self.screen, self._given = screen, given
+        self.spec = self.sandbox = ""
+        self.opened, self.ready = asyncio.Event(), asyncio.Event()
+        self.app: App
+        self._open: OpenConversation
+        self.attached: list[Content] = []
+        self.attached_names: list[str] = []
+        self._acts: asyncio.Queue[Act] = asyncio.Queue()
+        self._yes_or_no: asyncio.Future[bool] | None = None
+        self._guard: asyncio.Task[None] | None = None
+        self.input: Input
+
+    @property
+    def session(self) -> "Session":
+        """The conversation."""
+        return self._open.session
+
+    @property
+    def watching(self) -> "ConversationView":
+        """What is seen of it."""
+        return self._open.watching
+
+    @property
+    def profile(self) -> Profile:
+        """The model, once there is one."""
+        return self.app.model_catalog.profile(self.spec)
+
+    @property
+    def asks(self) -> bool:
+        """Whether a y or n is waited for."""
+        return self._yes_or_no is not None
+
+    # -- the course of it ---------------------------------------------------------------------------------------
+
+    async def run(self, given: Input) -> None:
+        """Talk until the person leaves.
+
+        Raises:
+            AngeliaError: the model cannot be used, or the conversation cannot be driven.
+        """
+        self.input = given
+        tasks = [asyncio.create_task(job) for job in (self._begin(), self._work(), self.screen.run(given.write))]
+        for task in tasks:
+            task.add_done_callback(self._ended)
+        try:
+            await given.run()
+        finally:
+            for task in (*tasks, *([self._guard] if self._guard else [])):
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.screen.drain()
+
+    def leave(self) -> None:
+        """End it."""
+        self.input.leave()
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            self.input.leave(error)
+
+    async def _begin(self) -> None:
+        """Open the home and the conversation that the options mean, then find a model."""
+        await self.input.shown()
+        from angelia.faces.cli.options import open_app
+        from angelia.service.models.choice import choose
+
+        self.app = await open_app(self._given)
+        session = await session_for(self.app, self._given, self.screen.note)
+        if not session.log.entries:
+            self.screen.note(f"Angelia {__version__} in {session.workspace} · /help lists commands and keys")
+        self._show(session)
+        self.opened.set()
+        choice = await choose(self.app.loaded.config.model, self.app.model_catalog, self.app.key_value, self._ask)
+        if choice.because:
+            self.screen.note(choice.because)
+        if self.session.turn.opened:
+            self.screen.note("going on with the turn that was open")
+        await self.use(choice.spec)
+        self.ready.set()
+
+    async def close(self) -> None:
+        """Close the home, if it was opened; an open turn stays open in the log."""
+        if self.opened.is_set():
+            await self.app.tidy()
+            await self.app.close()
+
+    async def use(self, spec: str) -> None:
+        """Let this model drive the conversation; one that is unusable changes nothing.
+
+        Raises:
+            ConfigError, MissingPart, SandboxError: it cannot be used as it is.
+        """
+        await self.app.employ(self.session, spec, approver_present=True)
+        self.spec = spec
+        self._watch_over()
+
+    def _watch_over(self) -> None:
+        """Leave, with its reason, when the conversation cannot be driven any more."""
+        if self._guard:
+            self._guard.cancel()
+        self._guard = asyncio.create_task(self.session.driven())
+        self._guard.add_done_callback(self._ended)
+        self.app.toolbox(self.session).begin()
+        self.input.refresh()
+
+    async def switch(self, session: "Session") -> None:
+        """Go to another conversation; where that cannot be worked in, nothing changes.
+
+        Raises:
+            BadInput: a turn is running here.
+            SandboxError, ConfigError, MissingPart: its sandbox cannot be had.
+        """
+        self.must_rest()
+        left = self._open
+        forget = session.live.watch(left.watching.now.see)  # an image may have to be fetched
+        try:
+            await self.app.employ(session, self.spec, approver_present=True)
+        except BaseException:
+            await self.app.leave(session)
+            raise
+        finally:
+            forget()
+        left.watching.end()
+        await self.app.leave(left.session)
+        self._show(session)
+        self._watch_over()
+
+    def must_rest(self) -> None:
+        """Raises BadInput while a turn is running."""
+        if self.session.turn.opened:
+            raise BadInput("A turn is running.", then="Stop it first (Esc), or wait for its end.")
+
+    def _show(self, session: "Session") -> None:
+        from angelia.faces.cli.chat.conversation_view import ConversationView
+
+        caps = self.app.loaded.config.limits
+        transcript = TranscriptLines(money_capped=bool(caps.max_cost or caps.day_cost))
+        watching = ConversationView(session, self.app.terminal_delivery(session), self.screen, transcript)
+        self._open = OpenConversation(session, watching)
+        session.live.watch(lambda _: self.input.refresh())
+
+    # -- what the person does -----------------------------------------------------------------------------------
+
+    def hear(self, act: Act) -> None:
+        """Take in one act; they are done in order, leaving at once."""
+        match act:
+            case EndKey() | BreakKey(again=True):
+                self.leave()
+            case Typed(text=text) if self._yes_or_no:
+                self._decide(self._yes_or_no, text)
+            case _:
+                self._acts.put_nowait(act)
+
+    async def _work(self) -> None:
+        while True:
+            act = await self._acts.get()
+            await self.opened.wait()
+            try:
+                await self._do(act)
+            except AngeliaError as error:
+                self.screen.warn(str(error))
+
+    async def _do(self, act: Act) -> None:
+        match act:
+            case Typed(text=text):
+                if command := command_in(text):
+                    await command(self)
+                elif text.strip() or self.attached:
+                    await self.ready.wait()
+                    await self._said(text)
+            case Pasted(paths=paths):
+                for path in paths:
+                    await self.attach(path)
+            case StopKey():
+                await self.session.stop("you")
+            case BreakKey():
+                if await self.session.stop("you"):
+                    return
+                left_out = f"{len(self.attached_names)} attached files are left out; " if self.attached else ""
+                self._let_go_of_attached()
+                self.screen.note(f"{left_out}Ctrl-C once more leaves")
+            case EndKey():
+                self.leave()
+
+    async def _said(self, text: str) -> None:
+        """An answer to the oldest open question, or a message."""
+        questions = self.session.questions()
+        answer = meant(questions[0], text) if questions and not self.attached else NewMessage()
+        if questions and not isinstance(answer, NewMessage) and not self.watching.is_shown(questions[0]):
+            self.screen.note("a question has come up meanwhile; this was not taken for its answer")
+            return
+        match answer:
+            case Yes(scope=scope, days=days, answer=words):
+                until = wall_clock() + days * DAY_MS if days else 0
+                await self.session.approve(questions[0].call, by=PERSON, scope=scope, until=until, answer=words)
+            case No():
+                await self.session.refuse(questions[0].call, by=PERSON)
+            case NewMessage():
+                await self.say(text)
+
+    async def say(self, text: str, arrival: e.Arrival = e.Arrival.STEER) -> None:
+        """Send a message with what is attached; it is stored when this returns."""
+        words: list[Content] = [Text(text)] if text.strip() else []
+        await self.session.say([*words, *self.attached], address=e.Address("terminal"), arrival=arrival)
+        self._let_go_of_attached()
+
+    def _let_go_of_attached(self) -> None:
+        self.attached.clear()
+        self.attached_names.clear()
+
+    async def attach(self, path: Path, *, picture: bool = False, original: bool = False) -> None:
+        """Look at a file now, and send it with the next message; an `original` picture keeps its size.
+
+        Raises:
+            BadInput: it cannot be attached; says why.
+        """
+        await self.ready.wait()
+        take = self.app.attachments.image if picture else self.app.attachments.file
+        attached = await take(path.expanduser(), self.profile, as_is=original)
+        self.attached.extend(attached.parts)
+        self.attached_names.append(path.name)
+        for note in attached.notes:
+            self.screen.note(note)
+        self.input.refresh()
+
+    async def _ask(self, question: str) -> bool:
+        self.screen.put(TranscriptLine(Tone.QUESTION, f"{question} (y/n)"))
+        self._yes_or_no = asyncio.get_running_loop().create_future()
+        try:
+            return await self._yes_or_no
+        finally:
+            self._yes_or_no = None
+
+    def _decide(self, open_question: "asyncio.Future[bool]", text: str) -> None:
+        word = text.strip().lower()
+        if word in ("y", "yes", "n", "no") and not open_question.done():
+            open_question.set_result(word.startswith("y"))
+        else:
+            self.screen.note("y or n, please")

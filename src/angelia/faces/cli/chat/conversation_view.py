@@ -1,0 +1,184 @@
+"""One open conversation as its person sees it: what is committed is printed, what is delivered is settled."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from angelia.core import entry as e
+from angelia.core.content import Text, ToolCall
+from angelia.core.ids import CallId, DeliveryId
+from angelia.core.sentences import sentence
+from angelia.engine.live import Committed, LiveEvent
+from angelia.faces.cli.chat.live_view import LiveView
+from angelia.faces.cli.chat.screen import Screen
+from angelia.faces.cli.open_conversation import short
+from angelia.faces.cli.pictures import drawn, way_of
+from angelia.faces.cli.question_lines import question_lines
+from angelia.faces.words.questions import numbered
+from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines, reply_text
+from angelia.faces.words.usage_meter import UsageMeter
+from angelia.service.conversation.session import Session
+from angelia.service.conversation.terminal_delivery import TERMINAL, TerminalDelivery
+
+RECALLED = 2
+"""Messages of the person, with what followed, that are shown when a conversation is opened again."""
+
+
+class ConversationView:
+    """Turns the entries of one session into lines; a final reply is printed by its delivery, never before."""
+
+    def __init__(
+        self, session: Session, delivery: TerminalDelivery, screen: Screen, transcript: TranscriptLines
+    ) -> None:
+        self._session, self._delivery, self._screen, self._transcript = session, delivery, screen, transcript
+        self.now = LiveView(transcript)
+        self.usage_meter = UsageMeter()
+        self._held: list[str] = []
+        self._joins = False
+        self._mine: set[DeliveryId] = set()
+        self._asked: set[CallId] = set()
+        self._printed: set[CallId] = set()
+        self._recall(session.log.entries)
+        self.end = session.live.watch(self._see)
+
+    def _recall(self, entries: Sequence[e.Entry]) -> None:
+        """Show the last exchanges, then deliver what was not delivered yet: each text once."""
+        unsettled = self._delivery.unsettled()
+        waiting = "\n".join(part.text for queued in unsettled for part in queued.parts if isinstance(part, Text))
+        asked = [entry.seq for entry in entries if isinstance(entry.fact, e.UserSaid)]
+        first = asked[-RECALLED] if len(asked) >= RECALLED else 0
+        if first > 2:
+            older = f"{len(asked) - RECALLED} earlier messages: angelia show {short(self._session.conversation)}"
+            self._screen.note(older)
+        for entry in entries:
+            self.usage_meter.add(entry)
+            lines = self._transcript.tell(entry)
+            if entry.seq >= first:
+                shown = [line for line in lines if line.tone in _RECALLED_TONES and line.text not in waiting]
+                self._screen.put(*shown)
+        self._ask_oldest()
+        for queued in unsettled:
+            self._deliver(queued)
+
+    def _see(self, event: LiveEvent) -> None:
+        if isinstance(event, Committed):
+            for entry in event.entries:
+                self.usage_meter.add(entry)
+                self._tell(entry)
+            self._ask_oldest()
+        self.now.see(event)
+
+    def _tell(self, entry: e.Entry) -> None:
+        lines = self._transcript.tell(entry)
+        match entry.fact:
+            case e.UserSaid(arrival=arrival):
+                self._screen.put(*lines)
+                if self._session.turn.opened != entry.seq:
+                    queued = arrival is e.Arrival.QUEUE
+                    self._screen.note("read after this turn" if queued else "read at the next step")
+            case e.ModelAsked() if not self._joins:
+                self._let_go("")
+            case e.ModelSaid():
+                self._reply(entry.fact, lines)
+            case e.FilesNamed():
+                self._held.clear()  # its words are shown by their delivery, without the files that went out
+            case e.ToolStarted() | e.TurnClosed() | e.ModelAsked():
+                return
+            case e.ApprovalAsked():
+                return
+            case e.DeliveryQueued():
+                self._queued(entry.fact)
+            case e.DeliverySettled(id=id_) if id_ in self._mine:
+                return
+            case _:
+                self._screen.put(*lines)
+
+    def _reply(self, fact: e.ModelSaid, lines: list[TranscriptLine]) -> None:
+        """Text with calls is progress; without calls it may be the answer, and is held until that is known."""
+        self._joins = fact.stop in (e.StopReason.LENGTH, e.StopReason.PAUSE)
+        if any(isinstance(part, ToolCall) for part in fact.parts):
+            self._screen.put(*lines)
+            return
+        self._screen.put(*(line for line in lines if line.tone is not Tone.REPLY))
+        if text := reply_text(fact.parts):
+            self._held.append(text)
+
+    def _let_go(self, delivered: str) -> None:
+        """Print what was held, unless its delivery does."""
+        for text in self._held:
+            if text not in delivered:
+                self._screen.put(TranscriptLine(Tone.REPLY, text))
+        self._held.clear()
+
+    def is_shown(self, asked: e.ApprovalAsked) -> bool:
+        """Whether a question stands on the screen, whole; before that no typed text answers it."""
+        return asked.call in self._printed
+
+    def _ask_oldest(self) -> None:
+        """Put the oldest open question, once: the next one waits for its answer, so that a yes is to what is seen."""
+        asked = next(iter(self._session.questions()), None)
+        if asked is None or asked.call in self._asked:
+            return
+        self._asked.add(asked.call)
+        call = asked.call
+
+        async def printed() -> None:
+            self._printed.add(call)
+
+        self._screen.put(TranscriptLine(Tone.QUESTION, f"{question_lines(asked)}\n{numbered(asked)}"))
+        self._screen.then(printed)
+
+    def _queued(self, queued: e.DeliveryQueued) -> None:
+        words = "".join(part.text for part in queued.parts if isinstance(part, Text))
+        if queued.origin in ("answer", "ending"):
+            self._let_go(words)
+        if queued.address.door == TERMINAL.door:
+            self._deliver(queued)
+        elif words:
+            self._screen.put(
+                TranscriptLine(Tone.REPLY, words), TranscriptLine(Tone.NOTE, f"goes to {queued.address.door}")
+            )
+
+    def _deliver(self, queued: e.DeliveryQueued) -> None:
+        self._mine.add(queued.id)
+
+        def show(text: str) -> None:
+            for line in self._delivered(queued, text):
+                self._screen.write(line)
+
+        async def draw(path: Path) -> None:
+            if escapes := await asyncio.to_thread(drawn, path, way_of(os.environ), self._screen.paint.columns):
+                self._screen.draw(escapes)
+
+        async def deliver() -> None:
+            await self._delivery.deliver(queued, show, draw)
+
+        self._screen.then(deliver)
+
+    def _delivered(self, queued: e.DeliveryQueued, text: str) -> list[TranscriptLine]:
+        match queued.origin:
+            case "answer":
+                return [TranscriptLine(Tone.REPLY, text)]
+            case "ending":
+                why = self._ending_of(queued)
+                answer = text.removesuffix(why).strip()
+                return [
+                    *([TranscriptLine(Tone.REPLY, answer)] if answer else []),
+                    TranscriptLine(Tone.WARNING, why or text),
+                ]
+            case _:
+                return [TranscriptLine(Tone.NOTE, text)]
+
+    def _ending_of(self, queued: e.DeliveryQueued) -> str:
+        """The sentence of the ending that is delivered: it stands right before, in the same commit."""
+        why = ""
+        for entry in self._session.log.entries:
+            if isinstance(entry.fact, e.TurnClosed):
+                why = sentence(entry.fact.ending)
+            if entry.fact == queued:
+                break
+        return why
+
+
+_RECALLED_TONES = {Tone.PERSON, Tone.REPLY, Tone.DONE, Tone.FAILED, Tone.WARNING}

@@ -1,0 +1,81 @@
+"""What is printed above the prompt: in order, whole, and once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from angelia.faces.words.output import Painted
+from angelia.faces.words.paint import Paint
+from angelia.faces.words.transcript_lines import Tone, TranscriptLine
+
+Job = Callable[[], Awaitable[None]]
+
+_BLOCKS = {Tone.PERSON, Tone.REPLY, Tone.QUESTION, Tone.TABLE}
+"""Tones that have a blank line before and, a reply, after them."""
+
+
+class Screen:
+    """A queue of lines and of jobs that write; one task prints them in their order."""
+
+    def __init__(self, paint: Paint) -> None:
+        self.paint = paint
+        self._queue: asyncio.Queue[TranscriptLine | Job] = asyncio.Queue()
+        self._before: Tone | None = None
+        self._out: Callable[[Painted], None]
+
+    def put(self, *lines: TranscriptLine) -> None:
+        """Print lines when it is their turn."""
+        for line in lines:
+            self._queue.put_nowait(line)
+
+    def note(self, text: str) -> None:
+        """Print a note."""
+        self.put(TranscriptLine(Tone.NOTE, text))
+
+    def table(self, lines: Sequence[str]) -> None:
+        """Print what a command lists."""
+        self.put(TranscriptLine(Tone.TABLE, "\n".join(lines)))
+
+    def warn(self, text: str) -> None:
+        """Print a warning."""
+        self.put(TranscriptLine(Tone.WARNING, text))
+
+    def then(self, job: Job) -> None:
+        """Run a job that writes, when it is its turn."""
+        self._queue.put_nowait(job)
+
+    def write(self, *lines: TranscriptLine) -> None:
+        """Print lines at once and flush them; for jobs."""
+        if text := "".join(map(self._painted, lines)):
+            self._out(Painted(text))
+
+    def draw(self, escapes: Painted) -> None:
+        """Print what no paint touches, at once; for jobs."""
+        self._out(escapes)
+
+    async def run(self, out: Callable[[Painted], None]) -> None:
+        """Print whatever comes by `out`, which flushes."""
+        self._out = out
+        while True:
+            await self._print(await self._queue.get())
+
+    async def drain(self) -> None:
+        """Print what is left; for the end."""
+        while not self._queue.empty():
+            await self._print(self._queue.get_nowait())
+
+    async def _print(self, what: TranscriptLine | Job) -> None:
+        """Print one, and the lines that wait behind it in one go; then a job that follows them."""
+        lines: list[TranscriptLine] = []
+        while isinstance(what, TranscriptLine):
+            lines.append(what)
+            if self._queue.empty():
+                self.write(*lines)
+                return
+            what = self._queue.get_nowait()
+        self.write(*lines)
+        await what()
+
+    def _painted(self, line: TranscriptLine) -> str:
+        blank = self._before is not None and (line.tone in _BLOCKS or self._before is Tone.REPLY)
+        self._before = line.tone
+        return "\n" * blank + self.paint.line(line)

@@ -1,0 +1,116 @@
+"""`angelia gateway` in the foreground: every channel open, a table of how they are, a graceful end."""
+
+import asyncio
+import signal
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from angelia.channels.health import ConnectionHealth
+from angelia.core.errors import AngeliaError
+from angelia.faces.gateway.server import GatewayServer, serve
+from angelia.faces.words.output import Painted, draw, echo
+from angelia.faces.words.paint import Paint, screen
+from angelia.faces.words.widths import table
+from angelia.service.app import App
+from angelia.service.chats.gateway import ChannelStatus, Gateway
+
+DRAIN_S = 20.0
+"""How long what is under way may take once an end is asked for; what is left goes on at the next start."""
+_TABLE_S = 1.0
+_COLOURS = {
+    ConnectionHealth.CONNECTED: "32",
+    ConnectionHealth.CONNECTING: "33",
+    ConnectionHealth.WAITING: "33",
+    ConnectionHealth.STOPPED: "31",
+}
+
+
+async def run(app: App, only: tuple[str, ...]) -> int:
+    """Run the channels until somebody asks for an end.
+
+    Raises:
+        ConfigError, MissingPart: a channel cannot be opened as configured.
+    """
+    ending = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    changed = asyncio.Event()
+    gateway = Gateway(app, changed.set)
+    await gateway.open(only)
+    showing = asyncio.create_task(_show(app, gateway, changed))
+    listening = await _listen(app, gateway)
+    try:
+        await _until(ending, listening)
+        echo("Finishing what is under way…")
+        await gateway.drain(DRAIN_S)
+    finally:
+        showing.cancel()
+        await asyncio.gather(showing, return_exceptions=True)
+        await gateway.close()
+        if listening is not None:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+        await app.close()
+    echo("Everything is stored; what is open goes on at the next start.")
+    return 0
+
+
+async def _listen(app: App, gateway: Gateway) -> asyncio.Task[None] | None:
+    settings = app.loaded.config.gateway
+    if not settings.listen:
+        return None
+    token = await app.tokens.read("gateway", settings.token) if settings.token else ""
+    return asyncio.create_task(serve(GatewayServer(gateway, token), settings.listen))
+
+
+async def _until(ending: asyncio.Event, listening: asyncio.Task[None] | None) -> None:
+    """Wait for the end; a listener that fails is one."""
+    asked = asyncio.create_task(ending.wait())
+    try:
+        done, _ = await asyncio.wait([asked, *([listening] if listening else [])], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        asked.cancel()
+    for task in done:
+        if task is listening and task.exception():
+            raise task.exception() or AngeliaError("The listener ended.")
+
+
+async def _show(app: App, gateway: Gateway, changed: asyncio.Event) -> None:
+    """A table that is drawn anew on a terminal; a line for each change of health elsewhere."""
+    paint, lines, said = screen(), 0, dict[str, str]()
+    while True:
+        standings = list(gateway.standings.values())
+        if paint.colour:
+            rows = await _rows(app, standings, paint)
+            draw(Painted((f"\x1b[{lines}F\x1b[J" if lines else "") + "\n".join(rows) + "\n"))
+            lines = len(rows)
+        else:
+            for one in standings:
+                word = f"{one.door}: {one.health.state.value}{': ' if one.health.why else ''}{one.health.why}"
+                if said.get(one.door) != word:
+                    said[one.door] = word
+                    echo(word)
+        changed.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_TABLE_S):
+                await changed.wait()
+
+
+async def _rows(app: App, standings: list[ChannelStatus], paint: Paint) -> list[Painted]:
+    rows: list[tuple[str, ...]] = [("channel", "state", "since", "heard", "to send", "unknown", "failed", "")]
+    for one in standings:
+        counts = await app.outbox.counts(one.door)
+        waiting = counts.get("queued", 0) + counts.get("sending", 0)
+        since = datetime.fromtimestamp(one.since / 1000, UTC).astimezone().strftime("%H:%M:%S")
+        numbers = (one.heard, waiting, counts.get("unknown", 0), counts.get("failed", 0))
+        rows.append((one.door, one.health.state.value, since, *map(str, numbers), one.health.why))
+    lines = table(rows, paint.columns - 1)
+    return [
+        paint.style(lines[0], "2"),
+        *(_painted(line, one, paint) for line, one in zip(lines[1:], standings, strict=True)),
+    ]
+
+
+def _painted(line: str, standing: ChannelStatus, paint: Paint) -> Painted:
+    word = standing.health.state.value
+    return Painted(line.replace(word, paint.style(word, _COLOURS[standing.health.state]), 1))

@@ -1,0 +1,187 @@
+"""What comes by HTTP: webhooks, files by their links, and health for who has the token; all else is not there."""
+
+import hmac
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+from angelia.channels.kinds import UNKNOWN
+from angelia.channels.webhooks import WebHead, WebRequest, WebResponse
+from angelia.core.content import Media
+from angelia.core.errors import AngeliaError, ConfigError, MissingPart
+from angelia.core.text import file_name
+from angelia.faces.gateway.connection import bounded
+from angelia.faces.gateway.unfinished import ListenerLimits, Receive, UnfinishedBodies
+from angelia.service.chats.gateway import Gateway
+
+LIMITS = ListenerLimits()
+MOST_HEAD = 16_384
+"""Bytes of a request's line and headers."""
+
+logger = logging.getLogger("angelia.gateway")
+
+FILES = "/files/"
+"""What the path of every link begins with."""
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class GatewayServer:
+    """An ASGI application (https://asgi.readthedocs.io, HTTP 2.3).
+
+    Path and guard come first: nothing of a body is read for who has no business here, and then only what the limits
+    allow. A refusal ends the connection, so that the rest need not be taken in to be thrown away; somebody who is
+    still sending may see that end instead of the answer.
+    """
+
+    def __init__(self, gateway: Gateway, token: str, limits: ListenerLimits = LIMITS) -> None:
+        self._gateway, self._token, self.limits = gateway, token, limits
+        self._bodies = UnfinishedBodies(limits)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            return
+        if scope["path"].startswith(FILES):
+            await self._hand_out(scope, send)
+            return
+        head = _head(scope)
+        if head.path == "/health":
+            await _say(send, self._health(head), last=True)
+            return
+        room, _, door = head.path.removeprefix("/").partition("/")
+        body = await self._body(door, head, receive) if room == "hooks" and "/" not in door else WebResponse(404)
+        if isinstance(body, WebResponse):
+            await _say(send, body, last=True)
+            return
+        request = WebRequest(head.method, head.path, head.query, head.headers, body)
+        await _say(send, await self._gateway.web(door, request))
+
+    async def _body(self, door: str, head: WebHead, receive: Receive) -> bytes | WebResponse:
+        """What may be brought here, whole; or the refusal."""
+        most = await self._gateway.admits(door, head)
+        if isinstance(most, WebResponse):
+            return most
+        told = head.headers.get("content-length", "")
+        if len(told) > 15 or int(told or 0) > most:  # the server has seen to it that it is a number
+            return WebResponse(413)
+        return await self._bodies.read(receive, most)
+
+    async def _hand_out(self, scope: Scope, send: Send) -> None:
+        """The file behind a link, piece by piece. Everything else is told like any page that is not there."""
+        token = scope["path"].removeprefix(FILES)
+        found = await self._gateway.linked(token) if scope["method"] == "GET" else None
+        if found is None:
+            await _say(send, WebResponse(404), last=True)
+            return
+        media, pieces = found
+        await send({"type": "http.response.start", "status": 200, "headers": _about(media)})
+        try:
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except AngeliaError as error:  # the server ends the connection short of the length that was told
+            logger.warning("a linked file could not be handed out whole: %s", error)
+            return
+        await send({"type": "http.response.body"})
+
+    def _health(self, head: WebHead) -> WebResponse:
+        given = head.headers.get("authorization", "").removeprefix("Bearer ").encode()
+        if not self._token or not hmac.compare_digest(given, self._token.encode()):
+            return WebResponse(401 if self._token else 404)
+        channels = {
+            door: {"state": one.health.state.value, "why": one.health.why, "since": one.since, "heard": one.heard}
+            for door, one in self._gateway.standings.items()
+        }
+        well = all(one["state"] == "connected" for one in channels.values())
+        body = json.dumps({"ok": well, "channels": channels}).encode()
+        return WebResponse(200 if well else 503, body, "application/json")
+
+
+async def serve(doorway: GatewayServer, listen: str) -> None:
+    """Listen until cancelled.
+
+    Raises:
+        ConfigError: `listen` is no address, or it cannot be had.
+        MissingPart: uvicorn is not installed.
+    """
+    host, colon, port = listen.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise ConfigError(f"gateway.listen is {listen!r}.", "Expected an address and a port, such as 127.0.0.1:8787.")
+    try:
+        import uvicorn
+    except ModuleNotFoundError as error:
+        raise MissingPart("Listening for webhooks", "gateway") from error
+
+    class Server(uvicorn.Server):
+        """A server that leaves the signals to the gateway."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            """The gateway has its own way to end."""
+            yield
+
+    server = Server(
+        uvicorn.Config(
+            doorway,
+            host=host,
+            port=int(port),
+            lifespan="off",
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            http=bounded(doorway.limits),
+            ws="none",
+            h11_max_incomplete_event_size=MOST_HEAD,
+            limit_concurrency=doorway.limits.connections,
+            timeout_keep_alive=5,
+            log_config=None,
+        )
+    )
+    _log_as_ours(logging.getLogger("uvicorn"))
+    try:
+        await server.serve()
+    except SystemExit as error:
+        raise ConfigError(f"The address {listen} cannot be had.", then="Is another gateway running?") from error
+    finally:
+        for listening in getattr(server, "servers", ()):  # one that was cancelled leaves them open
+            listening.close()
+
+
+def _log_as_ours(server: logging.Logger) -> None:
+    """Faults go into our log; what strangers do wrong is no news, and the terminal is not theirs."""
+    ours = logging.getLogger("angelia").handlers
+    server.handlers = list(ours)
+    server.propagate = not ours
+
+
+async def _say(send: Send, answer: WebResponse, *, last: bool = False) -> None:
+    head = [(b"content-type", answer.mime.encode()), (b"content-length", str(len(answer.body)).encode())]
+    head += [(b"connection", b"close")] if last else []
+    await send({"type": "http.response.start", "status": answer.status, "headers": head})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def _about(media: Media) -> list[tuple[bytes, bytes]]:
+    """A file to keep, never a page that runs here: whatever is in it, a browser shows and remembers nothing of it."""
+    name = quote(file_name(media.name) or "file", safe="")
+    return [
+        (b"content-type", (media.blob.mime or UNKNOWN).encode("latin-1", "replace")),
+        (b"content-length", str(media.blob.size).encode()),
+        (b"content-disposition", f"attachment; filename*=UTF-8''{name}".encode()),
+        (b"x-content-type-options", b"nosniff"),
+        (b"content-security-policy", b"sandbox; default-src 'none'"),
+        (b"cache-control", b"private, no-store"),
+        (b"referrer-policy", b"no-referrer"),
+        (b"x-robots-tag", b"noindex"),
+        (b"connection", b"close"),
+    ]
+
+
+def _head(scope: Scope) -> WebHead:
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+    return WebHead(scope["method"], scope["path"], query, headers)

@@ -1,0 +1,1 @@
+"""What doors share: how things that happened are said in words."""

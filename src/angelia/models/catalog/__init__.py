@@ -1,0 +1,1 @@
+"""What there is to ask: vendors, prices, keys, and what servers offer."""

@@ -1,0 +1,134 @@
+"""Where keys come from: the environment, a command, or a file that only its owner can read."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from angelia.core.errors import ConfigError
+from angelia.models.catalog.vendors import Vendor
+from angelia.models.port import Credential
+
+COMMAND_SECONDS = 120.0
+"""How long a key command may take: it may have to ask a person for a passphrase."""
+
+NO_KEY = Credential("no key", "")
+"""What a server on one's own machine is asked with."""
+
+
+class KeySource(Struct, frozen=True, forbid_unknown_fields=True):
+    """One place that the config file names for a vendor's keys. Keys never stand in the config file itself.
+
+    `command`'s first line of output is a key (`pass show openai`); `file` holds a key per line, `#` begins a comment;
+    `env` is one more variable.
+    """
+
+    command: str = ""
+    file: str = ""
+    env: str = ""
+
+
+class Keyring:
+    """Every key this process has read, in pools by vendor. `sources` are places by vendor; all of them count."""
+
+    def __init__(
+        self, sources: Mapping[str, Sequence[KeySource]] | None = None, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        self._sources, self._environ = sources or {}, environ
+        self._pools: dict[str, tuple[Credential, ...]] = {}
+
+    def has(self, vendor: Vendor) -> bool:
+        """Whether a key is configured, or none is needed; runs and reads nothing."""
+        elsewhere = any(source.command or source.file for source in self._sources.get(vendor.name, ()))
+        return vendor.local or elsewhere or bool(self._from_environment(vendor))
+
+    async def pool(self, vendor: Vendor) -> tuple[Credential, ...]:
+        """The vendor's credentials, each once, in the order in which they are tried; read once.
+
+        Empty if there is none and one is needed.
+
+        Raises:
+            ConfigError: the command failed, or the file cannot be read or can be read by others.
+        """
+        if vendor.name not in self._pools:
+            found = self._from_environment(vendor)
+            for source in self._sources.get(vendor.name, ()):
+                if source.file:
+                    found += keys_in_file(Path(source.file).expanduser())
+                if source.command:
+                    found.append(await key_from_command(vendor.name, source.command))
+            unique: dict[str, Credential] = {}
+            for credential in found:
+                unique.setdefault(credential.secret, credential)
+            self._pools[vendor.name] = tuple(unique.values()) or ((NO_KEY,) if vendor.local else ())
+        return self._pools[vendor.name]
+
+    def forget(self, vendor: Vendor) -> None:
+        """Read the vendor's keys again next time: one was rejected, and its command may have a fresh one."""
+        self._pools.pop(vendor.name, None)
+
+    def secrets(self) -> frozenset[str]:
+        """Every secret read so far, for the redactor."""
+        return frozenset(one.secret for pool in self._pools.values() for one in pool if one.secret)
+
+    def _from_environment(self, vendor: Vendor) -> list[Credential]:
+        """`NAME`, then `NAME_2`, `NAME_3` and so on, for each variable that may hold a key."""
+        further = [source.env for source in self._sources.get(vendor.name, ()) if source.env]
+        labels = [label for name in (*vendor.key_env, *further) for label in (name, *self._numbered(f"{name}_"))]
+        values = [(label, self._environ.get(label, "").strip()) for label in labels]
+        return [Credential(label, secret) for label, secret in values if secret]
+
+    def _numbered(self, prefix: str) -> list[str]:
+        labels = [label for label in self._environ if label.startswith(prefix) and label[len(prefix) :].isdecimal()]
+        return sorted(labels, key=lambda label: int(label[len(prefix) :]))
+
+
+def keys_in_file(path: Path) -> list[Credential]:
+    """The keys in a file, one on a line.
+
+    Raises:
+        ConfigError: it cannot be read, holds none, or can be read by others than its owner.
+    """
+    try:
+        state = path.stat()
+        if hasattr(os, "geteuid") and (state.st_mode & 0o077 or state.st_uid != os.geteuid()):
+            raise ConfigError(
+                f"The key file {path} can be read by others than you (mode {state.st_mode & 0o777:o}).",
+                "A key that others can read is not a secret.",
+                f"Run: chmod 600 {path}",
+            )
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ConfigError(f"The key file {path} cannot be read: {reason}.") from None
+    keys = [key for line in lines if (key := line.partition("#")[0].strip())]
+    if not keys:
+        raise ConfigError(f"The key file {path} holds no key.", then="Put one key on a line.")
+    return [Credential(f"{path.name}:{number}", key) for number, key in enumerate(keys, 1)]
+
+
+async def key_from_command(vendor: str, command: str) -> Credential:
+    """The first line that a command prints.
+
+    Raises:
+        ConfigError: it failed, printed nothing, or gave no answer in time.
+    """
+    process = await asyncio.create_subprocess_shell(
+        command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        async with asyncio.timeout(COMMAND_SECONDS):
+            output, complaint = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        raise ConfigError(f"The key command of {vendor} gave no answer within {COMMAND_SECONDS:g} seconds.") from None
+    key = output.decode(errors="replace").partition("\n")[0].strip()
+    if process.returncode or not key:
+        came = f"failed with code {process.returncode}" if process.returncode else "printed nothing"
+        said = complaint.decode(errors="replace").strip().partition("\n")[0][:200]
+        then = "Run it by hand and look at its first line; that is the key."
+        raise ConfigError(f"The key command of {vendor} {came}.", said, then)
+    return Credential("key command", key)

@@ -1,0 +1,1 @@
+"""HTTP to a model's server: a client, a transport, events and deadlines."""

@@ -1,0 +1,131 @@
+"""Straight to a server over HTTP/1.1, where the event loop hands each piece of a reply to whoever reads it.
+
+Nothing between them costs more than the piece. Everything else about HTTP is left to httpx2.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator
+from ipaddress import ip_address
+
+import httpx2
+
+from angelia.models.http.connection import ModelConnection, Origin
+from angelia.models.http.deadlines import DeadlineTimer
+
+
+class DirectTransport(httpx2.AsyncBaseTransport):
+    """Connections to servers, each for one request at a time; at most `most_idle` are kept for `keep` seconds."""
+
+    def __init__(self, trust: ssl.SSLContext | None, *, most_idle: int, keep: float) -> None:
+        self._trust, self._most_idle, self._keep = trust, most_idle, keep
+        self._idle: list[ModelConnection] = []
+        self._open: set[ModelConnection] = set()
+        if trust:
+            trust.set_alpn_protocols(["http/1.1"])
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """See httpx2: connects if it has to, sends, and returns as soon as the head of the reply is there."""
+        timeouts = request.extensions.get("timeout", {})
+        connection = self._kept(_origin(request.url)) or await self._connect(request.url, timeouts.get("connect"))
+        try:
+            incoming = await connection.exchange(request, timeouts)
+        except BaseException:
+            self.let_go(connection)
+            raise
+        return httpx2.Response(
+            incoming.status,
+            headers=incoming.headers,
+            stream=_Body(self, connection, timeouts.get("read")),
+            extensions={"http_version": b"HTTP/1.1", "reason_phrase": incoming.reason},
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection, and wait until none is left."""
+        for connection in self._open:
+            connection.close()
+        while self._open:
+            await asyncio.wait([connection.closed for connection in self._open])
+        self._idle.clear()
+
+    def let_go(self, connection: ModelConnection) -> None:
+        """Keep a connection whose reply was read to its end; any other is closed."""
+        if not connection.reusable:
+            connection.close()
+            return
+        now = asyncio.get_running_loop().time()
+        connection.idle_since = now
+        self._idle.append(connection)
+        while self._idle and (len(self._idle) > self._most_idle or now - self._idle[0].idle_since > self._keep):
+            self._idle.pop(0).close()
+
+    def _kept(self, origin: Origin) -> ModelConnection | None:
+        """The connection that was used last, if it is still of use."""
+        oldest = asyncio.get_running_loop().time() - self._keep
+        for connection in [one for one in reversed(self._idle) if one.origin == origin]:
+            self._idle.remove(connection)
+            if connection.idle_since >= oldest and connection.quiet:
+                return connection
+            connection.close()
+        return None
+
+    async def _connect(self, url: httpx2.URL, seconds: float | None) -> ModelConnection:
+        loop, origin = asyncio.get_running_loop(), _origin(url)
+        secure, host, port = origin
+        try:
+            async with asyncio.timeout(seconds):
+                _, connection = await loop.create_connection(
+                    lambda: ModelConnection(origin),
+                    host,
+                    port,
+                    ssl=self._trust if secure else None,
+                    happy_eyeballs_delay=0.25 if _is_name(host) else None,  # RFC 8305, section 5
+                )
+        except TimeoutError as error:
+            raise httpx2.ConnectTimeout(f"no connection within {seconds:g} s") from error
+        except OSError as error:
+            raise httpx2.ConnectError(str(error)) from error
+        self._open.add(connection)
+        connection.closed.add_done_callback(lambda _: self._open.discard(connection))
+        return connection
+
+
+def _is_name(host: str) -> bool:
+    """An address needs no race for its connections, and asyncio loses the winner's socket when a race is cancelled."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return True
+    return False
+
+
+def _origin(url: httpx2.URL) -> Origin:
+    if url.scheme not in ("http", "https"):
+        raise httpx2.UnsupportedProtocol(f"{url.scheme!r} is not spoken here.")
+    secure = url.scheme == "https"
+    return secure, url.raw_host.decode("ascii"), url.port or (443 if secure else 80)
+
+
+class _Body(httpx2.AsyncByteStream):
+    """The body of one reply, as it comes."""
+
+    def __init__(self, direct: DirectTransport, connection: ModelConnection, silence: float | None) -> None:
+        self._direct, self._connection, self._silence = direct, connection, silence
+        self._closed = False
+
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
+        more, patience = self._connection.more, DeadlineTimer() if self._silence else None
+        try:
+            while piece := await (patience.wait(more(), self._silence) if patience and self._silence else more()):
+                yield piece
+        except TimeoutError as error:
+            raise httpx2.ReadTimeout(f"nothing came for {self._silence:g} s") from error
+        finally:
+            if patience:
+                patience.close()
+
+    async def aclose(self) -> None:
+        """Let the connection go: for the next request, or for good if this reply was not read to its end."""
+        if not self._closed:
+            self._closed = True
+            self._direct.let_go(self._connection)

@@ -1,0 +1,1 @@
+"""The embedded model, its calls held to a grammar."""

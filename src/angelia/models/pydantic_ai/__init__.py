@@ -1,0 +1,1 @@
+"""The bridge to every model of pydantic-ai."""

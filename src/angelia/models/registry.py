@@ -1,0 +1,57 @@
+"""Opens the room that speaks a model's wire; rooms of strangers are found by entry point."""
+
+from importlib import import_module
+from typing import Protocol, cast
+
+from angelia.context.request import OpenMedia
+from angelia.core.errors import ConfigError
+from angelia.core.profile import Profile
+from angelia.models.port import Provider
+from angelia.models.wires.wire import GetClient, WireTimeouts
+
+GROUP = "angelia.models"
+"""The entry point group: the name is the wire, the value an `OpenProvider`."""
+
+OURS = {
+    "openai-chat": "angelia.models.wires.openai_chat",
+    "openai-responses": "angelia.models.wires.openai_responses",
+    "anthropic": "angelia.models.wires.anthropic",
+    "pydantic-ai": "angelia.models.pydantic_ai.provider",
+    "local": "angelia.models.local.provider",
+}
+"""Modules by wire, each with an `open_provider`; imported when a model of theirs is used."""
+
+
+class OpenProvider(Protocol):
+    """How a room is opened. Rooms that do not speak HTTP leave the client alone."""
+
+    def __call__(self, profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: WireTimeouts) -> Provider:
+        """The room of one model."""
+        ...
+
+
+def open_provider(
+    profile: Profile, client: GetClient | None, open_media: OpenMedia, timeouts: WireTimeouts | None = None
+) -> Provider:
+    """The room for the wire that `profile` names.
+
+    Raises:
+        ConfigError: nobody speaks that wire, or it needs a base URL and its vendor has none.
+    """
+    if profile.wire in OURS:
+        opener = cast("OpenProvider", import_module(OURS[profile.wire]).open_provider)
+    else:
+        opener = _of_strangers(profile.wire)
+    return opener(profile, cast("GetClient", client), open_media, timeouts or WireTimeouts())
+
+
+def _of_strangers(wire: str) -> OpenProvider:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP, name=wire):
+        return cast("OpenProvider", entry.load())
+    raise ConfigError(
+        f"Nobody here speaks the wire {wire!r}.",
+        f"Known ones are {', '.join(OURS)}.",
+        f"Install the package that brings it, with an entry point of that name in {GROUP}.",
+    )

@@ -1,0 +1,260 @@
+"""How a request goes out and its reply comes in, on every wire that is spoken over HTTP."""
+
+import contextlib
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol, cast
+
+import msgspec
+from msgspec import Struct
+
+from angelia.context.request import ModelRequest, RequestMessage
+from angelia.core.content import ReplyPart
+from angelia.core.errors import ConfigError, ModelError
+from angelia.core.failure import Failure, FailureKind
+from angelia.models.http.deadlines import DeadlineTimer
+from angelia.models.http.events import EventDecoder
+from angelia.models.port import Credential, Piece, Reply
+from angelia.models.wires.failures import of_response, redacted
+from angelia.models.wires.fragments import Fragments
+
+if TYPE_CHECKING:
+    import httpx2
+
+GetClient = Callable[[], Awaitable["httpx2.AsyncClient"]]
+"""The vendor's one HTTP client, which has its base URL. It is made when it is first asked for: importing and making it
+takes longer than everything else that opens a conversation. Raises ConfigError when its certificates or its proxy are
+of no use."""
+
+
+class WireTimeouts(Struct, frozen=True, forbid_unknown_fields=True):
+    """Seconds without progress. `connect` is for one connection; `first_byte` runs from sending to the first byte
+    of the reply's body, however early the headers come; `silence` is the longest pause between two bytes after it.
+    """
+
+    connect: float = 10.0
+    first_byte: float = 600.0
+    silence: float = 120.0
+
+
+class WireRequest(Struct, frozen=True):
+    """One request: a path below the vendor's base URL, headers and a whole body."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+def bearer(credential: Credential) -> dict[str, str]:
+    """The header of a login; none for servers that want none."""
+    return {"authorization": f"Bearer {credential.secret}"} if credential.secret else {}
+
+
+class ReplyReader(Protocol):
+    """Makes one reply out of what a server sends; does no I/O."""
+
+    def event(self, name: str, data: bytes) -> Iterable[Piece]:
+        """What one event of a stream brings; a `Reply` when it is the finish event, and nothing after that.
+
+        Raises:
+            ModelFailed: the event is an error, or cannot be read.
+        """
+        ...
+
+    def ended(self) -> Reply | None:
+        """The reply, if it is whole now that the stream has ended cleanly."""
+        ...
+
+    def whole(self, body: bytes) -> Reply:
+        """The reply of a server that did not stream.
+
+        Raises:
+            ModelFailed: the body is an error, or cannot be read.
+        """
+        ...
+
+    def partial(self) -> tuple[ReplyPart, ...]:
+        """What has arrived so far."""
+        ...
+
+
+class Wire(Protocol):
+    """One protocol: messages to fragments, fragments to a request, and a reader for the reply."""
+
+    async def encode(self, message: RequestMessage, before: RequestMessage | None) -> bytes:
+        """One message as JSON values joined by commas; `before` is the message before it."""
+        ...
+
+    def outgoing(self, request: ModelRequest, fragments: Sequence[bytes], credential: Credential) -> WireRequest:
+        """The whole request."""
+        ...
+
+    def reader(self) -> ReplyReader:
+        """A reader for one reply."""
+        ...
+
+
+class HttpProvider:
+    """A model behind an HTTP server."""
+
+    def __init__(self, wire: Wire, client: GetClient, timeouts: WireTimeouts) -> None:
+        self._wire, self._client, self._timeouts = wire, client, timeouts
+
+    def session(self) -> "HttpProviderSession":
+        """A session with an empty fragment cache."""
+        return HttpProviderSession(self._wire, self._client, self._timeouts)
+
+
+class HttpProviderSession:
+    """One conversation's requests to one model."""
+
+    def __init__(self, wire: Wire, client: GetClient, timeouts: WireTimeouts) -> None:
+        self._wire, self._client, self._timeouts = wire, client, timeouts
+        self._fragments = Fragments(wire.encode)
+
+    async def ask(self, request: ModelRequest, credential: Credential) -> AsyncGenerator[Piece]:
+        """See `Session.ask`."""
+        fragments = await self._fragments.of(request)
+        outgoing = self._wire.outgoing(request, fragments, credential)
+        reader = self._wire.reader()
+        try:
+            http = await self._client()
+        except ConfigError as error:
+            raise _broken(began=False, said=str(error)) from error
+        async with contextlib.aclosing(send(http, outgoing, reader, self._timeouts)) as pieces:
+            try:
+                async for piece in pieces:
+                    yield piece
+            except ModelError as failed:
+                partial = reader.partial()
+                raise ModelError(_told(failed.failure, credential, began=bool(partial)), partial) from failed.__cause__
+
+
+async def send(
+    http: "httpx2.AsyncClient", outgoing: WireRequest, reader: ReplyReader, timeouts: WireTimeouts
+) -> AsyncGenerator[Piece]:
+    """Send one request; yield what comes, and exactly one `Reply`, last.
+
+    Raises:
+        ModelFailed: see `Session.ask`; `partial` is left to the caller.
+    """
+    import httpx2
+
+    response: httpx2.Response | None = None
+    began, patience = False, DeadlineTimer()
+    try:
+        deadline = time.monotonic() + timeouts.first_byte
+        response = await patience.wait(_started(http, outgoing, timeouts), timeouts.first_byte)
+        if not response.is_success:
+            body = await patience.wait(response.aread(), timeouts.silence)
+            raise ModelError(of_response(response.status_code, response.headers, body, time.time()))
+        chunks = _body(response)
+        incoming = _Whole(reader) if _is_json(response) else _Stream(reader)
+        longest = max(deadline - time.monotonic(), 0.0)
+        while (chunk := await patience.wait(anext(chunks, None), longest)) is not None:
+            began, longest = True, timeouts.silence
+            for piece in incoming.feed(chunk):
+                if isinstance(piece, Reply):
+                    await _drained(chunks, patience)
+                    yield piece
+                    return
+                yield piece
+        if (reply := incoming.ended()) is None:
+            raise _broken(began=True, said="The stream ended without its finish event.")
+        yield reply
+    except TimeoutError as error:
+        waited = f"{timeouts.silence:g} s of silence" if began else f"no byte within {timeouts.first_byte:g} s"
+        raise _broken(began, f"The server fell silent: {waited}.") from error
+    except httpx2.RequestError as error:
+        raise _broken(began, _said(error, http)) from error
+    finally:
+        patience.close()
+        if response is not None:
+            await response.aclose()
+
+
+class _Stream:
+    """Feeds a reader with events."""
+
+    def __init__(self, reader: ReplyReader) -> None:
+        self._reader, self._events = reader, EventDecoder()
+
+    def feed(self, chunk: bytes) -> Iterable[Piece]:
+        for event in self._events.feed(chunk):
+            yield from self._reader.event(event.name, event.data)
+
+    def ended(self) -> Reply | None:
+        return self._reader.ended()
+
+
+class _Whole:
+    """Collects the body of a server that answers a streaming request with plain JSON."""
+
+    def __init__(self, reader: ReplyReader) -> None:
+        self._reader = reader
+        self._body: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> Iterable[Piece]:
+        self._body.append(chunk)
+        return ()
+
+    def ended(self) -> Reply:
+        return self._reader.whole(b"".join(self._body))
+
+
+async def _started(http: "httpx2.AsyncClient", outgoing: WireRequest, timeouts: WireTimeouts) -> "httpx2.Response":
+    import httpx2
+
+    request = http.build_request(
+        "POST",
+        _address(str(http.base_url), outgoing.path),
+        content=outgoing.body,
+        headers={"content-type": "application/json", "accept-encoding": "identity", **outgoing.headers},
+        timeout=httpx2.Timeout(None, connect=timeouts.connect),
+    )
+    return await http.send(request, stream=True)
+
+
+@lru_cache(maxsize=64)
+def _address(base: str, path: str) -> "httpx2.URL":
+    """Where a request goes, made once: putting a URL together takes longer than all else of a request."""
+    import httpx2
+
+    return httpx2.URL(f"{base.rstrip('/')}/{path.lstrip('/')}")
+
+
+def _body(response: "httpx2.Response") -> AsyncIterator[bytes]:
+    """The body's bytes as they come; httpx2 decodes those of a server that encodes them although it was not to."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        return response.aiter_bytes()
+    return aiter(cast("httpx2.AsyncByteStream", response.stream))
+
+
+async def _drained(chunks: AsyncIterator[bytes], patience: DeadlineTimer) -> None:
+    """Read the body's end, so that the connection serves the next request; a server that dawdles is left behind."""
+    import httpx2
+
+    with contextlib.suppress(TimeoutError, httpx2.RequestError):
+        while await patience.wait(anext(chunks, None), 0.5) is not None:
+            pass
+
+
+def _is_json(response: "httpx2.Response") -> bool:
+    return response.headers.get("content-type", "").lower().startswith("application/json")
+
+
+def _broken(began: bool, said: str) -> ModelError:
+    return ModelError(Failure(FailureKind.STREAM_CUT if began else FailureKind.UNREACHABLE, said=said))
+
+
+def _said(error: Exception, http: "httpx2.AsyncClient") -> str:
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{http.base_url.host}: {what}"
+
+
+def _told(failure: Failure, credential: Credential, *, began: bool) -> Failure:
+    """The failure without the secret; an error without a name that cuts a reply is a cut."""
+    if began and failure.kind is FailureKind.UNREACHABLE:
+        failure = msgspec.structs.replace(failure, kind=FailureKind.STREAM_CUT)
+    return redacted(failure, credential.secret)

@@ -1,0 +1,1 @@
+"""What a shell command line risks, found by parsing it."""

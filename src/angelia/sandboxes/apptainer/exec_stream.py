@@ -1,0 +1,83 @@
+"""A command of this machine as a stream; what it says about itself comes with what it carries."""
+
+import asyncio
+import os
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from angelia.sandboxes.port import SandboxGone
+
+CHUNK = 64 * 1024
+_PATIENCE = 5.0
+"""Seconds until a command that has lost its input must have ended."""
+
+
+class ProcessExecStream:
+    """See `ExecStream`. The output is a pipe of our own: it can be let go while somebody still holds it."""
+
+    def __init__(self, process: Process, output: asyncio.StreamReader, pipe: asyncio.ReadTransport) -> None:
+        self._process, self._output, self._pipe = process, output, pipe
+
+    async def read(self) -> bytes:
+        """Some output, nothing at its end."""
+        return await self._output.read(CHUNK)
+
+    async def write(self, data: bytes) -> None:
+        """Send input."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(data)
+            await self._process.stdin.drain()
+        except OSError as error:
+            raise _gone() from error
+
+    async def status(self) -> int:
+        """Its status.
+
+        Raises:
+            SandboxGone: it did not end by itself: the instance was taken away from under it.
+        """
+        status = await self._process.wait()
+        if status < 0:
+            raise _gone()
+        return status
+
+    async def close(self) -> None:
+        """Let go; the launcher inside takes that for the word to end."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._pipe.close()
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._process.wait()
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+
+
+async def process_wire(argv: Sequence[str], env: Mapping[str, str]) -> ProcessExecStream:
+    """Start it, out of reach of the terminal's signals."""
+    ours, theirs = os.pipe()
+    output = asyncio.StreamReader()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv, stdin=PIPE, stdout=theirs, stderr=theirs, env=env, cwd="/", start_new_session=True
+        )
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(output), os.fdopen(ours, "rb", buffering=0)
+    )
+    return ProcessExecStream(process, output, pipe)
+
+
+def _gone() -> SandboxGone:
+    return SandboxGone(
+        "The instance has ended; what the command had not done by then, it did not do.",
+        then="See what it has done before you run it again; the next command starts another instance.",
+    )

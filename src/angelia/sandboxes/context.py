@@ -1,0 +1,32 @@
+"""What every room is told when it is opened for a conversation."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from angelia.sandboxes.egress.proxy import Addresses, no_addresses
+
+
+def _unheard(_: str) -> None:
+    """Nobody wants to know."""
+
+
+class SandboxContext(Struct, frozen=True):
+    """For whom, and where. `workspace` is a path inside the sandbox, empty for the room's own choice.
+
+    `home` is Angelia's own and stays unseen inside; `state` takes records of what runs. `progress` is told what takes
+    more than a second. With `confine = "off"` rooms that cannot confine commands run them all the same. A `visit` looks
+    in from outside: a room that outlives its processes, and that nobody else uses, stays as it was found when we leave.
+    `addresses` judges where confined commands that have the network may connect to.
+    """
+
+    conversation: str
+    workspace: str
+    home: Path
+    state: Path
+    progress: Callable[[str], None] = _unheard
+    confine: Literal["auto", "off"] = "auto"
+    visit: bool = False
+    addresses: Addresses = no_addresses

@@ -1,0 +1,285 @@
+"""A container as a sandbox: the workspace bound in and read from outside, everything else by commands."""
+
+import asyncio
+import hashlib
+import logging
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+
+from angelia.core.errors import ConfigError
+from angelia.sandboxes.by_commands.commands import RunningCommands
+from angelia.sandboxes.by_commands.exec_stream import StreamedCommand
+from angelia.sandboxes.by_commands.files import FilesByExec
+from angelia.sandboxes.context import SandboxContext
+from angelia.sandboxes.docker.container import LOOK, TMP, ContainerPlan, ensure, remove
+from angelia.sandboxes.docker.engine import DockerEngine
+from angelia.sandboxes.docker.exec_stream import ContainerExecStream, exec_wire
+from angelia.sandboxes.docker.keepalive import hold, hold_bound
+from angelia.sandboxes.docker.lasting import in_use, is_idle
+from angelia.sandboxes.docker.settings import DockerSettings, socket_of
+from angelia.sandboxes.docker.shell import run_shell
+from angelia.sandboxes.local import files as local_files
+from angelia.sandboxes.local.safe_open import AllowedRoots
+from angelia.sandboxes.port import (
+    Command,
+    Description,
+    FileStat,
+    SandboxError,
+    SandboxGone,
+    SandboxMissing,
+    Unreachable,
+)
+from angelia.sandboxes.shared.bound_folders import HOME, BoundFolders
+from angelia.sandboxes.shared.expected_file import ExpectedFile
+from angelia.sandboxes.shared.idle import Idle
+from angelia.sandboxes.shared.lasting import owner
+from angelia.sandboxes.shared.limits import limits, processes
+from angelia.sandboxes.shared.network_limit import NetworkLimit
+from angelia.sandboxes.shared.probe import LOOK_AROUND, look_around
+from angelia.sandboxes.shared.volumes import refuse_within, volumes
+from angelia.sandboxes.terminal import Terminal
+
+_ENVIRONMENT = {"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8"}
+
+logger = logging.getLogger("angelia.sandboxes")
+
+
+class DockerSandbox(FilesByExec):
+    """See `sandboxes.port.Sandbox`. The container is made by the first that needs it, and shared by all that do.
+
+    Its root is read-only; the workspace (at its own path), a home and /tmp can be written. It has no capabilities, the
+    person's own user id, and limits; network or none is its property, not a command's. It lives as long as somebody
+    holds it and `idle_minutes` longer, so that a start after a crash finds it again; the last `close` removes it. While
+    it is held and nobody uses it for as long, it ends too, unless all that it holds is in memory; the next use makes it
+    again.
+    """
+
+    trusted = True
+
+    def __init__(
+        self, image: str, place: SandboxContext, *, settings: DockerSettings | None = None, socket: str = ""
+    ) -> None:
+        """`place.state` takes the conversation's home in the container; `socket` is the daemon's, found if not given.
+
+        Raises:
+            NoSuchFile: the workspace is no folder of this machine.
+            AccessRefused: it cannot be one.
+            SandboxMissing: there is no daemon.
+            ConfigError: a volume or `DOCKER_HOST` is wrong.
+        """
+        self._settings = settings or DockerSettings()
+        self._network_limit = NetworkLimit(
+            "container", self._settings.network != "none", 'network = "bridge" under [sandbox.docker]'
+        )
+        self._bound = BoundFolders(place, "docker")
+        self._image, self._place = image, place
+        self._engine = DockerEngine(socket or socket_of(self._settings))
+        self._volumes = volumes(self._settings.volumes)
+        if self._settings.workspace == "bind":
+            for volume in self._volumes:
+                refuse_within(volume, (str(self._bound.workspace), HOME))
+        self._making = asyncio.Lock()
+        self._container = ""
+        self._keeper: ContainerExecStream | None = None
+        self._stays = False
+        self._commands = RunningCommands()
+        self._idle = Idle(max(self._settings.idle_minutes * 60, LOOK), lambda: self._commands.busy, self._rest)
+        self._described: Description | None = None
+        self._closed = False
+
+    async def start(self, command: Command) -> StreamedCommand:
+        """See the port.
+
+        Raises:
+            AccessRefused: it wants the network, or out, and the container has none of that; nothing ran.
+            SandboxMissing: the container cannot be made; says how to mend it.
+        """
+        self._network_limit.refuse(command.reach)
+        with self._idle.use():
+            container = await self._ready()
+            try:
+                return await self._commands.start(
+                    command,
+                    cwd=os.path.join(self._bound.workspace, command.cwd),  # noqa: PTH118 - a path inside: other links
+                    env=_ENVIRONMENT | {"TERM": "dumb"},
+                    open_wire=lambda line: exec_wire(self._engine, container, ("/bin/sh", "-c", line)),
+                )
+            except SandboxGone:
+                self._container = ""  # said once; the next command makes another
+                raise
+
+    async def shell(self, terminal: Terminal) -> int:
+        """See `sandboxes.terminal.HasShell`."""
+        with self._idle.use():
+            container = await self._ready()
+            return await run_shell(self._engine, container, str(self._bound.workspace), _ENVIRONMENT, terminal)
+
+    async def roots(self) -> Sequence[str]:
+        """The folders that can be written."""
+        return (str(self._bound.workspace), HOME, TMP, *(volume.inside for volume in self._volumes))
+
+    def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
+        """See the port."""
+        roots = self._roots(path)
+        return local_files.read(roots, path, limit) if roots else super().get(path, limit=limit)
+
+    async def put(
+        self,
+        path: str,
+        content: AsyncIterator[bytes],
+        *,
+        size: int,
+        sha256: str,
+        mode: int = 0o644,
+        modified: float | None = None,
+    ) -> None:
+        """See the port."""
+        if roots := self._roots(path):
+            await local_files.write(roots, path, content, ExpectedFile(size, sha256, mode, modified))
+        else:
+            await super().put(path, content, size=size, sha256=sha256, mode=mode, modified=modified)
+
+    async def stat(self, path: str) -> FileStat:
+        """See the port."""
+        roots = self._roots(path)
+        return local_files.look(roots, path) if roots else await super().stat(path)
+
+    async def describe(self) -> Description:
+        """See the port. The first call makes the container."""
+        if self._described is None:
+            seen = await look_around(await self.start(Command(shell=LOOK_AROUND, cwd="/", seconds=30.0)))
+            kept = "last as long as the container" if self._settings.workspace == "tmpfs" else "stay"
+            self._described = Description(
+                name=f"docker:{self._image}",
+                system=seen.system,
+                workspace=str(self._bound.workspace),
+                confined=True,
+                network=self._network_limit.network,
+                always_networked=self._network_limit.networked,
+                notes=(
+                    f"This is a container of the image {self._image}.",
+                    f"Only the workspace, the home and {TMP} can be written; the first two {kept}.",
+                    self._limits(),
+                    "What a command leaves in the background ends with it.",
+                    f"Programs found: {seen.programs}.",
+                ),
+            )
+        return self._described
+
+    def _limits(self) -> str:
+        settings = self._settings
+        memory = f"{settings.tmp_mb:,} MB in {TMP}" if settings.tmp_mb else ""
+        if memory and settings.workspace == "tmpfs":
+            memory = f"{settings.tmp_mb:,} MB in each of {TMP}, the workspace and the home"
+        parts = (processes(settings.processes), memory)
+        nothing = "There is no limit but this machine's on memory, processors and processes."
+        return limits(settings.memory_mb, settings.cpus, *parts, nothing=nothing)
+
+    async def close(self) -> None:
+        """End what of ours still runs, and let the container go. Idempotent."""
+        self._closed = True
+        self._idle.stop()
+        await self._commands.end()  # while somebody is there who can tell how they ended
+        async with self._making:
+            with suppress(Unreachable, SandboxGone):  # a daemon that is down has no containers running
+                await self._let_go()
+        await self._engine.close()
+
+    async def _ready(self) -> str:
+        """The container's id; it is made, found or made anew, by one at a time."""
+        async with self._making:
+            if self._closed:
+                raise SandboxGone("This sandbox has been closed.", then="Start the conversation again.")
+            if not self._container:
+                if self._keeper is not None:
+                    await self._keeper.close()
+                self._bound.make()
+                plan = self._plan()
+                self._stays = self._place.visit and await self._stays_as_found(plan.name)
+                container = await ensure(self._engine, plan, self._place.progress)
+                self._keeper = await self._hold(container)
+                self._container = container
+            return self._container
+
+    async def _hold(self, container: str) -> ContainerExecStream:
+        if self._settings.workspace == "tmpfs":
+            return await hold(self._engine, container)
+        try:
+            return await hold_bound(self._engine, container, self._bound.home, HOME, self._place.state)
+        except SandboxMissing:
+            if not await in_use(self._engine, container):
+                await remove(self._engine, container)
+            raise
+
+    async def _rest(self) -> None:
+        """Let the container go while we do not use it; everything but /tmp lies on this machine."""
+        async with self._making:
+            if not self._container or not self._idle.unused or self._settings.workspace == "tmpfs":
+                return
+            try:
+                await self._let_go()
+            except SandboxError as error:
+                logger.warning("%s: an idle container stays: %s", self._place.conversation, error)
+
+    async def _stays_as_found(self, name: str) -> bool:
+        """Whether a visitor leaves the container there: one that is idle, and one whose files would go with it."""
+        if self._settings.workspace == "tmpfs":
+            return not await in_use(self._engine, name)
+        return await is_idle(self._engine, name)
+
+    async def _let_go(self) -> None:
+        """Hold the container no more, and remove it, unless somebody else uses it, or we only looked in.
+
+        Raises:
+            Unreachable, SandboxGone: the daemon does not say who is there.
+        """
+        container, self._container = self._container, ""
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            await keeper.close()
+            await keeper.status()
+        if container and not self._stays and not await in_use(self._engine, container):
+            await remove(self._engine, container)
+
+    def _plan(self) -> ContainerPlan:
+        bound = self._bound
+        folders, files = bound.hidden()
+        where = hashlib.sha256(str(bound.home).encode()).hexdigest()[:12]
+        return ContainerPlan(
+            name=f"angelia-{self._place.conversation}-{where}",
+            conversation=self._place.conversation,
+            image=self._image,
+            settings=self._settings,
+            workspace=str(bound.workspace),
+            home=str(bound.home.resolve()),
+            nothing=str(bound.nothing.resolve()),
+            owner=owner(self._place.state),
+            uid=os.getuid(),
+            gid=os.getgid(),
+            volumes=self._volumes,
+            guarded=tuple(bound.guarded()),
+            hidden_folders=folders,
+            hidden_files=files,
+        )
+
+    def _roots(self, path: str) -> AllowedRoots | None:
+        """Where a path is looked for on this machine; None where only the container knows."""
+        ours = not path.startswith("/") or f"{path}/".startswith((f"{self._bound.workspace}/", f"{HOME}/"))
+        return self._bound.roots() if ours and self._settings.workspace == "bind" else None
+
+    def list(self, path: str) -> AsyncIterator[FileStat]:
+        """See the port."""
+        roots = self._roots(path)
+        return local_files.entries(roots, path) if roots else super().list(path)
+
+
+def open_sandbox(rest: str, place: SandboxContext, settings: object) -> DockerSandbox:
+    """See `sandboxes.registry.OpenSandbox`; `rest` is the image.
+
+    Raises:
+        ConfigError: no image is named.
+    """
+    if not rest:
+        raise ConfigError("No image is named.", then="Write docker:IMAGE, such as docker:python:3.12.")
+    return DockerSandbox(rest, place, settings=settings if isinstance(settings, DockerSettings) else None)

@@ -1,0 +1,1 @@
+"""What commands leave that a program outside would run: found, taken back, told."""

@@ -1,0 +1,311 @@
+"""Files that programs outside run by themselves once somebody enters or opens their folder, and what each may say.
+
+Git obeys the programs in its settings and runs its hooks at the next `git status` (git-config(1), githooks(5)); other
+version control, shells' per-folder files (direnv, mise), editors' tasks and virtual environments have the like. The
+tables say by name what counts; `judge` says by content what of it is a risk.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from msgspec import Struct
+
+from angelia.sandboxes.guard.git_config import GitConfigEntry, Unreadable, entries, is_harmless
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+class AutorunKind(StrEnum):
+    """How the content of a file is judged."""
+
+    CONFIG = "config"
+    """Git's settings: entries that are not known to be harmless are risks."""
+    POINTER = "pointer"
+    """A `.git` file: a risk where it leads out of the workspace."""
+    COMMONDIR = "commondir"
+    """Of a linked work tree: a risk unless it names the repository that the work tree belongs to."""
+    ATTRIBUTES = "attributes"
+    """`info/attributes`: lines that name drivers are risks."""
+    REMOTE = "remote"
+    """The old form of a remote: a risk where it names a helper (`ext::…`)."""
+    HOOK = "hook"
+    """A risk if it can be executed and is no sample; if it was there before, in any form that differs."""
+    SCRIPT = "script"
+    """Any content is a risk."""
+    PROGRAM = "program"
+    """Named by settings that stand: any content is a risk."""
+    HGRC = "hgrc"
+    """Mercurial's settings: anything but addresses and a name is a risk."""
+    VENV = "venv"
+    """A program of a virtual environment: see `judge`."""
+    TOLD = "told"
+    """No risk by itself: people are told of it, and it stays."""
+
+
+OF_GIT = {
+    "config": AutorunKind.CONFIG,
+    "config.worktree": AutorunKind.CONFIG,
+    "commondir": AutorunKind.COMMONDIR,
+    "info/attributes": AutorunKind.ATTRIBUTES,
+}
+"""What counts in every repository of Git, beside its hooks and old remotes."""
+
+_SCRIPTS = _names(
+    """.envrc .autoenv .autoenv.leave .autoenv.zsh .autoenv_leave.zsh .exrc .nvimrc .nvim.lua .lvimrc
+    mise.toml .mise.toml mise.local.toml .mise.local.toml .rtx.toml
+    .vscode/tasks.json .idea/watchertasks.xml .idea/startup.xml .config/mise.toml mise/config.toml .mise/config.toml
+    .hg/sharedpath .jj/repo .jj/config.toml .jj/workspace-config.toml repo/config.toml prefs/defaults"""
+)
+_TOLD = _names(
+    """.dir-locals.el .dir-locals-2.el .vimrc .bashrc .bash_profile .bash_login .profile .zshrc .zshenv .zprofile
+    .gdbinit .lldbinit .inputrc .irbrc .pryrc .tmux.conf .yarnrc .yarnrc.yml .pnpmfile.cjs .mcp.json .npmrc
+    .tool-versions .pre-commit-config.yaml .pre-commit-config.yml lefthook.yml .lefthook.yml .gitattributes
+    .devcontainer.json"""
+)
+_HGRC = ("hgrc", "hgrc-not-shared")
+_ALL_OF = {".husky": AutorunKind.SCRIPT, ".githooks": AutorunKind.SCRIPT, ".git-hooks": AutorunKind.SCRIPT}
+"""Folders of which every file counts, at any depth."""
+_ALL_TOLD = frozenset({".vscode", ".idea", ".devcontainer", ".zed", ".fleet", ".cursor", ".claude"})
+"""Folders of which every file that lies right in them is told, if it is not on the lists above."""
+_BARE = frozenset({"head", "objects", "refs", "commondir"})
+VENV_MARK = "pyvenv.cfg"
+_VENVS = frozenset({".venv", "venv", "env"})
+VENV_BINS = ("bin", "Scripts")
+
+_FILES = {name: AutorunKind.SCRIPT for name in _SCRIPTS if "/" not in name} | dict.fromkeys(_TOLD, AutorunKind.TOLD)
+_WITHIN = {tuple(name.split("/")): AutorunKind.SCRIPT for name in _SCRIPTS if "/" in name}
+LINKS = frozenset({".git", ".hg", ".jj", ".vscode", ".idea", ".direnv", ".mise", *_ALL_OF, *_VENVS})
+"""Names of folders in whose place a link is a risk: it may lead where nobody looks, and elsewhere tomorrow."""
+
+
+class JudgedFile(Struct, frozen=True):
+    """What a file holds. `risks` are compared with what stood before; a new one is taken back.
+
+    `told` is whether people hear of a change. What is `fluid` depends on more than the file, and is judged anew.
+    """
+
+    identity: str
+    risks: frozenset[str] = frozenset()
+    told: bool = False
+    fluid: bool = False
+
+
+class AutorunFound(Struct, frozen=True):
+    """What stood at a path: where a link points, or the bytes of a file; `executable` by anybody.
+
+    Of one that is too large, `content` is not the `whole`.
+    """
+
+    path: str
+    link: str = ""
+    content: bytes = b""
+    executable: bool = False
+    whole: bool = True
+
+
+def is_marked(folder: str, name: str, *, is_link: bool) -> bool:
+    """Whether this entry, which is no folder, has to be remembered: it counts, or makes its folder count."""
+    low = name.casefold()
+    return low in _BARE or low == VENV_MARK or (is_link and low in LINKS) or kind_of(folder, name) is not None
+
+
+def kind_of(folder: str, name: str) -> AutorunKind | None:
+    """How a file of this name is judged, if it counts by its name; `folder` is a path from the workspace on."""
+    low = name.casefold()
+    if low in _FILES:
+        return _FILES[low]
+    above = os.path.basename(folder).casefold()  # noqa: PTH119 - asked for every name of every folder that moved
+    if low == ".git":
+        return AutorunKind.POINTER
+    if (above, low) in _WITHIN:
+        within_darcs = above != "prefs" or folder.casefold().endswith("/_darcs/prefs")
+        within_jj = above != "repo" or folder.casefold().endswith("/.jj/repo")
+        return AutorunKind.SCRIPT if within_darcs and within_jj else None
+    if above == ".hg" and low in _HGRC:
+        return AutorunKind.HGRC
+    if above == ".direnv" and low.endswith(".rc"):
+        return AutorunKind.SCRIPT
+    if "/." in folder:
+        parts = folder.casefold().split("/")
+        for whole, kind in _ALL_OF.items():
+            if whole in parts:
+                return kind
+        if ".bzr" in parts and low.endswith(".conf"):
+            return AutorunKind.SCRIPT
+        if parts[-1] in _ALL_TOLD or parts[-2:] == [".idea", "runconfigurations"]:
+            return AutorunKind.TOLD
+    return AutorunKind.TOLD if low.endswith((".code-workspace", ".sublime-project")) else None
+
+
+def looks_bare(names: Sequence[str]) -> bool:
+    """Whether Git would take a folder with these entries for a repository (`is_git_directory` in its setup.c)."""
+    low = {name.casefold() for name in names}
+    return "head" in low and ({"objects", "refs"} <= low or "commondir" in low)
+
+
+def is_venv(folder: str, names: Sequence[str]) -> bool:
+    """Whether editors and people take this folder for a virtual environment."""
+    return VENV_MARK in names or os.path.basename(folder) in _VENVS  # noqa: PTH119
+
+
+def judge(kind: AutorunKind, found: AutorunFound, workspace: str) -> JudgedFile:
+    """What it says and risks, as of now."""
+    if found.link and kind is not AutorunKind.VENV:
+        told = kind is AutorunKind.TOLD
+        identity = f"-> {found.link}"
+        return JudgedFile(identity, frozenset() if told else frozenset({identity}), told)
+    identity = f"{hashlib.sha256(found.content).hexdigest()}{' x' if found.executable else ''}"
+    if not found.whole and kind is not AutorunKind.TOLD:
+        return JudgedFile(identity, frozenset({identity}))
+    return _by_content(kind, found, identity, workspace)
+
+
+def _by_content(kind: AutorunKind, found: AutorunFound, identity: str, workspace: str) -> JudgedFile:
+    text = found.content.decode("utf-8", "surrogateescape")
+    match kind:
+        case AutorunKind.CONFIG:
+            return _config(identity, text, found.path, workspace)
+        case AutorunKind.POINTER:
+            target = text.removeprefix("gitdir:").strip()
+            risk = _leads_out(os.path.join(os.path.dirname(found.path), target), workspace)  # noqa: PTH118, PTH120
+            return JudgedFile(identity, risk, fluid=True)
+        case AutorunKind.COMMONDIR:
+            return JudgedFile(identity, _commondir(text, found.path), fluid=True)
+        case AutorunKind.ATTRIBUTES:
+            return JudgedFile(identity, frozenset(drivers(text)))
+        case AutorunKind.REMOTE:
+            return JudgedFile(identity, frozenset({identity}) if "::" in text else frozenset())
+        case AutorunKind.HOOK:
+            quiet = not found.executable or found.path.endswith((".sample", ".tmpl"))
+            return JudgedFile(identity, frozenset() if quiet else frozenset({identity}))
+        case AutorunKind.HGRC:
+            return JudgedFile(identity, frozenset(_hg_risks(text)))
+        case AutorunKind.VENV:
+            return _venv_program(identity, text, found, workspace)
+        case AutorunKind.TOLD:
+            return JudgedFile(identity, told=_worth_telling(found.path, text))
+        case AutorunKind.SCRIPT | AutorunKind.PROGRAM:
+            return JudgedFile(identity, frozenset({identity}))
+
+
+def is_within(path: str, workspace: str) -> bool:
+    """Whether a path, links on it followed as they are now, lies in the workspace."""
+    return f"{os.path.realpath(path)}/".startswith(f"{workspace}/")
+
+
+def _leads_out(path: str, workspace: str) -> frozenset[str]:
+    return frozenset() if is_within(path, workspace) else frozenset({f"leads to {os.path.realpath(path)}"})
+
+
+def _config(identity: str, text: str, path: str, workspace: str) -> JudgedFile:
+    try:
+        found = list(entries(text))
+    except Unreadable:
+        return JudgedFile(identity, frozenset({f"unreadable {identity}"}))
+    risks: set[str] = set()
+    fluid = False
+    for entry in found:
+        if (entry.section, entry.sub, entry.name) == ("core", "", "worktree"):
+            fluid = True
+            risks |= _leads_out(os.path.join(os.path.dirname(path), entry.value), workspace)  # noqa: PTH118, PTH120
+        elif not is_harmless(entry):
+            risks.add(said(entry))
+    return JudgedFile(identity, frozenset(risks), fluid=fluid)
+
+
+def said(entry: GitConfigEntry) -> str:
+    """An entry as a risk."""
+    return f"{entry.key} = {entry.value}"
+
+
+def _commondir(text: str, path: str) -> frozenset[str]:
+    """`REPOSITORY/worktrees/NAME/commondir` may name REPOSITORY, which is judged itself."""
+    private = Path(path).parent
+    named = os.path.realpath(private / text.strip())
+    fits = private.parent.name == "worktrees" and named == os.path.realpath(private.parent.parent)
+    return frozenset() if fits else frozenset({f"leads to {named}"})
+
+
+_BUILT_IN = _names(
+    """ada bash bibtex cpp csharp css dts elixir fortran fountain golang html ini java kotlin markdown matlab objc
+    pascal perl php python ruby rust scheme tex text union binary"""
+)
+"""Drivers that Git has itself (gitattributes(5))."""
+
+
+def drivers(text: str) -> set[str]:
+    """Lines that name a driver which only settings can define."""
+    found = re.finditer(r"^.*?[ \t](?:filter|diff|merge)=([^\s]+).*$", text, re.MULTILINE)
+    return {match[0] for match in found if match[1] not in _BUILT_IN}
+
+
+def _hg_risks(text: str) -> set[str]:
+    risks, section = set(), ""
+    for line in text.splitlines():
+        bare = line.strip()
+        if header := re.match(r"\[([^\[]+)\]", bare):
+            section = header[1].strip()
+        elif bare and bare[0] not in "#;" and not _hg_harmless(section, line):
+            risks.add(f"{section}: {bare}")
+    return risks
+
+
+def _hg_harmless(section: str, line: str) -> bool:
+    """An address or a name; a line that begins with a blank goes on with the one before."""
+    allowed = {"paths": r"[\w.-]+\s*=\s*(https?://\S*|ssh://(?!-)\S*|/\S*)\s*\Z", "ui": r"username\s*="}
+    return section in allowed and re.match(allowed[section], line) is not None
+
+
+_LAUNCHER = re.compile(
+    r"#!(/\S+/python[\d.]*)\n(?:# -\*- coding: utf-8 -\*-\n)?(?:import re\n)?import sys\n(?:import re\n)?"
+    r"from [\w.]+ import \w+\n+if __name__ == ['\"]__main__['\"]:\n[^;]{0,400}sys\.exit\([\w.]+\(\)\)\n?\Z"
+)
+"""How pip and uv start a package's command."""
+NEW_VENV = "activate "
+"""How a risk begins that may stand where the whole environment is new."""
+_GUARDED_IN_VENV = re.compile(r"(?i)(python[\d.w]*|activate\w*(\.\w+)?|deactivate\S*|pydoc\S*)(\.exe)?\Z")
+_SYSTEM = ("/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin")
+
+
+def _venv_program(identity: str, text: str, found: AutorunFound, workspace: str) -> JudgedFile:
+    """Risks are links that stay in the workspace, changed interpreters and `activate`, and names of the system's.
+
+    An interpreter or `activate` that is new with its environment stands (`python -m venv`), and is told: the caller
+    knows what was there before. Other commands that packages bring are told, unless pip or uv wrote them.
+    """
+    name = os.path.basename(found.path)  # noqa: PTH119
+    own = bool(_GUARDED_IN_VENV.match(name))
+    if found.link:
+        where = os.path.join(os.path.dirname(found.path), found.link)  # noqa: PTH118, PTH120
+        fine = own and not is_within(where, workspace)
+        identity = f"-> {found.link}"
+        return JudgedFile(identity, frozenset() if fine else frozenset({identity}), fluid=True)
+    if own:
+        python = name.lower().startswith("python")
+        return JudgedFile(identity, frozenset({identity if python else f"{NEW_VENV}{identity}"}))
+    launcher = _LAUNCHER.match(text) is not None
+    shadows = any(os.path.exists(f"{place}/{name}") for place in (_SYSTEM[:2] if launcher else _SYSTEM))  # noqa: PTH110
+    if shadows and not (launcher and re.match(r"pip[\d.]*\Z", name)):
+        return JudgedFile(identity, frozenset({identity}) if found.executable else frozenset())
+    return JudgedFile(identity, told=found.executable and not launcher)
+
+
+def _worth_telling(path: str, text: str) -> bool:
+    """Some files are everyday, and matter for some words in them only."""
+    match os.path.basename(path).casefold():  # noqa: PTH119
+        case ".gitattributes":
+            return bool(drivers(text))
+        case ".npmrc":
+            return bool(
+                re.search(r"(?im)^\s*(script-shell|shell|node-options|git|onload-script|init-module)\s*=", text)
+            )
+        case ".tool-versions":
+            return "path:" in text or "ref:" in text
+        case _:
+            return True

@@ -1,0 +1,235 @@
+"""A fingerprint of a workspace: every folder by inode and ctime, and the few files that programs outside run.
+
+A folder's ctime moves when an entry of it is made, removed or renamed, so a folder that did not move is not read again;
+it says nothing of what lies deeper, so every known folder is asked. A file's ctime moves when it is written (mtime can
+be put back). Two doubts: clocks of file systems tick, so what moved within the last 20 ms is read again at the next
+look; and a mapped page that is written twice moves the ctime once, so what moved since commands began to run is read
+at every look until they have ended.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from angelia.sandboxes.guard import autorun
+from angelia.sandboxes.guard.autorun import AutorunFound, AutorunKind, JudgedFile
+from angelia.sandboxes.guard.git_config import Unreadable, entries, is_harmless
+
+_TICK_NS = 20_000_000
+"""Older kernels stamp with the time of the last tick, at most 10 ms ago (CONFIG_HZ=100)."""
+LARGEST = 4_000_000
+"""Bytes of a file that are read; a larger one is a risk as it is."""
+_MOST_PROGRAMS = 200
+
+
+class Seen(Struct, frozen=True):
+    """A file that counts, as it is now. `content` is there when it was read in this look."""
+
+    kind: AutorunKind
+    judged: JudgedFile
+    stamp: tuple[int, int, int, int]
+    mode: int
+    link: str = ""
+    content: bytes | None = None
+
+
+class _Folder(Struct, frozen=True):
+    stamp: tuple[int, int, int]
+    sure: bool
+    inner: tuple[str, ...]
+    marks: tuple[str, ...]
+
+
+class Fingerprint:
+    """What is known of one workspace. Not for two threads at once."""
+
+    def __init__(self, workspace: Path, *, without: tuple[Path, ...] = ()) -> None:
+        """`without` are folders that commands cannot see, such as our own home."""
+        self._root = str(workspace)
+        self._without = frozenset(str(path) for path in without)
+        self._folders: dict[str, _Folder] = {}
+        self._seen: dict[str, Seen] = {}
+        self.closed: set[str] = set()
+        """Folders that could not be looked into at the last look."""
+
+    def look(self, *, running_since: int) -> Mapping[str, Seen]:
+        """Everything that counts now, by its absolute path; `running_since` is Unix nanoseconds, now for no command."""
+        now = time.time_ns()
+        marked = self._walk(now)
+        wanted: dict[str, AutorunKind] = {}
+        repositories = []
+        for folder in marked:
+            names = self._folders[folder].marks
+            wanted.update(self._by_name(folder, names))
+            if os.path.basename(folder).casefold() == ".git" or autorun.looks_bare(names):  # noqa: PTH119
+                repositories.append(folder)
+                wanted.update(self._of_repository(folder))
+            if autorun.is_venv(folder, names):
+                for place in autorun.VENV_BINS:
+                    wanted.update((path, AutorunKind.VENV) for path in self._files(f"{folder}/{place}"))
+        seen = {path: one for path, kind in wanted.items() if (one := self._see(path, kind, running_since, now))}
+        for path, kind in self._named_by_settings(seen, repositories):
+            if path not in seen and (one := self._see(path, kind, running_since, now)):
+                seen[path] = one
+        self._seen = seen
+        return seen
+
+    def _walk(self, now: int) -> list[str]:
+        """Bring the folders up to date; those that hold something that counts."""
+        known, self._folders = self._folders, {}
+        self.closed = {path for path in self.closed if path in known and not os.access(path, os.R_OK | os.X_OK)}
+        marked, left = [], [self._root]
+        while left:
+            path = left.pop()
+            try:
+                entry = os.lstat(path)
+            except OSError:
+                continue
+            if not stat.S_ISDIR(entry.st_mode):
+                continue
+            stamp = (entry.st_dev, entry.st_ino, entry.st_ctime_ns)
+            folder = known.get(path)
+            if folder is None or folder.stamp != stamp or not folder.sure:
+                folder = self._read(path, stamp, now - entry.st_ctime_ns > _TICK_NS)
+            self._folders[path] = folder
+            left.extend(folder.inner)
+            if folder.marks or os.path.basename(path).casefold() in autorun.LINKS:  # noqa: PTH119
+                marked.append(path)
+        return marked
+
+    def _read(self, path: str, stamp: tuple[int, int, int], sure: bool) -> _Folder:
+        inner, marks = [], []
+        if not os.access(path, os.R_OK | os.X_OK):
+            self.closed.add(path)
+        from_root = path[len(self._root) :]
+        with suppress(OSError), os.scandir(path) as found:  # what we may not read, nobody runs for us either
+            for entry in found:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.path not in self._without:
+                        inner.append(entry.path)
+                        if entry.name.casefold() in ("objects", "refs"):
+                            marks.append(entry.name)
+                elif autorun.is_marked(from_root, entry.name, is_link=entry.is_symlink()):
+                    marks.append(entry.name)
+        return _Folder(stamp, sure, tuple(inner), tuple(marks))
+
+    def _by_name(self, folder: str, names: tuple[str, ...]) -> Iterator[tuple[str, AutorunKind]]:
+        from_root = folder[len(self._root) :]
+        for name in names:
+            kind = autorun.kind_of(from_root, name)
+            if kind is None and name.casefold() in autorun.LINKS:
+                kind = AutorunKind.SCRIPT  # a link or a file where a folder is looked for
+            if kind is not None:
+                yield f"{folder}/{name}", kind
+
+    def _see(self, path: str, kind: AutorunKind, running_since: int, now: int) -> Seen | None:
+        try:
+            entry = os.lstat(path)
+        except OSError:
+            return None
+        stamp = (entry.st_dev, entry.st_ino, entry.st_ctime_ns, entry.st_mode)
+        old = self._seen.get(path)
+        certain = entry.st_ctime_ns < min(running_since, now) - _TICK_NS
+        if old and old.kind is kind and old.stamp == stamp and certain and not old.judged.fluid:
+            return old if old.content is None else Seen(kind, old.judged, stamp, old.mode, old.link)
+        found = read(path, entry)
+        if found is None:
+            return None
+        judged = autorun.judge(kind, found, self._root)
+        return Seen(kind, judged, stamp, stat.S_IMODE(entry.st_mode), found.link, found.content)
+
+    def _named_by_settings(
+        self, seen: Mapping[str, Seen], repositories: list[str]
+    ) -> Iterator[tuple[str, AutorunKind]]:
+        """Folders of hooks, further settings and programs in the workspace that a repository's settings name."""
+        sources = [(path, os.path.dirname(path)) for path, one in seen.items() if one.kind is AutorunKind.CONFIG]  # noqa: PTH120
+        sources += [
+            source
+            for path, one in seen.items()
+            if one.kind is AutorunKind.POINTER
+            for source in _behind(path, one.content)
+        ]
+        for above in Path(self._root).parents:
+            if (above / ".git/config").is_file():
+                sources.append((str(above / ".git/config"), str(above / ".git")))
+        for config, folder in sources:
+            if config in seen and not seen[config].judged.risks:
+                continue
+            yield from self._named_by(config, folder)
+
+    def _named_by(self, config: str, folder: str) -> Iterator[tuple[str, AutorunKind]]:
+        try:
+            text = Path(config).read_bytes()[:LARGEST].decode("utf-8", "surrogateescape")
+            risky = [entry for entry in entries(text) if not is_harmless(entry)]
+        except (OSError, Unreadable):
+            return
+        bases = (folder, os.path.dirname(folder))  # noqa: PTH120
+        for entry in risky[:_MOST_PROGRAMS]:
+            words = [entry.value, *entry.value.replace('"', " ").replace("'", " ").split()]
+            for path in dict.fromkeys(os.path.realpath(os.path.join(base, w)) for w in words for base in bases):  # noqa: PTH118
+                if not path.startswith(f"{self._root}/"):
+                    continue
+                if entry.key == "core.hookspath":
+                    yield from ((inner, AutorunKind.HOOK) for inner in self._files(path))
+                elif os.path.isfile(path):  # noqa: PTH113
+                    yield path, AutorunKind.CONFIG if entry.section in ("include", "includeif") else AutorunKind.PROGRAM
+
+    def _of_repository(self, folder: str) -> Iterator[tuple[str, AutorunKind]]:
+        for name, kind in autorun.OF_GIT.items():
+            yield f"{folder}/{name}", kind
+        for place, kind in (
+            ("hooks", AutorunKind.HOOK),
+            ("remotes", AutorunKind.REMOTE),
+            ("branches", AutorunKind.REMOTE),
+        ):
+            yield from ((path, kind) for path in self._files(f"{folder}/{place}"))
+        if os.path.islink(f"{folder}/info"):  # noqa: PTH114
+            yield f"{folder}/info", AutorunKind.SCRIPT
+
+    def _files(self, folder: str) -> Iterator[str]:
+        """All files and links below a folder; a folder that is a link counts itself, with what it leads to here."""
+        if os.path.islink(folder):  # noqa: PTH114
+            yield folder
+            folder = os.path.realpath(folder)
+            if not folder.startswith(f"{self._root}/"):
+                return
+        for above, _, names in os.walk(folder):
+            yield from (f"{above}/{name}" for name in names if not name.endswith(".sample"))
+
+
+def read(path: str, entry: os.stat_result) -> AutorunFound | None:
+    """What stands at a path, or None for what is neither file nor link, or is gone."""
+    try:
+        if stat.S_ISLNK(entry.st_mode):
+            return AutorunFound(path, link=os.readlink(path))  # noqa: PTH115
+        if not stat.S_ISREG(entry.st_mode):
+            return None
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except PermissionError:
+        return AutorunFound(path, content=b"unreadable", executable=bool(entry.st_mode & 0o111))
+    except OSError:
+        return None
+    with open(handle, "rb") as file:  # noqa: PTH123
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        content = file.read(LARGEST)
+    executable = bool(entry.st_mode & 0o111)
+    if entry.st_size > LARGEST:  # the end is not seen: whenever it was written, it is another
+        return AutorunFound(path, content=b"%b%d" % (content, entry.st_ctime_ns), executable=executable, whole=False)
+    return AutorunFound(path, content=content, executable=executable)
+
+
+def _behind(pointer: str, content: bytes | None) -> Iterator[tuple[str, str]]:
+    """The settings of the repository that a `.git` file leads to, with the folder from which they are meant."""
+    target = (content or b"").decode("utf-8", "surrogateescape").removeprefix("gitdir:").strip()
+    folder = os.path.realpath(os.path.join(os.path.dirname(pointer), target))  # noqa: PTH118, PTH120
+    common = folder
+    with suppress(OSError):
+        common = os.path.realpath(os.path.join(folder, Path(folder, "commondir").read_text().strip()))  # noqa: PTH118
+    yield f"{common}/config", pointer
+    yield f"{folder}/config.worktree", pointer

@@ -1,0 +1,269 @@
+"""What commands leave in a workspace that programs outside would run is taken back, and told.
+
+What stood before the first of them is right, whoever wrote it: until a command runs, only people change the folder. So
+the first command's start accepts what it finds; from then until the last command's end each look compares. A life that
+was killed leaves its record, and the next one compares with that.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from angelia.core.errors import AngeliaError
+from angelia.core.text import one_line
+from angelia.sandboxes.guard.autorun import NEW_VENV, AutorunKind
+from angelia.sandboxes.guard.fingerprint import LARGEST, Fingerprint, Seen
+from angelia.sandboxes.guard.originals import Kept, Originals, workspaces
+from angelia.sandboxes.guard.quarantine import Quarantine
+from angelia.sandboxes.port import AccessRefused
+
+PAUSE = 1.0
+"""Seconds between two looks while commands run; more where a look itself takes long."""
+_SHARE = 20
+"""A look takes at most a twentieth of the time."""
+_MOST_NAMED = 8
+
+_BECAUSE = {
+    AutorunKind.CONFIG: "settings that make Git run programs or read other settings",
+    AutorunKind.POINTER: "it leads Git out of the workspace",
+    AutorunKind.COMMONDIR: "it leads Git to other settings",
+    AutorunKind.ATTRIBUTES: "it makes Git run a driver",
+    AutorunKind.REMOTE: "it makes Git run a helper",
+    AutorunKind.HOOK: "Git would run it as a hook",
+    AutorunKind.SCRIPT: "programs run it or obey it as soon as the folder is entered or opened",
+    AutorunKind.PROGRAM: "settings of the repository name it as a program to be run",
+    AutorunKind.HGRC: "settings that make Mercurial run programs",
+    AutorunKind.VENV: "it stands in for a program once the environment is used",
+    AutorunKind.TOLD: "",
+}
+
+
+class Guard:
+    """One workspace in one process; all that run commands there share it (`guard_of`).
+
+    Every method blocks for as long as a look takes (milliseconds; `last` says how many seconds), and may be called
+    from any thread.
+    """
+
+    def __init__(self, workspace: Path, home: Path) -> None:
+        """`home` is Angelia's own: the record and the quarantine are there."""
+        self._workspace = workspace
+        self._print = Fingerprint(workspace, without=(home,))
+        self._originals = Originals.of(home, workspace)
+        self._quarantine = Quarantine(home / "quarantine", workspace)
+        self._items: dict[str, Kept] = {}
+        self._environments: frozenset[str] = frozenset()
+        self._running: dict[object, list[str]] = {}
+        self._lock = threading.Lock()
+        self._held = -1
+        self._since = self._looked = 0
+        self.last = 0.0
+
+    def enter(self, holder: object) -> None:
+        """A command is about to start.
+
+        Raises:
+            AccessRefused: what stands there cannot be recorded, so nothing may be begun.
+        """
+        with self._lock:
+            notes: list[str] = []
+            try:
+                if self._running:
+                    notes = self._enforce()
+                else:
+                    notes = self._begin()
+                    self._held = self._originals.hold()
+            except OSError as error:
+                raise AccessRefused(
+                    f"What stands in the workspace cannot be recorded: {error.strerror}.",
+                    "What a command leaves could then not be told from what was there, so nothing is begun.",
+                    "Give Angelia a home it can write.",
+                ) from error
+            self._running[holder] = notes
+
+    def glance(self) -> tuple[str, ...]:
+        """Look while commands run, unless somebody just did; what was found, which `leave` tells as well."""
+        with self._lock:
+            pause = max(PAUSE, self.last * _SHARE)
+            if not self._running or time.time_ns() - self._looked < pause * 0.9e9:
+                return ()
+            return tuple(self._tell_all(self._look_over()))
+
+    def leave(self, holder: object) -> tuple[str, ...]:
+        """A command has ended; what was found since it began, in sentences for people and for the model."""
+        with self._lock:
+            if holder not in self._running:
+                return ()
+            self._tell_all(self._look_over())
+            notes = self._running.pop(holder)
+            if not self._running:
+                self._originals.let_go(self._held)
+            return tuple(dict.fromkeys([*notes, *self._originals.take_untold()]))
+
+    def tell_later(self, notes: tuple[str, ...]) -> None:
+        """What nobody could be told is told with the next command here."""
+        with self._lock:
+            self._originals.leave_untold(notes)
+
+    def accept(self, path: str) -> None:
+        """A file that was written in a judged way, and not by a command, stands."""
+        with self._lock:
+            if self._running and (seen := self._look().get(path)):
+                self._keep(path, seen)
+                self._originals.write(self._items)
+
+    def recover(self) -> tuple[str, ...]:
+        """After a killed life: take back what its commands left. What was found is told with the next command here."""
+        with self._lock, self._originals.unfinished() as (dead, _):
+            notes: list[str] = []
+            if dead and not self._running:
+                self._items = self._originals.items()
+                self._environments = self._stood()
+                notes = self._enforce()
+                self._originals.leave_untold(tuple(notes))
+            return tuple(notes)
+
+    def _begin(self) -> list[str]:
+        """Nothing of ours runs: what stands is right, unless another process runs commands, or died while it did."""
+        with self._originals.unfinished() as (dead, alive):
+            self._since = time.time_ns()
+            if dead or alive:
+                self._items = self._originals.items()
+                self._environments = self._stood()
+                return self._enforce()
+            before, self._items = self._items, {}
+            for path, seen in self._look().items():
+                kept = before.get(path)
+                if seen.content is None and kept and kept.identity == seen.judged.identity:
+                    self._items[path] = kept
+                else:
+                    self._keep(path, seen)
+            self._environments = self._stood()
+            if before != self._items or not before:
+                self._originals.write(self._items)
+            return []
+
+    def _look(self) -> Mapping[str, Seen]:
+        began = time.monotonic()
+        seen = self._print.look(running_since=self._since)
+        self.last, self._looked = time.monotonic() - began, time.time_ns()
+        return seen
+
+    def _look_over(self) -> list[str]:
+        try:
+            return self._enforce()
+        except OSError as error:
+            return [f"What the command left could not be looked at ({error.strerror}): run nothing there unseen."]
+
+    def _tell_all(self, notes: list[str]) -> list[str]:
+        for told in self._running.values():
+            told += notes
+        return notes
+
+    def _enforce(self) -> list[str]:
+        """Take back what is new and risky, and let the rest stand; sentences of it."""
+        closed = set(self._print.closed)
+        seen, before = self._look(), dict(self._items)
+        known = {(kept.kind, risk) for kept in before.values() for risk in kept.risks}
+        notes = [
+            f"{self._shown(path)} was made unreadable and could not be looked into: look into it before you open it."
+            for path in sorted(self._print.closed - closed)[:_MOST_NAMED]
+        ]
+        told: list[str] = []
+        for path, one in seen.items():
+            kept = before.get(path)
+            if kept and kept.identity == one.judged.identity and one.judged.risks <= kept.risks:
+                continue
+            if risks := sorted(self._new_risks(path, one, known)):
+                notes.append(self._take_back(path, one.kind, risks[0]))
+                continue
+            if one.judged.told or (one.kind is AutorunKind.VENV and one.judged.risks and not kept):
+                told.append(self._shown(path))
+            self._keep(path, one)
+        if told:
+            more = f" and {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
+            notes.append(
+                f"{', '.join(told[:_MOST_NAMED])}{more}: changed, and left as it is. Editors, shells or other programs "
+                "outside may obey it, so look at it before you use it there."
+            )
+        if self._items != before:
+            self._originals.write(self._items)
+        return notes
+
+    def _new_risks(self, path: str, seen: Seen, known: set[tuple[AutorunKind, str]]) -> Iterator[str]:
+        kept = self._items.get(path)
+        new_place = seen.kind is AutorunKind.VENV and os.path.dirname(path) not in self._environments  # noqa: PTH120
+        for risk in seen.judged.risks:
+            allowed = (seen.kind, risk) in known or (new_place and risk.startswith(NEW_VENV))
+            if not allowed or (kept and kept.kind is AutorunKind.HOOK and kept.identity != seen.judged.identity):
+                yield risk
+        if not seen.judged.risks and kept and seen.kind is AutorunKind.HOOK and kept.identity != seen.judged.identity:
+            yield seen.judged.identity  # no hook itself, but perhaps read by one
+
+    def _stood(self) -> frozenset[str]:
+        """Folders of programs of the virtual environments that there are."""
+        return frozenset(os.path.dirname(path) for path, kept in self._items.items() if kept.kind is AutorunKind.VENV)  # noqa: PTH120
+
+    def _keep(self, path: str, seen: Seen) -> None:
+        saved = ""
+        small = seen.content is not None and len(seen.content) <= LARGEST
+        if small and seen.kind is not AutorunKind.TOLD and not seen.link:
+            saved = self._originals.keep(seen.content or b"")
+        elif (old := self._items.get(path)) and old.identity == seen.judged.identity:
+            saved = old.saved
+        judged = seen.judged
+        self._items[path] = Kept(seen.kind, judged.identity, judged.risks, seen.mode, seen.link, saved)
+
+    def _take_back(self, path: str, kind: AutorunKind, risk: str) -> str:
+        """Do it; the sentence for it."""
+        kept = self._items.get(path)
+        original = self._originals.original(kept) if kept and (kept.link or kept.saved) else None
+        why = f"{_BECAUSE[kind]} (`{one_line(risk, 80)}`)" if kind is AutorunKind.CONFIG else _BECAUSE[kind]
+        try:
+            if original is not None:
+                taken = self._quarantine.put_back(path, original)
+                done = f"was put back to what it was before the command; what the command left is in {taken}"
+            else:
+                done = f"was moved out of the workspace, to {self._quarantine.take_away(path)}"
+        except FileNotFoundError:
+            done = "was gone again when it was to be taken back"
+        except OSError as error:
+            done = (
+                f"could NOT be taken back ({error.strerror}): it is still there. Do not enter or open the folder, and "
+                "run no Git there, until a person has removed it"
+            )
+        return f"{self._shown(path)} {done}, because outside of the sandbox it could run programs: {why}."
+
+    def _shown(self, path: str) -> str:
+        return f"`{one_line(path[len(str(self._workspace)) + 1 :], 120)}`"
+
+
+_guards: "WeakValueDictionary[tuple[Path, Path], Guard]" = WeakValueDictionary()
+
+
+def guard_of(workspace: Path, home: Path) -> Guard:
+    """The guard of this workspace in this process; it goes when nobody has it any more."""
+    key = (workspace.resolve(), home.resolve())
+    guard = _guards.get(key)
+    if guard is None:
+        guard = _guards[key] = Guard(*key)
+    return guard
+
+
+def recover_all(home: Path) -> list[str]:
+    """Wherever a life was killed while commands ran, take back what they left; sentences of it.
+
+    They are kept, too, and told with the next command in that workspace. Blocks for the first look at each.
+    """
+    told: list[str] = []
+    for workspace in workspaces(home):
+        if not workspace.is_dir():
+            continue
+        try:
+            told += guard_of(workspace, home).recover()
+        except (OSError, AngeliaError) as error:
+            told.append(f"What a killed command left in {one_line(str(workspace), 120)} was not looked at: {error}.")
+    return told

@@ -1,0 +1,1 @@
+"""The machine itself as a sandbox, its commands confined."""

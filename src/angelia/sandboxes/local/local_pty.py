@@ -1,0 +1,125 @@
+"""A process of this machine in a terminal of its own, joined to a person's: what a shell runs in."""
+
+import asyncio
+import fcntl
+import os
+import struct
+import subprocess
+import termios
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+from angelia.sandboxes.local.command import OPTIONS, Start, in_memory, until_dead
+from angelia.sandboxes.local.processes import MARK, end, living_tree
+from angelia.sandboxes.port import SandboxError
+from angelia.sandboxes.terminal import Terminal
+
+_CHUNK = 64 * 1024
+
+
+async def in_terminal(start: Start, terminal: Terminal, begun: Callable[[int], None]) -> int:
+    """Run it to its end; `begun` is told its number. Never the person's own terminal: what is confined could type in
+    that (ioctl_tty(2), TIOCSTI).
+
+    Raises:
+        SandboxError: it could not be started.
+    """
+    ours, theirs = os.openpty()
+    try:
+        _resize(ours, terminal)
+        process = _spawned(start, theirs)
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    begun(process.pid)
+    terminal.on_resize(lambda: _resize(ours, terminal))
+    typing = asyncio.create_task(_type(ours, terminal))
+    showing = asyncio.create_task(_show(ours, terminal))
+    try:
+        await until_dead(process)
+        with suppress(TimeoutError):  # somebody who was left in the background may hold the other end
+            await asyncio.wait_for(asyncio.shield(showing), 0.5)
+    finally:
+        terminal.on_resize(lambda: None)
+        for task in (typing, showing):
+            task.cancel()
+        await asyncio.gather(typing, showing, return_exceptions=True)
+        await end(lambda: living_tree(process.pid, start.mark), grace=0)
+        os.close(ours)
+        status = process.wait()
+    return status if status >= 0 else 128 - status
+
+
+def _spawned(start: Start, theirs: int) -> "subprocess.Popen[bytes]":
+    argv, passed = list(start.argv), list[int]()
+    try:
+        if start.options:
+            passed.append(in_memory(start.options))
+            argv[argv.index(OPTIONS)] = str(passed[0])
+        return subprocess.Popen(  # noqa: S603 - the person's own shell
+            argv,
+            env={**start.env, MARK: start.mark},
+            cwd=start.cwd,
+            pass_fds=(theirs, *passed),
+            preexec_fn=partial(os.login_tty, theirs),
+        )
+    except (OSError, ValueError) as error:
+        raise SandboxError(f"No shell could be started: {error}.") from error
+    finally:
+        for handle in passed:
+            os.close(handle)
+
+
+def _resize(ours: int, terminal: Terminal) -> None:
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", *terminal.size, 0, 0))
+
+
+async def _type(ours: int, terminal: Terminal) -> None:
+    while data := await terminal.read():
+        while data:
+            try:
+                data = data[os.write(ours, data) :]
+            except BlockingIOError:
+                await _ready(ours, write=True)
+            except OSError:  # nobody is there any more
+                return
+
+
+async def _show(ours: int, terminal: Terminal) -> None:
+    os.set_blocking(ours, False)
+    while True:
+        try:
+            data = os.read(ours, _CHUNK)
+        except BlockingIOError:
+            await _ready(ours, write=False)
+            continue
+        except OSError:  # EIO: nobody holds the other end any more (pty(7))
+            return
+        if not data:
+            return
+        terminal.write(data)
+
+
+async def _ready(handle: int, *, write: bool) -> None:
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+    wake = partial(_wake, ready)
+    if write:
+        loop.add_writer(handle, wake)
+    else:
+        loop.add_reader(handle, wake)
+    try:
+        await ready
+    finally:
+        if write:
+            loop.remove_writer(handle)
+        else:
+            loop.remove_reader(handle)
+
+
+def _wake(waiter: "asyncio.Future[None]") -> None:
+    if not waiter.done():
+        waiter.set_result(None)

@@ -1,0 +1,227 @@
+"""The record of what this process runs and writes, so that the next start can end and remove what a dead one left."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from angelia.core.ids import sortable_id
+from angelia.core.text import one_line
+from angelia.sandboxes.local.processes import PROC, bears, belonging, end, everybody, facts
+from angelia.sandboxes.port import AccessRefused
+from angelia.sandboxes.shared.tree_removal import remove_tree
+
+_DRAFTS = "drafts"
+DRAFT = ".angelia-"
+"""How the name of a file begins that is being written."""
+
+
+class Life:
+    """One sandbox in one process: a locked file `NAME.lock` and a folder `NAME` beneath `state`.
+
+    The kernel drops the lock when the process dies, however it dies. Every process that is started bears the life's
+    name in its environment, and the name is on the disk before anything starts, so nothing runs that cannot be found.
+    Nothing is flushed: only a crash of the whole machine could lose the record, and it ends the processes as well.
+    """
+
+    def __init__(self, state: Path) -> None:
+        """Lock a name.
+
+        Raises:
+            AccessRefused: `state` cannot be written.
+        """
+        self._count = 0
+        try:
+            state.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock, self.name = _lock_new_name(state)
+            self._state = state
+            self.folder.mkdir(mode=0o700)
+            self._commands = os.open(
+                self.folder / "commands", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+            )
+        except OSError as error:
+            raise AccessRefused(
+                f"What runs and what is written cannot be recorded in {state}: {error.strerror}.",
+                "What is not recorded could outlive us unseen, so nothing is begun.",
+                "Give Angelia a home it can write.",
+            ) from error
+
+    @property
+    def folder(self) -> Path:
+        """Private to this life, and removed with it."""
+        return self._state / self.name
+
+    def private(self, name: str) -> Path:
+        """A folder of this life's own, made when first asked for."""
+        folder = self.folder / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def next_mark(self) -> str:
+        """Names the next command."""
+        self._count += 1
+        return f"{self.name}.{self._count}"
+
+    def note(self, pid: int) -> None:
+        """Remember its first process too, for commands that wipe their environment.
+
+        The start time tells it from a later process of the same number.
+        """
+        known = facts(pid)
+        if known is not None:
+            os.write(self._commands, f"{pid} {known.started} {_boot()}\n".encode())
+
+    def note_draft(self, path: Path) -> None:
+        """Remember a file that is not finished yet, before it is made."""
+        with (self.folder / _DRAFTS).open("ab", buffering=0) as record:
+            record.write(os.fsencode(path) + b"\0")  # what of a name a crash cut off has no end, and is dropped
+
+    def forget_drafts(self) -> None:
+        """Every one of them is finished."""
+        (self.folder / _DRAFTS).unlink(missing_ok=True)
+
+    def leave(self) -> None:
+        """Be dead: what is recorded is left to whoever comes next."""
+        os.close(self._commands)
+        os.close(self._lock)
+
+    def close(self) -> None:
+        """Forget everything; for when nothing runs any more."""
+        os.close(self._commands)
+        remove_tree(self.folder)
+        (self._state / f"{self.name}.lock").unlink(missing_ok=True)
+        os.close(self._lock)
+
+
+@contextmanager
+def unfinished(state: Path, folder: Path) -> Iterator[str]:
+    """A name for a file that is being written into `folder`; if we die meanwhile, the next start removes it.
+
+    Raises:
+        AccessRefused: `state` cannot be written.
+    """
+    name = f"{DRAFT}{os.urandom(8).hex()}"
+    life = Life(state)
+    try:
+        life.note_draft(folder / name)
+        yield name
+    finally:
+        life.close()
+
+
+async def reap_leftovers(state: Path) -> list[str]:
+    """End what dead processes left running, remove what they left half written, and their folders; one sentence for
+    each process found.
+
+    Lives whose process still runs (a gateway beside a terminal) keep their lock, and are left alone.
+    """
+    told: list[str] = []
+    for folder in dead_lives(state):
+        told += await _end_life(folder)
+    return told
+
+
+def dead_lives(state: Path) -> Iterator[Path]:
+    """The folders of lives whose process is dead, each locked while it is looked at, and forgotten after that."""
+    for lock in sorted(state.glob("*.lock")):
+        try:
+            handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # closed since we looked, or another start has reaped it
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            continue
+        try:
+            yield state / lock.stem
+            lock.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
+
+
+async def _end_life(folder: Path) -> list[str]:
+    find = _members(folder)
+    names = {pid: _command_line(pid) for pid in sorted(find())}
+    left = await end(find)
+    _remove_drafts(folder)
+    remove_tree(folder)
+    return [
+        f"Process {pid} ({name}) was left running by an earlier start, and "
+        + ("could not be ended: it does not take signals." if pid in left else "has been ended.")
+        for pid, name in names.items()
+    ]
+
+
+def _members(folder: Path) -> Callable[[], set[int]]:
+    leaders = _recorded(folder / "commands")
+
+    def find() -> set[int]:
+        table = everybody()
+        found = {pid for pid, known in table.items() if known.alive and bears(pid, f"{folder.name}.")}
+        for pid, started in leaders.items():
+            if pid in table and table[pid].started == started:
+                found |= belonging(pid, folder.name, table)
+        return found
+
+    return find
+
+
+def _remove_drafts(folder: Path) -> None:
+    """Remove what was being written. A folder that has become another since holds no file of that name."""
+    for draft in drafts_of(folder):
+        with suppress(OSError):  # its folder is gone, or not ours any more
+            draft.unlink()
+
+
+def drafts_of(folder: Path) -> list[Path]:
+    """What a life was writing when it died."""
+    with suppress(FileNotFoundError):
+        names = (folder / _DRAFTS).read_bytes().split(b"\0")[:-1]
+        return [draft for name in names if (draft := Path(os.fsdecode(name))).name.startswith(DRAFT)]
+    return []
+
+
+def _recorded(commands: Path) -> dict[int, int]:
+    """First processes with their start times, as far as they are of this boot; a line cut by a crash is dropped."""
+    leaders: dict[int, int] = {}
+    with suppress(FileNotFoundError):
+        for line in commands.read_text().splitlines():
+            match line.split():
+                case [pid, started, boot] if boot == _boot():
+                    leaders[int(pid)] = int(started)
+                case _:
+                    pass
+    return leaders
+
+
+def _lock_new_name(state: Path) -> tuple[int, str]:
+    """Create and lock a file that no reaper has taken in the instant between the two."""
+    while True:
+        name = sortable_id()
+        handle = os.open(state / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            continue
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)
+
+
+def _boot() -> str:
+    """Differs from start to start of the machine (random(4), `boot_id`)."""
+    try:
+        return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return "unknown"
+
+
+def _command_line(pid: int) -> str:
+    try:
+        words = (PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ")
+    except OSError:
+        return "gone by now"
+    return one_line(words.decode(errors="replace"), 60)

@@ -1,0 +1,277 @@
+"""The only place that knows every room: a home is opened here, and a conversation is given what it works with."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from angelia.context.prompt import Facts, small_prompt, system_prompt
+from angelia.context.request import ToolSpec
+from angelia.core import entry as e
+from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
+from angelia.engine.broker import Broker
+from angelia.engine.compacting import ContextBudget, Summariser
+from angelia.engine.driver import BoundModel, Driver, Settings
+from angelia.policy.situation import Mode
+from angelia.policy.verdict import Effect, Verdict
+from angelia.sandboxes.guard.guard import recover_all
+from angelia.sandboxes.local.confined_program import confined_prefix
+from angelia.sandboxes.local.process_ledger import reap_leftovers
+from angelia.sandboxes.port import Sandbox
+from angelia.sandboxes.registry import fit_workspace
+from angelia.service.conversation.judging import MayAsk, anybody
+from angelia.service.conversation.session import DAY_MS, Session
+from angelia.service.conversation.terminal_delivery import TerminalDelivery
+from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
+from angelia.service.conversation.workplace import Workplace, workplace
+from angelia.service.files.attachments import Attachments
+from angelia.service.files.inbox import Inboxes
+from angelia.service.logs import log_to
+from angelia.service.models.catalog import ModelCatalog
+from angelia.service.models.summaries import summariser
+from angelia.service.models.transcripts import wording
+from angelia.service.places.places import tidied
+from angelia.service.places.presets import chosen
+from angelia.service.redaction import Redaction
+from angelia.service.settings.config import Loaded
+from angelia.service.settings.rules import rules_for
+from angelia.service.settings.secret_refs import SecretRefs
+from angelia.service.settings.tokens import Tokens
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.media.measure import Intake
+from angelia.store.media.processes import MediaProcesses, program_folders
+from angelia.store.media.renditions import Renditions
+from angelia.store.sql.database import Database
+from angelia.store.sql.upkeep import sweep
+from angelia.store.tables.chat_bindings import ChatBindings
+from angelia.store.tables.grants import Grants
+from angelia.store.tables.key_value import KeyValue
+from angelia.store.tables.outbox import Outbox
+from angelia.store.tables.pairings import Pairings
+from angelia.tools.registry import Registry
+
+logger = logging.getLogger("angelia.service")
+
+_SWEPT = "last-sweep"
+"""Under this name the moment of the last sweep is remembered, Unix milliseconds."""
+
+
+class App:
+    """An open home: one store, one blob folder, one set of models and tools, and any number of conversations."""
+
+    def __init__(self, loaded: Loaded, db: Database, environ: Mapping[str, str], clock: Clock) -> None:
+        self.loaded, self.db, self.clock = loaded, db, clock
+        self.transcript = Transcript(db)
+        self.blobs = BlobStore(loaded.home)
+        files = loaded.config.files
+        self.media = MediaProcesses(lambda: confined_prefix(program_folders()), ahead=True)
+        self.renditions = Renditions(
+            self.blobs, loaded.home / "renditions", self.media, keep_metadata=files.picture_metadata == "keep"
+        )
+        self.intake = Intake(self.blobs, limit=files.max_bytes, processes=self.media)
+        self.attachments = Attachments(self.intake, transcriber=loaded.config.transcriber)
+        self.inboxes = Inboxes(self.blobs)
+        self.outbox, self.grants, self.key_value = Outbox(db), Grants(db), KeyValue(db)
+        self.doors, self.pairings = ChatBindings(db), Pairings(db)
+        self.model_catalog = ModelCatalog(loaded, self.blobs, self.renditions.open, environ)
+        self.tokens, self.secret_refs, self.environ = Tokens(environ), SecretRefs(environ), environ
+        self.redaction = Redaction(self._secrets)
+        self.registry = Registry.default()
+        self._sessions: dict[ConversationId, Session] = {}
+        self._places: dict[ConversationId, Workplace] = {}
+        self._boxes: dict[ConversationId, Toolbox] = {}
+        self._modes: dict[ConversationId, Mode] = {}
+
+    @classmethod
+    async def open(cls, loaded: Loaded, environ: Mapping[str, str] = os.environ, clock: Clock = wall_clock) -> "App":
+        """Open the home, and end what a dead life left running.
+
+        Raises:
+            StoreError: the home cannot be read or written; says why and how to mend it.
+            ConfigError: a vendor in the configuration is wrong.
+        """
+        app = cls(loaded, Database.open(loaded.home, clock=clock), environ, clock)
+        log_to(loaded.home / "angelia.log", app.redaction.text)
+        await reap_leftovers(app.running)
+        for note in await asyncio.to_thread(recover_all, loaded.home):  # told with the next command there, too
+            logger.warning("%s", note)
+        return app
+
+    def _secrets(self) -> frozenset[str]:
+        return self.model_catalog.keyring.secrets() | self.tokens.known() | self.secret_refs.known()
+
+    @property
+    def running(self) -> Path:
+        """Where commands that run outside of a confinement are recorded."""
+        return self.loaded.home / "running"
+
+    # -- conversations ------------------------------------------------------------------------------------------
+
+    def begin(self, *, door: str, workspace: Path, sandbox: str = "", owner: str = "owner") -> Session:
+        """A new conversation; it is in the store from its first message on. `sandbox` names a preset or a spec, as
+        `service.places.presets.chosen` takes it; the configured one, if it is not given. `owner` is whose it is.
+
+        Raises:
+            AccessRefused: no conversation works in `workspace` (a home, what configures programs, our own records).
+        """
+        at = chosen(self.loaded.config.sandbox, sandbox)
+        inside = fit_workspace(at.spec, workspace, self.loaded.home)
+        opened = e.ConversationOpened(door, inside, at.spec, owner, at.preset)
+        return self._opened(new_conversation(self.clock), door, opened)
+
+    async def rebegin(self, session: Session, workspace: Path, sandbox: str) -> None:
+        """Let a conversation in which nothing was said work in another sandbox; it is to be employed again.
+
+        Raises:
+            BadInput: something was said in it.
+            ConfigError: `sandbox` is no name of one.
+            AccessRefused: as `begin`.
+        """
+        at = chosen(self.loaded.config.sandbox, sandbox)
+        session.begin_in(fit_workspace(at.spec, workspace, self.loaded.home), at.spec, at.preset)
+        if place := self._places.pop(session.conversation, None):
+            await place.close()
+
+    async def resume(self, conversation: ConversationId, *, door: str) -> Session:
+        """Open a stored conversation.
+
+        Raises:
+            NotFound: there is none of this id.
+            CodecError: an entry cannot be read by this version.
+        """
+        session = self._opened(conversation, door, None)
+        await session.log.refresh()
+        return session
+
+    def _opened(self, conversation: ConversationId, door: str, opened: e.ConversationOpened | None) -> Session:
+        session = Session(conversation, self.db, self.transcript, f"{door}, process {os.getpid()}", opened)
+        self._sessions[conversation] = session
+        return session
+
+    async def employ(
+        self,
+        session: Session,
+        model: str,
+        *,
+        approver_present: bool,
+        effort: str | None = None,
+        may_ask: MayAsk = anybody,
+    ) -> BoundModel:
+        """Give a conversation its model, tools and sandbox, and drive it from now on. Returns the first seat.
+
+        Done again between two turns it changes the model; the sandbox and what runs in it stay. `effort` is how much
+        the model thinks: as configured, if it is not given. `may_ask` says of the running turn whether somebody
+        could give it a permission.
+
+        Raises:
+            ConfigError: the model cannot be used as configured.
+            SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
+        """
+        if session.conversation not in self._places:
+            self._places[session.conversation] = workplace(
+                self, session, approver_present=approver_present, may_ask=may_ask
+            )
+        box = self.toolbox(session)
+        bound_models, first = await self._driver(session, box.registry, model, effort)
+
+        async def make(registry: Registry) -> Driver:
+            return (await self._driver(session, registry, model, effort))[1]
+
+        await session.attach(RenewingDriver(session, box, make, first))
+        return bound_models[0]
+
+    def toolbox(self, session: Session) -> Toolbox:
+        """What a conversation can call, with the servers of the settings and those that it has of its own."""
+        if session.conversation not in self._boxes:
+            self._boxes[session.conversation] = Toolbox(self, session, self.loaded.config.mcp.servers)
+        return self._boxes[session.conversation]
+
+    async def judged(self, session: Session, effect: Effect) -> Verdict:
+        """What the policy says to something that is not a call of the model's; the conversation has been employed."""
+        return await self._places[session.conversation].deps.judge([effect])
+
+    async def _driver(
+        self, session: Session, registry: Registry, model: str, effort: str | None
+    ) -> tuple[list[BoundModel], Driver]:
+        place, config = self._places[session.conversation], self.loaded.config
+        tools = registry.specs()
+        bound_models = [await self._bound(spec, place.sandbox, session, tools) for spec in (model, *config.fallback)]
+        words = await wording(config.transcriber, config.describer, self.model_catalog, self.blobs)
+        settings = Settings(
+            rules=rules_for(config, registry, bound_models, can_describe=words.describe is not None),
+            space=ContextBudget(
+                config.context.share,
+                config.context.max_output or config.context.reserve,
+                self._summariser(model, bound_models[0]),
+            ),
+            max_output=config.context.max_output,
+            effort=config.effort if effort is None else effort,
+            cache_hour=config.context.cache_hour,
+        )
+        broker = Broker(session.log, replace(place.deps, registry=registry))
+        return bound_models, Driver(session.log, bound_models, broker, settings, self.clock, words)
+
+    def mode(self, session: Session) -> Mode:
+        """How freely a conversation works: as configured, until somebody says otherwise."""
+        return self._modes.get(session.conversation, Mode(self.loaded.config.policy.mode))
+
+    def set_mode(self, session: Session, mode: Mode) -> None:
+        """From the next call on, in this process."""
+        self._modes[session.conversation] = mode
+
+    async def leave(self, session: Session) -> None:
+        """Stop driving a conversation and end what runs in its sandbox; an open turn stays open in the log."""
+        await session.close()
+        self._sessions.pop(session.conversation, None)
+        if place := self._places.pop(session.conversation, None):
+            await place.close()
+        if box := self._boxes.pop(session.conversation, None):
+            await box.close()
+
+    async def _bound(self, spec: str, sandbox: Sandbox, session: Session, tools: tuple[ToolSpec, ...]) -> BoundModel:
+        extra = self.loaded.config.context.instructions
+        if self.model_catalog.profile(spec).wire == "local":
+            return await self.model_catalog.bound(spec, small_prompt(extra), tools)
+        described = await sandbox.describe()
+        today = datetime.fromtimestamp(session.opened_at / 1000, UTC).strftime("%Y-%m-%d")
+        facts = Facts(described.workspace, described.system, today, described.network, described.notes)
+        return await self.model_catalog.bound(spec, system_prompt(facts, extra), tools)
+
+    def _summariser(self, model: str, bound: BoundModel) -> Summariser | None:
+        """The model of the person's choice; none for the embedded one, which cannot write a summary."""
+        settings = self.loaded.config.context
+        spec = settings.summariser or ("none" if bound.profile.wire == "local" else model)
+        return None if spec == "none" else summariser(spec, self.model_catalog, settings.summary_seconds)
+
+    def terminal_delivery(self, session: Session) -> TerminalDelivery:
+        """What brings answers and files to the terminal."""
+        return TerminalDelivery(session, self.blobs, self.outbox_folder)
+
+    @property
+    def outbox_folder(self) -> Path:
+        """Where files for the person are put: the configured folder, or `outbox` in the home."""
+        folder = self.loaded.config.files.outbox
+        return Path(folder).expanduser() if folder else self.loaded.home / "outbox"
+
+    async def tidy(self) -> None:
+        """Once a day: remove blobs that no entry refers to, such as those of a life that died before its commit, and
+        what sandboxes left of conversations that are gone.
+        """
+        last = int(await self.key_value.get(_SWEPT, "0"))
+        if self.clock() - last >= DAY_MS:
+            await self.key_value.put(_SWEPT, str(self.clock()))
+            await sweep(self.db, self.blobs)
+            await tidied(self)
+
+    async def close(self) -> None:
+        """Stop every conversation and close the store; open turns stay open in the log."""
+        for session in tuple(self._sessions.values()):
+            await self.leave(session)
+        await self.model_catalog.close()
+        self.media.close()
+        self.db.close()

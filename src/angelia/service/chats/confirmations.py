@@ -1,0 +1,25 @@
+"""What a network tells later of a message it had taken: for receipts, and for the model if it was given up."""
+
+from angelia.channels import incoming
+from angelia.core import entry as e
+from angelia.core.text import clean
+from angelia.service.chats.sessions import ChatSessions
+
+_REACHED = {
+    incoming.ReachedUpdate.DELIVERED: e.DeliveryReach.DELIVERED,
+    incoming.ReachedUpdate.READ: e.DeliveryReach.READ,
+    incoming.ReachedUpdate.FAILED: e.DeliveryReach.FAILED,
+    incoming.ReachedUpdate.TOO_LATE: e.DeliveryReach.FAILED,
+}
+
+
+async def confirm(chat_sessions: ChatSessions, door: str, told: incoming.Confirmed) -> None:
+    """Write down how far a message came, once for each step; what nobody here sent is passed over."""
+    found = await chat_sessions.app.outbox.by_platform_id(door, told.message)
+    if found is None:
+        return
+    conversation, delivery = found
+    fact = e.DeliveryReached(delivery, told.message, _REACHED[told.reached], clean(told.why))
+    entries = await chat_sessions.app.transcript.entries(conversation)
+    if all(entry.fact != fact for entry in entries):
+        await chat_sessions.app.transcript.append(conversation, [fact])

@@ -1,0 +1,115 @@
+"""Hands what is queued to the writers of its chats; the store is the queue, and nothing else remembers it."""
+
+import asyncio
+import logging
+from collections import defaultdict
+
+from angelia.core.entry import Address
+from angelia.core.errors import AngeliaError
+from angelia.service.chats.delivery import DeliveryStores
+from angelia.service.chats.open_channel import OpenChannel, Wait
+from angelia.service.chats.writer import ChatWriter
+from angelia.store.tables.outbox import Receipt
+
+_LOOK_S = 0.5
+"""How often another process's commits are looked for; our own are heard of at once."""
+_AFTER_A_FAULT_S = 5.0
+
+logger = logging.getLogger("angelia.delivery")
+
+
+class DeliveryDispatcher:
+    """The writers of every chat of the open channels."""
+
+    def __init__(self, stores: DeliveryStores, wait: Wait) -> None:
+        self._stores, self._wait = stores, wait
+        self._lines: dict[str, OpenChannel] = {}
+        self._writers: dict[tuple[str, str], tuple[ChatWriter, asyncio.Task[None]]] = {}
+        self._news = asyncio.Event()
+        self._version = -1
+        self._handed_out: dict[str, int] = {}
+
+    def connect(self, line: OpenChannel) -> None:
+        """Deliver through this channel from now on."""
+        self._lines[line.channel.door] = line
+        self._news.set()
+
+    def signal(self) -> None:
+        """Something was queued in this process."""
+        self._news.set()
+
+    @property
+    def doors(self) -> tuple[str, ...]:
+        """The names of the open channels."""
+        return tuple(self._lines)
+
+    def line(self, door: str) -> OpenChannel:
+        """The open channel of a name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self._lines[door]
+
+    def has(self, door: str) -> bool:
+        """Whether a channel of this name is open."""
+        return door in self._lines
+
+    def writer(self, address: Address) -> ChatWriter:
+        """The one writer of a chat, which lives as long as there is something to write.
+
+        Raises:
+            KeyError: no channel of this name is open.
+        """
+        key = (address.door, address.chat)
+        if key not in self._writers or self._writers[key][1].done():
+            chat = Address(address.door, address.chat)
+            writer = ChatWriter(chat, self._lines[address.door], self._stores, self._wait)
+            self._writers[key] = (writer, asyncio.create_task(writer.run()))
+        return self._writers[key][0]
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing is being delivered; previews do not count."""
+        return not any(writer.busy for writer, _ in self._writers.values())
+
+    async def run(self) -> None:
+        """Look for what is queued whenever somebody committed something, until cancelled."""
+        while True:
+            try:
+                if self._news.is_set() or await self._others_committed():
+                    self._news.clear()
+                    await self._hand_out()
+                await self._wait(self._news, _LOOK_S)
+            except AngeliaError as error:
+                logger.warning("what is queued cannot be read, and is looked for again: %s", error)
+                await self._wait(None, _AFTER_A_FAULT_S)
+
+    async def close(self) -> None:
+        """Stop writing; what was begun is in doubt, what was not begun is still queued."""
+        tasks = [task for _, task in self._writers.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._writers.clear()
+
+    async def _others_committed(self) -> bool:
+        version = await self._stores.outbox.version()
+        changed, self._version = version != self._version, version
+        return changed
+
+    async def _hand_out(self) -> None:
+        for door in tuple(self._lines):
+            chats: defaultdict[str, list[Receipt]] = defaultdict(list)
+            for receipt in await self._stores.outbox.pending(door, self._handed_out.get(door, 0)):
+                chats[receipt.address.chat].append(receipt)
+                self._handed_out[door] = receipt.place
+            for chat, receipts in chats.items():
+                self.writer(Address(door, chat)).give(receipts)
+        self._let_idle_ones_go()
+
+    def _let_idle_ones_go(self) -> None:
+        for key, (writer, task) in tuple(self._writers.items()):
+            if writer.idle:
+                task.cancel()
+                del self._writers[key]

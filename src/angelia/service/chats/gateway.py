@@ -1,0 +1,236 @@
+"""The channels of a home, open at once: connected, listening, delivering, and let go in order."""
+
+import asyncio
+import fcntl
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.channels.failures import LoginFailed
+from angelia.channels.health import ConnectionHealth, Health
+from angelia.channels.incoming import Envelope
+from angelia.channels.port import ChannelContext
+from angelia.channels.registry import find_channel, open_channel, read_settings
+from angelia.channels.settings import Secret
+from angelia.channels.webhooks import HasWebhook, WebHead, WebRequest, WebResponse
+from angelia.core.content import Media
+from angelia.core.errors import AngeliaError, BadInput, ConfigError
+from angelia.models.http.client import http_client
+from angelia.service.app import App
+from angelia.service.chats.commands import menu
+from angelia.service.chats.delivery import DeliveryStores
+from angelia.service.chats.dispatcher import DeliveryDispatcher
+from angelia.service.chats.inbound import Inbound
+from angelia.service.chats.open_channel import OpenChannel, wait
+from angelia.service.chats.sessions import ChatSessions
+from angelia.service.files.links import checked, links_of
+
+_AFTER_A_FAULT_S = 5.0
+_LONGEST_PAUSE_S = 300.0
+
+logger = logging.getLogger("angelia.gateway")
+
+
+class ChannelStatus(Struct, frozen=True):
+    """How one channel is: its health, since when (Unix milliseconds), and what was heard and is queued."""
+
+    door: str
+    health: Health
+    since: int
+    heard: int = 0
+
+
+def alone_in(home: Path, why: str = "Two would answer twice.") -> IO[str]:
+    """The right to be the one gateway of a home, held until the file is closed or the process ends.
+
+    Raises:
+        BadInput: another process has it.
+    """
+    file = (home / "gateway.lock").open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise BadInput("A gateway of this home runs already.", why, "End it first; nothing was changed.") from error
+    return file
+
+
+class Gateway:
+    """Every configured channel. `changed` is called whenever there is something new to show."""
+
+    def __init__(self, app: App, changed: Callable[[], None] = lambda: None) -> None:
+        self._app, self._changed = app, changed
+        self._links = links_of(app.loaded.config.gateway, app.loaded.home, app.outbox, app.clock)
+        link = self._links.link if self._links else None
+        stores = DeliveryStores(app.transcript, app.outbox, app.blobs, app.clock, link, app.renditions.path_for_chat)
+        self.dispatcher = DeliveryDispatcher(stores, wait)
+        self.chat_sessions = ChatSessions(app, self.dispatcher)
+        self._inbound = Inbound(self.chat_sessions)
+        self._lines: dict[str, OpenChannel] = {}
+        self.standings: dict[str, ChannelStatus] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._hearing = 0
+        self._drained = asyncio.Event()
+        self._alone: IO[str] | None = None
+
+    async def open(self, only: tuple[str, ...] = ()) -> None:
+        """Open the channels of the settings, or `only` some of them; connecting goes on behind.
+
+        Raises:
+            ConfigError: there are none, or one is wrong; names the setting.
+            MissingPart: a room needs an extra.
+            BadInput: a gateway of this home runs already.
+        """
+        wanted = only or tuple(self._app.loaded.config.channels)
+        if not wanted:
+            raise ConfigError("No channel is configured.", then="`angelia channels add telegram` sets one up.")
+        self._alone = alone_in(self._app.loaded.home)
+        self.begin([self.line(door) for door in wanted])
+
+    def line(self, door: str) -> OpenChannel:
+        """A channel as it is configured; nothing is reached yet.
+
+        Raises:
+            ConfigError, MissingPart: as `open`.
+        """
+        sections = self._app.loaded.config.channels
+        if door not in sections:
+            raise ConfigError(f"There is no channel {door!r}.", then="`angelia channels` lists them.")
+        settings = read_settings(door, sections[door], find_channel(door, sections[door]))
+        return OpenChannel(open_channel(door, sections[door], self._outfit(door)), settings)
+
+    def begin(self, lines: Sequence[OpenChannel]) -> None:
+        """Connect, listen and deliver from now on, and go on with what an earlier life left open."""
+        for line in lines:
+            self._lines[line.channel.door] = line
+            self._report(line.channel.door, Health(ConnectionHealth.CONNECTING))
+            self.dispatcher.connect(line)
+        self._tasks.append(asyncio.create_task(self.dispatcher.run()))
+        for line in self._lines.values():
+            self._tasks.append(asyncio.create_task(self._run(line)))
+            self._tasks.append(asyncio.create_task(self._rouse(line)))
+
+    async def admits(self, door: str, head: WebHead) -> int | WebResponse:
+        """How many bytes may be brought to a channel's webhook by who begins so; a door without one is not found."""
+        line = self._lines.get(door)
+        if line is None or not isinstance(line.channel, HasWebhook):
+            return WebResponse(404)
+        return await line.channel.admits(head)
+
+    async def web(self, door: str, request: WebRequest) -> WebResponse:
+        """What came to a channel's webhook; a door without one is not found."""
+        line = self._lines.get(door)
+        if line is None or not isinstance(line.channel, HasWebhook):
+            return WebResponse(404)
+        return await line.channel.web(request)
+
+    async def linked(self, token: str) -> tuple[Media, AsyncIterator[bytes]] | None:
+        """The file that a link of ours stands for, and its bytes; None for a link that is none, or not any more."""
+        media = await self._links.find(token) if self._links else None
+        if media is None or not await self._app.blobs.has(media.blob):
+            return None
+        return media, checked(media, self._app.blobs)
+
+    async def drain(self, seconds: float) -> None:
+        """Take in nothing more, and give what is being taken in and sent so long to finish. Nothing is lost by less."""
+        for task in self._tasks[1:]:
+            task.cancel()
+        try:
+            async with asyncio.timeout(seconds):
+                while self._hearing or not self.dispatcher.at_rest:
+                    self._drained.clear()
+                    await wait(self._drained, 0.1)
+        except TimeoutError:
+            logger.info("the time to finish is over; what is left goes on at the next start")
+
+    async def close(self) -> None:
+        """Let go of everything; open turns and queued deliveries are in the store."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.chat_sessions.close()  # first: a turn that is cut off still tells its chat's writer
+        await self.dispatcher.close()
+        for line in self._lines.values():
+            await line.channel.close()
+        if self._alone is not None:
+            self._alone.close()
+
+    # -- one channel --------------------------------------------------------------------------------------------------
+
+    async def _run(self, line: OpenChannel) -> None:
+        """Stay connected. A room that faults is begun again, later each time; one that is not let in is not."""
+        door, faults = line.channel.door, 0
+        while True:
+            try:
+                await line.channel.run(partial(self._hear, line))
+            except LoginFailed as refused:
+                self._report(door, Health(ConnectionHealth.STOPPED, str(refused)))
+                return
+            except Exception as error:
+                logger.exception("channel %s faulted", door, exc_info=error)
+            faults += 1
+            seconds = min(_AFTER_A_FAULT_S * 2.0 ** min(faults - 1, 10), _LONGEST_PAUSE_S)
+            self._report(door, Health(ConnectionHealth.WAITING, f"It stopped, and is begun again in {seconds:g} s."))
+            await wait(None, seconds)
+
+    async def _hear(self, line: OpenChannel, envelope: Envelope) -> str:
+        self._hearing += 1
+        try:
+            word = await self._inbound.hear(line, envelope)
+        finally:
+            self._hearing -= 1
+            self._drained.set()
+        standing = self.standings[line.channel.door]
+        self.standings[line.channel.door] = replace(standing, heard=standing.heard + 1)
+        self._changed()
+        return word
+
+    async def _rouse(self, line: OpenChannel) -> None:
+        try:
+            self._inbound.strangers.remind(line.channel.door)
+            found = await self.chat_sessions.rouse(line)
+        except AngeliaError as error:
+            logger.warning("what %s left open cannot be looked for: %s", line.channel.door, error)
+        else:
+            logger.info("%s: %d turns are gone on with", line.channel.door, found)
+
+    def _report(self, door: str, health: Health) -> None:
+        before = self.standings.get(door)
+        heard = before.heard if before else 0
+        self.standings[door] = ChannelStatus(door, health, self._app.clock(), heard)
+        if health.gap_ms:
+            seconds = health.gap_ms / 1000
+            logger.warning("channel %s heard nothing for %.0f s: %s", door, seconds, health.why)
+        elif health.state is not ConnectionHealth.CONNECTED:
+            logger.info("channel %s is %s: %s", door, health.state.value, health.why)
+        self._changed()
+
+    def _outfit(self, door: str) -> ChannelContext:
+        folder = self._app.loaded.home / "channels" / door
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+        async def secret(where: Secret) -> str:
+            return await self._app.tokens.read(door, where)
+
+        async def recall(key: str) -> str:
+            return await self._app.key_value.get(f"channel:{door}:{key}")
+
+        async def remember(key: str, value: str) -> None:
+            await self._app.key_value.put(f"channel:{door}:{key}", value)
+
+        return ChannelContext(
+            door=door,
+            folder=folder,
+            clock=self._app.clock,
+            secret=secret,
+            recall=recall,
+            remember=remember,
+            report=partial(self._report, door),
+            commands=menu(),
+            http=http_client,
+        )

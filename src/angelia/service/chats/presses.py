@@ -1,0 +1,131 @@
+"""Answers to our questions in a chat: a button, or its number typed where there are none."""
+
+from angelia.channels.incoming import Envelope
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.crash import crash_point
+from angelia.core.errors import AngeliaError, NotFound
+from angelia.core.ids import DeliveryId
+from angelia.core.text import literally
+from angelia.core.unambiguous import claimed
+from angelia.service.chats.answering import NOT_YOURS, may_answer
+from angelia.service.chats.delivery import NOTICE
+from angelia.service.chats.guests import may_do
+from angelia.service.chats.open_channel import OpenChannel
+from angelia.service.chats.people import person_of, principal_of
+from angelia.service.chats.questions import (
+    LetIn,
+    MessageStillWanted,
+    QuestionAnswer,
+    answer_fact,
+    fits,
+    meaning_of,
+    question_id,
+    word_for,
+)
+from angelia.service.chats.sessions import ChatSessions
+from angelia.service.conversation.judging import OWNER
+from angelia.service.conversation.session import Session
+from angelia.store.tables.pairings import PairingRole
+
+GONE = "This question is not open any more."
+
+
+async def pressed(chat_sessions: ChatSessions, line: OpenChannel, envelope: Envelope, value: str) -> str:
+    """Do what a button means, if whoever pressed it may; returns a word for the network's acknowledgement."""
+    person = person_of(principal_of(envelope), line.settings)
+    meaning = meaning_of(value)
+    match meaning:
+        case QuestionAnswer() | MessageStillWanted():
+            try:
+                session = await chat_sessions.session(meaning.conversation)
+            except NotFound:
+                return GONE
+            return await _in_conversation(chat_sessions, line, envelope, (session, person, meaning))
+        case LetIn():
+            return await _let_in(chat_sessions, envelope, person, meaning)
+        case None:
+            return ""
+
+
+async def _in_conversation(
+    chat_sessions: ChatSessions,
+    line: OpenChannel,
+    envelope: Envelope,
+    asked: tuple[Session, str, QuestionAnswer | MessageStillWanted],
+) -> str:
+    session, person, meaning = asked
+    used = e.CommandGiven(word_for(meaning), person, envelope.address, envelope.key)
+    if isinstance(meaning, MessageStillWanted):
+        return await _wanted(chat_sessions, (line, envelope), (session, person, meaning), used)
+    question = next((one for one in session.questions() if fits(meaning, one)), None)
+    if question is None:
+        return GONE
+    if not may_answer(person, session, question):
+        return await _not_yours(envelope, session, person, question_id(session.conversation, question.call))
+    crash_point("approval.before_commit")
+    await session.record(used, answer_fact(meaning, question, person))
+    crash_point("approval.committed")
+    await chat_sessions.work(session, line)
+    return word_for(meaning)
+
+
+async def _wanted(
+    chat_sessions: ChatSessions,
+    at: tuple[OpenChannel, Envelope],
+    asked: tuple[Session, str, MessageStillWanted],
+    used: e.CommandGiven,
+) -> str:
+    line, envelope = at
+    session, person, meaning = asked
+    entries = session.log.entries
+    aside = entries[meaning.seq - 1].fact if 0 < meaning.seq <= len(entries) else None
+    if not isinstance(aside, e.SetAside):
+        return GONE
+    if person not in {aside.sender, OWNER}:
+        return await _not_yours(envelope, session, person, DeliveryId(f"{session.conversation}.w{meaning.seq}"))
+    facts: list[e.AnyFact] = [used]
+    if meaning.yes:
+        await chat_sessions.work(session, line)
+        key = f"{aside.key}:wanted"
+        facts.append(
+            e.UserSaid(
+                aside.parts, aside.sender, aside.address, key, reply_to=aside.reply_to, forwarded=aside.forwarded
+            )
+        )
+    await session.record(*facts)
+    return word_for(meaning)
+
+
+async def _let_in(chat_sessions: ChatSessions, envelope: Envelope, person: str, meaning: LetIn) -> str:
+    if person != OWNER:
+        return NOT_YOURS
+    found = await chat_sessions.owners_chat(envelope.address.door)
+    if found is None:
+        return GONE
+    session, address = found
+    try:
+        if meaning.yes:
+            paired = await chat_sessions.app.pairings.approve_person(meaning.door, meaning.person, by=person)
+            guests = chat_sessions.settings(meaning.door).guests
+            who = literally(claimed(paired.name or paired.person))
+            words = f"{who} may talk to me now. {may_do(PairingRole.GUEST, guests)}"
+        else:
+            await chat_sessions.app.pairings.forget(meaning.door, meaning.person)
+            words = "They are not let in."
+    except AngeliaError as error:
+        words = str(error)
+    said = e.DeliveryQueued(DeliveryId(f"{session.conversation}.k{envelope.key}"), address, (Text(words),), NOTICE)
+    await session.record(e.CommandGiven(word_for(meaning), person, envelope.address, envelope.key), said)
+    return words[:60]
+
+
+async def _not_yours(envelope: Envelope, session: Session, person: str, question: DeliveryId) -> str:
+    """Tell somebody once, in the chat where they pressed, whatever the network shows of the press itself."""
+    told = DeliveryId(f"{question}.{person}")
+    known = (entry.fact.id for entry in session.log.entries if isinstance(entry.fact, e.DeliveryQueued))
+    if told not in known:
+        words = f"{NOT_YOURS} Only the owner says yes or no to what needs one."
+        said = e.DeliveryQueued(told, envelope.address, (Text(words),), NOTICE)
+        await session.record(e.CommandGiven(NOT_YOURS, person, envelope.address, envelope.key), said)
+    return NOT_YOURS

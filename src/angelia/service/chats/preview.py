@@ -1,0 +1,59 @@
+"""An answer that is still being written, as far as a chat has seen it."""
+
+from math import inf
+
+from angelia.context.media_lines import while_written
+from angelia.core.entry import Address
+from angelia.core.ids import ConversationId, DeliveryId
+from angelia.store.tables.outbox import Progress
+
+MORE = " …"
+"""Stands at the end of a message that grows; a draft has none, since nobody takes it for the answer."""
+
+
+class Preview:
+    """What a chat may be shown before the answer is there; shown by the chat's one writer, at its own pace.
+
+    `delivery` is the one that will bring the answer. Words come in many small pieces and are joined when they are
+    looked at. `shown` is what the chat has seen, `message` the network's id of it, empty before the first showing and
+    where the network shows drafts: then it has to be shown again at `fades`, in milliseconds; a message never fades.
+    """
+
+    def __init__(
+        self, conversation: ConversationId, delivery: DeliveryId, address: Address, reply_to: str = ""
+    ) -> None:
+        self.conversation, self.delivery = conversation, delivery
+        self.address, self.reply_to = address, reply_to
+        self.shown, self.message = "", ""
+        self.fades = inf
+        self.given_up = False
+        self._pieces: list[str] = []
+        self._progress = ""
+
+    def write(self, text: str) -> None:
+        """Some more of the reply."""
+        self._pieces.append(text)
+
+    def cut(self, progress: str = "") -> None:
+        """The reply ended without being the answer: `progress` is what it said along with its calls, if anything."""
+        self._pieces.clear()
+        self._progress = progress or self._progress
+
+    def take_up(self, progress: Progress) -> None:
+        """What an earlier life had shown; where nobody knows its id, and where the answer is or may be there, none is
+        begun: the answer would stand there twice, once as the preview that became it.
+        """
+        self.message = progress.preview or ""
+        self.given_up = progress.preview == "" or bool(progress.arrived) or any(progress.doubts.values())
+
+    def words(self, limit: int) -> str:
+        """What the chat would see now, at most `limit` long, without lines that name files; empty for nothing.
+
+        >>> draft = Preview(ConversationId("c"), DeliveryId("c.t1"), Address("telegram", "7"))
+        >>> draft.write("One moment")
+        >>> draft.words(100), draft.words(6)
+        ('One moment', 'One mo')
+        """
+        self._pieces = ["".join(self._pieces)]
+        said = self._pieces[0].strip() or self._progress.strip()
+        return while_written(said[:limit]).strip()

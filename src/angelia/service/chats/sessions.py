@@ -1,0 +1,312 @@
+"""The conversations of the chats: which one a chat is in, open while it is used."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from msgspec import Struct
+
+from angelia.channels.settings import ChannelSettings
+from angelia.core import entry as e
+from angelia.core.errors import AngeliaError
+from angelia.core.ids import ConversationId
+from angelia.core.text import fenced
+from angelia.core.unambiguous import claimed, unambiguous_line
+from angelia.engine.state import Turn, advance
+from angelia.sandboxes.workspace import work_folder
+from angelia.service.app import App
+from angelia.service.chats.asking import asked_in_chat, told_to_guest
+from angelia.service.chats.dispatcher import DeliveryDispatcher
+from angelia.service.chats.open_channel import OpenChannel, wait
+from angelia.service.chats.people import ChatKey
+from angelia.service.chats.questions import question_id
+from angelia.service.chats.watch import ChatWatch
+from angelia.service.conversation.judging import OWNER
+from angelia.service.conversation.session import Session
+from angelia.service.conversation.speakers import guests_in, opener
+from angelia.service.models.choice import choose
+
+MOST_OPEN = 2000
+"""Conversations at rest that stay open: some 40 kB each."""
+UNUSED_MS = 86_400_000
+"""How long one stays open that nobody uses, such as one that was left by `/new`; it is opened again when it is."""
+_AFTER_A_FAULT_S = 5.0
+
+logger = logging.getLogger("angelia.reception")
+
+
+class _Open(Struct):
+    """A conversation that is held open, and when it was last asked for."""
+
+    session: Session
+    watch: ChatWatch
+    used: int
+
+
+class ChatSessions:
+    """Every conversation that chats have open in this process."""
+
+    def __init__(self, app: App, dispatcher: DeliveryDispatcher) -> None:
+        self.app, self._dispatcher = app, dispatcher
+        self._open: OrderedDict[ConversationId, _Open] = OrderedDict()
+        self._worked: dict[ConversationId, asyncio.Task[None]] = {}
+        self._leaving: dict[ConversationId, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._opening = asyncio.Lock()
+        self._employing: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
+
+    async def at(self, chat_key: ChatKey) -> Session | None:
+        """The conversation of a spot, or None before its first."""
+        conversation = await self.app.doors.conversation(chat_key.address, chat_key.person)
+        return await self.session(conversation) if conversation else None
+
+    def begin(self, line: OpenChannel, chat_key: ChatKey, owner: str, sandbox: str = "") -> Session:
+        """A new conversation for a spot; it is in the store from its first entry on, and bound by `DoorMoved` alone.
+
+        Raises:
+            ConfigError: there is no such preset of a sandbox.
+        """
+        chat = line.settings.chats.get(chat_key.address.chat)
+        preset = sandbox or (chat.sandbox if chat else "") or next(iter(line.settings.sandbox), "")
+        session = self.app.begin(
+            door=chat_key.address.door, workspace=self._folder(line, chat_key), sandbox=preset, owner=owner
+        )
+        self._keep(session)
+        return session
+
+    async def session(self, conversation: ConversationId) -> Session:
+        """A stored conversation, open.
+
+        Raises:
+            NotFound: it was erased.
+            CodecError: an entry cannot be read by this version.
+        """
+        async with self._opening:
+            if conversation not in self._open:
+                if leaving := self._leaving.get(conversation):
+                    await asyncio.wait([leaving])  # its place is not to be taken from under its successor
+                session = await self.app.resume(conversation, door="gateway")
+                self._keep(session)
+                self._ask_again(session)
+        found = self._open[conversation]
+        found.used = self.app.clock()
+        self._open.move_to_end(conversation)
+        return found.session
+
+    async def work(self, session: Session, line: OpenChannel) -> None:
+        """Drive a conversation from now on, with the model of its own, its chat's or its channel's.
+
+        Raises:
+            ConfigError, SandboxError: it cannot be driven as configured; says how to mend it.
+        """
+        async with self._employing.setdefault(session.conversation, asyncio.Lock()):
+            if session.conversation not in self._worked:
+                await self._employ(session, line, await self.model_of(session, line))
+
+    async def change_model(self, session: Session, line: OpenChannel, spec: str) -> None:
+        """Use another model from the next request on, in later lives too.
+
+        Raises:
+            ConfigError: it cannot be used as configured; nothing was changed.
+        """
+        async with self._employing.setdefault(session.conversation, asyncio.Lock()):
+            await self._employ(session, line, spec)
+        await self.app.key_value.put(_model_key(session.conversation), spec)
+
+    async def model_of(self, session: Session, line: OpenChannel) -> str:
+        """The model of a conversation."""
+        chosen = await self.app.key_value.get(_model_key(session.conversation))
+        reached = await self.app.doors.of_conversation(session.conversation)
+        own = line.settings.chats
+        chats = [own[one.address.chat].model for one in reached if one.address.chat in own]
+        named = chosen or next((model for model in chats if model), "") or next(iter(line.settings.model), "")
+        if named:
+            return named
+        app = self.app
+        return (await choose(app.loaded.config.model, app.model_catalog, app.key_value, None)).spec
+
+    def ask(self, session: Session) -> None:
+        """Put the open questions of a conversation to its chat, each once."""
+        self.spawn(self._ask(session))
+
+    async def rouse(self, line: OpenChannel) -> int:
+        """Go on with every turn of a channel that an earlier life left open; returns how many there were."""
+        found = 0
+        for reached in await self.app.doors.of_door(line.channel.door):
+            try:
+                turn = advance(Turn(), await self.app.transcript.entries(reached.conversation))
+                if turn.opened or turn.unread:
+                    found += 1
+                    await self.work(await self.session(reached.conversation), line)
+            except AngeliaError as error:
+                logger.warning("conversation %s cannot be gone on with: %s", reached.conversation, error)
+        return found
+
+    async def remember_owner(self, address: e.Address, sender: str) -> None:
+        """Where the owner last wrote to us in private through a door: questions of ours go there."""
+        where = f"{address.chat}\n{address.thread}\n{sender}"
+        if await self.app.key_value.get(_owner_key(address.door)) != where:
+            await self.app.key_value.put(_owner_key(address.door), where)
+
+    async def owners_chat(self, door: str) -> tuple[Session, e.Address] | None:
+        """The owner's own chat of a door and the conversation there; None before they wrote."""
+        address = await self.owners_address(door)
+        session = await self.at(ChatKey(address)) if address else None
+        return (session, address) if session and address else None
+
+    async def owners_address(self, door: str) -> e.Address | None:
+        """The owner's own chat, through this door or else through another open one; None before they wrote.
+
+        Whoever wrote there is an owner now, too: the settings may have changed.
+        """
+        for one in dict.fromkeys((door, *self._dispatcher.doors)):
+            chat, thread, sender = [*(await self.app.key_value.get(_owner_key(one))).split("\n"), "", ""][:3]
+            if chat and self._dispatcher.has(one) and sender in await self.owners(one):
+                return e.Address(one, chat, thread)
+        return None
+
+    async def owners(self, door: str) -> frozenset[str]:
+        """The ids of a channel's owners, those who were let in as one included."""
+        paired = await self.app.pairings.owners(door)
+        return paired | frozenset(self.settings(door).owners)
+
+    def settings(self, door: str) -> ChannelSettings:
+        """What is set of a channel; the usual where it is not open."""
+        return self._dispatcher.line(door).settings if self._dispatcher.has(door) else ChannelSettings()
+
+    def open_sessions(self) -> list[Session]:
+        """The conversations that are open in this process; one with a turn that is open is among them."""
+        return [one.session for one in self._open.values()]
+
+    async def close(self) -> None:
+        """Stop every conversation; open turns stay open in the log."""
+        for task in (*self._worked.values(), *self._tasks):
+            task.cancel()
+        for conversation in tuple(self._open):
+            await self._let_go(self._open.pop(conversation))
+
+    async def _employ(self, session: Session, line: OpenChannel, spec: str) -> None:
+        await self.app.employ(session, spec, approver_present=True, may_ask=lambda: self._may_ask(session))
+        if session.conversation not in self._worked:
+            self._worked[session.conversation] = self.spawn(self._stand_by(session, line))
+
+    # -- keeping ----------------------------------------------------------------------------------------------------
+
+    def _keep(self, session: Session) -> None:
+        """Hold one open, and let those go that are not needed open any more."""
+        for conversation in self._unneeded():
+            self._leaving[conversation] = self.spawn(self._let_go(self._open.pop(conversation)))
+        watch = ChatWatch(session, self._dispatcher, self.ask)
+        self._open[session.conversation] = _Open(session, watch, self.app.clock())
+
+    def _unneeded(self) -> list[ConversationId]:
+        """Those at rest that nobody used for a day, and of the others as many as are too many, longest unused first."""
+        found: list[ConversationId] = []
+        for conversation, one in self._open.items():
+            if one.used > self.app.clock() - UNUSED_MS and len(self._open) - len(found) < MOST_OPEN:
+                break
+            if one.session.at_rest:
+                found.append(conversation)
+        return found
+
+    async def _let_go(self, one: _Open) -> None:
+        conversation = one.session.conversation
+        if task := self._worked.pop(conversation, None):
+            task.cancel()
+        one.watch.end()
+        try:
+            await self.app.leave(one.session)
+        finally:
+            self._leaving.pop(conversation, None)
+
+    async def _stand_by(self, session: Session, line: OpenChannel) -> None:
+        """If driving fails, such as on a full disk, it is taken up again: nobody is left without an ending."""
+        try:
+            await session.driven()
+        except AngeliaError as error:
+            logger.warning("conversation %s stopped, and is taken up again: %s", session.conversation, error)
+        while True:
+            await wait(None, _AFTER_A_FAULT_S)
+            try:
+                await session.log.refresh()
+                await self._employ(session, line, await self.model_of(session, line))
+                await session.driven()
+            except AngeliaError as error:
+                logger.warning("conversation %s cannot go on yet: %s", session.conversation, error)
+
+    def _ask_again(self, session: Session) -> None:
+        if session.questions():
+            self.ask(session)
+
+    async def _may_ask(self, session: Session) -> bool:
+        """Whether somebody could say yes in the running turn: its owner does there, a guest's is asked about if the
+        channel's settings say so and there is a chat to ask in.
+        """
+        first = opener(session)
+        if first is None or first.sender == OWNER or not self._dispatcher.has(first.address.door):
+            return True
+        asks = self.settings(first.address.door).guests == "ask-owner"
+        return asks and await self.owners_address(first.address.door) is not None
+
+    async def _ask(self, session: Session) -> None:
+        first = opener(session)
+        if first is None or not self._dispatcher.has(first.address.door):
+            return
+        entries = session.log.entries
+        known = {entry.fact.id for entry in entries if isinstance(entry.fact, e.DeliveryQueued)}
+        for asked in session.questions():
+            if question_id(session.conversation, asked.call) not in known:
+                await self._put(session, first, asked)
+
+    async def _put(self, session: Session, first: e.UserSaid, asked: e.ApprovalAsked) -> None:
+        """Ask in the turn's own chat, or, for a guest's permission, in the owner's."""
+        permission = asked.asks is e.QuestionKind.PERMISSION
+        away = permission and first.sender != OWNER
+        there = await self.owners_address(first.address.door) if away else first.address
+        if there is None:
+            why = "It needs the owner's yes, and they have no chat here in which they could be asked."
+            await session.record(e.ApprovalRefused(asked.call, "angelia", why))
+            return
+        whom = await self._whom(session) if permission else ""
+        line, store = self._dispatcher.line(there.door), self.app.intake.to_media
+        queued: list[e.AnyFact] = [await asked_in_chat(session.conversation, there, asked, (line, whom), store)]
+        if away:
+            queued.append(told_to_guest(session.conversation, first.address, asked))
+        await session.record(*queued)
+
+    async def _whom(self, session: Session) -> str:
+        """For whom the running turn works besides the owner, as its question says; empty for nobody."""
+        names = {f"{one.door}:{one.person}": one.name for one in await self.app.pairings.list()}
+        told = [f"{claimed(names.get(one, ''))} ({unambiguous_line(one)})".strip() for one in guests_in(session)]
+        return f"For somebody else, who cannot allow it:\n{fenced(chr(10).join(told))}" if told else ""
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do something behind; it ends with this."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _folder(self, line: OpenChannel, chat_key: ChatKey) -> Path:
+        """Where a chat's conversations work: one folder for each chat, so that its files stay at hand."""
+        if line.settings.workspace:
+            folder = Path(line.settings.workspace).expanduser()
+        else:
+            safe = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in chat_key.address.chat)
+            work = work_folder(self.app.loaded.home)
+            work.mkdir(mode=0o700, exist_ok=True)
+            folder = work / chat_key.address.door / (safe or "chat")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+
+def _owner_key(door: str) -> str:
+    return f"owner-chat:{door}"
+
+
+def _model_key(conversation: ConversationId) -> str:
+    return f"model:{conversation}"

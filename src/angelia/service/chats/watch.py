@@ -1,0 +1,76 @@
+"""What a chat is shown of a conversation that works: its growing answer, its questions, and that somebody is at it."""
+
+from collections.abc import Callable
+
+from angelia.core import entry as e
+from angelia.core.content import Text, ToolCall
+from angelia.core.ids import delivery_id
+from angelia.engine.live import Committed, LiveEvent, Writing
+from angelia.service.chats.dispatcher import DeliveryDispatcher
+from angelia.service.chats.preview import Preview
+from angelia.service.conversation.session import Session
+
+
+class ChatWatch:
+    """Watches one conversation for the chats. What has to arrive is in the log; this only makes it come soon."""
+
+    def __init__(self, session: Session, dispatcher: DeliveryDispatcher, ask: Callable[[Session], None]) -> None:
+        self._session, self._dispatcher, self._ask = session, dispatcher, ask
+        self._draft: Preview | None = None
+        self.end = session.live.watch(self._heed)
+
+    def _heed(self, event: LiveEvent) -> None:
+        match event:
+            case Writing(text=text):
+                if self._draft is not None:
+                    self._draft.write(text)
+            case Committed(entries=entries):
+                for entry in entries:
+                    self._take(entry.fact)
+                self._show_state()
+            case _:
+                pass
+
+    def _take(self, fact: e.AnyFact) -> None:
+        match fact:
+            case e.DeliveryQueued():
+                self._dispatcher.signal()
+            case e.ApprovalAsked():
+                self._ask(self._session)
+            case e.ModelSaid(parts=parts) if any(isinstance(part, ToolCall) for part in parts):
+                if self._draft is not None:
+                    self._draft.cut("".join(part.text for part in parts if isinstance(part, Text)))
+            case e.ModelFailed():
+                if self._draft is not None:
+                    self._draft.cut()
+            case _:
+                pass
+
+    def _show_state(self) -> None:
+        """Tell the chat's writer whether somebody waits for an answer there, and what there is of it."""
+        address, opened = self._address(), self._session.turn.opened
+        if address is None:
+            return
+        writer = self._dispatcher.writer(address)
+        if not opened:
+            self._draft = None
+            writer.working(None)
+            return
+        delivery = delivery_id(self._session.conversation, f"t{opened}")
+        if self._draft is None or self._draft.delivery != delivery:
+            said = self._session.log.entries[opened - 1].fact
+            reply_to = said.reply_to if isinstance(said, e.UserSaid) else ""
+            self._draft = Preview(self._session.conversation, delivery, address, reply_to)
+            writer.draft(self._draft)
+        writer.working(None if self._session.questions() else address)
+
+    def _address(self) -> e.Address | None:
+        """The chat whose message opened the running or the last turn."""
+        entries, opened = self._session.log.entries, self._session.turn.opened
+        if opened:
+            fact = entries[opened - 1].fact
+            address = fact.address if isinstance(fact, e.UserSaid) else None
+        else:
+            said = (entry.fact for entry in reversed(entries))
+            address = next((fact.address for fact in said if isinstance(fact, e.UserSaid)), None)
+        return address if address is not None and self._dispatcher.has(address.door) else None

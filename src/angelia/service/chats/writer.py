@@ -1,0 +1,248 @@
+"""The one writer of a chat: deliveries in their order, between them the preview and the sign of typing."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from math import inf
+
+from angelia.channels.capabilities import Kind, Units
+from angelia.channels.failures import ChannelError, Later, MessageGone, NotSent, Rejected, Unsure
+from angelia.channels.outgoing import OutText
+from angelia.channels.port import HasDrafts, drafts_in
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.crash import crash_point
+from angelia.core.errors import AngeliaError
+from angelia.core.ids import sortable_id
+from angelia.service.chats.delivery import NOTICE, ChatDelivery, DeliveryStores, preview_key, told_id
+from angelia.service.chats.open_channel import OpenChannel, Wait
+from angelia.service.chats.preview import MORE, Preview
+from angelia.store.log.projections import PREVIEW
+from angelia.store.tables.outbox import Receipt
+
+_AFTER_A_FAULT_S = 5.0
+_RENEWED = 0.8
+"""The part of its time after which a draft or a sign of typing is shown again, so that none goes out in between."""
+_MOST_FAULTS = 3
+"""Faults of ours in one delivery, before it is settled as failed and the next one goes."""
+_LOOK_S = 0.25
+"""How often an answer that has not grown is looked at: a model may think, and a command run, for minutes."""
+
+logger = logging.getLogger("angelia.delivery")
+
+
+class ChatWriter:
+    """Writes to one chat. Nothing else does, so nothing can be doubled or change places."""
+
+    def __init__(self, address: e.Address, line: OpenChannel, stores: DeliveryStores, wait: Wait) -> None:
+        self._address, self._line, self._stores, self._wait = address, line, stores, wait
+        self._delivering = ChatDelivery(line, stores, wait)
+        self._queue: list[Receipt] = []
+        self._faults = 0
+        self._draft: Preview | None = None
+        self._working: e.Address | None = None
+        self._next_preview = self._next_typing = self._next_send = 0
+        self._wake = asyncio.Event()
+
+    def give(self, receipts: Sequence[Receipt]) -> None:
+        """More that is to go out to this chat, oldest first."""
+        self._queue.extend(receipts)
+        self._wake.set()
+
+    def draft(self, draft: Preview | None) -> None:
+        """What is being written, or None when nothing is; look at it again when it has grown."""
+        if draft is not self._draft:
+            self._draft = draft
+            self._wake.set()
+
+    def working(self, address: e.Address | None) -> None:
+        """Where somebody waits for an answer that is being worked on, or None."""
+        if address != self._working:
+            self._working = address
+            self._wake.set()
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to write, now or soon."""
+        return not self._queue and self._draft is None and self._working is None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a delivery waits or is under way."""
+        return bool(self._queue)
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        while True:
+            self._wake.clear()
+            if self._queue:
+                await self._deliver(self._queue[0])
+                continue
+            await self._show_preview()
+            await self._show_typing()
+            await self._wait(self._wake, self._until_next())
+
+    async def _deliver(self, receipt: Receipt) -> None:
+        try:
+            await self._wait(None, max(self._next_send - self._stores.clock(), 0) / 1000)
+            await self._make_way(receipt)
+            await self._delivering.deliver(receipt)
+        except AngeliaError as error:
+            logger.warning("a delivery to %s waits: %s", self._address.door, error)
+            await self._wait(None, _AFTER_A_FAULT_S)
+            return
+        except Exception as error:
+            code = sortable_id(self._stores.clock)[-8:]
+            logger.exception("a delivery to %s faulted, code %s", self._address.door, code, exc_info=error)
+            await self._faulted(receipt, code)
+            return
+        self._next_send = self._stores.clock() + int(self._line.channel.capabilities.pace * 1000)
+        self._finish(receipt)
+
+    def _finish(self, receipt: Receipt) -> None:
+        self._faults = 0
+        self._queue.remove(receipt)
+        if self._draft is not None and self._draft.delivery == receipt.id:
+            self._draft = None
+        elif self._draft is not None and self._draft.fades < inf:  # a draft goes when a message comes
+            self._draft.fades = 0
+
+    async def _faulted(self, receipt: Receipt, code: str) -> None:
+        """A fault of ours: tried again, then told, so that it never blocks what comes after it."""
+        self._faults += 1
+        if self._faults < _MOST_FAULTS:
+            await self._wait(None, _AFTER_A_FAULT_S)
+            return
+        why = f"a fault of ours, code {code}"
+        facts: list[e.AnyFact] = [e.DeliverySettled(receipt.id, e.DeliveryStatus.FAILED, detail=why)]
+        if receipt.origin != NOTICE:
+            words = Text(f"An answer could not be delivered: {why}. It is kept in the conversation.")
+            facts.append(e.DeliveryQueued(told_id(receipt), receipt.address, (words,), NOTICE))
+        await self._stores.transcript.append(receipt.conversation, facts)
+        self._finish(receipt)
+
+    # -- what is shown before the answer is there ------------------------------------------------------------------
+
+    async def _show_preview(self) -> None:
+        draft, channel, now = self._draft, self._line.channel, self._stores.clock()
+        if draft is None or draft.given_up or not self._streams or now < self._next_preview:
+            return
+        words = draft.words(_characters(channel.capabilities.text_limit, channel.capabilities.units) - len(MORE))
+        fades = self._working is not None and now >= draft.fades
+        if not words or (words == draft.shown and not fades):
+            return
+        self._next_preview = now + int(channel.capabilities.edit_pace * 1000)
+        try:
+            await self._show(draft, words)
+        except Later as later:
+            self._next_preview = now + int(later.seconds * 1000)
+        except ChannelError as error:  # the answer itself still comes; only watching it grow is given up
+            logger.info("a preview in %s is given up: %s", self._address.door, error)
+            draft.given_up = True
+
+    @property
+    def _streams(self) -> bool:
+        capabilities = self._line.channel.capabilities
+        return self._line.settings.stream and (capabilities.can(Kind.EDIT) or capabilities.can(Kind.DRAFT))
+
+    async def _show(self, draft: Preview, words: str) -> None:
+        """In the way that the chat has: as a draft, or else as a message that grows."""
+        channel = self._line.channel
+        if not draft.shown:
+            draft.take_up(await self._stores.outbox.progress(draft.conversation, draft.delivery))
+        drafts = None if draft.message else drafts_in(channel, draft.address)
+        if draft.given_up:
+            return
+        if drafts is not None:
+            await self._show_draft(drafts, draft, words)
+        elif channel.capabilities.can(Kind.EDIT):
+            await self._show_message(draft, OutText(f"{words}{MORE}", reply_to=draft.reply_to))
+            draft.shown = words
+        else:
+            draft.given_up = True
+
+    async def _show_draft(self, drafts: HasDrafts, draft: Preview, words: str) -> None:
+        """Nothing of it stays, so that nothing is written down: the answer comes as a message of its own."""
+        try:
+            await drafts.draft(draft.address, OutText(words), preview_key(draft.delivery))
+        except Rejected as refused:  # the room has none there from now on, so that the next look goes by a message
+            logger.warning(
+                "%s shows no drafts in a chat, its answers grow as messages: %s", self._address.door, refused
+            )
+            draft.shown, draft.fades = "", inf
+            return
+        except (NotSent, Unsure) as error:  # a draft may be repeated
+            logger.info("a draft in %s is shown later: %s", self._address.door, error)
+            self._next_preview = self._stores.clock() + int(_AFTER_A_FAULT_S * 1000)
+            return
+        crash_point("preview.drafted")
+        draft.shown = words
+        draft.fades = self._stores.clock() + self._line.channel.capabilities.draft_seconds * _RENEWED * 1000
+
+    async def _show_message(self, draft: Preview, text: OutText) -> None:
+        channel, append = self._line.channel, self._stores.transcript.append
+        if draft.message:
+            await channel.edit(draft.address, draft.message, text)
+        else:
+            await append(draft.conversation, [e.PreviewStarted(draft.delivery, draft.address)])
+            crash_point("preview.started")
+            try:
+                draft.message = await channel.send(draft.address, text, preview_key(draft.delivery))
+            except Unsure:
+                raise
+            except ChannelError as error:
+                await self._unshown(draft, str(error))
+                raise
+            crash_point("preview.sent")
+            await append(draft.conversation, [e.PreviewShown(draft.delivery, draft.message)])
+
+    async def _make_way(self, receipt: Receipt) -> None:
+        """What goes out before the answer stands above it: a preview that is there already begins anew beneath."""
+        draft, channel = self._draft, self._line.channel
+        if (
+            draft is None
+            or not draft.message
+            or draft.delivery == receipt.id
+            or not channel.capabilities.can(Kind.DELETE)
+        ):
+            return
+        try:
+            await channel.delete(draft.address, draft.message)
+        except MessageGone:
+            logger.info("a preview in %s was gone already", self._address.door)
+        except ChannelError as error:  # it stays, and is edited into the answer where it stands
+            logger.info("a preview in %s cannot be taken back: %s", self._address.door, error)
+            return
+        crash_point("preview.taken_back")
+        await self._unshown(draft, "something else went first")
+
+    async def _unshown(self, draft: Preview, why: str) -> None:
+        off = e.DeliveryPutOff(draft.delivery, PREVIEW, self._stores.clock(), why)
+        await self._stores.transcript.append(draft.conversation, [off])
+        draft.message = draft.shown = ""
+
+    async def _show_typing(self) -> None:
+        channel, now = self._line.channel, self._stores.clock()
+        if self._working is None or now < self._next_typing or not channel.capabilities.can(Kind.TYPING):
+            return
+        self._next_typing = now + int(channel.capabilities.typing_seconds * _RENEWED * 1000)
+        try:
+            await channel.typing(self._working)
+        except Later as later:
+            self._next_typing = now + int(later.seconds * 1000)
+        except ChannelError as error:
+            logger.info("typing in %s cannot be shown: %s", self._address.door, error)
+
+    def _until_next(self) -> float | None:
+        """Seconds until the preview or the sign of typing is due; None when only news can bring work."""
+        capabilities, due = self._line.channel.capabilities, []
+        if self._draft is not None and not self._draft.given_up and self._streams:
+            due.append(self._next_preview)
+        if self._working is not None and capabilities.can(Kind.TYPING):
+            due.append(self._next_typing)
+        return max((min(due) - self._stores.clock()) / 1000, _LOOK_S) if due else None
+
+
+def _characters(limit: int, units: Units) -> int:
+    """How many characters certainly fit: one may take two UTF-16 units or four bytes."""
+    return limit // {Units.CHARACTERS: 1, Units.UTF16: 2, Units.BYTES: 4}[units]

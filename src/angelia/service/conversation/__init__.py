@@ -1,0 +1,1 @@
+"""One conversation: open, driven, and given what it works with."""

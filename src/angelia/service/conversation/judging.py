@@ -1,0 +1,145 @@
+"""The policy's word on a call: its effects, the settings, what was granted, and whether anybody can say yes."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.context.in_view import InView, in_view
+from angelia.core.entry import Address, Entry
+from angelia.core.ids import ConversationId
+from angelia.engine.broker import Judge
+from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
+from angelia.policy.verdict import (
+    AskPerson,
+    Effect,
+    FetchUrl,
+    RunCommand,
+    ShowUrl,
+    UseEditor,
+    Verdict,
+    WritePath,
+    strictest,
+)
+from angelia.sandboxes.port import Description, NoSuchFile, Sandbox, SandboxError
+from angelia.service.settings.config import Loaded
+from angelia.store.tables.grants import Grants
+
+OWNER = "owner"
+"""Whoever owns this home: at the terminal, in an editor, and through the ids that channels name as owners."""
+
+
+MayAsk = Callable[[], Awaitable[bool]]
+"""Whether somebody could give the running turn a permission; the model's own questions go to whoever it answers."""
+
+
+async def anybody() -> bool:
+    """Whoever is there may say yes."""
+    return True
+
+
+class JudgedConversation(Struct, frozen=True):
+    """For which conversation is judged; `address`, where its answers go, `mode` and `entries` are of the moment.
+
+    `sandbox` (spec, and preset if there is one) and `workspace` are as they stand in the log: what is granted is
+    granted for them. `granted_to_all` says whether everybody who spoke in the running turn is somebody for whom those
+    grants were given: what the owner was granted is no guest's.
+    """
+
+    conversation: ConversationId
+    owner: str
+    sandbox: str
+    workspace: str
+    address: Callable[[], Address]
+    mode: Callable[[], Mode]
+    entries: Callable[[], Sequence[Entry]]
+    approver_present: bool
+    may_ask: MayAsk = anybody
+    granted_to_all: Callable[[], bool] = lambda: True
+
+
+def judging(loaded: Loaded, standing: JudgedConversation, sandbox: Sandbox, grants: Grants) -> Judge:
+    """A judge for one conversation. What it knows of commands is loaded with the first call: 10 ms of a start."""
+
+    async def verdict_on(effects: Sequence[Effect]) -> Verdict:
+        from angelia.policy.judge import judge, settle
+
+        given = await grants.matching(standing.owner, standing.sandbox, standing.workspace, standing.conversation)
+        granted = given if standing.granted_to_all() else []
+        described = await sandbox.describe()
+        situation = Situation(
+            workspace=described.workspace,
+            home=str(Path.home().resolve()),
+            own_home=str(loaded.home.resolve()),
+            mode=standing.mode(),
+            confinement=_confinement(loaded, described),
+            network=NetworkSetting(loaded.config.sandbox.network),
+            allow_ranges=loaded.config.policy.allow_ranges,
+            granted=tuple(grant.pattern for grant in granted),
+            address=standing.address(),
+            seen=_seen(effects, standing),
+        )
+        situation = replace(situation, absent=await _absent(effects, situation, sandbox))
+        verdicts = [
+            judge(one, where) for effect in effects for one, where in _as_they_are(effect, described, situation)
+        ]
+        verdict = strictest(verdicts)
+        own = all(isinstance(effect, AskPerson) for effect in effects)
+        present = standing.approver_present and (own or await standing.may_ask())
+        return settle(verdict, approver_present=present)
+
+    return verdict_on
+
+
+def _seen(effects: Sequence[Effect], standing: JudgedConversation) -> InView:
+    """Whose words are in view, where an effect may carry them away."""
+    carrying = any(isinstance(effect, FetchUrl | ShowUrl | RunCommand) for effect in effects)
+    return in_view(standing.entries(), standing.owner) if carrying else InView()
+
+
+async def _absent(effects: Sequence[Effect], situation: Situation, sandbox: Sandbox) -> frozenset[str]:
+    """The files that a command would empty and that are not there. What cannot be looked at may be there."""
+    from angelia.policy.judge import ground_of
+    from angelia.policy.shell.emptied_files import files_emptied
+
+    absent = set[str]()
+    for effect in effects:
+        named = files_emptied(effect.command, ground_of(effect, situation)) if isinstance(effect, RunCommand) else ()
+        for path in named:
+            try:
+                await sandbox.stat(path)
+            except NoSuchFile:
+                absent.add(path)
+            except SandboxError:
+                continue
+    return frozenset(absent)
+
+
+def _confinement(loaded: Loaded, described: Description) -> Confinement:
+    if described.confined:
+        return Confinement.REAL
+    return Confinement.SWITCHED_OFF if loaded.config.sandbox.confine == "off" else Confinement.NONE
+
+
+def _as_they_are(effect: Effect, described: Description, situation: Situation) -> list[tuple[Effect, Situation]]:
+    """What an effect comes to in this sandbox, and where each part of it happens.
+
+    A confined command of a sandbox that is always on the network reaches it, whether or not it says so. Where a command
+    is not held to the hosts that it names, it is judged as one that may reach all. What the
+    editor does in place of the sandbox is not confined; where the person has given up confinement, that is no news.
+    """
+    news = situation.confinement is not Confinement.SWITCHED_OFF
+    match effect:
+        case RunCommand() if described.commands_by:
+            there = replace(situation, confinement=Confinement.SWITCHED_OFF, network=NetworkSetting.ON)
+            means: list[tuple[Effect, Situation]] = [(UseEditor(described.commands_by), situation)]
+            return [*(means if news else ()), (replace(effect, reach="outside"), there)]
+        case WritePath() if described.writes_by and news:
+            return [(UseEditor(described.writes_by), situation), (effect, situation)]
+        case RunCommand(reach="confined") if described.confined and described.always_networked:
+            return [(replace(effect, reach="network", hosts=()), situation)]
+        case RunCommand() if effect.hosts and not described.limits_hosts:
+            return [(replace(effect, hosts=()), situation)]
+        case _:
+            return [(effect, situation)]

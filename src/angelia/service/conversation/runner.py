@@ -1,0 +1,110 @@
+"""Drives a conversation whenever there is something to do, and only while its lease is held."""
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from angelia.core import entry as e
+from angelia.core.errors import Fenced, NotFound, StoreError
+from angelia.engine import machine as m
+from angelia.engine.background import lose
+from angelia.engine.driving import TurnDriver
+from angelia.engine.live import Resting
+from angelia.store.log.lease import HeldElsewhere, Lease
+from angelia.store.log.transcript import Spending, Transcript
+from angelia.store.presence import is_alive
+from angelia.store.sql.database import Database
+
+if TYPE_CHECKING:
+    from angelia.service.conversation.session import Session
+
+_DAY_MS = 86_400_000
+_HELD_RETRY_S = 1.0
+
+
+class TurnRunner:
+    """One conversation's driving in this process; `holder` is who others are told has it."""
+
+    def __init__(self, session: "Session", db: Database, transcript: Transcript, holder: str) -> None:
+        self._session, self._db, self._transcript, self._holder = session, db, transcript, holder
+        self._clock = db.clock
+        self._wake = asyncio.Event()
+        self._idle = self._expecting = False
+        self._releasing: asyncio.Task[None] | None = None
+
+    def expect(self) -> None:
+        """Somebody is about to say something: the lease is taken in the very commit that stores it."""
+        if self._idle:
+            self._expecting = True
+            self._wake.set()
+
+    async def go_on(self, driver: TurnDriver) -> None:
+        """Drive until cancelled, at rest until something is appended or the time has come."""
+        forget = self._session.log.listen(lambda _: self._wake.set())
+        try:
+            while True:
+                self._wake.clear()
+                if self._releasing and self._releasing.done():
+                    self._releasing.result()
+                expected, self._expecting = self._expecting, False
+                at_once = expected or self._lost()
+                rest = (None if at_once else driver.resting()) or await self._drive(driver, expected=expected)
+                await self._rest(rest)
+        finally:
+            forget()
+            if self._releasing:
+                await asyncio.shield(self._releasing)
+
+    async def _rest(self, rest: m.Rest) -> None:
+        self._idle = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._seconds_until(rest)):
+                await self._wake.wait()
+        self._idle = False
+
+    async def _drive(self, driver: TurnDriver, *, expected: bool) -> m.Rest:
+        """Drive with the lease; a conversation that somebody else drives is looked at again a moment later."""
+        later = m.Rest(self._clock() + int(_HELD_RETRY_S * 1000))
+        log, today = self._session.log, self._clock() // _DAY_MS * _DAY_MS
+        try:
+            lease, news, spent = await self._transcript.take_up(
+                self._session.conversation, self._holder, len(log.entries), today
+            )
+        except HeldElsewhere as held:
+            self._session.live.emit(Resting(later.until, str(held)))
+            return later
+        except (StoreError, NotFound):
+            if expected:
+                return m.Rest()  # whoever wanted to say something hears of it
+            raise
+        try:
+            log.take(news)
+            return await self._with_lease(driver, lease, spent)
+        except Fenced:
+            return later
+        finally:  # not waited for: who speaks now gets the lease in the next commit, which comes after
+            self._releasing = asyncio.create_task(lease.release())
+            self._releasing.add_done_callback(self._released)
+
+    def _released(self, releasing: asyncio.Task[None]) -> None:
+        if not releasing.cancelled() and releasing.exception():
+            self._wake.set()
+
+    async def _with_lease(self, driver: TurnDriver, lease: Lease, spent: Spending) -> m.Rest:
+        keeper = asyncio.create_task(lease.keep())
+        try:
+            if lost := self._lost():
+                await lose(self._session.log, lost, lease)
+            turn = self._session.turn
+            before = (max(spent.tokens - turn.tokens, 0), max(spent.cost - turn.cost, 0))
+            return await driver.drive(lease, before)
+        finally:
+            keeper.cancel()
+
+    def _lost(self) -> list[e.ProcessStarted]:
+        """What is in the background according to the log, and was held by a process of ours that is not there."""
+        folder = self._db.home / "alive"
+        return [started for started in self._session.behind if not is_alive(folder, started.life)]
+
+    def _seconds_until(self, rest: m.Rest) -> float | None:
+        return max(rest.until - self._clock(), 0) / 1000 if rest.until else None

@@ -1,0 +1,298 @@
+"""One open conversation: people speak into it, it is driven while its lease is held, and whoever watches is told."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from angelia.context.system_notes import pins
+from angelia.core import entry as e
+from angelia.core.content import Content, Media, Text
+from angelia.core.crash import crash_point
+from angelia.core.errors import BadInput
+from angelia.core.ids import CallId, Clock, ConversationId
+from angelia.core.text import clean
+from angelia.engine.background import BackgroundProcesses
+from angelia.engine.calls import Asked
+from angelia.engine.driving import TurnDriver
+from angelia.engine.live import Live
+from angelia.engine.log import Log
+from angelia.engine.state import Turn, advance
+from angelia.sandboxes.port import Sandbox
+from angelia.service.conversation.runner import TurnRunner
+from angelia.store.log.transcript import Transcript
+from angelia.store.sql.database import Database
+
+DAY_MS = 86_400_000
+
+
+Around = Callable[[Sandbox], Sandbox]
+"""What a door puts around a conversation's sandbox, so that it is used in another way; nothing, if it is itself."""
+
+
+class Session:
+    """A conversation that this process has open. `opened` is set for one that is not in the store yet.
+
+    Everything a person does is a fact appended to the log; the driver reads it there.
+    """
+
+    def __init__(
+        self,
+        conversation: ConversationId,
+        db: Database,
+        transcript: Transcript,
+        holder: str,
+        opened: e.ConversationOpened | None = None,
+    ) -> None:
+        self.conversation = conversation
+        self.live = Live()
+        self.log = Log(conversation, transcript, self.live)
+        self._db, self._transcript, self._holder, self._opened = db, transcript, holder, opened
+        self._clock: Clock = db.clock
+        self.around: Around = lambda sandbox: sandbox
+        self._turn, self._behind = Turn(), BackgroundProcesses()
+        self._changed, self._fell, self._putting = asyncio.Event(), asyncio.Event(), asyncio.Lock()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._runner: TurnRunner | None = None
+        self._forget = self.log.listen(lambda _: self._changed.set())
+
+    # -- what people do -----------------------------------------------------------------------------------------
+
+    async def say(
+        self,
+        parts: Sequence[Content],
+        *,
+        address: e.Address,
+        sender: str = "owner",
+        key: str = "",
+        arrival: e.Arrival = e.Arrival.STEER,
+    ) -> bool:
+        """Store a message, durably; False if its key is known already, in which case nothing changed.
+
+        Raises:
+            BadInput: there is nothing in it.
+            StoreError: it could not be stored, and is not acknowledged.
+        """
+        if not any(isinstance(part, Media) or part.text.strip() for part in parts):
+            raise BadInput("The message is empty.", then="Write something, or attach a file.")
+        safe = tuple(Text(clean(part.text)) if isinstance(part, Text) else part for part in parts)
+        crash_point("say.before_commit")
+        if self._runner and self._opened is None:
+            self._runner.expect()
+        added = await self._put(e.UserSaid(safe, sender, address, key, arrival))
+        crash_point("say.committed")
+        return bool(added)
+
+    async def record(self, *facts: e.AnyFact) -> bool:
+        """Append what a door heard, in one commit; False if it is known already, in which case nothing changed."""
+        return bool(await self._put(*facts))
+
+    async def _put(self, *facts: e.AnyFact) -> list[e.Entry]:
+        """Append what a person does; the first thing they do begins the conversation in the store."""
+        async with self._putting:  # two that come at once must not both begin it
+            first = [self._opened] if self._opened else []
+            added = await self.log.append(*first, *facts)
+            self._opened = None
+        return added
+
+    async def stop(self, by: str) -> bool:
+        """Ask the running turn to stop; False when none runs."""
+        if not self.turn.opened:
+            return False
+        await self.log.append(e.CancelAsked(by))
+        return True
+
+    async def approve(
+        self, call: CallId, *, by: str, scope: e.Scope = e.Scope.ONCE, until: int = 0, answer: str = ""
+    ) -> None:
+        """Say yes to a call, or answer its question.
+
+        Raises:
+            BadInput: nothing is asked about this call any more.
+        """
+        asked = self._question(call)
+        await self.log.append(e.ApprovalGiven(call, asked.digest, by, scope, until, clean(answer)))
+
+    async def refuse(self, call: CallId, *, by: str, why: str = "") -> None:
+        """Say no to a call.
+
+        Raises:
+            BadInput: nothing is asked about this call any more.
+        """
+        self._question(call)
+        await self.log.append(e.ApprovalRefused(call, by, clean(why)))
+
+    async def pin(self, text: str, *, by: str) -> None:
+        """Keep these words word for word, whatever is folded.
+
+        Raises:
+            BadInput: there are none.
+        """
+        if not text.strip():
+            raise BadInput("There is nothing to pin.", then="Write the words after /pin.")
+        await self._put(e.Pinned(clean(text.strip()), by))
+
+    async def unpin(self, text: str, *, by: str) -> None:
+        """Let pinned words be folded again.
+
+        Raises:
+            BadInput: they are not pinned; names those that are.
+        """
+        held = pins(self.log.entries)
+        found = [pinned for pinned in held if text.strip() and text.strip() in pinned]
+        if len(found) != 1:
+            listed = "; ".join(held) or "none"
+            raise BadInput(f"“{text}” names {len(found)} pinned texts.", why=f"Pinned: {listed}.")
+        await self.log.append(e.Unpinned(found[0], by))
+
+    async def make_room(self, *, by: str, keep: str = "") -> None:
+        """Fold the conversation before its next request; `keep` says what matters."""
+        await self._put(e.CompactionRequested(by, clean(keep)))
+
+    def questions(self) -> list[e.ApprovalAsked]:
+        """What waits for a person now, oldest first."""
+        waiting = {call.id for call in self.turn.calls if isinstance(call.state, Asked)}
+        if not waiting:
+            return []
+        facts = (entry.fact for entry in self.log.entries)
+        return [fact for fact in facts if isinstance(fact, e.ApprovalAsked) and fact.call in waiting]
+
+    def _question(self, call: CallId) -> e.ApprovalAsked:
+        asked = next((fact for fact in self.questions() if fact.call == call), None)
+        if asked is None:
+            raise BadInput("This question is not open any more.", then="The conversation shows what became of it.")
+        return asked
+
+    # -- how it goes on -----------------------------------------------------------------------------------------
+
+    @property
+    def workspace(self) -> str:
+        """The folder in which it works."""
+        return self._beginning.workspace
+
+    @property
+    def sandbox(self) -> str:
+        """The spec of the sandbox that it works in."""
+        return self._beginning.sandbox
+
+    @property
+    def preset(self) -> str:
+        """The preset by which that sandbox was chosen; empty where none was."""
+        return self._beginning.preset
+
+    @property
+    def owner(self) -> str:
+        """Whose conversation it is: `owner`, or the door and id of somebody in a chat."""
+        return self._beginning.owner
+
+    def begin_in(self, workspace: str, sandbox: str, preset: str) -> None:
+        """Work in another sandbox from the first message on.
+
+        Raises:
+            BadInput: there is one already, and the sandbox is part of it.
+        """
+        if self._opened is None:
+            raise BadInput(
+                f"This conversation works in {self.preset or self.sandbox}, as it has from its first message on.",
+                then="Begin a new conversation for another sandbox.",
+            )
+        self._opened = replace(self._opened, workspace=workspace, sandbox=sandbox, preset=preset)
+
+    @property
+    def opened_at(self) -> int:
+        """When it began, Unix milliseconds."""
+        return self.log.entries[0].at if self.log.entries else self._clock()
+
+    @property
+    def _beginning(self) -> e.ConversationOpened:
+        first = self._opened or self.log.entries[0].fact
+        assert isinstance(first, e.ConversationOpened)
+        return first
+
+    @property
+    def turn(self) -> Turn:
+        """Where the conversation stands."""
+        self._turn = advance(self._turn, self.log.entries)
+        return self._turn
+
+    @property
+    def behind(self) -> list[e.ProcessStarted]:
+        """What calls left running, as far as the log tells."""
+        return self._behind.now(self.log.entries)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing is under way or waits: closing it now cuts nothing off."""
+        return not (self.turn.opened or self.turn.unread or self.behind)
+
+    async def attach(self, driver: TurnDriver) -> None:
+        """Drive the conversation from now on, whenever there is something to do; an earlier driver stops."""
+        await self._stop_driving()
+        self._runner = TurnRunner(self, self._db, self._transcript, self._holder)
+        self._fell.clear()
+        self._tasks = [asyncio.create_task(self._runner.go_on(driver)), asyncio.create_task(self._hear_others())]
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
+
+    async def wait(self, until: Callable[[], bool]) -> None:
+        """Wait until something is true of the log; it is looked at after every commit.
+
+        Raises:
+            AngeliaError: the driving of this conversation failed.
+        """
+        while not until():
+            self._see_driving()
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def driven(self) -> None:
+        """Wait as long as it is driven, by one driver or the next.
+
+        Raises:
+            AngeliaError: the driving of this conversation failed.
+        """
+        await self._fell.wait()
+        self._see_driving()
+
+    async def settled(self) -> e.TurnClosed | None:
+        """Wait until no turn is open; the last ending, or None if there was no turn at all."""
+        await self.wait(lambda: not self.turn.opened)
+        facts = (entry.fact for entry in reversed(self.log.entries))
+        return next((fact for fact in facts if isinstance(fact, e.TurnClosed)), None)
+
+    async def close(self) -> None:
+        """Stop driving. An open turn stays open in the log and is gone on with when somebody opens it again."""
+        await self._stop_driving()
+        self._forget()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            self._fell.set()
+            self._changed.set()
+
+    def _see_driving(self) -> None:
+        """Raise what ended the driving, if something did."""
+        for task in self._tasks:
+            if task.done():
+                task.result()
+
+    async def _stop_driving(self) -> None:
+        """What a driving that failed had to say was said by `wait` and `driven`; here it only has to be over."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def life(self) -> str:
+        """Names this process of ours: others can ask whether it is still there."""
+        return self._db.presence.name(self._holder)
+
+    async def _hear_others(self) -> None:
+        """Take in what other processes append to this conversation."""
+        while True:
+            if self._opened:
+                self._changed.clear()
+                await self._changed.wait()
+                continue
+            await self._transcript.news(self.conversation, lambda: len(self.log.entries))
+            await self.log.refresh()

@@ -1,0 +1,143 @@
+"""Where one conversation works: its sandbox, the broker's bench, and what its tools remember."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from angelia.core import entry as e
+from angelia.core.content import Media, ToolCall
+from angelia.engine.background import Background
+from angelia.engine.broker import BrokerDeps
+from angelia.engine.live import Resting, Working
+from angelia.policy.egress import judge_address, judge_url
+from angelia.sandboxes.context import SandboxContext
+from angelia.sandboxes.port import Sandbox
+from angelia.sandboxes.registry import fit_workspace, open_sandbox
+from angelia.service.conversation.judging import JudgedConversation, MayAsk, anybody, judging
+from angelia.service.conversation.session import Session
+from angelia.service.conversation.speakers import guests_in
+from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.files.transfers import in_words, watched
+from angelia.service.places.presets import kept
+from angelia.service.places.sandbox_locks import SandboxLock, move_in
+from angelia.service.redaction import RedactingBlobs
+from angelia.store.presence import Presence
+from angelia.tools.port import ToolContext
+from angelia.tools.shell.background import all_told
+from angelia.tools.web.fetcher import Fetcher
+
+if TYPE_CHECKING:
+    from angelia.service.app import App
+
+
+class Workplace(Struct, frozen=True):
+    """A conversation's place. `state` is its tools' memory in this process, `sandbox_lock` tells that it is open."""
+
+    sandbox: Sandbox
+    deps: BrokerDeps
+    state: dict[str, Any]
+    sandbox_lock: Presence
+
+    async def close(self) -> None:
+        """End what runs, and wait until its end is in the log."""
+        await self.sandbox.close()
+        await all_told(self.state)
+        self.sandbox_lock.close()
+
+
+def workplace(app: "App", session: Session, *, approver_present: bool, may_ask: MayAsk = anybody) -> Workplace:
+    """Open the sandbox that a conversation began in, with the rules that hold there.
+
+    Raises:
+        ConfigError: its preset is gone.
+        SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
+    """
+    settings, ranges = app.loaded.config.sandbox, app.loaded.config.policy.allow_ranges
+    # Conversations of before this was so, and folders that have become a home since, are refused here.
+    fit_workspace(session.sandbox, Path(session.workspace), app.loaded.home)
+    fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges))
+    place = SandboxContext(
+        session.conversation,
+        session.workspace,
+        home=app.loaded.home,
+        state=app.running,
+        progress=lambda text: session.live.emit(Resting(app.clock(), text)),
+        confine=settings.confine,
+        addresses=fetcher.addresses_behind,
+    )
+    at = kept(settings, session.sandbox, session.preset)
+    inner = open_sandbox(at.spec, place, at.rooms)
+    sandbox = session.around(inner)
+    standing = JudgedConversation(
+        session.conversation,
+        session.owner,
+        f"{at.preset}={at.spec}" if at.preset else at.spec,
+        session.workspace,
+        address=lambda: address_of(session),
+        mode=lambda: app.mode(session),
+        entries=lambda: session.log.entries,
+        approver_present=approver_present,
+        may_ask=may_ask,
+        granted_to_all=lambda: set(guests_in(session)) <= {session.owner},
+    )
+    judge = judging(app.loaded, standing, sandbox, app.grants)
+    state: dict[str, Any] = {}
+    background = Background(session.log, app.redaction.text, session.life)
+    contexts = _contexts(app, session, sandbox, background, state, fetcher)
+    put = app.inboxes.of(inner, at.spec, lambda text: session.live.emit(Resting(app.clock(), text)))
+    held = SandboxLock(session.conversation, at.spec, session.workspace, app.clock())
+    deps = BrokerDeps(app.registry, judge, contexts, app.redaction.text, background, put)
+    return Workplace(sandbox, deps, state, move_in(app.running, held))
+
+
+def _contexts(
+    app: "App",
+    session: Session,
+    sandbox: Sandbox,
+    background: Background,
+    state: dict[str, Any],
+    fetcher: Fetcher,
+) -> Callable[[ToolCall, str], ToolContext]:
+    most_sent = app.loaded.config.files.max_sent_bytes
+    blobs = RedactingBlobs(app.blobs, app.redaction)
+
+    async def to_media(data: bytes, name: str) -> Media:
+        return await app.intake.to_media(data, name)
+
+    def context(call: ToolCall, answer: str) -> ToolContext:
+        address = address_of(session)
+
+        def progress(text: str) -> None:
+            session.live.emit(Working(call.id, app.redaction.text(text)))
+
+        async def take(content: AsyncIterator[bytes], name: str, size: int) -> Media:
+            told = watched(content, size, in_words(name, lambda text: progress(f"{text}\n")))
+            return await app.intake.stream_to_media(told, name, limit=most_sent)
+
+        return ToolContext(
+            conversation=session.conversation,
+            call=call.id,
+            sandbox=sandbox,
+            blobs=blobs,
+            entries=session.log.entries,
+            address=address,
+            progress=progress,
+            fetch=fetcher.fetch,
+            to_media=to_media,
+            take=take,
+            most_sent=most_sent,
+            state=state,
+            later=lambda outcome: background.ended(call.id, outcome, address),
+            answer=answer,
+        )
+
+    return context
+
+
+def address_of(session: Session) -> e.Address:
+    """Where the open turn's answer goes: to whoever opened it."""
+    opened = session.turn.opened
+    said = session.log.entries[opened - 1].fact if opened else None
+    return said.address if isinstance(said, e.UserSaid) else TERMINAL

@@ -1,0 +1,1 @@
+"""Files of people, on their way in and out."""

@@ -1,0 +1,1 @@
+"""Which model is asked, and what it takes to ask it."""

@@ -1,0 +1,169 @@
+"""Models, ready to be asked: profile, room, keys, prompt, tools and price, by name."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from angelia.context.request import OpenMedia, ToolSpec
+from angelia.core import entry as e
+from angelia.core.errors import KeyMissing
+from angelia.core.profile import Profile
+from angelia.engine.driver import BoundModel, Refresh
+from angelia.engine.model_call import Cost
+from angelia.models.catalog.credentials import Keyring, KeySource
+from angelia.models.catalog.prices import KnownModel, PriceBook
+from angelia.models.catalog.vendors import Rows, Vendor, profile, vendors
+from angelia.models.http.client import base, http_client
+from angelia.models.port import Credential
+from angelia.models.registry import open_provider
+from angelia.models.wires.wire import GetClient, WireTimeouts
+from angelia.service.settings.config import Loaded
+from angelia.store.media.blobs import BlobStore
+
+if TYPE_CHECKING:
+    import httpx2
+
+_KEYS = {"key_command": "command", "key_file": "file", "key_variable": "env"}
+"""Fields of a vendor's row in the configuration that say where keys come from."""
+
+
+class ModelCatalog:
+    """One per home: one HTTP client per vendor, one keyring, one price book."""
+
+    def __init__(
+        self, loaded: Loaded, blobs: BlobStore, open_media: OpenMedia, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        rows, self._sources = _split(loaded.config.vendors)
+        self.rows: Rows = vendors(rows)
+        self.keyring = Keyring(self._sources, environ)
+        self._book = PriceBook(loaded.home / "models.json")
+        self._blobs, self._open_media, self._environ = blobs, open_media, environ
+        self._cache_hour = loaded.config.context.cache_hour
+        times = loaded.config.timeouts
+        self.timeouts = WireTimeouts(times.connect, times.first_byte, times.silence)
+        self._clients: dict[str, asyncio.Task[httpx2.AsyncClient]] = {}
+
+    def profile(self, spec: str) -> Profile:
+        """What is known of a model.
+
+        Raises:
+            ConfigError: `spec` names no vendor or no model.
+        """
+        vendor, _, model = spec.partition(":")
+        if vendor == "local" and model:
+            from angelia.models.local.provider import local_profile
+
+            return local_profile(model)
+        return profile(spec, self.rows, self._book.known(spec))
+
+    async def client(self, vendor: Vendor) -> "httpx2.AsyncClient | None":
+        """The vendor's one HTTP client, made now if need be; None for a vendor that is not reached by HTTP.
+
+        Raises:
+            ConfigError: its base URL, its proxy or its certificates are of no use; a later call tries again.
+        """
+        get = self._way(vendor)
+        return await get() if get else None
+
+    def _way(self, vendor: Vendor) -> GetClient | None:
+        address = vendor.address(self._environ)
+        if not address:
+            return None
+        base(address)
+
+        async def client() -> "httpx2.AsyncClient":
+            made = self._clients.get(vendor.name)
+            if made is None or (made.done() and made.exception()):
+                made = self._clients[vendor.name] = asyncio.create_task(http_client(address, self._environ))
+            return await asyncio.shield(made)
+
+        return client
+
+    async def bound(self, spec: str, system: str, tools: tuple[ToolSpec, ...]) -> BoundModel:
+        """A model with everything it takes to ask it; nothing is sent yet.
+
+        Raises:
+            KeyMissing: there is no key; says what to set.
+            ConfigError: no such vendor, or a key that cannot be read.
+            MissingPart: its room needs an extra.
+        """
+        known = self.profile(spec)
+        vendor = self.rows[known.vendor]
+        credentials = await self.keyring.pool(vendor)
+        if not credentials:
+            variable = vendor.key_env[0] if vendor.key_env else "key_command"
+            raise KeyMissing(
+                f"There is no key for {spec}.",
+                then=f"Set {variable} in the environment, or key_command under [vendors.{vendor.name}] in config.toml.",
+            )
+        room = open_provider(known, self._way(vendor), self._open_media, self.timeouts)
+        return BoundModel(
+            profile=known,
+            session=room.session(),
+            system=system,
+            tools=tools,
+            setup=await self._setup(known, system, tools),
+            credentials=credentials,
+            cost=self._cost(known, vendor),
+            refresh=self._refresh(vendor),
+        )
+
+    async def _setup(self, known: Profile, system: str, tools: tuple[ToolSpec, ...]) -> e.SetupChanged:
+        prompt = await self._blobs.put(system.encode(), mime="text/plain")
+        described = await self._blobs.put(msgspec.json.encode(tools), mime="application/json")
+        as_json = await self._blobs.put(msgspec.json.encode(known), mime="application/json")
+        return e.SetupChanged(known.name, prompt, described, as_json)
+
+    def _cost(self, known: Profile, vendor: Vendor) -> Cost:
+        """Prices are looked up beside the first request that needs them, never before it."""
+        learning: asyncio.Task[KnownModel] | None = None
+
+        async def price(usage: e.Usage) -> int:
+            nonlocal learning
+            if vendor.prices and learning is None and self._book.stale(known.name):
+                learning = asyncio.create_task(asyncio.to_thread(self._book.learn, known.name, vendor.prices))
+            if learning:
+                await learning
+            fresh = self._book.known(known.name)
+            priced = msgspec.structs.replace(known, prices=fresh.prices) if fresh else known
+            hour = self._cache_hour
+            return (
+                await asyncio.to_thread(self._book.cost, priced, usage, vendor.prices, hour=hour)
+                if hour
+                else (self._book.cost(priced, usage, vendor.prices))
+            )
+
+        return price
+
+    def _refresh(self, vendor: Vendor) -> Refresh | None:
+        if not any(source.command or source.file for source in self._sources.get(vendor.name, ())):
+            return None
+
+        async def refresh() -> tuple[Credential, ...]:
+            self.keyring.forget(vendor)
+            return await self.keyring.pool(vendor)
+
+        return refresh
+
+    async def close(self) -> None:
+        """Close every connection."""
+        made = await asyncio.gather(*self._clients.values(), return_exceptions=True)
+        for client in made:
+            if not isinstance(client, BaseException):
+                await client.aclose()
+        self._clients.clear()
+
+
+def _split(rows: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, dict[str, Any]], dict[str, list[KeySource]]]:
+    """A vendor's row without the fields about keys, and these."""
+    plain: dict[str, dict[str, Any]] = {}
+    sources: dict[str, list[KeySource]] = {}
+    for name, row in rows.items():
+        plain[name] = {key: value for key, value in row.items() if key not in _KEYS}
+        keys = {_KEYS[key]: value for key, value in row.items() if key in _KEYS}
+        if keys:
+            sources[name] = [msgspec.convert(keys, KeySource)]
+    return plain, sources

@@ -1,0 +1,113 @@
+"""Which model is used when nobody named one: a key in the environment, a local server, or the embedded model."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from msgspec import Struct
+
+from angelia.core.errors import ModelError
+from angelia.models.catalog.credentials import NO_KEY
+from angelia.models.catalog.listing import list_models, probe_local
+from angelia.service.models.catalog import ModelCatalog
+from angelia.store.tables.key_value import KeyValue
+
+FAVOURITES = {
+    "anthropic": "claude-sonnet-5-5",
+    "openai": "gpt-6.1-sol",
+    "openrouter": "openrouter/auto",
+    "gemini": "gemini-3.8-flash",
+    "xai": "grok-4.7",
+    "mistral": "mistral-medium-latest",
+    "deepseek": "deepseek-chat",
+    "groq": "openai/gpt-oss-120b",
+}
+"""The model that a key alone stands for: each vendor's general one as of November 2026 (names from genai-prices)."""
+
+EMBEDDED = "local:smollm2"
+
+AskYes = Callable[[str], Awaitable[bool]]
+"""Puts a yes-or-no question to the person."""
+
+
+class ModelChoice(Struct, frozen=True):
+    """A model, and the sentence that says why it is this one; empty when the person named it."""
+
+    spec: str
+    because: str = ""
+
+
+class LocalModelOffer(Struct, frozen=True):
+    """A model on a server of this machine; `earlier` is what the person said about that server: yes, or nothing."""
+
+    vendor: str
+    spec: str
+    earlier: str
+
+
+async def choose(named: str, model_catalog: ModelCatalog, key_value: KeyValue, ask: AskYes | None) -> ModelChoice:
+    """The model to use. Without anybody to `ask`, a local server is used only after an earlier yes."""
+    if choice := _without_asking(named, model_catalog):
+        return choice
+    async for offer in _offers(model_catalog, key_value):
+        yes = bool(offer.earlier)
+        if not yes and ask is not None:
+            model = offer.spec.partition(":")[2]
+            yes = await ask(f"A {offer.vendor} server answers on this machine. Use its model {model} from now on?")
+            await key_value.put(_key(offer.vendor), "yes" if yes else "no")
+        if yes:
+            return ModelChoice(offer.spec, f"Using {offer.spec}: a {offer.vendor} server answers on this machine.")
+    return ModelChoice(
+        EMBEDDED,
+        "Using the small embedded model SmolLM2 (135 million weights, free, on this machine): it chats, and is often "
+        "wrong. For real work set a key such as OPENAI_API_KEY or ANTHROPIC_API_KEY, or start Ollama.",
+    )
+
+
+async def likely(named: str, model_catalog: ModelCatalog, key_value: KeyValue) -> str:
+    """The model that a conversation would begin with if the person said yes to the first local server; asks nobody."""
+    if choice := _without_asking(named, model_catalog):
+        return choice.spec
+    return await anext((offer.spec async for offer in _offers(model_catalog, key_value)), EMBEDDED)
+
+
+def at_hand(model_catalog: ModelCatalog) -> tuple[str, ...]:
+    """The models that the keys stand for, each vendor's general one."""
+    return tuple(
+        f"{vendor}:{model}"
+        for vendor, model in FAVOURITES.items()
+        if model_catalog.keyring.has(model_catalog.rows[vendor])
+    )
+
+
+def _without_asking(named: str, model_catalog: ModelCatalog) -> ModelChoice | None:
+    if named:
+        return ModelChoice(named)
+    for spec in at_hand(model_catalog):
+        return ModelChoice(spec, f"Using {spec}: there is a key for {spec.partition(':')[0]}.")
+    return None
+
+
+async def _offers(model_catalog: ModelCatalog, key_value: KeyValue) -> AsyncIterator[LocalModelOffer]:
+    """What local servers have, except those that the person does not want."""
+    for vendor in await _answering(model_catalog):
+        earlier = await key_value.get(_key(vendor))
+        row = model_catalog.rows[vendor]
+        client = await model_catalog.client(row)
+        if earlier == "no" or client is None:
+            continue
+        try:
+            offered = await list_models(row, client, NO_KEY)
+        except ModelError:
+            continue
+        if offered:
+            yield LocalModelOffer(vendor, f"{vendor}:{offered[0].model}", earlier)
+
+
+def _key(vendor: str) -> str:
+    return f"local-server:{vendor}"
+
+
+async def _answering(model_catalog: ModelCatalog) -> list[str]:
+    """The local servers that answer. Any client will do, so one is borrowed from the first local vendor."""
+    local = next(row for row in model_catalog.rows.values() if row.local and row.address())
+    client = await model_catalog.client(local)
+    return await probe_local(client, model_catalog.rows) if client else []

@@ -1,0 +1,1 @@
+"""Every setting, and what follows from it."""

@@ -1,0 +1,62 @@
+"""The rules of the turn, from the settings."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from angelia.core.errors import ConfigError
+from angelia.core.failure import FailureKind
+from angelia.engine.caps import TurnCaps
+from angelia.engine.driver import BoundModel
+from angelia.engine.machine import Rules
+from angelia.engine.remedies import DEFAULT, Remedy, Table
+from angelia.service.settings.config import Config
+from angelia.tools.registry import Registry
+
+
+def rules_for(config: Config, registry: Registry, bound_models: Sequence[BoundModel], *, can_describe: bool) -> Rules:
+    """What the machine may assume in this process.
+
+    Raises:
+        ConfigError: [remedies] names a failure or remedy that does not exist.
+    """
+    caps = config.limits
+    return Rules(
+        limits=TurnCaps(
+            max_steps=caps.max_steps,
+            max_tokens=caps.max_tokens,
+            max_cost=round(caps.max_cost * 1e6),
+            max_seconds=caps.max_seconds,
+            day_tokens=caps.day_tokens,
+            day_cost=round(caps.day_cost * 1e6),
+        ),
+        table=remedies_table(config.remedies),
+        traits={name: tool.traits for name in registry.names if (tool := registry.get(name))},
+        model=bound_models[0].profile.name,
+        credentials=tuple(len(bound.credentials) for bound in bound_models),
+        can_refresh=bound_models[0].refresh is not None,
+        can_describe=can_describe,
+        can_place=True,
+    )
+
+
+def remedies_table(counts: dict[str, dict[str, int]]) -> Table:
+    """The remedies table with counts of one's own: `{"busy": {"wait": 5}}`.
+
+    Raises:
+        ConfigError: no such failure, or no such remedy for it.
+    """
+    table = dict(DEFAULT)
+    for failure, remedies in counts.items():
+        if failure not in {kind.value for kind in FailureKind}:
+            known = ", ".join(kind.value for kind in FailureKind)
+            raise ConfigError(f"[remedies] names {failure!r}, which is no failure.", then=f"Failures are: {known}.")
+        kind = FailureKind(failure)
+        row = dict(table[kind].remedies)
+        for name, times in remedies.items():
+            if name not in {remedy.value for remedy in row}:
+                known = ", ".join(remedy.value for remedy in row) or "none"
+                raise ConfigError(f"remedies.{failure} has no {name!r}.", then=f"Its remedies are: {known}.")
+            row[Remedy(name)] = times
+        table[kind] = replace(table[kind], remedies=tuple(row.items()))
+    return table

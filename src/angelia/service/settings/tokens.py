@@ -1,0 +1,40 @@
+"""Tokens of chat networks: read when a channel is opened, known to the redactor from then on."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from angelia.channels.settings import Secret
+from angelia.core.errors import ConfigError
+from angelia.models.catalog.credentials import key_from_command, keys_in_file
+
+
+class Tokens:
+    """Every token that this process has read."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._known: set[str] = set()
+
+    def known(self) -> frozenset[str]:
+        """What must not be shown."""
+        return frozenset(self._known)
+
+    async def read(self, door: str, secret: Secret) -> str:
+        """The token that `secret` points to: its variable, then its file, then its command.
+
+        Raises:
+            ConfigError: there is none; says where to put it.
+        """
+        found = self._environ.get(secret.env, "").strip() if secret.env else ""
+        if not found and secret.file:
+            found = keys_in_file(Path(secret.file).expanduser())[0].secret
+        if not found and secret.command:
+            found = (await key_from_command(door, secret.command)).secret
+        if not found:
+            raise ConfigError(
+                f"The channel {door} has no token.",
+                f"The variable {secret.env} is not set." if secret.env else "No place for it is configured.",
+                f'Set it, or point to it: channels.{door}.token = {{file = "~/.angelia/{door}.token"}}',
+            )
+        self._known.add(found)
+        return found

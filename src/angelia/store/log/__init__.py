@@ -1,0 +1,1 @@
+"""The log of every conversation, and what is derived from it."""

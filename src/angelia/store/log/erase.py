@@ -1,0 +1,70 @@
+"""The one way in which anything is erased: a whole conversation, with the bytes that nothing else refers to."""
+
+import sqlite3
+from functools import partial
+
+from angelia.core.ids import ConversationId
+from angelia.store.log import lease, word_index
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
+
+_AT_ONCE = 64
+"""Files removed within one transaction: others wait for it."""
+
+
+async def erase(db: Database, conversation: ConversationId, blobs: BlobStore) -> None:
+    """Erase the log, all that is derived from it, its words in the index, and its bytes.
+
+    A crash after the commit leaves at most orphan blobs, which `remove_unreferenced` finds a day later.
+
+    Raises:
+        HeldElsewhere: somebody is working on the conversation.
+        NotFound: there is none of this name.
+    """
+    freed = await db.write(lambda connection: _erase(connection, db, conversation))
+    await remove_unreferenced(db, blobs, freed)
+    while await db.write(word_index.tidy):
+        pass
+    await db.checkpoint()
+
+
+async def remove_unreferenced(db: Database, blobs: BlobStore, candidates: list[str]) -> list[str]:
+    """Remove those of `candidates` that no conversation refers to; returns them.
+
+    The look and the removal are one write transaction, and an append refuses references to bytes that are gone:
+    so nobody, in any process, can come to refer to a blob that is being removed.
+    """
+    removed = []
+    for start in range(0, len(candidates), _AT_ONCE):
+        some = candidates[start : start + _AT_ONCE]
+        removed += await db.write(partial(_remove, blobs=blobs, candidates=some))
+    return removed
+
+
+def _remove(connection: sqlite3.Connection, blobs: BlobStore, candidates: list[str]) -> list[str]:
+    query = "SELECT 1 FROM blob_refs WHERE sha256 = ? LIMIT 1"
+    orphans = [sha256 for sha256 in candidates if not connection.execute(query, (sha256,)).fetchone()]
+    for sha256 in orphans:
+        blobs.path(sha256).unlink(missing_ok=True)
+    return orphans
+
+
+def _erase(connection: sqlite3.Connection, db: Database, conversation: ConversationId) -> list[str]:
+    lease.take(connection, db, conversation, "`angelia delete`", lease.TTL_MS)
+    rows = connection.execute(
+        "SELECT sha256 FROM blob_refs AS mine WHERE conversation = ? AND NOT EXISTS"
+        " (SELECT 1 FROM blob_refs WHERE sha256 = mine.sha256 AND conversation <> mine.conversation)",
+        (conversation,),
+    ).fetchall()
+    word_index.forget(connection, conversation)
+    connection.execute(
+        "INSERT INTO spending_erased SELECT at, model, cost, input, output, cache_read, cache_write FROM spending"
+        " WHERE conversation = ?",
+        (conversation,),
+    )
+    connection.execute("UPDATE conversations SET erasing = 1 WHERE id = ?", (conversation,))
+    for table in ("entries", "inbox", "outbox", "pieces", "doors", "spending", "blob_refs", "grants", "leases"):
+        connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (conversation,))  # noqa: S608 - fixed names
+    connection.execute("DELETE FROM conversations WHERE id = ?", (conversation,))
+    word_index.step_back(connection)
+    return [sha256 for (sha256,) in rows]

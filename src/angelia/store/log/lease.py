@@ -1,0 +1,141 @@
+"""The right to drive a conversation: one process at a time, with a number that outdates the one before."""
+
+import asyncio
+import os
+import sqlite3
+from typing import TypeVar
+
+from angelia.core.errors import Fenced, NotFound, StoreBusy
+from angelia.core.ids import ConversationId
+from angelia.store.log.boottime import boot_id, boottime_ms
+from angelia.store.presence import is_alive
+from angelia.store.sql import faults
+from angelia.store.sql.database import Database, Job
+
+T = TypeVar("T")
+
+TTL_MS = 30_000
+"""How long a lease holds without renewal while its holder's process still exists (stopped, or hung)."""
+
+
+class HeldElsewhere(StoreBusy):
+    """Somebody else, or another task of this process, drives this conversation now."""
+
+    def __init__(self, holder: str) -> None:
+        self.holder = holder
+        super().__init__(
+            f"{holder} is working on this conversation.",
+            then="Wait until it is done, or end that process; its place is free at once when it ends.",
+        )
+
+
+class Lease:
+    """A lease that was acquired. `epoch` goes with every entry of its driver; a later lease has a higher one."""
+
+    def __init__(self, db: Database, conversation: ConversationId, epoch: int, ttl_ms: int) -> None:
+        self.conversation, self.epoch = conversation, epoch
+        self._db, self._ttl_ms = db, ttl_ms
+
+    async def renew(self) -> None:
+        """Hold on to it for another `ttl_ms`.
+
+        Raises:
+            Fenced: another process has taken over, or the conversation was erased.
+        """
+        if not await self._db.write(self._prolong):
+            raise taken_over(self.conversation)
+
+    async def keep(self) -> None:
+        """Renew it again and again until this is cancelled; for a task beside the driver.
+
+        Raises:
+            Fenced: as `renew`.
+        """
+        while True:
+            await asyncio.sleep(self._ttl_ms / 3000)
+            await self.renew()
+
+    async def release(self) -> None:
+        """Let the next one have it within milliseconds. Nothing happens if it was lost already."""
+        await self._db.write(
+            lambda connection: connection.execute(
+                "UPDATE leases SET presence = '', expires = 0 WHERE conversation = ? AND epoch = ?",
+                (self.conversation, self.epoch),
+            ),
+            patient=True,
+        )
+
+    def _prolong(self, connection: sqlite3.Connection) -> int:
+        return connection.execute(
+            "UPDATE leases SET expires = ? WHERE conversation = ? AND epoch = ?",
+            (boottime_ms() + self._ttl_ms, self.conversation, self.epoch),
+        ).rowcount
+
+
+async def acquire(
+    db: Database, conversation: ConversationId, holder: str, look: Job[T], *, ttl_ms: int = TTL_MS
+) -> tuple[Lease, T]:
+    """The right to drive `conversation`, and what `look` finds in the same transaction: nobody drives in between.
+
+    `holder` is what others are told: `the terminal`, `the gateway`. It is taken over from a process that ended at
+    once, from one that hangs when its lease has expired.
+
+    Raises:
+        HeldElsewhere: somebody has it.
+        NotFound: there is no such conversation.
+    """
+
+    def taken(connection: sqlite3.Connection) -> tuple[int, T]:
+        return take(connection, db, conversation, holder, ttl_ms), look(connection)
+
+    epoch, found = await db.write(taken)
+    return Lease(db, conversation, epoch, ttl_ms), found
+
+
+def take(connection: sqlite3.Connection, db: Database, conversation: ConversationId, holder: str, ttl_ms: int) -> int:
+    """Take the lease within a transaction that is under way; returns its epoch. For the rest see `acquire`."""
+    if not connection.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation,)).fetchone():
+        raise NotFound(f"There is no conversation {conversation}.")
+    row = connection.execute(
+        "SELECT holder, presence, boot, expires FROM leases WHERE conversation = ?", (conversation,)
+    ).fetchone()
+    if row and _holds(db, *row[1:]):
+        raise HeldElsewhere(row[0])
+    name = f"{holder} (process {os.getpid()})"
+    try:
+        presence = db.presence.name(name)
+    except OSError as error:
+        raise faults.of_os(error, db.home) from error
+    (epoch,) = connection.execute(
+        "INSERT INTO leases VALUES (?, 1, ?, ?, ?, ?) ON CONFLICT (conversation) DO UPDATE SET epoch = epoch + 1,"
+        " holder = excluded.holder, presence = excluded.presence, boot = excluded.boot, expires = excluded.expires"
+        " RETURNING epoch",
+        (conversation, name, presence, boot_id(), boottime_ms() + ttl_ms),
+    ).fetchone()
+    return int(epoch)
+
+
+def check(connection: sqlite3.Connection, lease: Lease) -> None:
+    """Within the transaction of an append: is this lease still the last one?
+
+    Raises:
+        Fenced: it is not.
+    """
+    row = connection.execute("SELECT epoch FROM leases WHERE conversation = ?", (lease.conversation,)).fetchone()
+    if row is None or row[0] != lease.epoch:
+        raise taken_over(lease.conversation)
+
+
+def taken_over(conversation: ConversationId) -> Fenced:
+    """Another process drives it now, or it is gone."""
+    return Fenced(
+        f"Another process has taken over the conversation {conversation}.",
+        why="This one did not renew its lease in time.",
+        then="Nothing was appended; open the conversation again to see where it stands.",
+    )
+
+
+def _holds(db: Database, presence: str, boot: str, expires: int) -> bool:
+    if boot != boot_id() or boottime_ms() >= expires:
+        return False
+    return is_alive(db.home / "alive", presence)

@@ -1,0 +1,237 @@
+"""What each entry adds to the tables that are derived from the log; `rebuild` derives them all again."""
+
+import sqlite3
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from angelia.core import codec
+from angelia.core.content import Content, Media, Text
+from angelia.core.entry import (
+    CommandGiven,
+    ConversationOpened,
+    DeliveryPutOff,
+    DeliveryQueued,
+    DeliveryReach,
+    DeliveryReached,
+    DeliverySettled,
+    DeliveryStarted,
+    DeliveryStatus,
+    DoorMoved,
+    Entry,
+    Keyed,
+    ModelFailed,
+    ModelSaid,
+    PieceArrived,
+    PreviewShown,
+    PreviewStarted,
+    SetAside,
+    Transcribed,
+    TurnedAway,
+    Usage,
+    UserSaid,
+    ViewMoved,
+)
+from angelia.core.ids import ConversationId, DeliveryId
+from angelia.core.text import one_line
+from angelia.store.log.references import blobs_in
+
+TABLES = {
+    "conversations": "id, opened_at, door, owner, workspace, sandbox, title, last_seq, last_at",
+    "inbox": "door, key, conversation, seq",
+    "outbox": "conversation, id, place, seq, door, origin, status, attempt, platform_id, detail",
+    "pieces": "conversation, id, piece, platform_id, doubts",
+    "doors": "door, chat, thread, person, conversation, place",
+    "spending": "at, conversation, seq, model, cost, input, output, cache_read, cache_write",
+    "blob_refs": "sha256, conversation",
+}
+"""The derived tables, each with its columns; the first ones are its key or lead to it."""
+
+PREVIEW = -1
+"""The number of a delivery's preview among its pieces."""
+
+_TITLE_LENGTH = 80
+
+
+class _At(NamedTuple):
+    """Where a fact stands."""
+
+    conversation: ConversationId
+    place: int
+    entry: Entry
+
+
+def derive(connection: sqlite3.Connection, conversation: ConversationId, place: int, entry: Entry) -> None:
+    """Apply what one entry adds. `place` is its row in `entries`, which orders the entries of all conversations."""
+    if add := _ADDS.get(type(entry.fact)):
+        add(connection, _At(conversation, place, entry), entry.fact)
+    for ref in blobs_in(entry.fact):
+        connection.execute("INSERT OR IGNORE INTO blob_refs VALUES (?, ?)", (ref.sha256, conversation))
+    connection.execute(
+        "UPDATE conversations SET last_seq = ?, last_at = ? WHERE id = ?", (entry.seq, entry.at, conversation)
+    )
+
+
+def rederive(log: sqlite3.Connection, into: sqlite3.Connection) -> None:
+    """Apply every entry of `log`, oldest first, to tables in `into` that `empty` has emptied.
+
+    Raises:
+        CodecError: an entry cannot be read.
+    """
+    rows = log.execute("SELECT id, conversation, seq, at, version, body FROM entries ORDER BY id")
+    for place, conversation, seq, at, version, body in rows:
+        fact = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
+        derive(into, conversation, place, Entry(seq, at, fact))
+
+
+def empty(connection: sqlite3.Connection) -> None:
+    """Forget everything derived. The rows of `conversations` stay, blank, since entries refer to them."""
+    for table in TABLES:
+        if table != "conversations":
+            connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a name from the table above
+    connection.execute("UPDATE conversations SET title = '', last_seq = 0, last_at = 0")
+
+
+def _opened(connection: sqlite3.Connection, at: _At, fact: ConversationOpened) -> None:
+    connection.execute(
+        "INSERT INTO conversations (id, opened_at, door, owner, workspace, sandbox) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET opened_at = excluded.opened_at, door = excluded.door,"
+        " owner = excluded.owner, workspace = excluded.workspace, sandbox = excluded.sandbox",
+        (at.conversation, at.entry.at, fact.door, fact.owner, fact.workspace, fact.sandbox),
+    )
+
+
+def _titled(connection: sqlite3.Connection, at: _At, fact: UserSaid) -> None:
+    connection.execute(
+        "UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (_title(fact.parts), at.conversation)
+    )
+    _received(connection, at, fact)
+
+
+def _received(connection: sqlite3.Connection, at: _At, fact: Keyed) -> None:
+    if fact.key:
+        row = (fact.address.door, fact.key, at.conversation, at.entry.seq)
+        connection.execute("INSERT INTO inbox VALUES (?, ?, ?, ?)", row)
+
+
+def _spent(connection: sqlite3.Connection, at: _At, fact: ModelSaid | ModelFailed | ViewMoved) -> None:
+    usage = fact.usage
+    if not isinstance(fact, ModelSaid) and usage == Usage() and fact.cost <= 0:
+        return  # nothing came back, nothing is known to be billed
+    tokens = (usage.input, usage.output, usage.cache_read, usage.cache_write)
+    model = (fact.summariser or "summariser") if isinstance(fact, ViewMoved) else fact.model
+    row = (at.entry.at, at.conversation, at.entry.seq, model, fact.cost, *tokens)
+    connection.execute("INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def _heard(connection: sqlite3.Connection, at: _At, fact: Transcribed) -> None:
+    if fact.cost:
+        row = (at.entry.at, at.conversation, at.entry.seq, fact.by, fact.cost)
+        connection.execute("INSERT INTO spending VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0)", row)
+
+
+def _queued(connection: sqlite3.Connection, at: _At, fact: DeliveryQueued) -> None:
+    connection.execute(
+        "INSERT OR IGNORE INTO outbox (id, place, conversation, seq, door, origin, status)"
+        " VALUES (?, ?, ?, ?, ?, ?, 'queued')",
+        (fact.id, at.place, at.conversation, at.entry.seq, fact.address.door, fact.origin),
+    )
+
+
+def _started(connection: sqlite3.Connection, at: _At, fact: DeliveryStarted) -> None:
+    connection.execute(
+        "UPDATE outbox SET status = 'sending', attempt = ? WHERE conversation = ? AND id = ?",
+        (fact.attempt, at.conversation, fact.id),
+    )
+    _begun(connection, at, fact.id, fact.piece)
+
+
+def _put_off(connection: sqlite3.Connection, at: _At, fact: DeliveryPutOff) -> None:
+    connection.execute(
+        "UPDATE outbox SET status = 'queued', detail = ? WHERE conversation = ? AND id = ?",
+        (fact.why, at.conversation, fact.id),
+    )
+    which = (at.conversation, fact.id, fact.piece)
+    where = "WHERE conversation = ? AND id = ? AND piece = ?"
+    connection.execute(f"UPDATE pieces SET doubts = max(doubts - 1, 0), platform_id = '' {where}", which)  # noqa: S608
+    connection.execute(f"DELETE FROM pieces {where} AND doubts = 0", which)  # noqa: S608 - fixed text
+
+
+def _arrived(connection: sqlite3.Connection, at: _At, fact: PieceArrived) -> None:
+    _there(connection, at, (fact.id, fact.piece), fact.platform_id)
+
+
+def _preview_started(connection: sqlite3.Connection, at: _At, fact: PreviewStarted) -> None:
+    _begun(connection, at, fact.id, PREVIEW)
+
+
+def _preview_shown(connection: sqlite3.Connection, at: _At, fact: PreviewShown) -> None:
+    _there(connection, at, (fact.id, PREVIEW), fact.platform_id)
+
+
+def _begun(connection: sqlite3.Connection, at: _At, delivery: DeliveryId, piece: int) -> None:
+    connection.execute(
+        "INSERT INTO pieces (conversation, id, piece, doubts) VALUES (?, ?, ?, 1)"
+        " ON CONFLICT (conversation, id, piece) DO UPDATE SET doubts = doubts + 1",
+        (at.conversation, delivery, piece),
+    )
+
+
+def _there(connection: sqlite3.Connection, at: _At, which: tuple[DeliveryId, int], platform_id: str) -> None:
+    connection.execute(
+        "INSERT INTO pieces (conversation, id, piece, platform_id) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (conversation, id, piece) DO UPDATE SET platform_id = excluded.platform_id",
+        (at.conversation, *which, platform_id),
+    )
+
+
+def _door_moved(connection: sqlite3.Connection, at: _At, fact: DoorMoved) -> None:
+    connection.execute(
+        "INSERT INTO doors (door, chat, thread, person, conversation, place) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (door, chat, thread, person) DO UPDATE SET conversation = excluded.conversation,"
+        " place = excluded.place",
+        (fact.address.door, fact.address.chat, fact.address.thread, fact.person, at.conversation, at.place),
+    )
+
+
+def _settled(connection: sqlite3.Connection, at: _At, fact: DeliverySettled) -> None:
+    connection.execute(
+        "UPDATE outbox SET status = ?, platform_id = ?, detail = ? WHERE conversation = ? AND id = ?",
+        (fact.status, fact.platform_id, fact.detail, at.conversation, fact.id),
+    )
+
+
+def _reached(connection: sqlite3.Connection, at: _At, fact: DeliveryReached) -> None:
+    status = DeliveryStatus.FAILED if fact.reached is DeliveryReach.FAILED else DeliveryStatus.CONFIRMED
+    connection.execute(
+        "UPDATE outbox SET status = ?, detail = ? WHERE conversation = ? AND id = ? AND status <> 'failed'",
+        (status, fact.why or fact.reached, at.conversation, fact.id),
+    )
+
+
+def _title(parts: tuple[Content, ...]) -> str:
+    words = " ".join(part.text for part in parts if isinstance(part, Text))
+    names = " ".join(part.name or part.media for part in parts if isinstance(part, Media))
+    return one_line(words, _TITLE_LENGTH) or one_line(names, _TITLE_LENGTH)
+
+
+_ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
+    ConversationOpened: _opened,
+    UserSaid: _titled,
+    DoorMoved: _door_moved,
+    CommandGiven: _received,
+    TurnedAway: _received,
+    SetAside: _received,
+    ModelSaid: _spent,
+    ModelFailed: _spent,
+    ViewMoved: _spent,
+    Transcribed: _heard,
+    DeliveryQueued: _queued,
+    DeliveryStarted: _started,
+    DeliveryPutOff: _put_off,
+    PieceArrived: _arrived,
+    PreviewStarted: _preview_started,
+    PreviewShown: _preview_shown,
+    DeliverySettled: _settled,
+    DeliveryReached: _reached,
+}
+"""What a kind of fact adds to the derived tables, beyond references to blobs and the end of its conversation."""

@@ -1,0 +1,291 @@
+"""The log of every conversation: append, read, wait for more, erase."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from angelia.core import codec
+from angelia.core.entry import AnyFact, ConversationOpened, DeliverySettled, Entry, Keyed
+from angelia.core.errors import BadInput, NotFound
+from angelia.core.ids import ConversationId
+from angelia.store.log import lease as leases
+from angelia.store.log import word_index
+from angelia.store.log.change_feed import ChangeFeed
+from angelia.store.log.erase import erase
+from angelia.store.log.lease import Lease
+from angelia.store.log.projections import derive
+from angelia.store.log.references import blobs_in
+from angelia.store.media.blobs import BlobStore, require
+from angelia.store.sql.database import Database
+from angelia.store.tables import grants
+
+_INSERT = """
+    INSERT INTO entries (conversation, seq, at, epoch, version, kind, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+class Summary(Struct, frozen=True):
+    """A conversation at a glance. Times are Unix milliseconds; `title` is what was said first, on one line."""
+
+    id: ConversationId
+    title: str
+    opened_at: int
+    last_at: int
+    last_seq: int
+    door: str
+    owner: str
+    workspace: str
+    sandbox: str
+
+
+class Mark(NamedTuple):
+    """Where a page of conversations ends: when the last one was used, and its id."""
+
+    last_at: int
+    id: str
+
+
+class Spending(Struct, frozen=True):
+    """What models were paid: `cost` in millionths of a US dollar, `tokens` in and out.
+
+    `unpriced` counts the replies whose price is unknown; they add nothing to `cost`.
+    """
+
+    cost: int
+    tokens: int
+    unpriced: int
+
+
+class _Draft(NamedTuple):
+    fact: AnyFact
+    kind: str
+    body: bytes
+
+
+class Transcript:
+    """The log. One per `Database`, since it knows who waits for what in this process."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._news = ChangeFeed(db)
+
+    async def append(
+        self,
+        conversation: ConversationId,
+        facts: Sequence[AnyFact],
+        *,
+        lease: Lease | None = None,
+        patient: bool = False,
+    ) -> list[Entry]:
+        """Append `facts` in one durable commit and return them with their places; `patient` as for `Database.write`.
+
+        A driver passes its `lease`; facts from outside need none. If `facts` begins with `ConversationOpened`,
+        the conversation begins in the same commit. What came in under a key that its door knows already is a
+        repeat, and so is a second settlement of a delivery: it is absorbed with everything that came along, and the
+        result is empty.
+
+        Raises:
+            Fenced: the lease was taken over.
+            NotFound: there is no such conversation, or the bytes that a fact refers to are not in the blob store.
+            BadInput: the conversation that is to begin exists already.
+            StoreFull, StoreReadOnly, StoreBusy, StoreDamaged: as they say. In each case nothing was appended.
+        """
+        drafts = [_Draft(fact, codec.kind_of(fact), codec.encode(fact)) for fact in facts]
+        entries = await self._db.write(
+            lambda connection: self._append(connection, conversation, drafts, lease), patient=patient
+        )
+        if entries:
+            # Told in the loop's next round, when whoever appended knows its own entries and need not be woken.
+            asyncio.get_running_loop().call_soon(self._news.tell, conversation, entries[-1].seq)
+        return entries
+
+    async def take_up(
+        self, conversation: ConversationId, holder: str, after: int, since_ms: int
+    ) -> tuple[Lease, list[Entry], Spending]:
+        """What begins the driving of a conversation, of one moment: its lease, its entries after `after`, and what was
+        spent everywhere since a moment; see `lease.acquire`, `entries` and `spent`.
+        """
+
+        def look(connection: sqlite3.Connection) -> tuple[list[Entry], Spending]:
+            return read_entries(connection, conversation, after), _spent(connection, since_ms, None)
+
+        lease, (entries, spent) = await leases.acquire(self._db, conversation, holder, look)
+        return lease, entries, spent
+
+    async def entries(self, conversation: ConversationId, after: int = 0) -> list[Entry]:
+        """The entries whose number is higher than `after`, in order.
+
+        Raises:
+            NotFound: there is no such conversation.
+            CodecError: an entry cannot be read by this version.
+        """
+        return await self._db.read(lambda connection: read_entries(connection, conversation, after))
+
+    async def news(self, conversation: ConversationId, known: Callable[[], int]) -> list[Entry]:
+        """The entries after `known()`, as soon as there is at least one, whichever process appends it.
+
+        `known` is asked anew at each look, so that what the waiter learns in another way meanwhile does not wake it.
+
+        Raises:
+            NotFound: there is no such conversation, or it is erased while waiting.
+        """
+        while True:
+            with self._news.expected(conversation, known) as more:
+                if found := await self.entries(conversation, known()):
+                    return found
+                await more
+
+    async def conversations(
+        self, limit: int = 50, owner: str | None = None, workspace: str | None = None, before: Mark | None = None
+    ) -> list[Summary]:
+        """The conversations that were used last, newest first; of one owner and in one folder, or all.
+
+        `before` is the mark of the last one of the page before.
+        """
+        conditions: list[tuple[str, tuple[object, ...]]] = [
+            *([("owner = ?", (owner,))] if owner is not None else []),
+            *([("workspace = ?", (workspace,))] if workspace is not None else []),
+            *([("(last_at, id) < (?, ?)", before)] if before is not None else []),
+        ]
+        where = " AND ".join(condition for condition, _ in conditions) or "true"
+        values = [value for _, given in conditions for value in given]
+        return await self._db.read(
+            lambda connection: _summaries(
+                connection, f"WHERE {where} ORDER BY last_at DESC, id DESC LIMIT ?", (*values, limit)
+            )
+        )
+
+    async def summary(self, conversation: ConversationId) -> Summary:
+        """One conversation at a glance.
+
+        Raises:
+            NotFound: there is no such conversation.
+        """
+        found = await self._db.read(lambda connection: _summaries(connection, "WHERE id = ?", (conversation,)))
+        if not found:
+            raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
+        return found[0]
+
+    async def find(self, part: str) -> ConversationId:
+        """The conversation whose id is `part`, begins or ends with it.
+
+        Raises:
+            NotFound: there is none.
+            BadInput: there are several; names the newest of them.
+        """
+        found = await self._db.read(lambda connection: _matching(connection, part.strip().lower()))
+        if not found:
+            raise NotFound(f"There is no conversation “{part}”.", then="`angelia sessions` lists them.")
+        if len(found) > 1:
+            some = "; ".join(f"{summary.id} ({summary.title})" for summary in found[:5])
+            raise BadInput(f"“{part}” fits {len(found)} conversations: {some}.", then="Give more of the id.")
+        return found[0].id
+
+    async def spent(self, since_ms: int, conversation: ConversationId | None = None) -> Spending:
+        """What was spent since a moment (Unix milliseconds), by one conversation or by all, erased ones included."""
+        return await self._db.read(lambda connection: _spent(connection, since_ms, conversation))
+
+    async def erase(self, conversation: ConversationId, blobs: BlobStore) -> None:
+        """Erase a conversation for good, with the blobs that nothing else refers to. What was paid stays counted.
+
+        Raises:
+            HeldElsewhere: somebody is working on it.
+            NotFound: there is no such conversation.
+        """
+        await erase(self._db, conversation, blobs)
+
+    def _append(
+        self,
+        connection: sqlite3.Connection,
+        conversation: ConversationId,
+        drafts: Sequence[_Draft],
+        lease: Lease | None,
+    ) -> list[Entry]:
+        if any(_is_repeat(connection, conversation, draft.fact) for draft in drafts):
+            return []
+        if lease is not None:
+            leases.check(connection, lease)
+        last = _last_seq(connection, conversation, drafts)
+        at, epoch = self._db.clock(), lease.epoch if lease else 0
+        entries = [Entry(seq, at, draft.fact) for seq, draft in enumerate(drafts, last + 1)]
+        place = 0
+        for entry, draft in zip(entries, drafts, strict=True):
+            for ref in blobs_in(draft.fact):
+                require(self._db.home, ref)
+            row = (conversation, entry.seq, at, epoch, codec.VERSION, draft.kind, draft.body)
+            place = connection.execute(_INSERT, row).lastrowid or 0
+            derive(connection, conversation, place, entry)
+            grants.grant(connection, conversation, entry)
+        if place % word_index.STRIDE < len(drafts):
+            word_index.catch_up(connection)
+        return entries
+
+
+def read_entries(connection: sqlite3.Connection, conversation: ConversationId, after: int = 0) -> list[Entry]:
+    """The entries of a conversation after `after`, within a job that is under way; errors as `Transcript.entries`."""
+    rows = connection.execute(
+        "SELECT seq, at, version, body FROM entries WHERE conversation = ? AND seq > ? ORDER BY seq",
+        (conversation, after),
+    )
+    entries = [
+        Entry(seq, at, codec.decode(body, version=version, where=f"Entry {seq} of {conversation}"))
+        for seq, at, version, body in rows
+    ]
+    if not entries and not connection.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation,)).fetchone():
+        raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
+    return entries
+
+
+def _is_repeat(connection: sqlite3.Connection, conversation: ConversationId, fact: AnyFact) -> bool:
+    if isinstance(fact, DeliverySettled):
+        return _settled(connection, conversation, fact)
+    if not isinstance(fact, Keyed) or not fact.key:
+        return False
+    row = connection.execute("SELECT 1 FROM inbox WHERE door = ? AND key = ?", (fact.address.door, fact.key)).fetchone()
+    return row is not None
+
+
+def _settled(connection: sqlite3.Connection, conversation: ConversationId, fact: DeliverySettled) -> bool:
+    status = connection.execute(
+        "SELECT status FROM outbox WHERE conversation = ? AND id = ?", (conversation, fact.id)
+    ).fetchone()
+    return status is not None and status[0] not in ("queued", "sending")
+
+
+def _last_seq(connection: sqlite3.Connection, conversation: ConversationId, drafts: Sequence[_Draft]) -> int:
+    row = connection.execute("SELECT last_seq FROM conversations WHERE id = ?", (conversation,)).fetchone()
+    begins = bool(drafts) and isinstance(drafts[0].fact, ConversationOpened)
+    if begins and row:
+        raise BadInput(f"The conversation {conversation} exists already; nothing was appended.")
+    if not begins and not row:
+        raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
+    return int(row[0]) if row else 0
+
+
+def _summaries(connection: sqlite3.Connection, which: str, values: tuple[object, ...]) -> list[Summary]:
+    columns = ", ".join(Summary.__struct_fields__)
+    rows = connection.execute(f"SELECT {columns} FROM conversations {which}", values)  # noqa: S608 - fixed text
+    return [Summary(*row) for row in rows]
+
+
+def _matching(connection: sqlite3.Connection, part: str) -> list[Summary]:
+    if not part:
+        return []
+    exact = _summaries(connection, "WHERE id = ?", (part,))
+    near = "WHERE substr(id, 1, ?) = ? OR substr(id, ?) = ? ORDER BY last_at DESC"
+    return exact or _summaries(connection, near, (len(part), part, -len(part), part))
+
+
+def _spent(connection: sqlite3.Connection, since_ms: int, conversation: ConversationId | None) -> Spending:
+    sums = "coalesce(sum(max(cost, 0)), 0), coalesce(sum(input + output), 0), coalesce(sum(cost < 0), 0)"
+    if conversation is not None:
+        one = f"SELECT {sums} FROM spending WHERE conversation = ? AND at >= ?"  # noqa: S608 - fixed text
+        return Spending(*connection.execute(one, (conversation, since_ms)).fetchone())
+    both = (
+        f"SELECT {sums} FROM (SELECT cost, input, output FROM spending WHERE at >= ?"  # noqa: S608 - fixed text
+        " UNION ALL SELECT cost, input, output FROM spending_erased WHERE at >= ?)"
+    )
+    return Spending(*connection.execute(both, (since_ms, since_ms)).fetchone())

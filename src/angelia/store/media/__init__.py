@@ -1,0 +1,1 @@
+"""Bytes by their hash, and media in the form in which they are needed."""

@@ -1,0 +1,1 @@
+"""The SQLite file: its threads, commits, tables and upkeep."""

@@ -1,0 +1,76 @@
+"""Bring a database up to the version of this program, forward only, with a copy put aside first."""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from angelia.core.errors import StoreError
+from angelia.store.sql import schema
+
+Step = Sequence[str]
+"""The statements that lead from one version to the next."""
+
+STEPS: tuple[Step, ...] = (schema.FIRST,)
+"""`STEPS[n]` leads from version `n` to `n + 1`; version 0 is an empty file."""
+
+
+def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:
+    """Apply the steps that are missing, each in a transaction of its own; two processes may try at once.
+
+    Before a database with something in it is changed, it is copied to `angelia.db.v<version>` beside it.
+
+    Raises:
+        StoreError: a newer Angelia wrote the database, or it belongs to another program.
+    """
+    version = _version(connection)
+    if version == len(steps):
+        return
+    if version > len(steps):
+        raise StoreError(
+            f"{path} has store format {version}, and this Angelia knows formats up to {len(steps)}.",
+            why="A newer Angelia wrote it.",
+            then="Update this Angelia; nothing has been changed.",
+        )
+    if version == 0:
+        _refuse_a_stranger(connection, path)
+    else:
+        _copy(connection, path.with_name(f"{path.name}.v{version}"))
+    for number in range(version, len(steps)):
+        _apply(connection, number, steps[number])
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _refuse_a_stranger(connection: sqlite3.Connection, path: Path) -> None:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if tables and application != schema.APPLICATION:
+        raise StoreError(
+            f"{path} is a database of another program.",
+            then="Choose another home with ANGELIA_HOME; nothing was changed.",
+        )
+
+
+def _copy(connection: sqlite3.Connection, to: Path) -> None:
+    to.unlink(missing_ok=True)
+    copy = sqlite3.connect(to)
+    try:
+        connection.backup(copy)
+    finally:
+        copy.close()
+
+
+def _apply(connection: sqlite3.Connection, number: int, step: Step) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _version(connection) == number:  # another process may have been quicker
+            for statement in step:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {schema.APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

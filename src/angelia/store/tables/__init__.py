@@ -1,0 +1,1 @@
+"""Small tables beside the log."""

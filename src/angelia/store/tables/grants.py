@@ -1,0 +1,108 @@
+"""Permissions that a person gave for longer than once."""
+
+import sqlite3
+
+from msgspec import Struct
+
+from angelia.core import codec
+from angelia.core.entry import ApprovalAsked, ApprovalGiven, Entry, Scope
+from angelia.core.errors import NotFound
+from angelia.core.ids import ConversationId
+from angelia.store.sql.database import Database
+
+
+class Grant(Struct, frozen=True):
+    """A yes to `pattern`, for work that is done for `principal` in `sandbox` and `workspace`.
+
+    `conversation` is empty unless the yes holds for that one alone. `given_at` and `until` are Unix milliseconds;
+    `until` is 0 for no end.
+    """
+
+    id: int
+    principal: str
+    sandbox: str
+    workspace: str
+    conversation: str
+    pattern: str
+    given_by: str
+    given_at: int
+    until: int
+
+
+class Grants:
+    """What was granted; `Transcript.append` adds to it, in the commit that holds the yes."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def matching(self, principal: str, sandbox: str, workspace: str, conversation: ConversationId) -> list[Grant]:
+        """The grants that hold now for work in this conversation; the caller compares their patterns."""
+        now = self._db.clock()
+        return await self._db.read(
+            lambda connection: _grants(
+                connection,
+                "principal = ? AND sandbox = ? AND workspace = ? AND conversation IN ('', ?)"
+                " AND (until = 0 OR until > ?)",
+                (principal, sandbox, workspace, conversation, now),
+            )
+        )
+
+    async def list(self) -> list[Grant]:
+        """Every grant that holds now, oldest first."""
+        now = self._db.clock()
+        return await self._db.read(lambda connection: _grants(connection, "until = 0 OR until > ?", (now,)))
+
+    async def revoke(self, number: int) -> None:
+        """Take a grant back.
+
+        Raises:
+            NotFound: there is none with this id.
+        """
+        gone = await self._db.write(
+            lambda connection: connection.execute("DELETE FROM grants WHERE id = ?", (number,)).rowcount
+        )
+        if not gone:
+            raise NotFound(f"There is no grant {number}.", then="`angelia grants` lists them.")
+
+
+def grant(connection: sqlite3.Connection, conversation: ConversationId, entry: Entry) -> None:
+    """Within the transaction that appends `entry`: if it is a yes that holds for longer, remember it.
+
+    The pattern is that of the question with the same call and digest; without one there is nothing to remember.
+    """
+    given = entry.fact
+    if not isinstance(given, ApprovalGiven) or given.scope is Scope.ONCE:
+        return
+    pattern = _pattern(connection, conversation, given)
+    if not pattern:
+        return
+    connection.execute(
+        "INSERT INTO grants (principal, sandbox, workspace, conversation, pattern, given_by, given_at, until)"
+        " SELECT owner, sandbox, workspace, ?, ?, ?, ?, ? FROM conversations WHERE id = ?",
+        (
+            conversation if given.scope is Scope.CONVERSATION else "",
+            pattern,
+            given.by,
+            entry.at,
+            given.until,
+            conversation,
+        ),
+    )
+
+
+def _pattern(connection: sqlite3.Connection, conversation: ConversationId, given: ApprovalGiven) -> str:
+    rows = connection.execute(
+        "SELECT version, body FROM entries WHERE conversation = ? AND kind = 'ApprovalAsked' ORDER BY seq DESC",
+        (conversation,),
+    )
+    for version, body in rows:
+        asked = codec.decode(body, version=version)
+        if isinstance(asked, ApprovalAsked) and (asked.call, asked.digest) == (given.call, given.digest):
+            return asked.pattern
+    return ""
+
+
+def _grants(connection: sqlite3.Connection, where: str, values: tuple[object, ...]) -> list[Grant]:
+    columns = ", ".join(Grant.__struct_fields__)
+    rows = connection.execute(f"SELECT {columns} FROM grants WHERE {where} ORDER BY id", values)  # noqa: S608 - fixed text
+    return [Grant(*row) for row in rows]

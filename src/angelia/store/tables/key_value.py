@@ -1,0 +1,39 @@
+"""Small things that outlive a conversation: a key, a value."""
+
+import sqlite3
+
+from angelia.store.sql.database import Database
+
+
+class KeyValue:
+    """Texts by name, such as a yes that holds for good or what was learnt about a model."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def get(self, key: str, default: str = "") -> str:
+        """The value of `key`, or `default`."""
+
+        def look(connection: sqlite3.Connection) -> str:
+            row = connection.execute("SELECT value FROM remembered WHERE key = ?", (key,)).fetchone()
+            return str(row[0]) if row else default
+
+        return await self._db.read(look)
+
+    async def put(self, key: str, value: str) -> None:
+        """Remember `value`, in place of an earlier one."""
+        await self._db.write(
+            lambda connection: connection.execute("INSERT OR REPLACE INTO remembered VALUES (?, ?)", (key, value))
+        )
+
+    async def forget(self, key: str) -> None:
+        """Forget `key`; nothing happens if it is not known."""
+        await self._db.write(lambda connection: connection.execute("DELETE FROM remembered WHERE key = ?", (key,)))
+
+    async def all(self, prefix: str = "") -> list[tuple[str, str]]:
+        """Keys that begin with `prefix`, and their values, in order of the keys."""
+        return await self._db.read(
+            lambda connection: connection.execute(
+                "SELECT key, value FROM remembered WHERE substr(key, 1, ?) = ? ORDER BY key", (len(prefix), prefix)
+            ).fetchall()
+        )

@@ -1,0 +1,141 @@
+"""What is to go out, and what became of it."""
+
+import sqlite3
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from angelia.core import codec
+from angelia.core.content import Content
+from angelia.core.entry import Address, DeliveryQueued, QuestionChoice
+from angelia.core.ids import ConversationId, DeliveryId
+from angelia.store.log.projections import PREVIEW
+from angelia.store.sql.database import Database
+
+
+class Progress(Struct, frozen=True):
+    """What is known of a delivery's messages: the network's id of each that `arrived`, and how many sends of each
+    other one are in doubt. `preview` is its preview's id, empty if nobody knows it, None if there is none.
+    """
+
+    arrived: Mapping[int, str]
+    doubts: Mapping[int, int]
+    preview: str | None
+
+
+class Receipt(Struct, frozen=True):
+    """Where one delivery stands.
+
+    `status` is `queued`, `sending`, `sent`, `confirmed`, `failed`, `unknown` or `kept`; `attempt` counts starts;
+    `seq` is the entry that queued it, and `place` orders the entries of all conversations; `platform_id` and `detail`
+    come from its settlement, or say why it was put off.
+    """
+
+    id: DeliveryId
+    conversation: ConversationId
+    seq: int
+    place: int
+    address: Address
+    parts: tuple[Content, ...]
+    origin: str
+    status: str
+    attempt: int
+    platform_id: str
+    detail: str
+    reply_to: str = ""
+    choices: tuple[QuestionChoice, ...] = ()
+
+
+_SELECT = """
+    SELECT o.id, o.conversation, o.seq, o.place, o.status, o.attempt, o.platform_id, o.detail, e.version, e.body
+    FROM outbox AS o JOIN entries AS e ON e.id = o.place
+"""
+
+
+class Outbox:
+    """A view of the log: `DeliveryQueued`, `DeliveryStarted` and `DeliverySettled` are appended to the transcript."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def pending(self, door: str, after: int = 0) -> list[Receipt]:
+        """What is queued, or was being sent when something ended, for this door; in the order it was queued.
+
+        Of those whose place is after `after` alone.
+        """
+        where = "WHERE o.door = ? AND o.status IN ('queued', 'sending') AND o.place > ? ORDER BY o.place"
+        return await self._db.read(lambda connection: _receipts(connection, where, door, after))
+
+    async def at(self, place: int) -> Receipt | None:
+        """The delivery that was queued at this place of the log; None if there is none, or not any more."""
+        found = await self._db.read(lambda connection: _receipts(connection, "WHERE o.place = ?", place))
+        return found[0] if found else None
+
+    async def receipts(self, conversation: ConversationId) -> list[Receipt]:
+        """Everything that a conversation sent or tried to send, in order."""
+        return await self._db.read(
+            lambda connection: _receipts(connection, "WHERE o.conversation = ? ORDER BY o.seq", conversation)
+        )
+
+    async def progress(self, conversation: ConversationId, delivery: DeliveryId) -> Progress:
+        """Which messages of a delivery were begun, and which are known to be there."""
+        rows = await self._db.read(
+            lambda connection: connection.execute(
+                "SELECT piece, platform_id, doubts FROM pieces WHERE conversation = ? AND id = ?",
+                (conversation, delivery),
+            ).fetchall()
+        )
+        arrived = {piece: platform_id for piece, platform_id, _ in rows if platform_id and piece != PREVIEW}
+        doubts = {piece: count for piece, platform_id, count in rows if not platform_id and piece != PREVIEW}
+        return Progress(arrived, doubts, next((one for piece, one, _ in rows if piece == PREVIEW), None))
+
+    async def by_platform_id(self, door: str, platform_id: str) -> tuple[ConversationId, DeliveryId] | None:
+        """The delivery that one of the network's messages belongs to, and its conversation."""
+        row = await self._db.read(
+            lambda connection: connection.execute(
+                "SELECT p.conversation, p.id FROM pieces AS p JOIN outbox AS o USING (conversation, id)"
+                " WHERE p.platform_id = ? AND o.door = ? ORDER BY o.place DESC",
+                (platform_id, door),
+            ).fetchone()
+        )
+        return (ConversationId(row[0]), DeliveryId(row[1])) if row else None
+
+    async def version(self) -> int:
+        """A number that changes when anybody, this process or another, has committed something."""
+        return await self._db.data_version()
+
+    async def counts(self, door: str) -> dict[str, int]:
+        """How many deliveries of a door have each status; a status that none has is left out."""
+        rows = await self._db.read(
+            lambda connection: connection.execute(
+                "SELECT status, count(*) FROM outbox WHERE door = ? GROUP BY status", (door,)
+            ).fetchall()
+        )
+        return dict(rows)
+
+
+def _receipts(connection: sqlite3.Connection, where: str, *values: str | int) -> list[Receipt]:
+    receipts = []
+    for number, conversation, seq, place, status, attempt, platform_id, detail, version, body in connection.execute(
+        _SELECT + where, values
+    ):
+        queued = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
+        assert isinstance(queued, DeliveryQueued)
+        receipts.append(
+            Receipt(
+                number,
+                conversation,
+                seq,
+                place,
+                queued.address,
+                queued.parts,
+                queued.origin,
+                status,
+                attempt,
+                platform_id,
+                detail,
+                queued.reply_to,
+                queued.choices,
+            )
+        )
+    return receipts

@@ -1,0 +1,208 @@
+"""People whom the owner let in with a code: hashed, short-lived, good for one use, told once."""
+
+import hashlib
+import secrets
+import sqlite3
+from collections.abc import Callable
+from enum import Enum, StrEnum, auto
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.core.errors import NotFound
+from angelia.store.sql.database import Database
+
+LIVES_MS = 3_600_000
+"""How long a code is good for."""
+_ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
+_LENGTH = 8
+"""Forty bits: with an hour of life and a handful of tries a minute, guessing is hopeless."""
+
+MOST_ASKING = 20
+"""Strangers who are given a code through one door within an hour. It is counted in the store, so no restart helps."""
+_RETRY_MS = 60_000
+"""How soon somebody is given another code whose first one could not be sent."""
+
+Draw = Callable[[], str]
+
+
+class PairingRole(StrEnum):
+    """As what somebody is let in."""
+
+    OWNER = "owner"
+    """The person whose Angelia this is: they approve, and let others in."""
+    GUEST = "guest"
+
+
+class NoCode(Enum):
+    """Why somebody unknown is given no code."""
+
+    TOLD = auto()
+    """They have one that is good."""
+    TOO_MANY = auto()
+    """As many as are given one within an hour have asked."""
+
+
+class Paired(Struct, frozen=True):
+    """Somebody who may speak through a door, or who asks to. `person` is the platform's id; times are Unix ms."""
+
+    door: str
+    person: str
+    name: str
+    asked_at: int
+    expires: int
+    approved_by: str
+    role: str = PairingRole.GUEST
+
+
+def draw_code() -> str:
+    """A fresh code, without letters that look alike."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH))
+
+
+class Pairings:
+    """Who was let in, and who waits."""
+
+    def __init__(self, db: Database, draw: Draw = draw_code) -> None:
+        self._db, self._draw = db, draw
+
+    async def admitted(self, door: str) -> frozenset[str]:
+        """The ids of those who were let in through a door."""
+        rows = await self._db.read(
+            lambda connection: connection.execute(
+                "SELECT person FROM pairings WHERE door = ? AND approved_by <> ''", (door,)
+            ).fetchall()
+        )
+        return frozenset(person for (person,) in rows)
+
+    async def owners(self, door: str) -> frozenset[str]:
+        """The ids of those who were let in as an owner."""
+        rows = await self._db.read(
+            lambda connection: connection.execute(
+                "SELECT person FROM pairings WHERE door = ? AND approved_by <> '' AND role = ?",
+                (door, PairingRole.OWNER),
+            ).fetchall()
+        )
+        return frozenset(person for (person,) in rows)
+
+    async def ask(self, door: str, person: str, name: str) -> str | NoCode:
+        """A code for somebody unknown, or why they are given none."""
+        code, now = self._draw(), self._db.clock()
+        return await self._db.write(lambda connection: _ask(connection, (door, person, name), code, now))
+
+    async def unsent(self, door: str, person: str) -> None:
+        """A code could not be told: it is good for nothing, and whoever writes again in a minute is given another."""
+        soon = self._db.clock() + _RETRY_MS
+        await self._db.write(
+            lambda connection: connection.execute(
+                "UPDATE pairings SET code = '', expires = ? WHERE door = ? AND person = ? AND approved_by = ''",
+                (soon, door, person),
+            )
+        )
+
+    async def waiting(self) -> list[Paired]:
+        """Those who have a code that is still good, oldest first."""
+        now = self._db.clock()
+        return await self._db.read(
+            lambda connection: _paired(
+                connection, "code <> '' AND approved_by = '' AND expires > ? ORDER BY asked_at", (now,)
+            )
+        )
+
+    async def list(self) -> list[Paired]:
+        """Those who were let in."""
+        return await self._db.read(lambda connection: _paired(connection, "approved_by <> '' ORDER BY door, name", ()))
+
+    async def find(self, code: str) -> Paired:
+        """Whoever was given this code.
+
+        Raises:
+            NotFound: nobody was, or it has expired or was used.
+        """
+        now, hashed = self._db.clock(), _hashed(code.strip().upper())
+        found = await self._db.read(lambda connection: _paired(connection, f"code = ? AND {_GOOD}", (hashed, now)))
+        return _or_nobody(found[0] if found else None)
+
+    async def approve(self, code: str, *, by: str, role: PairingRole = PairingRole.GUEST) -> Paired:
+        """Let in whoever was given this code.
+
+        Raises:
+            NotFound: nobody was, or it has expired or was used.
+        """
+        now, hashed = self._db.clock(), _hashed(code.strip().upper())
+        found = await self._db.write(lambda connection: _approve(connection, "code = ?", (hashed,), (by, now, role)))
+        return _or_nobody(found)
+
+    async def approve_person(self, door: str, person: str, *, by: str) -> Paired:
+        """Let in somebody who waits; for a button in the owner's chat.
+
+        Raises:
+            NotFound: nobody of this id waits, or the code has expired.
+        """
+        who, done = (door, person), (by, self._db.clock(), PairingRole.GUEST)
+        found = await self._db.write(lambda connection: _approve(connection, "door = ? AND person = ?", who, done))
+        return _or_nobody(found)
+
+    async def forget(self, door: str, person: str) -> bool:
+        """Let somebody in no longer; False if they were not."""
+        gone = await self._db.write(
+            lambda connection: (
+                connection.execute("DELETE FROM pairings WHERE door = ? AND person = ?", (door, person)).rowcount
+            )
+        )
+        return bool(gone)
+
+
+def _or_nobody(found: Paired | None) -> Paired:
+    if found is None:
+        raise NotFound(
+            "Nobody waits with this code.",
+            "A code is good for one hour and for one use.",
+            "Let them write again, which brings a fresh one.",
+        )
+    return found
+
+
+def _hashed(code: str) -> str:
+    return hashlib.sha256(f"angelia-pairing:{code}".encode()).hexdigest()
+
+
+_GOOD = "code <> '' AND approved_by = '' AND expires > ?"
+
+
+def _ask(connection: sqlite3.Connection, who: tuple[str, str, str], code: str, now: int) -> str | NoCode:
+    door, person, name = who
+    before = now - LIVES_MS
+    connection.execute("DELETE FROM pairings WHERE approved_by = '' AND expires <= ? AND asked_at <= ?", (now, before))
+    row = connection.execute("SELECT expires FROM pairings WHERE door = ? AND person = ?", (door, person)).fetchone()
+    if row and row[0] > now:
+        return NoCode.TOLD
+    others = "SELECT count(*) FROM pairings WHERE door = ? AND person <> ? AND approved_by = '' AND asked_at > ?"
+    if connection.execute(others, (door, person, before)).fetchone()[0] >= MOST_ASKING:
+        return NoCode.TOO_MANY
+    connection.execute(
+        "INSERT OR REPLACE INTO pairings (door, person, name, code, asked_at, expires) VALUES (?, ?, ?, ?, ?, ?)",
+        (door, person, name, _hashed(code), now, now + LIVES_MS),
+    )
+    return code
+
+
+def _approve(
+    connection: sqlite3.Connection, where: str, which: tuple[str, ...], done: tuple[str, int, PairingRole]
+) -> Paired | None:
+    by, now, role = done
+    found = _paired(connection, f"{where} AND {_GOOD}", (*which, now))
+    if not found:
+        return None
+    one = found[0]
+    connection.execute(
+        "UPDATE pairings SET approved_by = ?, code = '', role = ? WHERE door = ? AND person = ?",
+        (by, role, one.door, one.person),
+    )
+    return replace(one, approved_by=by, role=role)
+
+
+def _paired(connection: sqlite3.Connection, where: str, values: tuple[object, ...]) -> list[Paired]:
+    columns = ", ".join(Paired.__struct_fields__)
+    rows = connection.execute(f"SELECT {columns} FROM pairings WHERE {where}", values)  # noqa: S608 - fixed text
+    return [Paired(*row) for row in rows]

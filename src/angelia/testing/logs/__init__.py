@@ -1,0 +1,1 @@
+"""Logs as dialogue, and random ones by the thousand."""

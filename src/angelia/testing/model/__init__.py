@@ -1,0 +1,1 @@
+"""A scripted model, over real HTTP and in the process."""

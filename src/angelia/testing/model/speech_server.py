@@ -1,0 +1,129 @@
+"""A scripted ear behind real HTTP on loopback: OpenAI's `/v1/audio/transcriptions`."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from email import message_from_bytes
+from email.message import Message
+from types import TracebackType
+from typing import Self
+
+import msgspec
+from msgspec import Struct
+
+from angelia.testing.model.http1 import Answering, HttpRequest, read_request
+
+TAKEN = ("flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "webm")
+"""Endings that are taken (OpenAI reference, "Create transcription", `file`)."""
+
+
+class RecordedUpload(Struct, frozen=True):
+    """One recording as it arrived."""
+
+    name: str
+    mime: str
+    data: bytes
+    model: str
+    key: str
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the bytes, in hex."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+class SpeechFailure(Struct, frozen=True):
+    """An answer that is no transcript; `retry_after` is seconds, 0 for none."""
+
+    status: int
+    said: str
+    retry_after: int = 0
+
+
+Listen = Callable[[RecordedUpload], str | SpeechFailure]
+
+
+class SpeechServer:
+    """A server for the length of an `async with`; what `listen` says of each recording is its answer.
+
+    >>> async def example() -> None:
+    ...     async with SpeechServer(lambda upload: "Buy milk.") as ear:
+    ...         print(ear.base_url)  # http://127.0.0.1:40001/v1
+    """
+
+    def __init__(self, listen: Listen) -> None:
+        self.listen = listen
+        self.uploads: list[RecordedUpload] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def base_url(self) -> str:
+        """As OpenAI's base URL is written."""
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        out = Answering(reader, writer)
+        try:
+            while (given := await read_request(reader)) is not None:
+                await self._answer(given, out)
+        except ConnectionError:
+            return
+        finally:
+            self._tasks.discard(task)
+            with suppress(asyncio.CancelledError):
+                await out.close()
+
+    async def _answer(self, given: HttpRequest, out: Answering) -> None:
+        upload = _upload(given) if given.path == "/v1/audio/transcriptions" else None
+        if upload is None:
+            said: str | SpeechFailure = SpeechFailure(404, f"Invalid URL ({given.method} {given.path})")
+        elif upload.name.rpartition(".")[2] not in TAKEN:
+            said = SpeechFailure(400, f"Invalid file format. Supported formats: {list(TAKEN)}")
+        else:
+            self.uploads.append(upload)
+            said = self.listen(upload)
+        if isinstance(said, str):
+            await out.whole(200, msgspec.json.encode({"text": said}))
+            return
+        wait = {"retry_after": str(said.retry_after)} if said.retry_after else {}
+        await out.whole(said.status, msgspec.json.encode({"error": {"message": said.said}}), **wait)
+
+
+def _upload(given: HttpRequest) -> RecordedUpload:
+    head = f"content-type: {given.headers['content-type']}\r\n\r\n".encode("latin-1")
+    fields: dict[str, Message] = {}
+    for part in message_from_bytes(head + given.body).get_payload():
+        assert isinstance(part, Message)
+        fields[str(part.get_param("name", header="content-disposition"))] = part
+    file = fields["file"]
+    return RecordedUpload(
+        name=file.get_filename() or "",
+        mime=file.get_content_type(),
+        data=_bytes(file),
+        model=_bytes(fields["model"]).decode(),
+        key=given.headers.get("authorization", "").removeprefix("Bearer "),
+    )
+
+
+def _bytes(part: Message) -> bytes:
+    data = part.get_payload(decode=True)
+    assert isinstance(data, bytes)
+    return data

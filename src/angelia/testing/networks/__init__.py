@@ -1,0 +1,1 @@
+"""Strict fakes of chat networks, on loopback."""

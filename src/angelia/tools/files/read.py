@@ -1,0 +1,121 @@
+"""The tool `read`: a file, folder or stored output as the model can take it in."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from angelia.core.content import CallStatus, Text
+from angelia.core.text import clean, shorten
+from angelia.policy.verdict import Effect, ReadPath
+from angelia.sandboxes.port import FileKind
+from angelia.tools.blob_names import find_blob, is_pointer, names_result, result_text
+from angelia.tools.files.paths import judged, led
+from angelia.tools.files.sandbox_files import read_bytes, remember
+from angelia.tools.files.text_file import Look, look, words
+from angelia.tools.port import ToolContext, ToolOutcome, Traits
+
+LINES = 1000
+"""Lines shown when the call does not say."""
+
+CHARACTERS = 32_000
+"""Characters shown at most, line numbers included."""
+
+LINE_CHARACTERS = 1_000
+"""Characters shown of one line."""
+
+FOLDER_ENTRIES = 300
+"""Entries shown of a folder."""
+
+
+class ReadArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """What to read, and which part of it."""
+
+    path: Annotated[str, Meta(description="File or folder, blob:ID or call:ID.")]
+    offset: Annotated[int, Meta(ge=1, description="First line.")] = 1
+    limit: Annotated[int, Meta(ge=1, description="Lines.")] = LINES
+
+
+class Read:
+    """Shows text with line numbers, pictures and PDFs as they are, and describes everything else."""
+
+    name = "read"
+    description = (
+        "Read a text file (lines come numbered), picture, PDF or folder, or blob:ID: an attachment or stored output "
+        "of this conversation. Read a file before you change it."
+    )
+    arguments: type[Struct] = ReadArguments
+    traits = Traits(reads_only=True, replayable=True)
+
+    async def effects(self, arguments: ReadArguments, context: ToolContext) -> Sequence[Effect]:
+        """Reading one path; what this conversation holds already is no effect."""
+        if is_pointer(arguments.path) or names_result(arguments.path):
+            return ()
+        return (ReadPath(arguments.path, await led(context, arguments.path)),)
+
+    async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:
+        """Read it.
+
+        Raises:
+            NotFound: an unknown or expired blob, or an unknown call.
+            NoSuchFile, NotAFile, FileTooLarge, AccessRefused, BadInput and the like: the sandbox's refusals.
+        """
+        if is_pointer(arguments.path):
+            known = find_blob(context.entries, arguments.path)
+            return await _shown(await context.blobs.get(known.ref.sha256), known.name, arguments, context)
+        if names_result(arguments.path):
+            return _lines(result_text(context.entries, arguments.path).encode(), arguments)
+        resolved = await judged(context, arguments.path)
+        if (await context.sandbox.stat(resolved)).kind is FileKind.FOLDER:
+            return ToolOutcome((Text(await _folder(resolved, context)),))
+        data = await read_bytes(context.sandbox, resolved)
+        remember(context, resolved, data)
+        return await _shown(data, resolved.rpartition("/")[2], arguments, context)
+
+
+async def _shown(data: bytes, name: str, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:
+    match look(data):
+        case Look.IMAGE | Look.PDF:
+            return ToolOutcome((Text(f"{clean(name)}:"), await context.to_media(data, clean(name))))
+        case Look.BINARY:
+            said = f"{clean(name)} is a binary file of {len(data)} bytes (it begins {data[:16].hex(' ')}); not shown."
+            return ToolOutcome((Text(f"{said} `shell` has tools for it."),))
+        case Look.TEXT:
+            return _lines(data, arguments)
+
+
+def _lines(data: bytes, arguments: ReadArguments) -> ToolOutcome:
+    read = words(data)
+    lines = read.text.replace("\r\n", "\n").removesuffix("\n").split("\n") if read.text else []
+    if not lines:
+        return ToolOutcome((Text("(the file is empty)"),))
+    first = arguments.offset
+    if first > len(lines):
+        return ToolOutcome((Text(f"The file has {len(lines)} lines; there is no line {first}."),), CallStatus.ERROR)
+    shown: list[str] = []
+    room = CHARACTERS
+    for number, line in enumerate(lines[first - 1 : first - 1 + arguments.limit], first):
+        numbered = f"{number}\t{shorten(line, LINE_CHARACTERS)}"
+        room -= len(numbered) + 1
+        if room < 0 and shown:
+            break
+        shown.append(numbered)
+    last = first + len(shown) - 1
+    if last < len(lines):
+        shown.append(f"… ({len(lines) - last} more lines of {len(lines)}: go on with offset={last + 1})")
+    if read.foreign:
+        shown.append("(not UTF-8: characters that could not be read stand as \ufffd)")
+    return ToolOutcome((Text(clean("\n".join(shown))),))
+
+
+async def _folder(resolved: str, context: ToolContext) -> str:
+    entries = sorted([entry async for entry in context.sandbox.list(resolved)], key=lambda entry: entry.path)
+    marks = {FileKind.FOLDER: "/", FileKind.LINK: "@", FileKind.OTHER: "?"}
+    lines = []
+    for entry in entries[:FOLDER_ENTRIES]:
+        name = entry.path.rstrip("/").rpartition("/")[2]
+        size = f"\t{entry.size} bytes" if entry.kind is FileKind.FILE else ""
+        lines.append(f"{name}{marks.get(entry.kind, '')}{size}")
+    if len(entries) > FOLDER_ENTRIES:
+        lines.append(f"… ({len(entries) - FOLDER_ENTRIES} more entries)")
+    return clean("\n".join([f"{resolved}/ ({len(entries)} entries)", *lines]))

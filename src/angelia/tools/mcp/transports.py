@@ -1,0 +1,94 @@
+"""What it takes to reach servers, and what opens the way to one."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from msgspec import Struct
+
+from angelia.core.errors import MissingPart
+from angelia.models.http.client import http_client
+from angelia.policy.egress import ranges_named
+from angelia.policy.verdict import Trust
+from angelia.sandboxes.by_commands.sidecar import Sidecar
+from angelia.sandboxes.local.process_ledger import Life
+from angelia.tools.mcp.server import Server, ServerProgram, Site
+from angelia.tools.web.fetcher import Fetcher
+
+
+class Transports(Struct, frozen=True):
+    """What it takes to reach servers. `life` records programs, `folder` is where they work by default.
+
+    `environ` is the person's environment; `fetcher` judges addresses, with further ranges that were opened by name.
+    `redact` takes known secrets out of what a server complains about.
+    """
+
+    life: Callable[[], Life]
+    folder: str
+    environ: Mapping[str, str]
+    fetcher: Callable[[tuple[str, ...]], Fetcher]
+    redact: Callable[[str], str]
+
+
+class TransportTrace(Struct):
+    """What was noticed on the way: the last HTTP status (0 for none), and the last words of a program that ended."""
+
+    status: int = 0
+    complaint: str = ""
+
+    def answered(self, status: int) -> None:
+        """A site has answered."""
+        self.status = status
+
+    def complained(self, last: str) -> None:
+        """A program has ended."""
+        self.complaint = last
+
+
+async def way_to(server: Server, transports: Transports, noticed: TransportTrace) -> Callable[[], Any]:
+    """What opens a transport to a server, as often as it is called; its secrets are read now.
+
+    Raises:
+        ConfigError: one of its secrets cannot be had.
+        MissingPart: the part that speaks the protocol is not installed.
+    """
+    match server.way:
+        case ServerProgram(argv=argv, env=env, cwd=cwd):
+            client = await part("client")
+            variables = {**ordinary(transports.environ), **await env()}
+
+            async def start() -> Sidecar:
+                return await Sidecar.start(argv, variables, cwd or transports.folder, transports.life())
+
+            return lambda: client.program(start, noticed.complained)
+        case Site(url=url, headers=headers) as to:
+            web, values = await part("web"), await headers()
+
+            async def connected() -> Any:
+                if server.trust is Trust.PASSED:
+                    return await web.judged_client(url, transports.fetcher(ranges_named(url)))
+                return await http_client(url, transports.environ)
+
+            return lambda: web.site(to, connected, values, noticed.answered)
+
+
+async def part(name: str) -> ModuleType:
+    """A module of this room that needs the library: half a second of work, in a thread.
+
+    Raises:
+        MissingPart: it is not installed.
+    """
+    try:
+        return await asyncio.to_thread(import_module, f"angelia.tools.mcp.{name}")
+    except ModuleNotFoundError as error:
+        raise MissingPart("An MCP server", "mcp") from error
+
+
+_ORDINARY = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+
+
+def ordinary(environ: Mapping[str, str]) -> dict[str, str]:
+    """What every program may know of the person's environment: nothing that could be a secret."""
+    return {name: environ[name] for name in _ORDINARY if name in environ}

@@ -1,0 +1,45 @@
+"""The tool `look_again`: see a picture or file of this conversation once more."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from angelia.core.content import Text
+from angelia.core.errors import NotFound
+from angelia.policy.verdict import Effect
+from angelia.tools.blob_names import find_blob
+from angelia.tools.port import ToolContext, ToolOutcome, Traits
+
+
+class LookAgainArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which medium."""
+
+    id: Annotated[str, Meta(description="8 or more digits, as in the line that stands in its place.")]
+
+
+class LookAgain:
+    """Gives a medium back that the view shows as one line of text."""
+
+    name = "look_again"
+    description = "Show a picture or file of this conversation again."
+    arguments: type[Struct] = LookAgainArguments
+    traits = Traits(reads_only=True, replayable=True)
+
+    async def effects(self, arguments: LookAgainArguments, context: ToolContext) -> Sequence[Effect]:
+        """None: it is this conversation's own."""
+        return ()
+
+    async def run(self, arguments: LookAgainArguments, context: ToolContext) -> ToolOutcome:
+        """Show it.
+
+        Raises:
+            NotFound: unknown in this conversation, ambiguous, no medium, or expired.
+        """
+        known = find_blob(context.entries, arguments.id)
+        if known.media is None:
+            raise NotFound(f"{arguments.id} is stored text.", then=f"Read it with `read`: blob:{arguments.id}.")
+        if not await context.blobs.has(known.ref):
+            named = known.name or arguments.id
+            raise NotFound(f"{named} is not stored any more.", then="Ask the person to send it again.")
+        return ToolOutcome((Text(f"{known.name or 'It'}, once more:"), known.media))

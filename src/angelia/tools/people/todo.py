@@ -1,0 +1,62 @@
+"""The tool `todo`: the plan of a longer task, replaced as a whole."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from angelia.core.content import CallStatus, Text, ToolCall
+from angelia.core.entry import Entry, ModelSaid, ToolFinished
+from angelia.policy.verdict import Effect
+from angelia.tools.port import ToolContext, ToolOutcome, Traits
+
+NAME = "todo"
+
+
+class TodoItem(Struct, frozen=True, forbid_unknown_fields=True):
+    """One step of the plan."""
+
+    text: str
+    status: Literal["pending", "active", "done"] = "pending"
+
+
+class TodoArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole plan."""
+
+    items: Annotated[tuple[TodoItem, ...], Meta(max_length=50)]
+
+
+class Todo:
+    """Takes note of the plan; the log holds it, so nothing else has to."""
+
+    name = NAME
+    description = (
+        "Note your plan for a task of several steps, so that the user can follow. Give the whole list each time."
+    )
+    arguments: type[Struct] = TodoArguments
+    traits = Traits(reads_only=True, housekeeping=True, replayable=True)
+
+    async def effects(self, arguments: TodoArguments, context: ToolContext) -> Sequence[Effect]:
+        """None."""
+        return ()
+
+    async def run(self, arguments: TodoArguments, context: ToolContext) -> ToolOutcome:
+        """Confirm it."""
+        done = sum(item.status == "done" for item in arguments.items)
+        return ToolOutcome((Text(f"Noted: {done} of {len(arguments.items)} done."),))
+
+
+def todos(entries: Sequence[Entry]) -> tuple[TodoItem, ...]:
+    """The plan as it stands: the items of the last `todo` call that was carried out; none where there was none."""
+    done = {
+        entry.fact.call
+        for entry in entries
+        if isinstance(entry.fact, ToolFinished) and entry.fact.status is CallStatus.OK
+    }
+    for entry in reversed(entries):
+        if isinstance(entry.fact, ModelSaid):
+            for part in reversed(entry.fact.parts):
+                if isinstance(part, ToolCall) and part.name == NAME and part.id in done:
+                    return msgspec.json.decode(part.arguments, type=TodoArguments).items
+    return ()

@@ -1,0 +1,1 @@
+"""Tools for commands, in the foreground and behind."""

@@ -1,0 +1,152 @@
+"""Commands that are running for a conversation: their output as it comes, their end, and how both are told."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from signal import Signals
+from typing import Any
+
+from angelia.core.content import CallStatus, Text
+from angelia.core.errors import AngeliaError
+from angelia.sandboxes.port import Command, Exit, Running
+from angelia.tools.blob_names import pointer
+from angelia.tools.port import ToolContext, ToolOutcome
+from angelia.tools.shell.output import SHOWN, LiveOutput, Output, head_and_tail
+
+_TELLING = "telling"
+"""Where the tasks are kept that wait for their ends."""
+
+STATE = "processes"
+"""Where a conversation's background processes are kept in `ToolContext.state`: id to `Process`."""
+
+
+logger = logging.getLogger("angelia.tools")
+
+
+class Process:
+    """One running command. Its output is read from the moment it starts, so that it never blocks on a full pipe."""
+
+    def __init__(self, running: Running, command: Command, show: Callable[[str], None] | None = None) -> None:
+        """`show` is handed its output as plain text while it comes."""
+        self.command = command
+        self.whole = Output()
+        self.fresh = Output(SHOWN)
+        self.looked_at = asyncio.Lock()
+        self._running = running
+        self._show = show
+        self._end = asyncio.create_task(self._follow())
+        self._end.add_done_callback(_seen)
+
+    async def _follow(self) -> Exit:
+        live = LiveOutput()
+        async for chunk in self._running.output():
+            self.whole.feed(chunk)
+            self.fresh.feed(chunk)
+            if self._show is not None and (text := live.feed(chunk)):
+                self._show(text)
+        return await self._running.wait()
+
+    def ended(self) -> Exit | AngeliaError | None:
+        """How it ended: an exit, the sandbox's failure, or None while it runs."""
+        if not self._end.done():
+            return None
+        failure = self._end.exception()
+        if failure is None:
+            return self._end.result()
+        if isinstance(failure, AngeliaError):
+            return failure
+        raise failure
+
+    async def wait(self, seconds: float | None = None) -> None:
+        """Wait for the end, at most `seconds`; being cancelled here does not end the process."""
+        await asyncio.wait({self._end}, timeout=seconds)
+
+    async def kill(self) -> None:
+        """End the whole process tree, and wait until it has ended."""
+        await self._running.kill()
+        await self.wait()
+
+    def take_fresh(self) -> str:
+        """What was written since the last look, both ends of it when it is long."""
+        fresh, self.fresh = self.fresh, Output(SHOWN)
+        return fresh.text()
+
+
+def processes(context: ToolContext) -> dict[str, Process]:
+    """The conversation's background processes in this life of ours, by id."""
+    kept: dict[str, Process] = context.state.setdefault(STATE, {})
+    return kept
+
+
+def keep(process: Process, context: ToolContext) -> None:
+    """Keep a process that goes on behind its call, and hand in its end unless a look at it has told it."""
+    processes(context)[context.call] = process
+    tasks: set[asyncio.Task[None]] = context.state.setdefault(_TELLING, set())
+    task = asyncio.create_task(_hand_in(process, context))
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+
+
+async def _hand_in(process: Process, context: ToolContext) -> None:
+    await process.wait()
+    async with process.looked_at:
+        if processes(context).pop(context.call, None) is None:
+            return
+        try:
+            await context.later(await outcome_of(process, context, shown=process.take_fresh()))
+        except AngeliaError:  # the next life finds that it was begun and has not ended
+            logger.exception("the end of %s could not be told", context.call)
+
+
+async def all_told(state: Mapping[str, Any]) -> None:
+    """Wait until the end of everything that was kept is handed in; for a sandbox that was closed."""
+    await asyncio.gather(*state.get(_TELLING, ()), return_exceptions=True)
+
+
+def told(ended: Exit | AngeliaError, limit: float) -> str:
+    """How a command ended, in one line. Without its duration: equal runs must read equal, for the loop guard."""
+    if isinstance(ended, AngeliaError):
+        return f"[{ended}]"
+    if ended.timed_out:
+        return f"[timed out after {limit:g} s: the whole process tree was ended; use background=true for long work]"
+    if ended.signal:
+        perhaps = _PERHAPS.get(ended.signal, "")
+        return f"[ended by signal {ended.signal} ({_signal_name(ended.signal)}){perhaps}]"
+    return f"[exit status {ended.status}]"
+
+
+async def outcome_of(process: Process, context: ToolContext, *, shown: str) -> ToolOutcome:
+    """An ended command as a result: `shown` cut to both ends, its whole output kept where that is longer."""
+    ended = process.ended()
+    if ended is None:
+        return ToolOutcome((Text(f"{head_and_tail(shown).rstrip() or '(no new output)'}\n[still running]"),))
+    whole = process.whole.text()
+    full = await context.blobs.put(whole.encode(), mime="text/plain") if len(whole) > SHOWN else None
+    text = head_and_tail(shown, pointer=pointer(full) if full else "").rstrip()
+    said_by_sandbox = ended.notes if isinstance(ended, Exit) else ()
+    notes = [*(f"[{note}]" for note in said_by_sandbox), told(ended, process.command.seconds)]
+    if full and len(shown) <= SHOWN:
+        notes.append(f"[the whole output: read {pointer(full)}]")
+    good = isinstance(ended, Exit) and ended.status == 0 and not ended.timed_out
+    said = "\n".join([text or "(no output)", *notes])
+    notices = ended.notices if isinstance(ended, Exit) else ()
+    return ToolOutcome((Text(said),), CallStatus.OK if good else CallStatus.ERROR, full, notices=notices)
+
+
+def _seen(end: asyncio.Task[Exit]) -> None:
+    """A failure is told at the next look; where nobody looks again, asyncio need not complain of it."""
+    if not end.cancelled():
+        end.exception()
+
+
+_PERHAPS: Mapping[int, str] = {
+    Signals.SIGKILL: ": by somebody, or for using more memory than it may",
+    Signals.SIGXFSZ: ": for writing a larger file than it may (sandbox.local.file_mb)",
+}
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return Signals(number).name
+    except ValueError:  # a real-time signal, or another system's number
+        return "unnamed"
