@@ -99,9 +99,8 @@ def vendors_page() -> str:
     ]
     return page(
         "Vendors",
-        "A model is named `VENDOR:NAME`. Everything about a vendor is one row of `models/catalog/vendors.toml`; a row of "
-        "your "
-        "own goes into `config.toml` as `[vendors.NAME]` and is laid over it field by field.",
+        "A model is named `VENDOR:NAME`. Everything about a vendor is one row of `models/catalog/vendors.toml`; a row "
+        "of your own goes into `config.toml` as `[vendors.NAME]` and is laid over it field by field.",
         table(("vendor", "wire", "keys", "address", "quirks"), [_vendor(row) for row in rows.values()]),
         "## What a row says",
         code("\n".join(comment)),

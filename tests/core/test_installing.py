@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from angelia.core.installing import installing
+from angelia.core.errors import installing
 
 ROOT = Path(__file__).parents[2]
 

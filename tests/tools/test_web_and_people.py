@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.entry import Address, AnyFact, DeliveryQueued, ModelSaid, StopReason, ToolFinished, UserSaid
-from angelia.core.errors import BadInput, MissingPart, NotFound
+from angelia.core.errors import BadInput, MissingPart, NotFound, installing
 from angelia.core.ids import CallId, DeliveryId
-from angelia.core.installing import installing
 from angelia.policy.verdict import AskPerson, FetchUrl, SendOut, ShowUrl
 from angelia.sandboxes.port import FileTooLarge, IsFolder, NoSuchFile
 from angelia.tools.files.read import Read

@@ -587,6 +587,28 @@ AnyFact = (
     | TurnClosed
 )
 
+SideFact = (
+    ConversationOpened
+    | ProcessStarted
+    | ProcessEnded
+    | SystemSaid
+    | Pinned
+    | Unpinned
+    | DeliveryQueued
+    | DeliveryStarted
+    | DeliverySettled
+    | DeliveryReached
+    | DeliveryPutOff
+    | PieceArrived
+    | PreviewStarted
+    | PreviewShown
+    | DoorMoved
+    | CommandGiven
+    | TurnedAway
+    | SetAside
+)
+"""The facts that change nothing of where a turn stands."""
+
 
 class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """A fact in its place: `seq` counts from 1 without gaps, `at` is Unix milliseconds."""

@@ -22,7 +22,6 @@ import msgspec
 
 from angelia.core.content import ReplyPart
 from angelia.core.failure import Failure
-from angelia.core.installing import installing
 
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 """What decoding somebody's JSON can raise: not JSON, not UTF-8, or nested beyond reason."""
@@ -98,3 +97,12 @@ class ModelError(AngeliaError):
 
 class PolicyDenied(AngeliaError):
     """The policy says no."""
+
+
+def installing(extra: str) -> str:
+    """The command that installs an optional part, for a package and for a clone, whose environment has no pip.
+
+    >>> installing("voice")
+    "pip install 'angelia[voice]' (in a clone: make add PART=voice)"
+    """
+    return f"pip install 'angelia[{extra}]' (in a clone: make add PART={extra})"

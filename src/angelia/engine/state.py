@@ -11,7 +11,6 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
-from angelia.engine.beside import Beside
 from angelia.engine.calls import Asked, CallState, Declined, OpenCall, Permitted, Started, Wanted, calls_of
 from angelia.engine.remedies import DEFAULT, Remedy, Table, Uses
 from angelia.engine.reply_files import Files, file_finished, note
@@ -88,7 +87,7 @@ def advance(turn: Turn, log: Sequence[e.Entry], table: Table = DEFAULT) -> Turn:
 def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one closed vocabulary, one line a kind
     """One entry further. Total: every kind in every order has a meaning, if only "nothing changes"."""
     fact = entry.fact
-    if isinstance(fact, Beside):
+    if isinstance(fact, e.SideFact):
         return turn
     match fact:
         case e.UserSaid():

@@ -192,6 +192,15 @@ class Description(Struct, frozen=True):
     limits_hosts: bool = False
 
 
+class ExpectedFile(Struct, frozen=True):
+    """What `Sandbox.put` was asked for: bytes, their hash in hex, permission bits, and Unix seconds (None: now)."""
+
+    size: int
+    sha256: str
+    mode: int
+    modified: float | None
+
+
 class Sandbox(Protocol):
     """One place to work in. Paths are absolute inside the sandbox, or relative to its workspace; see also `Judged`."""
 
@@ -256,3 +265,12 @@ class Sandbox(Protocol):
     async def close(self) -> None:
         """End what still runs. Idempotent."""
         ...
+
+
+async def reach_here(sandbox: Sandbox, wanted: Reach) -> Reach:
+    """`wanted`; where commands cannot be confined, or need not be, there is only one reach.
+
+    That is no silent fallback: there the policy puts every command of a model to a person first, with that reason.
+    What tools run on their own (readlink, rg, find, grep) is fixed, quoted, and only looks at what was judged.
+    """
+    return wanted if (await sandbox.describe()).confined else Reach.OUTSIDE

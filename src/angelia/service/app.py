@@ -32,8 +32,7 @@ from angelia.service.files.attachments import Attachments
 from angelia.service.files.inbox import Inboxes
 from angelia.service.logs import log_to
 from angelia.service.models.catalog import ModelCatalog
-from angelia.service.models.summaries import summariser
-from angelia.service.models.transcripts import wording
+from angelia.service.models.second_model import summariser, wording
 from angelia.service.places.places import tidied
 from angelia.service.places.presets import chosen
 from angelia.service.redaction import Redaction

@@ -21,13 +21,13 @@ from angelia.sandboxes.local.safe_open import shown
 from angelia.sandboxes.port import (
     Command,
     Description,
+    ExpectedFile,
     FileStat,
     SandboxError,
     SandboxGone,
     SandboxMissing,
 )
 from angelia.sandboxes.shared.bound_folders import HOME, BoundFolders
-from angelia.sandboxes.shared.expected_file import ExpectedFile
 from angelia.sandboxes.shared.idle import Idle
 from angelia.sandboxes.shared.lasting import owner
 from angelia.sandboxes.shared.network_limit import NetworkLimit

@@ -24,6 +24,7 @@ from angelia.sandboxes.local.safe_open import AllowedRoots
 from angelia.sandboxes.port import (
     Command,
     Description,
+    ExpectedFile,
     FileStat,
     SandboxError,
     SandboxGone,
@@ -31,7 +32,6 @@ from angelia.sandboxes.port import (
     Unreachable,
 )
 from angelia.sandboxes.shared.bound_folders import HOME, BoundFolders
-from angelia.sandboxes.shared.expected_file import ExpectedFile
 from angelia.sandboxes.shared.idle import Idle
 from angelia.sandboxes.shared.lasting import owner
 from angelia.sandboxes.shared.limits import limits, processes

@@ -20,6 +20,7 @@ from angelia.sandboxes.local.safe_open import AllowedRoots, OpenedPlace, open_pl
 from angelia.sandboxes.local.startup_guard import refuse_startup
 from angelia.sandboxes.port import (
     AccessRefused,
+    ExpectedFile,
     FileChanged,
     FileKind,
     FileStat,
@@ -31,7 +32,6 @@ from angelia.sandboxes.port import (
     SandboxError,
     SandboxGone,
 )
-from angelia.sandboxes.shared.expected_file import ExpectedFile
 
 CHUNK = 1024 * 1024
 """Bytes that move at once."""

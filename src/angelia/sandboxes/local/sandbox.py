@@ -39,6 +39,7 @@ from angelia.sandboxes.port import (
     AccessRefused,
     Command,
     Description,
+    ExpectedFile,
     FileStat,
     NoSuchFile,
     Reach,
@@ -47,7 +48,6 @@ from angelia.sandboxes.port import (
     SandboxGone,
     SandboxMissing,
 )
-from angelia.sandboxes.shared.expected_file import ExpectedFile
 from angelia.sandboxes.terminal import Terminal
 
 _TMP = "/tmp"  # noqa: S108 - the confined command's own, a folder of this sandbox

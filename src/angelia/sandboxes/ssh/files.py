@@ -16,6 +16,7 @@ import asyncssh
 
 from angelia.sandboxes.local.safe_open import shown
 from angelia.sandboxes.port import (
+    ExpectedFile,
     FileChanged,
     FileKind,
     FileStat,
@@ -24,7 +25,6 @@ from angelia.sandboxes.port import (
     NoSuchFile,
     NotAFile,
 )
-from angelia.sandboxes.shared.expected_file import ExpectedFile
 from angelia.sandboxes.ssh.blocks import BLOCK, BlockWriter, read_blocks
 from angelia.sandboxes.ssh.connection import SshConnection
 from angelia.sandboxes.ssh.errors import plain_words, refusal

@@ -16,13 +16,13 @@ from angelia.sandboxes.port import (
     AccessRefused,
     Command,
     Description,
+    ExpectedFile,
     FileStat,
     NoSuchFile,
     Reach,
     SandboxGone,
     Unreachable,
 )
-from angelia.sandboxes.shared.expected_file import ExpectedFile
 from angelia.sandboxes.shared.probe import LOOK_AROUND, look_around
 from angelia.sandboxes.ssh import files
 from angelia.sandboxes.ssh.connection import link_to

@@ -2,13 +2,12 @@
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from angelia.core import entry as e
 from angelia.core.errors import Fenced, NotFound, StoreError
 from angelia.engine import machine as m
 from angelia.engine.background import lose
-from angelia.engine.driving import TurnDriver
 from angelia.engine.live import Resting
 from angelia.store.log.lease import HeldElsewhere, Lease
 from angelia.store.log.transcript import Spending, Transcript
@@ -20,6 +19,23 @@ if TYPE_CHECKING:
 
 _DAY_MS = 86_400_000
 _HELD_RETRY_S = 1.0
+
+
+class TurnDriver(Protocol):
+    """What keeps a conversation going while its lease is held: `engine.driver.Driver` is one."""
+
+    def resting(self) -> m.Rest | None:
+        """The rest that the log allows now, or None if there is something to do."""
+        ...
+
+    async def drive(self, lease: Lease, spent_today: tuple[int, int] = (0, 0)) -> m.Rest:
+        """Go on until there is nothing to do; `spent_today` is (tokens, millionths of a dollar) before this turn.
+
+        Raises:
+            Fenced: somebody else drives now; nothing was done since.
+            StoreError: the store failed; nothing was acknowledged since.
+        """
+        ...
 
 
 class TurnRunner:

@@ -14,12 +14,11 @@ from angelia.core.ids import CallId, Clock, ConversationId
 from angelia.core.text import clean
 from angelia.engine.background import BackgroundProcesses
 from angelia.engine.calls import Asked
-from angelia.engine.driving import TurnDriver
 from angelia.engine.live import Live
 from angelia.engine.log import Log
 from angelia.engine.state import Turn, advance
 from angelia.sandboxes.port import Sandbox
-from angelia.service.conversation.runner import TurnRunner
+from angelia.service.conversation.runner import TurnDriver, TurnRunner
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from angelia.core import entry as e
 from angelia.core.errors import ConfigError
 from angelia.engine import machine as m
-from angelia.engine.driving import TurnDriver
 from angelia.engine.live import Resting
 from angelia.policy.egress import judge_address, judge_url
 from angelia.sandboxes.local.process_ledger import Life
+from angelia.service.conversation.runner import TurnDriver
 from angelia.service.conversation.servers import configured
 from angelia.store.log.lease import Lease
 from angelia.tools.mcp.connection import Connecting, Gone, McpConnection, Waiting

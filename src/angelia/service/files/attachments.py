@@ -27,8 +27,7 @@ from angelia.context.media_forms import (
 )
 from angelia.context.request import Shown
 from angelia.core.content import Content, Form, Media, Text
-from angelia.core.errors import BadInput
-from angelia.core.installing import installing
+from angelia.core.errors import BadInput, installing
 from angelia.core.profile import Profile
 from angelia.core.text import clean
 from angelia.store.media.documents import can_read

@@ -3,11 +3,13 @@
 import asyncio
 import os
 import sqlite3
+import time
+from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 from angelia.core.errors import Fenced, NotFound, StoreBusy
 from angelia.core.ids import ConversationId
-from angelia.store.log.boottime import boot_id, boottime_ms
 from angelia.store.presence import is_alive
 from angelia.store.sql import faults
 from angelia.store.sql.database import Database, Job
@@ -139,3 +141,23 @@ def _holds(db: Database, presence: str, boot: str, expires: int) -> bool:
     if boot != boot_id() or boottime_ms() >= expires:
         return False
     return is_alive(db.home / "alive", presence)
+
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""macOS has no CLOCK_BOOTTIME, and its CLOCK_MONOTONIC goes on during sleep."""
+
+
+def boottime_ms() -> int:
+    """Milliseconds since the machine started; nobody can set this clock."""
+    return time.clock_gettime_ns(_CLOCK) // 1_000_000
+
+
+@cache
+def boot_id() -> str:
+    """Names this start of the machine; empty where the system does not tell (presence files decide there)."""
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return ""

@@ -14,10 +14,9 @@ from angelia.core.content import CallStatus, Text
 from angelia.core.text import clean, shorten
 from angelia.policy.secret_paths import secret_kind
 from angelia.policy.verdict import Effect, ReadPath
-from angelia.sandboxes.port import AccessRefused, Command, Exit, FileKind, NoSuchFile, Reach
+from angelia.sandboxes.port import AccessRefused, Command, Exit, FileKind, NoSuchFile, Reach, reach_here
 from angelia.tools.files.paths import led
 from angelia.tools.port import ToolContext, ToolOutcome, Traits
-from angelia.tools.shell.reach import reach_here
 
 SHOWN = 200
 """Hits shown; the rest is counted."""

@@ -9,11 +9,10 @@ from angelia.core.content import Text
 from angelia.core.errors import BadInput
 from angelia.policy.hosts import named_hosts
 from angelia.policy.verdict import Effect, RunCommand
-from angelia.sandboxes.port import Command, Reach
+from angelia.sandboxes.port import Command, Reach, reach_here
 from angelia.tools.files.paths import led
 from angelia.tools.port import ToolContext, ToolOutcome, Traits
 from angelia.tools.shell.background import Process, keep, outcome_of, processes
-from angelia.tools.shell.reach import reach_here
 
 SECONDS = 120
 """How long a command may run when the call does not say."""

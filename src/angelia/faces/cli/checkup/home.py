@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from angelia.core.installing import installing
+from angelia.core.errors import installing
 from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
 from angelia.service.app import App
 from angelia.store.sql.upkeep import verify
