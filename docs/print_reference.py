@@ -7,6 +7,7 @@ from pathlib import Path
 from docs.markdown import page
 from docs.print_channels import channels
 from docs.print_commands import commands, talk
+from docs.print_files import files
 from docs.print_log import crash_points, endings, entries, turn
 from docs.print_settings import settings, tools, vendors_page
 
@@ -23,6 +24,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "endings.md": endings,
     "entries.md": entries,
     "crash-points.md": crash_points,
+    "files.md": files,
 }
 """Every printed page by its file name."""
 

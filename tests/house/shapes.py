@@ -41,6 +41,15 @@ def many_parameters(source: Source) -> Found:
             yield name, f"{source.at(function)} {name}: {count} parameters"
 
 
+def crowded_assignment(source: Source) -> Found:
+    """Assignments to three attributes and more at once."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Assign):
+            targets = [one for target in node.targets for one in getattr(target, "elts", [target])]
+            if len([target for target in targets if isinstance(target, ast.Attribute)]) > 2:
+                yield source.place, source.at(node)
+
+
 def no_idea(source: Source) -> Found:
     """Modules whose first line does not say their idea in one sentence. Empty `__init__.py` of tests have none."""
     if not source.text and source.name.startswith("tests/") and source.name.endswith("/__init__.py"):
@@ -111,6 +120,13 @@ RULES = [
         many_parameters,
         "Some of them belong together: make them a value with a name.",
         ("src/angelia/core/wide.py", "class A:\n  def f(self, a, b, /, c, d, *, e, f, **g): ..."),
+    ),
+    Rule(
+        "a line assigns to two attributes at most",
+        OURS,
+        crowded_assignment,
+        "Give each its line: an attribute is looked for by its name at the beginning of one.",
+        ("src/angelia/core/crowd.py", "class A:\n  def f(self):\n    self.a, self.b, self.c = 1, 2, 3"),
     ),
     Rule(
         "a module begins by saying its one idea in one sentence",

@@ -27,7 +27,10 @@ class ConnectionState:
         """
         self.state, self.failures = ConnectionHealth.CONNECTING, 0
         self.refused: LoginFailed | None = None
-        self._outfit, self._pause, self._silence, self._changed = context, pause, silence, changed
+        self._outfit = context
+        self._pause = pause
+        self._silence = silence
+        self._changed = changed
         self._heard = 0
 
     async def hold(

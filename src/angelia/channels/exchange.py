@@ -38,7 +38,9 @@ class Exchanges:
     """The connections to one `network`, kept until they are closed. `wait` is as in `ChannelRequest`."""
 
     def __init__(self, network: str, http: Callable[[str], Awaitable["httpx2.AsyncClient"]], wait: float) -> None:
-        self._network, self._http, self._wait = network, http, wait
+        self._network = network
+        self._http = http
+        self._wait = wait
         self._opening = asyncio.Lock()
         self._clients: dict[str, httpx2.AsyncClient] = {}
         # at DEBUG it writes down the headers that leave, and tokens are among them

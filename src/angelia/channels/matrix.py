@@ -133,7 +133,9 @@ class MatrixChannel:
         self.door = context.door
         self.capabilities: Capabilities = capabilities(settings)
         self.dialect: Dialect = MatrixHtml()
-        self._settings, self._outfit, self._timeouts = settings, context, timeouts
+        self._settings = settings
+        self._outfit = context
+        self._timeouts = timeouts
         self._exchanges = Exchanges("The homeserver", context.http, timeouts.answer)
         self._connection_state = ConnectionState(context, timeouts.pause, timeouts.silence)
         self._server, self._token = settings.server.rstrip("/"), ""

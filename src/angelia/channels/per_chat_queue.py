@@ -37,7 +37,9 @@ class PerChatQueue:
     """
 
     def __init__(self, hear: Hear, trouble: Callable[[str], None], pause: float) -> None:
-        self._hear, self._trouble, self._pause = hear, trouble, pause
+        self._hear = hear
+        self._trouble = trouble
+        self._pause = pause
         self._queue: dict[str, deque[InboundItem]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._taken = 0

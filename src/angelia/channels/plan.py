@@ -69,7 +69,9 @@ class _Planning:
     """The pieces of one delivery, albums aside."""
 
     def __init__(self, capabilities: Capabilities, dialect: Dialect, link: Callable[[Media], str] | None) -> None:
-        self._abilities, self._dialect, self._link = capabilities, dialect, link
+        self._abilities = capabilities
+        self._dialect = dialect
+        self._link = link
 
     def pieces(self, parts: Sequence[Content]) -> Iterator[Piece]:
         """Each part in its order."""

@@ -94,11 +94,15 @@ class _Fold:
         self._known = (
             {m.seq: (m, size) for m, size in zip(before.messages, before.sizes, strict=True)} if before else {}
         )
-        self._start, self._moved, self._profile = view, view.moved, view.profile
+        self._start = view
+        self._moved = view.moved
+        self._profile = view.profile
         self._messages, self._sizes = list(view.messages), list(view.sizes)
         self._unheard, self._notes = list(view.unheard), list(view.notes)
         self._calls, self._results = view.calls, dict(view.results)
-        self._reply_shown, self._reply_flat, self._hidden = view.reply_shown, view.reply_flat, view.hidden
+        self._reply_shown = view.reply_shown
+        self._reply_flat = view.reply_flat
+        self._hidden = view.hidden
         self._measured, self._since = view.measured, view.since
         self._aged = {(a.seq, a.part): a.line for a in view.moved.aged} if view.moved else {}
         self._reshown = {(r.seq, r.part): r for r in view.moved.reshown} if view.moved else {}

@@ -31,7 +31,9 @@ class AngeliaError(Exception):
     """What happened, with the numbers; why; what to do next. Each part is a sentence or empty."""
 
     def __init__(self, what: str, why: str = "", then: str = "") -> None:
-        self.what, self.why, self.then = what, why, then
+        self.what = what
+        self.why = why
+        self.then = then
         super().__init__(" ".join(part for part in (what, why, then) if part))
 
 

@@ -23,7 +23,9 @@ class Background:
     """The processes behind one conversation. `life` names this process of ours to those that come after it."""
 
     def __init__(self, log: Log, redact: Callable[[str], str], life: Callable[[], str]) -> None:
-        self._log, self._redact, self._life = log, redact, life
+        self._log = log
+        self._redact = redact
+        self._life = life
 
     def facts(self, call: ToolCall, outcome: ToolOutcome) -> list[e.AnyFact]:
         """What a result says of processes, for the commit that holds it."""

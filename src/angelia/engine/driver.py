@@ -81,8 +81,13 @@ class Driver:
         clock: Clock,
         wording: Wording = Wording(),  # noqa: B008 - a frozen value
     ) -> None:
-        self._log, self._bound_models, self._broker, self._settings = log, bound_models, broker, settings
-        self._live, self._clock, self._wording = log.live, clock, wording
+        self._log = log
+        self._bound_models = bound_models
+        self._broker = broker
+        self._settings = settings
+        self._live = log.live
+        self._clock = clock
+        self._wording = wording
         self._turn = Turn()
         self._view = views.View(bound_models[0].profile)
         self._fixed_sizes: dict[str, Size] = {}

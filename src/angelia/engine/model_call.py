@@ -26,7 +26,11 @@ class ModelCall:
     """Asks one model once."""
 
     def __init__(self, log: Log, live: Live, session: ProviderSession, credential: Credential, cost: Cost) -> None:
-        self._log, self._live, self._session, self._credential, self._cost = log, live, session, credential, cost
+        self._log = log
+        self._live = live
+        self._session = session
+        self._credential = credential
+        self._cost = cost
         self._text: list[str] = []
 
     async def ask(

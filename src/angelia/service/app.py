@@ -64,7 +64,9 @@ class App:
     """An open home: one store, one blob folder, one set of models and tools, and any number of conversations."""
 
     def __init__(self, loaded: Loaded, db: Database, environ: Mapping[str, str], clock: Clock) -> None:
-        self.loaded, self.db, self.clock = loaded, db, clock
+        self.loaded = loaded
+        self.db = db
+        self.clock = clock
         self.transcript = Transcript(db)
         self.blobs = BlobStore(loaded.home)
         files = loaded.config.files
@@ -75,10 +77,14 @@ class App:
         self.intake = Intake(self.blobs, limit=files.max_bytes, processes=self.media)
         self.attachments = Attachments(self.intake, transcriber=loaded.config.transcriber)
         self.inboxes = Inboxes(self.blobs)
-        self.outbox, self.grants, self.key_value = Outbox(db), Grants(db), KeyValue(db)
+        self.outbox = Outbox(db)
+        self.grants = Grants(db)
+        self.key_value = KeyValue(db)
         self.doors, self.pairings = ChatBindings(db), Pairings(db)
         self.model_catalog = ModelCatalog(loaded, self.blobs, self.renditions.open, environ)
-        self.tokens, self.secret_refs, self.environ = Tokens(environ), SecretRefs(environ), environ
+        self.tokens = Tokens(environ)
+        self.secret_refs = SecretRefs(environ)
+        self.environ = environ
         self.redaction = Redaction(self._secrets)
         self.registry = Registry.default()
         self._sessions: dict[ConversationId, Session] = {}

@@ -84,7 +84,11 @@ class DiscordConnection:
         places: Places,
         timeouts: DiscordWaits,
     ) -> None:
-        self._settings, self._outfit, self._api, self._places, self._timeouts = settings, context, api, places, timeouts
+        self._settings = settings
+        self._outfit = context
+        self._api = api
+        self._places = places
+        self._timeouts = timeouts
         self._memory, self._remembered = DiscordMemory(), 0
         self._ledger = DiscordLedger(0, 0)
         self._reader = DiscordReader("", places, settings.cdn)

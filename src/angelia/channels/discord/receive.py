@@ -26,7 +26,9 @@ class DiscordReader:
     """Reads for the bot `me`; `cdn` is where stickers are."""
 
     def __init__(self, me: str, places: Places, cdn: str) -> None:
-        self._me, self._places, self._cdn = me, places, cdn.rstrip("/")
+        self._me = me
+        self._places = places
+        self._cdn = cdn.rstrip("/")
         self._authors: OrderedDict[str, IncomingSender] = OrderedDict()
 
     async def envelope(self, event: s.DiscordEvent, guild: str = "") -> Envelope | None:

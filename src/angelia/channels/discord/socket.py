@@ -68,7 +68,9 @@ class DiscordSocket:
     """
 
     def __init__(self, connection: ClientConnection, silence: float, seq: Callable[[], int]) -> None:
-        self._connection, self._silence, self._seq = connection, silence, seq
+        self._connection = connection
+        self._silence = silence
+        self._seq = seq
 
     async def frames(self, opening: Opening) -> AsyncIterator[DiscordFrame]:
         """What is dispatched, until the connection ends.

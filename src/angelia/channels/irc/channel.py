@@ -48,7 +48,9 @@ class IrcChannel:
         self.door = context.door
         self.capabilities: Capabilities = capabilities()
         self.dialect: Dialect = IrcMarks()
-        self._settings, self._outfit, self._timeouts = settings, context, timeouts
+        self._settings = settings
+        self._outfit = context
+        self._timeouts = timeouts
         self._reader = IrcReader(context.door, settings.identity, tuple(context.commands))
         self._speaker = Speaker(settings, context, timeouts)
         self._link: IrcLink | None = None

@@ -52,12 +52,19 @@ class IrcLink:
         timeouts: IrcWaits,
         streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     ) -> None:
-        self._settings, self._passwords, self._timeouts = settings, passwords, timeouts
+        self._settings = settings
+        self._passwords = passwords
+        self._timeouts = timeouts
         self._reader, self._writer = streams
-        self.nick, self.mapping, self.ready = settings.nick, "rfc1459", False
+        self.nick = settings.nick
+        self.mapping = "rfc1459"
+        self.ready = False
         self.capabilities: set[str] = set()
         self._offered: list[str] = []
-        self._logged_in, self._nicks, self._asked, self._why = False, 1, 0, ""
+        self._logged_in = False
+        self._nicks = 1
+        self._asked = 0
+        self._why = ""
         self._exchange: _Exchange | None = None
 
     async def heard(self) -> AsyncIterator[IrcLine]:

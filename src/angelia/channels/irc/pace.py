@@ -10,7 +10,9 @@ class IrcPace:
     """Counts lines; `line_s` is the seconds for each, 0 for any pace."""
 
     def __init__(self, line_s: float, clock: Clock) -> None:
-        self._line_s, self._clock, self._paid = line_s, clock, 0.0
+        self._line_s = line_s
+        self._clock = clock
+        self._paid = 0.0
 
     def wait_for(self, lines: int) -> float:
         """Seconds until so many lines may go together, 0 for now; more than a burst may go when nothing went before."""

@@ -28,7 +28,9 @@ class Speaker:
     """What we say, one message after another; `pace` counts every line."""
 
     def __init__(self, settings: IrcSettings, context: ChannelContext, timeouts: IrcWaits) -> None:
-        self._settings, self._outfit, self._timeouts = settings, context, timeouts
+        self._settings = settings
+        self._outfit = context
+        self._timeouts = timeouts
         self.pace = IrcPace(settings.line_seconds, context.clock)
         self._nicks: dict[str, str] = {}
         self._one = asyncio.Lock()

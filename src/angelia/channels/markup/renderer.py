@@ -75,7 +75,9 @@ class _Writing:
     """A dialect with a limit."""
 
     def __init__(self, dialect: Dialect, limit: int, units: Units) -> None:
-        self._dialect, self._limit, self._units = dialect, limit, units
+        self._dialect = dialect
+        self._limit = limit
+        self._units = units
 
     def messages(self, blocks: Blocks) -> tuple[Rendered, ...]:
         """Blocks, written and split; the blank lines of a fence are no message of their own."""

@@ -60,7 +60,10 @@ class SlackConnection:
     """
 
     def __init__(self, settings: SlackSettings, context: ChannelContext, api: SlackApi, timeouts: SlackWaits) -> None:
-        self._settings, self._outfit, self._api, self._timeouts = settings, context, api, timeouts
+        self._settings = settings
+        self._outfit = context
+        self._api = api
+        self._timeouts = timeouts
         self.webhook = SlackWebhook(lambda: context.secret(settings.signing_secret), context.clock, timeouts.visit)
         self._people = People(api)
         self._memory, self._remembered = SlackMemory(), 0

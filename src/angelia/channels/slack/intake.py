@@ -52,8 +52,12 @@ class SlackIntake:
         trouble: Callable[[str], None],
         api: SlackApi,
     ) -> None:
-        self._reader, self._queue, self._ledger = reader, queue, ledger
-        self._noted, self._trouble, self._api = noted, trouble, api
+        self._reader = reader
+        self._queue = queue
+        self._ledger = ledger
+        self._noted = noted
+        self._trouble = trouble
+        self._api = api
         self._waiting: dict[str, asyncio.Future[str]] = {}
 
     def take(self, news: SlackNews) -> asyncio.Future[str] | None:

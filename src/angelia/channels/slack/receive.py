@@ -41,7 +41,9 @@ class SlackReader:
     """
 
     def __init__(self, door: str, me: str, people: People, command: str, verbs: Collection[str]) -> None:
-        self._door, self._me, self._people = door, me, people
+        self._door = door
+        self._me = me
+        self._people = people
         self._command, self._verbs = command, verbs
 
     def head(self, news: s.SlackNews) -> Head | None:

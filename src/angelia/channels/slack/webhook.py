@@ -27,7 +27,9 @@ class SlackWebhook:
     """The web port's half. A request that is played again within the window brings keys that are known."""
 
     def __init__(self, secret: Callable[[], Awaitable[str]], clock: Callable[[], int], visit: float) -> None:
-        self._secret, self._clock, self._visit = secret, clock, visit
+        self._secret = secret
+        self._clock = clock
+        self._visit = visit
         self._intake: SlackIntake | None = None
 
     def begin(self, intake: SlackIntake) -> None:

@@ -45,7 +45,10 @@ class TelegramConnection:
     def __init__(
         self, settings: TelegramSettings, context: ChannelContext, api: TelegramApi, timeouts: TelegramWaits
     ) -> None:
-        self._settings, self._outfit, self._api, self._timeouts = settings, context, api, timeouts
+        self._settings = settings
+        self._outfit = context
+        self._api = api
+        self._timeouts = timeouts
         self._intake: TelegramIntake | None = None
         self._connection_state = ConnectionState(context, timeouts.pause, timeouts.silence)
         self._visited = 0

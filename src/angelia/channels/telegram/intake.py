@@ -40,7 +40,10 @@ class Batch:
     """
 
     def __init__(self, album: str, first: Update) -> None:
-        self.album, self.updates, self.whole, self.tries = album, [first], not album, 0
+        self.album = album
+        self.updates = [first]
+        self.whole = not album
+        self.tries = 0
         self._more = asyncio.Event()
 
     def add(self, update: Update) -> None:
@@ -73,7 +76,9 @@ class TelegramIntake:
     """
 
     def __init__(self, hear: Hear, reader: TelegramReader, around: TelegramSurroundings, pause: float) -> None:
-        self._reader, self._around, self._pause = reader, around, pause
+        self._reader = reader
+        self._around = around
+        self._pause = pause
         self._queue = PerChatQueue(hear, around.trouble, pause)
         self._safe: dict[int, asyncio.Future[None]] = {}
         self._raw: dict[int, bytes] = {}

@@ -31,7 +31,9 @@ class TelegramReader:
     """Reads for the bot `me` behind `door`; `commands` are the verbs that it answers to."""
 
     def __init__(self, door: str, me: TelegramUser, commands: Collection[str]) -> None:
-        self._door, self._me, self._commands = door, me, commands
+        self._door = door
+        self._me = me
+        self._commands = commands
 
     def envelope(self, updates: Sequence[Update]) -> Envelope | None:
         """The envelope of one update, or of the parts of one album; None for what nobody says to anybody: bots,

@@ -53,7 +53,9 @@ class WhatsAppChannel:
         self.door = context.door
         self.capabilities: Capabilities = capabilities()
         self.dialect: Dialect = WhatsAppMarks()
-        self._settings, self._outfit, self._timeouts = settings, context, timeouts
+        self._settings = settings
+        self._outfit = context
+        self._timeouts = timeouts
         self._memory = WhatsAppMemory()
         self._graph = Graph(settings, lambda: context.secret(settings.token), context.http, timeouts.answer)
         keys = Keys(lambda: context.secret(settings.app_secret), lambda: context.secret(settings.verify))

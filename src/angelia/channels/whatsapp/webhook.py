@@ -55,7 +55,10 @@ class WhatsAppWebhook:
     """The hearing half of the room. A request that is played again brings the same keys, and changes nothing."""
 
     def __init__(self, keys: Keys, phone: str, reader: WhatsAppReader, memory: WhatsAppMemory) -> None:
-        self._keys, self._phone, self._reader, self._memory = keys, phone, reader, memory
+        self._keys = keys
+        self._phone = phone
+        self._reader = reader
+        self._memory = memory
         self._queue: PerChatQueue | None = None
         self._visit = 0.0
         self._waiting: dict[str, asyncio.Future[str]] = {}

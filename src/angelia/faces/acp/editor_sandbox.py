@@ -54,7 +54,9 @@ class Editing:
     """
 
     def __init__(self, client: Client, session: str, show: Callable[[str, str], None]) -> None:
-        self.client, self.session, self.show = client, session, show
+        self.client = client
+        self.session = session
+        self.show = show
         fs = client.capabilities.fs
         self.files = fs.read_text_file or fs.write_text_file
         self.terminal = False

@@ -19,7 +19,9 @@ class Fault(Exception):
     """What one peer answers instead of a result."""
 
     def __init__(self, code: int, message: str, data: Any = UNSET) -> None:
-        self.code, self.message, self.data = code, message, data
+        self.code = code
+        self.message = message
+        self.data = data
         super().__init__(message)
 
 

@@ -29,7 +29,10 @@ class PermissionRequests:
     def __init__(
         self, session: "Session", client: Client, now: Callable[[], int], in_words: Callable[[e.ApprovalAsked], None]
     ) -> None:
-        self._session, self._client, self._now, self._in_words = session, client, now, in_words
+        self._session = session
+        self._client = client
+        self._now = now
+        self._in_words = in_words
         self._open: dict[CallId, asyncio.Task[None]] = {}
 
     def ask(self, asked: e.ApprovalAsked, call: ToolCall) -> None:

@@ -114,7 +114,9 @@ class Peer:
     def __init__(
         self, write: Callable[[bytes], None], methods: Mapping[str, Method], notices: Mapping[str, Notice]
     ) -> None:
-        self._write, self._methods, self._notices = write, methods, notices
+        self._write = write
+        self._methods = methods
+        self._notices = notices
         self._answering: dict[Id, _Open] = {}
         self._asked: dict[int, asyncio.Future[Raw]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()

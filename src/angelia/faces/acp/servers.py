@@ -40,7 +40,10 @@ class Introductions:
     def __init__(
         self, app: "App", session: "Session", client: Client, tell: Callable[[Iterable[o.Update]], None]
     ) -> None:
-        self._app, self._session, self._client, self._tell = app, session, client, tell
+        self._app = app
+        self._session = session
+        self._client = client
+        self._tell = tell
         self._strangers: tuple[McpConnection, ...] = ()
         self._left_out = ""
         self._tasks: set[asyncio.Task[None]] = set()

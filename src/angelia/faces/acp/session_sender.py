@@ -44,7 +44,9 @@ class SessionSender:
     """An update goes out at once, unless something before it has to be opened or awaited first."""
 
     def __init__(self, app: "App", session: "Session", client: Client) -> None:
-        self._app, self._session, self._client = app, session, client
+        self._app = app
+        self._session = session
+        self._client = client
         self._updates: asyncio.Queue[o.Update] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
         self._receipts: set[asyncio.Task[None]] = set()

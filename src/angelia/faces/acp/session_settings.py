@@ -52,7 +52,10 @@ class SessionSettings:
     """
 
     def __init__(self, app: "App", session: "Session", editing: Editing, spec: str, folder: Path) -> None:
-        self._app, self._session, self._editing, self._folder = app, session, editing, folder
+        self._app = app
+        self._session = session
+        self._editing = editing
+        self._folder = folder
         self.spec = spec
         self.effort: Effort = app.loaded.config.effort
         self._next: _Choice | None = None

@@ -26,7 +26,9 @@ class AcpTerminal:
     """See `sandboxes.port.Running`. It stays to be seen in the editor when it is let go of at its end."""
 
     def __init__(self, client: Client, session: str, number: str, seconds: float) -> None:
-        self._client, self._at, self._seconds = client, r.OneTerminal(session, number), seconds
+        self._client = client
+        self._at = r.OneTerminal(session, number)
+        self._seconds = seconds
         self._began = time.monotonic()
         self._ending = asyncio.create_task(self._end())
         self._ending.add_done_callback(lambda done: done.cancelled() or done.exception())

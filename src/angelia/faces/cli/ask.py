@@ -137,7 +137,9 @@ class _Screen:
     """What a person sees of the turn: progress on stderr, the answer (or the entries) on stdout."""
 
     def __init__(self, transcript: TranscriptLines, *, as_json: bool, stream: bool) -> None:
-        self._transcript, self._as_json, self._stream = transcript, as_json, stream
+        self._transcript = transcript
+        self._as_json = as_json
+        self._stream = stream
         self._arriving = self._streamed = ""
 
     def see(self, event: LiveEvent) -> None:

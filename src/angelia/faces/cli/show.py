@@ -89,7 +89,9 @@ class _Turn:
 
     def __init__(self) -> None:
         self.usage_meter = UsageMeter()
-        self.input = self.cached = self.output = 0
+        self.input = 0
+        self.cached = 0
+        self.output = 0
 
     def add(self, entry: e.Entry) -> None:
         """Count one entry."""

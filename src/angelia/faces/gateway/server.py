@@ -39,7 +39,9 @@ class GatewayServer:
     """
 
     def __init__(self, gateway: Gateway, token: str, limits: ListenerLimits = LIMITS) -> None:
-        self._gateway, self._token, self.limits = gateway, token, limits
+        self._gateway = gateway
+        self._token = token
+        self.limits = limits
         self._bodies = UnfinishedBodies(limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -12,8 +12,8 @@ from angelia.core.failure import FailureKind
 from angelia.core.ids import CallId
 from angelia.core.sentences import sentence
 from angelia.core.text import one_line
-from angelia.faces.cli.question_lines import question_lines
 from angelia.faces.words.call_lines import call_in_words, result_in_words
+from angelia.faces.words.question_lines import question_lines
 
 
 class Tone(StrEnum):

@@ -14,7 +14,11 @@ class UsageMeter:
 
     def __init__(self, entries: Sequence[e.Entry] = ()) -> None:
         self.model = ""
-        self.tokens = self.cost = self.unpriced = self.replies = self.context = 0
+        self.tokens = 0
+        self.cost = 0
+        self.unpriced = 0
+        self.replies = 0
+        self.context = 0
         self.cached = 0.0
         for entry in entries:
             self.add(entry)

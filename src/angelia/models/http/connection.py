@@ -27,7 +27,11 @@ class ModelConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._ahead = 0
         self._waiter: asyncio.Future[None] | None = None
-        self._asked = self._sent = self._full = self._gone = self._paused = False
+        self._asked = False
+        self._sent = False
+        self._full = False
+        self._gone = False
+        self._paused = False
 
     async def exchange(self, request: httpx2.Request, timeouts: Mapping[str, Any]) -> Incoming:
         """Send a request; the reply when its head is there.
@@ -35,7 +39,9 @@ class ModelConnection(asyncio.Protocol):
         Raises:
             httpx2.TransportError: it came to nothing.
         """
-        self._incoming, self._asked, self._sent = Incoming(request.method), True, False
+        self._incoming = Incoming(request.method)
+        self._asked = True
+        self._sent = False
         self._take_out()  # what nobody read of the reply before belongs to no other
         try:
             async with asyncio.timeout(timeouts.get("write")):

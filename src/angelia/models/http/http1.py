@@ -52,7 +52,9 @@ class Incoming:
         self._bodiless = method == "HEAD"
         self._rest = b""
         self._left = 0
-        self._chunked = self._to_the_end = self._after_chunk = False
+        self._chunked = False
+        self._to_the_end = False
+        self._after_chunk = False
         self._trailers: list[bytes] | None = None
 
     def feed(self, data: bytes) -> bytes:

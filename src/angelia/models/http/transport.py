@@ -18,7 +18,9 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     """Connections to servers, each for one request at a time; at most `most_idle` are kept for `keep` seconds."""
 
     def __init__(self, trust: ssl.SSLContext | None, *, most_idle: int, keep: float) -> None:
-        self._trust, self._most_idle, self._keep = trust, most_idle, keep
+        self._trust = trust
+        self._most_idle = most_idle
+        self._keep = keep
         self._idle: list[ModelConnection] = []
         self._open: set[ModelConnection] = set()
         if trust:
@@ -110,7 +112,9 @@ class _Body(httpx2.AsyncByteStream):
     """The body of one reply, as it comes."""
 
     def __init__(self, direct: DirectTransport, connection: ModelConnection, silence: float | None) -> None:
-        self._direct, self._connection, self._silence = direct, connection, silence
+        self._direct = direct
+        self._connection = connection
+        self._silence = silence
         self._closed = False
 
     async def __aiter__(self) -> AsyncGenerator[bytes]:

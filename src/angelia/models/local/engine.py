@@ -98,13 +98,21 @@ def _load(weights: Path, window: int) -> Any:
         raise MissingPart("The embedded model", "local") from error
     params = CommonParams()
     params.model.path = str(weights)
-    params.n_ctx, params.n_batch, params.n_ubatch = window + _DECISION_ROOM, _BATCH, _BATCH
-    params.n_parallel, params.kv_unified, params.cache_idle_slots = 2, True, False
+    params.n_ctx = window + _DECISION_ROOM
+    params.n_batch = _BATCH
+    params.n_ubatch = _BATCH
+    params.n_parallel = 2
+    params.kv_unified = True
+    params.cache_idle_slots = False
     params.cache_ram_mib = _KEPT_MIB
     for cpu in (params.cpuparams, params.cpuparams_batch):
         cpu.n_threads, cpu.poll = 1, 0  # faster than two on two shared cores, and the thread does not spin
-    params.verbosity, params.warmup, params.offline = -1, False, True
-    params.ui, params.endpoint_slots, params.n_threads_http = False, False, 1
+    params.verbosity = -1
+    params.warmup = False
+    params.offline = True
+    params.ui = False
+    params.endpoint_slots = False
+    params.n_threads_http = 1
     params.api_keys = [secrets.token_urlsafe(32)]
     with tempfile.TemporaryDirectory(prefix="angelia-") as folder:
         params.hostnames = [f"{folder}/closed.sock"]

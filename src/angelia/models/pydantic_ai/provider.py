@@ -109,7 +109,10 @@ class BridgeProvider:
     ) -> None:
         if not find_spec("pydantic_ai"):
             raise MissingPart(profile.name, "bridge")
-        self._profile, self._open, self._timeouts, self._make = profile, open_media, timeouts, make
+        self._profile = profile
+        self._open = open_media
+        self._timeouts = timeouts
+        self._make = make
         self._models: dict[str, Model] = {}
 
     def session(self) -> "BridgeSession":
@@ -129,7 +132,10 @@ class BridgeSession:
     def __init__(
         self, profile: Profile, open_media: OpenMedia, timeouts: "WireTimeouts", model: "Callable[[Credential], Model]"
     ) -> None:
-        self._profile, self._open, self._timeouts, self._model = profile, open_media, timeouts, model
+        self._profile = profile
+        self._open = open_media
+        self._timeouts = timeouts
+        self._model = model
 
     async def ask(self, request: ModelRequest, credential: Credential) -> AsyncIterator[Piece]:
         """See `Session.ask`."""

@@ -36,7 +36,9 @@ class HttpListener:
     def __init__(
         self, http: "httpx2.AsyncClient", model: str, credential: Credential, timeouts: WireTimeouts, price: int
     ) -> None:
-        self._http, self._model, self._credential = http, model, credential
+        self._http = http
+        self._model = model
+        self._credential = credential
         self._timeouts, self._price = timeouts, price
 
     async def listen(self, recording: Path, mime: str) -> TranscribedWords:

@@ -29,7 +29,9 @@ class CallDelta(Struct):
 
 class _Call:
     def __init__(self) -> None:
-        self.id, self.name, self.extra = "", "", b""
+        self.id = ""
+        self.name = ""
+        self.extra = b""
         self.arguments: list[str] = []
 
 

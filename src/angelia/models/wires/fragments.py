@@ -44,7 +44,9 @@ class Fragments:
         messages = request.messages
         seqs = [message.seq for message in messages]
         if request.generation != self._generation or seqs[: len(self._seqs)] != self._seqs:
-            self._generation, self._seqs, self._kept = request.generation, [], []
+            self._generation = request.generation
+            self._seqs = []
+            self._kept = []
         for at in range(len(self._kept), len(messages)):
             self._kept.append(await self._encode(messages[at], messages[at - 1] if at else None))
             self._seqs.append(seqs[at])

@@ -99,7 +99,9 @@ class HttpProvider:
     """A model behind an HTTP server."""
 
     def __init__(self, wire: Wire, client: GetClient, timeouts: WireTimeouts) -> None:
-        self._wire, self._client, self._timeouts = wire, client, timeouts
+        self._wire = wire
+        self._client = client
+        self._timeouts = timeouts
 
     def session(self) -> "HttpProviderSession":
         """A session with an empty fragment cache."""
@@ -110,7 +112,9 @@ class HttpProviderSession:
     """One conversation's requests to one model."""
 
     def __init__(self, wire: Wire, client: GetClient, timeouts: WireTimeouts) -> None:
-        self._wire, self._client, self._timeouts = wire, client, timeouts
+        self._wire = wire
+        self._client = client
+        self._timeouts = timeouts
         self._fragments = Fragments(wire.encode)
 
     async def ask(self, request: ModelRequest, credential: Credential) -> AsyncGenerator[Piece]:

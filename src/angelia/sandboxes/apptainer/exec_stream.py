@@ -17,7 +17,9 @@ class ProcessExecStream:
     """See `ExecStream`. The output is a pipe of our own: it can be let go while somebody still holds it."""
 
     def __init__(self, process: Process, output: asyncio.StreamReader, pipe: asyncio.ReadTransport) -> None:
-        self._process, self._output, self._pipe = process, output, pipe
+        self._process = process
+        self._output = output
+        self._pipe = pipe
 
     async def read(self) -> bytes:
         """Some output, nothing at its end."""

@@ -33,7 +33,9 @@ class Layout:
         for volume in volumes:
             others = (other.inside for other in volumes if other is not volume)
             refuse_within(volume, (str(bound.workspace), HOME, *_TEMPORARY, *others))
-        self._bound, self._settings, self._volumes = bound, settings, volumes
+        self._bound = bound
+        self._settings = settings
+        self._volumes = volumes
         self.scratch = bound.state / "scratch"
 
     @property

@@ -19,7 +19,9 @@ class ContainerExecStream:
     """See `ExecStream`. The launcher writes to one of the two outputs, so their order is kept."""
 
     def __init__(self, engine: DockerEngine, exec_id: str, stream: Stream) -> None:
-        self._engine, self._exec, self._stream = engine, exec_id, stream
+        self._engine = engine
+        self._exec = exec_id
+        self._stream = stream
         self._header = b""
         self._frame = 0
         self._open = True

@@ -49,7 +49,10 @@ class _Shell:
     """A command of the container with a terminal, and the connection that it has become."""
 
     def __init__(self, engine: DockerEngine, name: str, stream: Stream, terminal: Terminal) -> None:
-        self._engine, self._name, self._stream, self._terminal = engine, name, stream, terminal
+        self._engine = engine
+        self._name = name
+        self._stream = stream
+        self._terminal = terminal
         self._tasks: set[asyncio.Task[object]] = set()
 
     @classmethod

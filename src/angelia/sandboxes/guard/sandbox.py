@@ -112,7 +112,10 @@ class GuardedRunning:
 
     def __init__(self, inner: Running, guard: Guard, holder: object, progress: Callable[[str], None]) -> None:
         """`holder` has entered the guard, and leaves it at the end."""
-        self._inner, self._guard, self._holder, self._progress = inner, guard, holder, progress
+        self._inner = inner
+        self._guard = guard
+        self._holder = holder
+        self._progress = progress
         self._killed = False
         self.end: asyncio.Task[Exit] = asyncio.create_task(self._follow())
         self.end.add_done_callback(lambda end: end.cancelled() or end.exception())

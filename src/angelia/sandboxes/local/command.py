@@ -62,7 +62,9 @@ class LocalRunning:
             AccessRefused: it may not be entered.
             SandboxError: the machine cannot start another process, or the command line is too long for it.
         """
-        self._name, self._mark, self._confined = name, start.mark, start.confined
+        self._name = name
+        self._mark = start.mark
+        self._confined = start.confined
         self._loop = asyncio.get_running_loop()
         self._began = time.monotonic()
         crash_point("command.before_start")

@@ -87,7 +87,10 @@ def refuse_link(path: str) -> None:
 
 class _Walk:
     def __init__(self, roots: AllowedRoots, path: str, *, follow: bool, make: bool) -> None:
-        self._roots, self._path, self._follow, self._make = roots, path, follow, make
+        self._roots = roots
+        self._path = path
+        self._follow = follow
+        self._make = make
         self._hidden = _identities(roots.hidden)
         self._folders: list[int] = []
         self._names: list[str] = []

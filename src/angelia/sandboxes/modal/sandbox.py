@@ -75,7 +75,9 @@ class ModalSandbox(FilesByExec):
             "sandbox", self._settings.network != "none", 'network = "on" under [sandbox.modal]'
         )
         self._service = Service(self._settings)
-        self._image, self._place, self._workspace = image, place, posixpath.normpath(place.workspace)
+        self._image = image
+        self._place = place
+        self._workspace = posixpath.normpath(place.workspace)
         self._folder = place.state / "modal" / place.conversation
         self._note, self._hold = Note(self._folder), Hold(self._folder)
         self._making = asyncio.Lock()

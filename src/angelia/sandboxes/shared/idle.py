@@ -15,7 +15,9 @@ class Idle:
     """
 
     def __init__(self, seconds: float, busy: Callable[[], bool], rest: Rest) -> None:
-        self._seconds, self._busy, self._rest = seconds, busy, rest
+        self._seconds = seconds
+        self._busy = busy
+        self._rest = rest
         self._users = 0
         self._timer: asyncio.TimerHandle | None = None
         self._resting: asyncio.Task[None] | None = None

@@ -98,7 +98,9 @@ class ChatDelivery:
     """Brings deliveries of one channel to their end, one at a time."""
 
     def __init__(self, line: OpenChannel, stores: DeliveryStores, wait: Wait) -> None:
-        self._line, self._stores, self._wait = line, stores, wait
+        self._line = line
+        self._stores = stores
+        self._wait = wait
 
     async def deliver(self, receipt: Receipt) -> None:
         """Send what is missing of a delivery, and settle it.
@@ -223,7 +225,10 @@ class _Tries:
     """The tries at one message."""
 
     def __init__(self, delivering: ChatDelivery, receipt: Receipt, number: int, message: Outgoing) -> None:
-        self._delivering, self._receipt, self._number, self._message = delivering, receipt, number, message
+        self._delivering = delivering
+        self._receipt = receipt
+        self._number = number
+        self._message = message
         self._attempt, self._failed = receipt.attempt, 0
 
     async def until_known(self, doubts: int) -> Outcome:

@@ -15,7 +15,9 @@ class ChatWatch:
     """Watches one conversation for the chats. What has to arrive is in the log; this only makes it come soon."""
 
     def __init__(self, session: Session, dispatcher: DeliveryDispatcher, ask: Callable[[Session], None]) -> None:
-        self._session, self._dispatcher, self._ask = session, dispatcher, ask
+        self._session = session
+        self._dispatcher = dispatcher
+        self._ask = ask
         self._draft: Preview | None = None
         self.end = session.live.watch(self._heed)
 

@@ -35,13 +35,18 @@ class ChatWriter:
     """Writes to one chat. Nothing else does, so nothing can be doubled or change places."""
 
     def __init__(self, address: e.Address, line: OpenChannel, stores: DeliveryStores, wait: Wait) -> None:
-        self._address, self._line, self._stores, self._wait = address, line, stores, wait
+        self._address = address
+        self._line = line
+        self._stores = stores
+        self._wait = wait
         self._delivering = ChatDelivery(line, stores, wait)
         self._queue: list[Receipt] = []
         self._faults = 0
         self._draft: Preview | None = None
         self._working: e.Address | None = None
-        self._next_preview = self._next_typing = self._next_send = 0
+        self._next_preview = 0
+        self._next_typing = 0
+        self._next_send = 0
         self._wake = asyncio.Event()
 
     def give(self, receipts: Sequence[Receipt]) -> None:

@@ -42,7 +42,10 @@ class TurnRunner:
     """One conversation's driving in this process; `holder` is who others are told has it."""
 
     def __init__(self, session: "Session", db: Database, transcript: Transcript, holder: str) -> None:
-        self._session, self._db, self._transcript, self._holder = session, db, transcript, holder
+        self._session = session
+        self._db = db
+        self._transcript = transcript
+        self._holder = holder
         self._clock = db.clock
         self._wake = asyncio.Event()
         self._idle = self._expecting = False

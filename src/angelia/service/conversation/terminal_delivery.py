@@ -28,7 +28,9 @@ class TerminalDelivery:
     """Settles what is addressed to the terminal, in order, once each."""
 
     def __init__(self, session: Session, blobs: BlobStore, folder: Path) -> None:
-        self._session, self._blobs, self._folder = session, blobs, folder
+        self._session = session
+        self._blobs = blobs
+        self._folder = folder
 
     def unsettled(self) -> list[e.DeliveryQueued]:
         """What was queued for this door and has no receipt yet, oldest first."""

@@ -34,7 +34,9 @@ class Toolbox:
     """A conversation's own view of the tools; nothing is begun with it."""
 
     def __init__(self, app: "App", session: "Session", settings: Mapping[str, ServerSettings]) -> None:
-        self._app, self._session, self._settings = app, session, settings
+        self._app = app
+        self._session = session
+        self._settings = settings
         self._life: Life | None = None
         self._faults: dict[str, str] = {}
         self._told: dict[str, str] = {}
@@ -154,7 +156,10 @@ class RenewingDriver:
         self, session: "Session", box: Toolbox, make: Callable[[Registry], Awaitable[TurnDriver]], first: TurnDriver
     ) -> None:
         """`first` was made with the registry that `box` has now."""
-        self._session, self._box, self._make, self._driver = session, box, make, first
+        self._session = session
+        self._box = box
+        self._make = make
+        self._driver = first
         self._made_with = box.registry
         self._begun = 0
 

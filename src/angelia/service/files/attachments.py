@@ -47,7 +47,9 @@ class Attachments:
     """
 
     def __init__(self, intake: Intake, *, most_text: int = MOST_TEXT, transcriber: str = "") -> None:
-        self._intake, self._most_text, self._transcriber = intake, most_text, transcriber
+        self._intake = intake
+        self._most_text = most_text
+        self._transcriber = transcriber
 
     async def file(
         self, path: Path, profile: Profile, refused: Refused = frozenset(), *, as_is: bool = False

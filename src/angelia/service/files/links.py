@@ -37,7 +37,9 @@ class Links:
     """Makes addresses beneath `base`, good for so many `hours`, and finds what they stand for."""
 
     def __init__(self, base: str, hours: int, key: bytes, outbox: Outbox, clock: Clock) -> None:
-        self._base, self._hours, self._key = base.rstrip("/"), hours, key
+        self._base = base.rstrip("/")
+        self._hours = hours
+        self._key = key
         self._outbox, self._clock = outbox, clock
 
     def link(self, receipt: Receipt, media: Media) -> str:

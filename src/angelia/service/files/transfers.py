@@ -37,7 +37,9 @@ class TransferProgress:
 
     def __init__(self, size: int, told: Told, every: float = 0.2) -> None:
         """It begins to move now."""
-        self._size, self._told, self._every = size, told, every
+        self._size = size
+        self._told = told
+        self._every = every
         self._done, self._next = 0, time.monotonic() + PATIENCE
         self._begun = False
 

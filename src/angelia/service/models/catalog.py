@@ -40,7 +40,9 @@ class ModelCatalog:
         self.rows: Rows = vendors(rows)
         self.keyring = Keyring(self._sources, environ)
         self._book = PriceBook(loaded.home / "models.json")
-        self._blobs, self._open_media, self._environ = blobs, open_media, environ
+        self._blobs = blobs
+        self._open_media = open_media
+        self._environ = environ
         self._cache_hour = loaded.config.context.cache_hour
         times = loaded.config.timeouts
         self.timeouts = WireTimeouts(times.connect, times.first_byte, times.silence)

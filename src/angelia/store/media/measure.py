@@ -81,7 +81,9 @@ class Intake:
     """
 
     def __init__(self, blobs: IntakeBlobs, *, limit: int = MOST_BYTES, processes: MediaProcesses | None = None) -> None:
-        self._blobs, self.limit, self._processes = blobs, limit, processes or MediaProcesses()
+        self._blobs = blobs
+        self.limit = limit
+        self._processes = processes or MediaProcesses()
 
     async def to_media(self, data: bytes, name: str) -> Media:
         """Bytes that came from a tool, a page or a channel.

@@ -90,7 +90,9 @@ class MediaProcesses:
         ahead: bool = False,
         limits: Mapping[MediaType, MediaLimits] = LIMITS,
     ) -> None:
-        self._launch, self._ahead, self.limits = launch, ahead, limits
+        self._launch = launch
+        self._ahead = ahead
+        self.limits = limits
         self._argv: tuple[str, ...] = ()
         self._slots = {of: asyncio.Semaphore(limit.at_once) for of, limit in limits.items()}
         self._waiting: dict[MediaType, _Process] = {}

@@ -64,8 +64,12 @@ class Renditions:
         most_pages: int = MOST_PAGES,
         keep_metadata: bool = False,
     ) -> None:
-        self._blobs, self._folder, self._processes = blobs, folder, processes or MediaProcesses()
-        self._most_text, self._most_pages, self._keep_metadata = most_text, most_pages, keep_metadata
+        self._blobs = blobs
+        self._folder = folder
+        self._processes = processes or MediaProcesses()
+        self._most_text = most_text
+        self._most_pages = most_pages
+        self._keep_metadata = keep_metadata
 
     async def open(self, shown: Shown) -> tuple[Opened, ...]:
         """The medium in its form: bytes, text, or both in the order of its pages.

@@ -44,7 +44,9 @@ class WorkerThread(Generic[J]):
     """
 
     def __init__(self, name: str, perform: Callable[[Sequence[J]], Sequence[object]], *, most: int) -> None:
-        self._name, self._perform, self._most = name, perform, most
+        self._name = name
+        self._perform = perform
+        self._most = most
         self._queue: SimpleQueue[_Load[J] | None] = SimpleQueue()
         self._gathered: dict[AbstractEventLoop, list[_Waiting[J]]] = {}
         self._patient: set[AbstractEventLoop] = set()

@@ -54,7 +54,9 @@ class Stage:
     """
 
     def __init__(self, network: FakeNetwork, patience: ChannelTimeouts, folder: Path) -> None:
-        self.network, self._patience, self._folder = network, patience, folder
+        self.network = network
+        self._patience = patience
+        self._folder = folder
         self.heard: list[Envelope] = []
         self.health: list[Health] = []
         self.tries: dict[str, int] = {}

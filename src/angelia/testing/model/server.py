@@ -61,7 +61,9 @@ class ModelServer:
         self.complaints: list[str] = []
         self.connections = 0
         self.open_connections = 0
-        self._limits, self._models, self._port = limits, models, port
+        self._limits = limits
+        self._models = models
+        self._port = port
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Condition()
 

@@ -13,7 +13,9 @@ class BotApiError(Exception):
     """An answer that is no result: the API's `error_code`, `description` and `parameters`."""
 
     def __init__(self, code: int, description: str, **parameters: int) -> None:
-        self.code, self.description, self.parameters = code, description, parameters
+        self.code = code
+        self.description = description
+        self.parameters = parameters
         super().__init__(description)
 
 

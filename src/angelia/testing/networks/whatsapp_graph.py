@@ -15,7 +15,10 @@ class GraphApiError(Exception):
 
     def __init__(self, status: int, code: int, details: str, minutes: int = 0) -> None:
         super().__init__(details)
-        self.status, self.code, self.details, self.minutes = status, code, details, minutes
+        self.status = status
+        self.code = code
+        self.details = details
+        self.minutes = minutes
 
     @property
     def body(self) -> bytes:

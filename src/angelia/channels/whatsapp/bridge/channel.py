@@ -63,7 +63,9 @@ class PersonalChannel:
         self.door = context.door
         self.capabilities: Capabilities = capabilities()
         self.dialect: Dialect = WhatsAppMarks()
-        self._settings, self._outfit, self._timeouts = settings, context, timeouts
+        self._settings = settings
+        self._outfit = context
+        self._timeouts = timeouts
         self._modules = Path(settings.modules) if settings.modules else context.folder / "node"
         self._bridge: Bridge | None = None  # while it is connected
         self._tried = asyncio.Event()  # not set while it is open how a try to connect will end

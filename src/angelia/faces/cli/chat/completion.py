@@ -16,7 +16,9 @@ class Completions(Completer):
     def __init__(
         self, commands: Mapping[str, str], arguments: Mapping[str, Arguments], of_paths: frozenset[str]
     ) -> None:
-        self._commands, self._arguments, self._of_paths = commands, arguments, of_paths
+        self._commands = commands
+        self._arguments = arguments
+        self._of_paths = of_paths
         self._paths = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:

@@ -14,7 +14,7 @@ from angelia.faces.cli.chat.live_view import LiveView
 from angelia.faces.cli.chat.screen import Screen
 from angelia.faces.cli.open_conversation import short
 from angelia.faces.cli.pictures import drawn, way_of
-from angelia.faces.cli.question_lines import question_lines
+from angelia.faces.words.question_lines import question_lines
 from angelia.faces.words.questions import numbered
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines, reply_text
 from angelia.faces.words.usage_meter import UsageMeter
@@ -31,7 +31,10 @@ class ConversationView:
     def __init__(
         self, session: Session, delivery: TerminalDelivery, screen: Screen, transcript: TranscriptLines
     ) -> None:
-        self._session, self._delivery, self._screen, self._transcript = session, delivery, screen, transcript
+        self._session = session
+        self._delivery = delivery
+        self._screen = screen
+        self._transcript = transcript
         self.now = LiveView(transcript)
         self.usage_meter = UsageMeter()
         self._held: list[str] = []

@@ -35,7 +35,9 @@ class LiveView:
 
     def __init__(self, transcript: TranscriptLines, clock: Callable[[], float] = time.monotonic) -> None:
         self._transcript, self._clock = transcript, clock
-        self._text = self._thought = self._coming = ""
+        self._text = ""
+        self._thought = ""
+        self._coming = ""
         self._running: dict[CallId, _Running] = {}
         self._resting: Resting | None = None
         self._joins = False
@@ -63,7 +65,9 @@ class LiveView:
     def _committed(self, fact: e.AnyFact) -> None:
         match fact:
             case e.ModelAsked():
-                self._resting, self._coming, self._thought = None, "", ""
+                self._resting = None
+                self._coming = ""
+                self._thought = ""
                 self._text = self._text if self._joins else ""
                 self._joins = False
             case e.ModelSaid(parts=parts, stop=stop):
@@ -74,13 +78,17 @@ class LiveView:
             case e.FilesNamed(files=files):
                 self._text = without_files(self._text, {file.place for file in files})
             case e.ModelFailed():
-                self._text = self._coming = self._thought = ""
+                self._text = ""
+                self._coming = ""
+                self._thought = ""
             case e.ToolStarted(call=call):
                 self._running[call] = _Running(self._transcript.calls.get(call, call), self._clock())
             case e.ToolFinished(call=call):
                 self._running.pop(call, None)
             case e.TurnClosed():
-                self._text = self._coming = self._thought = ""
+                self._text = ""
+                self._coming = ""
+                self._thought = ""
                 self._resting = None
                 self._running.clear()
             case _:
