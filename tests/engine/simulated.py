@@ -42,9 +42,9 @@ class Simulated:
         """A person speaks."""
         self.add(e.UserSaid((Text(text),), arrival=arrival))
 
-    def decide(self, room: m.Fit = m.Fit.FITS) -> m.Effect:
+    def decide(self, fit: m.Fit = m.Fit.FITS) -> m.Effect:
         """What the machine wants now."""
-        return m.decide(self.turn, self.rules, m.Moment(self.now, room=room))
+        return m.decide(self.turn, self.rules, m.Moment(self.now, fit=fit))
 
     def until_asked(self) -> m.Effect:
         """Perform everything up to the next request; returns AskModel (already recorded), or the Rest after closing."""

@@ -129,7 +129,7 @@ def fold_at(ground: CompactionInput, moved: e.ViewMoved) -> int:
 
 def safe_cuts(log: Sequence[e.Entry]) -> list[int]:
     """Entries before which the view may begin: where a person speaks or a reply starts, never inside a pair."""
-    return [entry.seq for entry in log if isinstance(entry.fact, e.UserSaid | e.ModelSaid)]
+    return [entry.seq for entry in log if isinstance(entry.fact, e.Opening | e.ModelSaid)]
 
 
 def folded(ground: CompactionInput, moved: e.ViewMoved, cut: int, summary: str) -> e.ViewMoved:

@@ -47,7 +47,7 @@ def in_view(log: Sequence[e.Entry], owner: str = "owner") -> InView:
     brought: dict[CallId, str] = {}
     for entry in log:
         match entry.fact:
-            case e.UserSaid(parts=parts, sender=sender):
+            case e.Opening(parts=parts, sender=sender):
                 private = True
                 own = sender in ("owner", owner)
                 # Who sends a file need not have written it; who records a voice message speaks.

@@ -22,7 +22,7 @@ def known_urls(log: Sequence[e.Entry]) -> frozenset[str]:
         match entry.fact:
             case e.ModelSaid(parts=parts):
                 asked.update({part.id: part.arguments for part in parts if isinstance(part, ToolCall)})
-            case e.UserSaid(parts=said):
+            case e.Opening(parts=said):
                 found.update(url for part in said if isinstance(part, Text) for url in urls_in(part.text))
             case e.ToolFinished(call=call, status=CallStatus.OK, parts=brought) if call in asked:
                 texts = [part.text for part in brought if isinstance(part, Text)]

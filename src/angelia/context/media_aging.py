@@ -25,7 +25,7 @@ def aged_media(log: Sequence[e.Entry]) -> tuple[e.Aged, ...]:
     A pure function of the log, so running it twice changes nothing. What we say ourselves carries no media.
     """
     carriers = [entry for entry in log if media_parts(entry.fact)]
-    newest_said = max((c.seq for c in carriers if isinstance(c.fact, e.UserSaid)), default=0)
+    newest_said = max((c.seq for c in carriers if isinstance(c.fact, e.Opening)), default=0)
     newest_result = max((c.seq for c in carriers if isinstance(c.fact, e.ToolFinished)), default=0)
     ages = _messages_after(log)
     return tuple(
@@ -40,7 +40,7 @@ def _messages_after(log: Sequence[e.Entry]) -> dict[int, int]:
     after, count = {}, 0
     for entry in reversed(log):
         after[entry.seq] = count
-        if isinstance(entry.fact, e.UserSaid | e.ModelSaid | e.ToolFinished):
+        if isinstance(entry.fact, e.Opening | e.ModelSaid | e.ToolFinished):
             count += 1
     return after
 

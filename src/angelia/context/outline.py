@@ -18,7 +18,7 @@ def outline(log: Sequence[e.Entry], start: int, end: int) -> str:
         if not start <= entry.seq < end:
             continue
         match entry.fact:
-            case e.UserSaid(parts=parts):
+            case e.Opening(parts=parts):
                 said = " ".join(p.text if isinstance(p, Text) else f"[{p.media} {p.name}]" for p in parts)
                 lines.append(f"- The person: {one_line(said, 300)}")
             case e.Transcribed(spoken=spoken):

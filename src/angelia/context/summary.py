@@ -40,7 +40,7 @@ def transcript(log: Sequence[e.Entry], start: int, end: int) -> str:
         if not start <= entry.seq < end:
             continue
         match entry.fact:
-            case e.UserSaid(parts=parts):
+            case e.Opening(parts=parts):
                 lines.append("PERSON: " + _words(parts, _SAID_MOST))
             case e.Transcribed(spoken=spoken):
                 lines.extend(f"PERSON, in a recording: {shorten(one.text, _SAID_MOST)}" for one in spoken if one.text)

@@ -131,7 +131,7 @@ class _Fold:
         """One entry further."""
         fact = entry.fact
         match fact:
-            case e.UserSaid():
+            case e.Opening():
                 message = RequestMessage(entry.seq, Role.USER, self._shown(entry.seq, fact.parts))
                 if not self._folded(message):
                     self._unheard.append(message)

@@ -105,11 +105,20 @@ class ConversationOpened(Fact, frozen=True):
     preset: str = ""
 
 
-class UserSaid(Fact, frozen=True):
-    """A person said something. `key` is the platform's message id, unique per door: a repeat is absorbed.
+class Opener(Struct, frozen=True):
+    """Who or what opened a turn, and where its ending goes. Folded once into `Turn`; nobody looks it up in the log."""
 
-    `reply_to` is the message that an answer refers to, as the network knows it; empty where answers stand alone.
-    `forwarded` says that words or files of others are among the parts: they are quoted there, and are nobody's orders.
+    by: str
+    address: Address
+    reply_to: str = ""
+
+
+class Opening(Fact, frozen=True):
+    """Words that open a turn, or join an open one: a person's, and whatever else may begin one.
+
+    `key` is unique per door: a repeat is absorbed. `reply_to` is the message that an answer refers to, as the network
+    knows it; empty where answers stand alone. `forwarded` says that words or files of others are among the parts: they
+    are quoted there, and are nobody's orders.
     """
 
     parts: tuple[Content, ...]
@@ -119,6 +128,15 @@ class UserSaid(Fact, frozen=True):
     arrival: Arrival = Arrival.STEER
     reply_to: str = ""
     forwarded: bool = False
+
+    @property
+    def opener(self) -> Opener:
+        """Who opens the turn by this, and where its ending goes."""
+        return Opener(self.sender, self.address, self.reply_to)
+
+
+class UserSaid(Opening, frozen=True):
+    """A person said something; `key` is the platform's message id."""
 
 
 class DoorMoved(Fact, frozen=True):

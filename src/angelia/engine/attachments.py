@@ -22,7 +22,7 @@ May raise any AngeliaError, whose sentence both sides are told.
 async def place_files(log: Log, seq: int, place: Place, lease: Lease) -> None:
     """Put the files of one message into the sandbox. What cannot be put is told to its sender, in the same commit."""
     said = log.entries[seq - 1].fact
-    assert isinstance(said, e.UserSaid)
+    assert isinstance(said, e.Opening)
     files: list[e.Placed] = []
     for part, media in enumerate(said.parts):
         if isinstance(media, Media):

@@ -73,7 +73,7 @@ class BackgroundProcesses:
 
 async def lose(log: Log, lost: Sequence[e.ProcessStarted], lease: Lease) -> None:
     """Note what ended with a life that held it, and tell whoever spoke last."""
-    spoken = (entry.fact for entry in reversed(log.entries) if isinstance(entry.fact, e.UserSaid))
+    spoken = (entry.fact for entry in reversed(log.entries) if isinstance(entry.fact, e.Opening))
     said = next(spoken, e.UserSaid(()))
     facts: list[e.AnyFact] = []
     for started in lost:

@@ -20,11 +20,11 @@ logger = logging.getLogger("angelia.engine")
 def closing_facts(conversation: ConversationId, log: Sequence[e.Entry], turn: Turn, effect: Close) -> list[e.AnyFact]:
     """The ending and the delivery of its words, for one commit: a turn cannot end in silence."""
     facts: list[e.AnyFact] = [e.TurnClosed(effect.ending)]
-    said = log[turn.opened - 1].fact if turn.opened else None
-    if isinstance(said, e.UserSaid):
+    if turn.opened and turn.opener:
+        to = turn.opener
         name = delivery_id(conversation, f"t{turn.opened}")
         origin = "answer" if isinstance(effect.ending, end.Answered) else "ending"
-        facts.append(e.DeliveryQueued(name, said.address, closing_words(log, turn, effect), origin, said.reply_to))
+        facts.append(e.DeliveryQueued(name, to.address, closing_words(log, turn, effect), origin, to.reply_to))
     if moved := closing_move(log, effect.ending, turn.opened):
         facts.insert(0, moved)
     if not isinstance(effect.ending, end.Answered) or effect.ending.note:

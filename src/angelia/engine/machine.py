@@ -140,7 +140,7 @@ class Moment(Struct, frozen=True):
     now: int
     day_tokens: int = 0
     day_cost: int = 0
-    room: Fit = Fit.FITS
+    fit: Fit = Fit.FITS
     unheard: tuple[int, ...] = ()
 
 
@@ -271,9 +271,9 @@ def _next_request(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         return PlaceFiles(files[0])
     if moment.unheard:
         return _written_down(moment.unheard[0], turn, limits)
-    if moment.room is Fit.STUCK:
+    if moment.fit is Fit.STUCK:
         return Close(end.ContextFull(model=turn.model or rules.model))
-    if moment.room is Fit.OVER or turn.compaction_requested:
+    if moment.fit is Fit.OVER or turn.compaction_requested:
         return Compact()
     return AskModel(carried(turn), turn.tries + 1, turn.answer if turn.joins else ())
 

@@ -144,7 +144,7 @@ def running_request(log: Sequence[e.Entry]) -> tuple[int, ...]:
     last: tuple[int, ...] = ()
     said: list[int] = []
     for entry in log:
-        if isinstance(entry.fact, e.UserSaid):
+        if isinstance(entry.fact, e.Opening):
             said.append(entry.seq)
             last = (entry.seq,)
         elif isinstance(entry.fact, e.TurnClosed):

@@ -17,15 +17,17 @@ from angelia.engine.reply_files import Files, file_finished, note
 
 
 class Unread(Struct, frozen=True):
-    """A person's message that no request has carried yet."""
+    """A message that no request has carried yet."""
 
     seq: int
     queued: bool
+    opener: e.Opener
 
 
 class Turn(Struct, frozen=True):
     """Where the open turn stands. `opened` is the first message's entry, 0 when no turn is open.
 
+    `opener` is who opened it, or the last one; None before the first.
     `asked` is the `ModelAsked` that still waits for its reply, `orphans` counts those that never got one.
     `left_over` are messages whose turn closed before any request carried them; they go along with the next one.
     `answer` names the replies that make up the answer so far; `joins` says that the next one continues them.
@@ -40,6 +42,7 @@ class Turn(Struct, frozen=True):
 
     seen: int = 0
     opened: int = 0
+    opener: e.Opener | None = None
     started_at: int = 0
     last_at: int = 0
     unread: tuple[Unread, ...] = ()
@@ -90,8 +93,8 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
     if isinstance(fact, e.SideFact):
         return turn
     match fact:
-        case e.UserSaid():
-            return _user_said(turn, entry, fact)
+        case e.Opening():
+            return _opening(turn, entry, fact)
         case e.TranscriptAsked(seq=seq) if seq in turn.recordings:
             return replace(turn, recordings={**turn.recordings, seq: turn.recordings[seq] + 1})
         case e.Transcribed(seq=heard):
@@ -137,8 +140,8 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             assert_never(fact)
 
 
-def _user_said(turn: Turn, entry: e.Entry, fact: e.UserSaid) -> Turn:
-    unread = (*turn.unread, Unread(entry.seq, fact.arrival is e.Arrival.QUEUE))
+def _opening(turn: Turn, entry: e.Entry, fact: e.Opening) -> Turn:
+    unread = (*turn.unread, Unread(entry.seq, fact.arrival is e.Arrival.QUEUE, fact.opener))
     media = [part for part in fact.parts if isinstance(part, Media)]
     if media:
         turn = replace(turn, unplaced=turn.unplaced | {entry.seq})
@@ -146,7 +149,7 @@ def _user_said(turn: Turn, entry: e.Entry, fact: e.UserSaid) -> Turn:
         turn = replace(turn, recordings={**turn.recordings, entry.seq: 0})
     if turn.opened:
         return replace(_rested(turn, entry.at), unread=unread)
-    return replace(turn, unread=unread, opened=entry.seq, started_at=entry.at)
+    return replace(turn, unread=unread, opened=entry.seq, opener=fact.opener, started_at=entry.at)
 
 
 def _model_asked(turn: Turn, entry: e.Entry, fact: e.ModelAsked) -> Turn:
@@ -254,11 +257,11 @@ def _turn_closed(turn: Turn, entry: e.Entry) -> Turn:
     """Whoever spoke too late for the closed turn opens the next one: those who steered, else one from the queue."""
     handled = max(turn.opened, turn.cancelled_at)
     late = tuple(u for u in turn.unread if u.seq > handled or (u.queued and u.seq != turn.opened))
-    steering = [u.seq for u in late if not u.queued]
-    opening = steering[0] if steering else (late[0].seq if late else 0)
+    opening = next((u for u in late if not u.queued), late[0] if late else None)
     return Turn(
         seen=entry.seq,
-        opened=opening,
+        opened=opening.seq if opening else 0,
+        opener=opening.opener if opening else turn.opener,
         started_at=entry.at if opening else 0,
         unread=late,
         left_over=(*turn.left_over, *(u.seq for u in turn.unread if u not in late)),

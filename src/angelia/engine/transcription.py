@@ -89,7 +89,7 @@ async def _tell(log: Log, fact: e.Transcribed, lease: Lease) -> None:
         if one.why
     ]
     facts: list[e.AnyFact] = [fact]
-    if lines and isinstance(said, e.UserSaid):
+    if lines and isinstance(said, e.Opening):
         name = delivery_id(log.conversation, f"h{fact.seq}")
         facts.append(e.DeliveryQueued(name, said.address, (Text("\n".join(lines)),), "notice", said.reply_to))
     await log.append(*facts, lease=lease)

@@ -30,7 +30,6 @@ from angelia.service.chats.sender import CommandOutcome, Sender
 from angelia.service.chats.sessions import ChatSessions
 from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.session import Session
-from angelia.service.conversation.speakers import opener
 
 NOT_YOURS = "This is not yours to answer."
 NOTHING_ASKED = "Nothing is asked."
@@ -58,8 +57,8 @@ def may_answer(person: str, session: Session, asked: e.ApprovalAsked) -> bool:
     """Whether a question is theirs to answer, and theirs to make moot by saying something else."""
     if person == OWNER:
         return True
-    first = opener(session)
-    return asked.asks is e.QuestionKind.CHOICE and first is not None and first.sender == person
+    first = session.turn.opener
+    return asked.asks is e.QuestionKind.CHOICE and first is not None and first.by == person
 
 
 def arrival_of(person: str, session: Session | None) -> e.Arrival:

@@ -7,7 +7,6 @@ from angelia.service.chats.open_channel import OpenChannel
 from angelia.service.chats.people import ChatKey
 from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.session import Session
-from angelia.service.conversation.speakers import opener
 
 
 class Sender(Struct, frozen=True):
@@ -39,8 +38,8 @@ class CommandOutcome(Struct, frozen=True):
 
 def may_stop(sender: Sender, session: Session) -> bool:
     """Whether somebody may end the running turn: the owner, and whoever opened it."""
-    first = opener(session)
-    return sender.person == OWNER or (first is not None and first.sender == sender.person)
+    first = session.turn.opener
+    return sender.person == OWNER or (first is not None and first.by == sender.person)
 
 
 def may_change(sender: Sender) -> bool:

@@ -27,7 +27,7 @@ from angelia.service.chats.questions import question_id
 from angelia.service.chats.watch import ChatWatch
 from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.session import Session
-from angelia.service.conversation.speakers import guests_in, opener
+from angelia.service.conversation.speakers import guests_in
 from angelia.service.models.choice import choose
 
 MOST_OPEN = 2000
@@ -246,14 +246,14 @@ class ChatSessions:
         """Whether somebody could say yes in the running turn: its owner does there, a guest's is asked about if the
         channel's settings say so and there is a chat to ask in.
         """
-        first = opener(session)
-        if first is None or first.sender == OWNER or not self._dispatcher.has(first.address.door):
+        first = session.turn.opener
+        if first is None or first.by == OWNER or not self._dispatcher.has(first.address.door):
             return True
         asks = self.settings(first.address.door).guests == "ask-owner"
         return asks and await self.owners_address(first.address.door) is not None
 
     async def _ask(self, session: Session) -> None:
-        first = opener(session)
+        first = session.turn.opener
         if first is None or not self._dispatcher.has(first.address.door):
             return
         entries = session.log.entries
@@ -262,10 +262,10 @@ class ChatSessions:
             if question_id(session.conversation, asked.call) not in known:
                 await self._put(session, first, asked)
 
-    async def _put(self, session: Session, first: e.UserSaid, asked: e.ApprovalAsked) -> None:
+    async def _put(self, session: Session, first: e.Opener, asked: e.ApprovalAsked) -> None:
         """Ask in the turn's own chat, or, for a guest's permission, in the owner's."""
         permission = asked.asks is e.QuestionKind.PERMISSION
-        away = permission and first.sender != OWNER
+        away = permission and first.by != OWNER
         there = await self.owners_address(first.address.door) if away else first.address
         if there is None:
             why = "It needs the owner's yes, and they have no chat here in which they could be asked."

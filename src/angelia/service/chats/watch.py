@@ -60,19 +60,13 @@ class ChatWatch:
             return
         delivery = delivery_id(self._session.conversation, f"t{opened}")
         if self._draft is None or self._draft.delivery != delivery:
-            said = self._session.log.entries[opened - 1].fact
-            reply_to = said.reply_to if isinstance(said, e.UserSaid) else ""
+            opener = self._session.turn.opener
+            reply_to = opener.reply_to if opener else ""
             self._draft = Preview(self._session.conversation, delivery, address, reply_to)
             writer.draft(self._draft)
         writer.working(None if self._session.questions() else address)
 
     def _address(self) -> e.Address | None:
         """The chat whose message opened the running or the last turn."""
-        entries, opened = self._session.log.entries, self._session.turn.opened
-        if opened:
-            fact = entries[opened - 1].fact
-            address = fact.address if isinstance(fact, e.UserSaid) else None
-        else:
-            said = (entry.fact for entry in reversed(entries))
-            address = next((fact.address for fact in said if isinstance(fact, e.UserSaid)), None)
-        return address if address is not None and self._dispatcher.has(address.door) else None
+        opener = self._session.turn.opener
+        return opener.address if opener and self._dispatcher.has(opener.address.door) else None

@@ -5,18 +5,9 @@ from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.session import Session
 
 
-def opener(session: Session) -> e.UserSaid | None:
-    """The message that the running turn answers, or the last one before a turn that no message opened."""
-    entries, opened = session.log.entries, session.turn.opened
-    for entry in reversed(entries[:opened] if opened else entries):
-        if isinstance(entry.fact, e.UserSaid):
-            return entry.fact
-    return None
-
-
 def guests_in(session: Session) -> tuple[str, ...]:
     """Everybody but the owner who spoke in the running turn, or opened it; each once, as the log names them."""
-    first, opened = opener(session), session.turn.opened
+    first, opened = session.turn.opener, session.turn.opened
     since = [entry.fact for entry in session.log.entries[opened:]] if opened else []
-    said = [fact.sender for fact in (first, *since) if isinstance(fact, e.UserSaid)]
+    said = [*([first.by] if first else []), *(fact.sender for fact in since if isinstance(fact, e.Opening))]
     return tuple(dict.fromkeys(one for one in said if one != OWNER))

@@ -138,6 +138,4 @@ def _contexts(
 
 def address_of(session: Session) -> e.Address:
     """Where the open turn's answer goes: to whoever opened it."""
-    opened = session.turn.opened
-    said = session.log.entries[opened - 1].fact if opened else None
-    return said.address if isinstance(said, e.UserSaid) else TERMINAL
+    return session.turn.opener.address if session.turn.opener else TERMINAL
