@@ -13,7 +13,7 @@ from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text
 from angelia.core.entry import Diff, ToolFinished, UserSaid
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import CallId
-from angelia.policy.verdict import ReadPath, WritePath
+from angelia.policy.verdict import NoEffect, ReadPath, WritePath
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import FileChanged, FileTooLarge, IsFolder, NoSuchFile, NotAFile
 from angelia.tools.files.edit import Edit
@@ -125,7 +125,7 @@ async def test_a_blob_of_this_conversation_can_be_read_and_no_other(bench: Bench
         await bench.run(Read(), path=f"blob:{ref.sha256[:8]}")
     bench.log(UserSaid((Media(ref, MediaKind.DOCUMENT, "a.txt"),)))
     assert await bench.said(Read(), path=f"blob:{ref.sha256[:8]}") == "1\tattached"
-    assert await bench.effects(Read(), path=f"blob:{ref.sha256[:8]}") == ()
+    assert await bench.effects(Read(), path=f"blob:{ref.sha256[:8]}") == (NoEffect(),)
     other = await bench.blobs.put(b"another conversation's")
     with pytest.raises(NotFound, match="unknown in this conversation"):
         await bench.run(Read(), path=f"blob:{other.sha256}")
@@ -134,7 +134,7 @@ async def test_a_blob_of_this_conversation_can_be_read_and_no_other(bench: Bench
 async def test_a_result_that_the_view_shortened_can_be_read_whole(bench: Bench) -> None:
     bench.log(ToolFinished(CallId("c3_0"), CallStatus.OK, (Text("one\ntwo"),)))
     assert await bench.said(Read(), path="call:c3_0") == "1\tone\n2\ttwo"
-    assert await bench.effects(Read(), path="call:c3_0") == ()
+    assert await bench.effects(Read(), path="call:c3_0") == (NoEffect(),)
     with pytest.raises(NotFound, match="No call 'c4_0' has ended"):
         await bench.run(Read(), path="call:c4_0")
 

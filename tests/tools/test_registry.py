@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from angelia.core.content import Text
 from angelia.core.errors import ConfigError
-from angelia.policy.verdict import Effect
+from angelia.policy.verdict import Effect, NoEffect
 from angelia.tools.port import JsonArguments, Schema, Tool, ToolContext, ToolOutcome, Traits
 from angelia.tools.registry import BadCall, Registry
 from angelia.tools.schema import compact_schema
@@ -59,7 +59,7 @@ class Greet:
     traits = Traits()
 
     async def effects(self, arguments: Greeting, context: ToolContext) -> Sequence[Effect]:
-        return ()
+        return (NoEffect(),)
 
     async def run(self, arguments: Greeting, context: ToolContext) -> ToolOutcome:
         return ToolOutcome((Text(f"Hello, {arguments.name}."),))
@@ -185,7 +185,7 @@ class Weighed:
     traits = Traits()
 
     async def effects(self, arguments: JsonArguments, context: ToolContext) -> Sequence[Effect]:
-        return ()
+        return (NoEffect(),)
 
     async def run(self, arguments: JsonArguments, context: ToolContext) -> ToolOutcome:
         return ToolOutcome((Text(str(arguments.values)),))

@@ -12,7 +12,7 @@ from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.entry import Address, AnyFact, DeliveryQueued, ModelSaid, StopReason, ToolFinished, UserSaid
 from angelia.core.errors import BadInput, MissingPart, NotFound, installing
 from angelia.core.ids import CallId, DeliveryId
-from angelia.policy.verdict import AskPerson, FetchUrl, SendOut, ShowUrl
+from angelia.policy.verdict import AskPerson, FetchUrl, NoEffect, SendOut, ShowUrl
 from angelia.sandboxes.port import FileTooLarge, IsFolder, NoSuchFile
 from angelia.tools.files.read import Read
 from angelia.tools.people.ask_user import AskUser
@@ -253,7 +253,7 @@ async def test_the_plan_is_the_last_one_that_was_noted(bench: Bench) -> None:
 async def test_noting_a_plan_is_housekeeping(bench: Bench) -> None:
     assert await bench.said(Todo(), items=(TodoItem("one", "done"), TodoItem("two"))) == "Noted: 1 of 2 done."
     assert Todo.traits.housekeeping
-    assert await bench.effects(Todo(), items=()) == ()
+    assert await bench.effects(Todo(), items=()) == (NoEffect(),)
 
 
 async def test_a_question_goes_to_the_person_and_the_answer_to_the_model(bench: Bench) -> None:

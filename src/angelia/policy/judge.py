@@ -17,12 +17,14 @@ from angelia.policy.shell.read_only import only_looks
 from angelia.policy.shell.risk import CommandContext, Finding, Risk
 from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
 from angelia.policy.verdict import (
+    Act,
     Allow,
     Ask,
     AskPerson,
     Deny,
     Effect,
     FetchUrl,
+    NoEffect,
     ReadPath,
     RunCommand,
     SendOut,
@@ -65,6 +67,10 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
             return verdict
         case AskPerson(question=question):
             return Ask(question, "The model asks.")
+        case NoEffect():
+            return Allow("It does nothing outside of the conversation.")
+        case Act():
+            return _act(effect, situation)
         case UseEditor():
             return may_use_editor(effect, situation)
         case UseServer():
@@ -103,6 +109,23 @@ def _remembered(verdict: Verdict, situation: Situation) -> Verdict:
     if pattern in situation.granted:
         return Allow(f"You said yes to `{pattern}`.")
     return Ask(verdict.question, verdict.reason, pattern)
+
+
+def _act(effect: Act, situation: Situation) -> Verdict:
+    """What a stranger's tool does asks until somebody said yes to its pattern; what changes nothing asks as well.
+
+    A tool's own word opens nothing: `changes=False` only keeps plan mode from refusing it.
+    """
+    if situation.mode is Mode.PLAN and effect.changes:
+        return Deny("In plan mode nothing is changed, and this tool would. Leave plan mode for it (/mode edit).")
+    pattern = f"act: {effect.tool}: {effect.pattern}" if effect.pattern else ""
+    if pattern and pattern in situation.granted:
+        return Allow(f"You said yes to `{pattern}`.")
+    return Ask(
+        f"Let the tool `{effect.tool}` {effect.what} ({effect.target})?",
+        f"It {'changes' if effect.changes else 'reaches'} something outside of the conversation.",
+        pattern,
+    )
 
 
 def _fetch(url: str, situation: Situation) -> Verdict:

@@ -94,7 +94,38 @@ class UseEditor(Struct, frozen=True, tag=True):
     what: str
 
 
-Effect = RunCommand | ReadPath | WritePath | FetchUrl | ShowUrl | SendOut | AskPerson | UseServer | UseEditor
+class Act(Struct, frozen=True, tag=True):
+    """What a stranger's tool does to the world, in words that a person can say yes to.
+
+    `what` completes "Let TOOL …?", such as `book a table`; `target` is whom or what it is done to, such as
+    `bistro.example`. `pattern` is what a yes may be remembered as (`book at bistro.example`); empty: asked every time.
+    `changes` is false for what only looks: that asks in plan mode too, but is not refused there.
+    """
+
+    tool: str
+    what: str
+    target: str
+    pattern: str
+    changes: bool
+
+
+class NoEffect(Struct, frozen=True, tag=True):
+    """Nothing outside of the conversation. It is said, never meant by silence: a call that names no effect is denied."""
+
+
+Effect = (
+    NoEffect
+    | Act
+    | RunCommand
+    | ReadPath
+    | WritePath
+    | FetchUrl
+    | ShowUrl
+    | SendOut
+    | AskPerson
+    | UseServer
+    | UseEditor
+)
 
 
 class Allow(Struct, frozen=True, tag=True):
@@ -121,7 +152,7 @@ Verdict = Allow | Ask | Deny
 
 
 def strictest(verdicts: list[Verdict]) -> Verdict:
-    """The verdict on several effects of one call: one Deny denies, one Ask asks; no effect at all is allowed.
+    """The verdict on several effects of one call: one Deny denies, one Ask asks; no effect at all is denied.
 
     Where several ask, the last question is put, with the reasons of all; what is remembered is its pattern alone.
     """
@@ -132,4 +163,6 @@ def strictest(verdicts: list[Verdict]) -> Verdict:
     if asks:
         reasons = dict.fromkeys(ask.reason for ask in asks)
         return Ask(asks[-1].question, " ".join(reasons), asks[-1].pattern)
-    return verdicts[0] if verdicts else Allow("no effect outside the conversation")
+    if verdicts:
+        return verdicts[0]
+    return Deny("The tool does not say what this call would do to the world (`effects` named nothing, not `NoEffect`).")

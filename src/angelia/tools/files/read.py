@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from angelia.core.content import CallStatus, Text
 from angelia.core.text import clean, shorten
-from angelia.policy.verdict import Effect, ReadPath
+from angelia.policy.verdict import Effect, NoEffect, ReadPath
 from angelia.sandboxes.port import FileKind
 from angelia.tools.blob_names import find_blob, is_pointer, names_result, result_text
 from angelia.tools.files.paths import judged, led
@@ -50,7 +50,7 @@ class Read:
     async def effects(self, arguments: ReadArguments, context: ToolContext) -> Sequence[Effect]:
         """Reading one path; what this conversation holds already is no effect."""
         if is_pointer(arguments.path) or names_result(arguments.path):
-            return ()
+            return (NoEffect(),)
         return (ReadPath(arguments.path, await led(context, arguments.path)),)
 
     async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from angelia.core.content import Text
 from angelia.core.errors import NotFound
-from angelia.policy.verdict import Effect
+from angelia.policy.verdict import Effect, NoEffect
 from angelia.tools.blob_names import find_blob
 from angelia.tools.port import ToolContext, ToolOutcome, Traits
 
@@ -28,7 +28,7 @@ class LookAgain:
 
     async def effects(self, arguments: LookAgainArguments, context: ToolContext) -> Sequence[Effect]:
         """None: it is this conversation's own."""
-        return ()
+        return (NoEffect(),)
 
     async def run(self, arguments: LookAgainArguments, context: ToolContext) -> ToolOutcome:
         """Show it.

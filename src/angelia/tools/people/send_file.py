@@ -11,7 +11,7 @@ from angelia.context.media_forms import size_words
 from angelia.core.content import Media, MediaKind, Text
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.text import clean, file_name
-from angelia.policy.verdict import Effect, FetchUrl, SendOut, ShowUrl
+from angelia.policy.verdict import Effect, FetchUrl, NoEffect, SendOut, ShowUrl
 from angelia.sandboxes.port import FileTooLarge
 from angelia.tools.blob_names import KnownBlob, find_blob, is_pointer
 from angelia.tools.files.paths import judged, led
@@ -43,7 +43,7 @@ class SendFile:
     async def effects(self, arguments: SendFileArguments, context: ToolContext) -> Sequence[Effect]:
         """Sending one file, or fetching it. What this conversation holds goes back to where it came from: no effect."""
         if is_pointer(arguments.path):
-            return ()
+            return (NoEffect(),)
         if _is_url(arguments.path):
             return (ShowUrl(arguments.path) if arguments.as_ == "picture" else FetchUrl(arguments.path),)
         return (SendOut(arguments.path, await led(context, arguments.path), context.address),)

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.entry import Entry, ModelSaid, ToolFinished
-from angelia.policy.verdict import Effect
+from angelia.policy.verdict import Effect, NoEffect
 from angelia.tools.port import ToolContext, ToolOutcome, Traits
 
 NAME = "todo"
@@ -39,7 +39,7 @@ class Todo:
 
     async def effects(self, arguments: TodoArguments, context: ToolContext) -> Sequence[Effect]:
         """None."""
-        return ()
+        return (NoEffect(),)
 
     async def run(self, arguments: TodoArguments, context: ToolContext) -> ToolOutcome:
         """Confirm it."""

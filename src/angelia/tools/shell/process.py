@@ -11,7 +11,7 @@ from angelia.core.entry import ProcessEnded
 from angelia.core.errors import NotFound
 from angelia.core.ids import CallId
 from angelia.core.text import one_line
-from angelia.policy.verdict import Effect
+from angelia.policy.verdict import Effect, NoEffect
 from angelia.tools.port import ToolContext, ToolOutcome, Traits
 from angelia.tools.shell.background import Process, outcome_of, processes
 
@@ -37,7 +37,7 @@ class ProcessTool:
 
     async def effects(self, arguments: ProcessArguments, context: ToolContext) -> Sequence[Effect]:
         """None: the command was judged when it was started."""
-        return ()
+        return (NoEffect(),)
 
     async def run(self, arguments: ProcessArguments, context: ToolContext) -> ToolOutcome:
         """Do it.
