@@ -69,12 +69,8 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
             return Ask(question, "The model asks.")
         case NoEffect():
             return Allow("It does nothing outside of the conversation.")
-        case Act():
-            return _act(effect, situation)
-        case UseEditor():
-            return may_use_editor(effect, situation)
-        case UseServer():
-            return may_use(effect, situation)
+        case Act() | UseEditor() | UseServer():
+            return _by_others(effect, situation)
         case _:
             assert_never(effect)
 
@@ -109,6 +105,19 @@ def _remembered(verdict: Verdict, situation: Situation) -> Verdict:
     if pattern in situation.granted:
         return Allow(f"You said yes to `{pattern}`.")
     return Ask(verdict.question, verdict.reason, pattern)
+
+
+def _by_others(effect: Act | UseEditor | UseServer, situation: Situation) -> Verdict:
+    """What programs that are not ours do for a call: an editor, a server, a stranger's tool."""
+    match effect:
+        case Act():
+            return _act(effect, situation)
+        case UseEditor():
+            return may_use_editor(effect, situation)
+        case UseServer():
+            return may_use(effect, situation)
+        case _:
+            assert_never(effect)
 
 
 def _act(effect: Act, situation: Situation) -> Verdict:

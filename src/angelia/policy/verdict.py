@@ -110,7 +110,7 @@ class Act(Struct, frozen=True, tag=True):
 
 
 class NoEffect(Struct, frozen=True, tag=True):
-    """Nothing outside of the conversation. It is said, never meant by silence: a call that names no effect is denied."""
+    """Nothing outside of the conversation. It is said, never meant by silence: a call without any effect is denied."""
 
 
 Effect = (
