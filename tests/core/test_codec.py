@@ -30,7 +30,8 @@ def test_every_kind_of_fact_comes_back_as_it_was(kind: type[e.Fact]) -> None:
 
 
 def test_no_kind_of_fact_is_missing_from_the_union() -> None:
-    assert set(KINDS) == set(e.Fact.__subclasses__())
+    defined = {one for one in vars(e).values() if isinstance(one, type) and issubclass(one, e.Fact)}
+    assert set(KINDS) == defined - {e.Fact, e.Opening}, "those two are what others have in common"
 
 
 @given(logs(most=60))

@@ -205,12 +205,12 @@ async def test_what_the_person_ran_outside_stands(person: Person, guarded: Open)
 
 LIFE = """
 import asyncio, pathlib, sys
-from angelia.sandboxes.context import Place
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Command
 from angelia.sandboxes.registry import open_sandbox
 
 async def main(work, own, line):
-    sandbox = open_sandbox("local", Place("c", work, pathlib.Path(own), pathlib.Path(own, "run")), {})
+    sandbox = open_sandbox("local", SandboxContext("c", work, pathlib.Path(own), pathlib.Path(own, "run")), {})
     running = await sandbox.start(Command(shell=line))
     async for chunk in running.output():
         print(chunk.decode(), end="", flush=True)

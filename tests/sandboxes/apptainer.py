@@ -37,11 +37,11 @@ def images() -> Iterator[Images]:
 LIFE = """
 import asyncio, pathlib, sys
 from angelia.sandboxes.apptainer.sandbox import ApptainerSandbox
-from angelia.sandboxes.context import Place
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Command
 
 async def main(folder, image, line):
-    place = Place("one", str(folder / "work"), folder / "own", folder / "own/run")
+    place = SandboxContext("one", str(folder / "work"), folder / "own", folder / "own/run")
     sandbox = ApptainerSandbox(image, place)
     running = await sandbox.start(Command(shell=line))
     async for chunk in running.output():

@@ -150,11 +150,11 @@ def _make_image(one: Daemon, root: Path) -> None:
 LIFE = """
 import asyncio, pathlib, sys
 from angelia.sandboxes.docker.sandbox import DockerSandbox
-from angelia.sandboxes.context import Place
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Command
 
 async def main(folder, socket, image, line):
-    place = Place("one", str(folder / "work"), folder / "own", folder / "own/run")
+    place = SandboxContext("one", str(folder / "work"), folder / "own", folder / "own/run")
     sandbox = DockerSandbox(image, place, socket=socket)
     running = await sandbox.start(Command(shell=line))
     async for chunk in running.output():

@@ -76,12 +76,12 @@ async def test_all_that_it_started_ends_with_it(tmp_path: Path) -> None:
 
 LIFE = """
 import asyncio, os, pathlib, sys
-from angelia.sandboxes.by_commands.sidecar import Companion
+from angelia.sandboxes.by_commands.sidecar import Sidecar
 from angelia.sandboxes.local.process_ledger import Life
 
 async def main(folder, line):
     life = Life(folder / "own" / "run")
-    companion = await Companion.start(("bash", "-c", line), dict(os.environ), str(folder), life)
+    companion = await Sidecar.start(("bash", "-c", line), dict(os.environ), str(folder), life)
     async for said in companion.lines():
         print(said.decode(), end="", flush=True)
 

@@ -179,14 +179,14 @@ async def test_an_image_that_cannot_be_had_explains_itself(enter: Enter) -> None
 
 LIFE = """
 import asyncio, pathlib, sys
-from angelia.sandboxes.modal import life
+from angelia.sandboxes.modal import heartbeat
 from angelia.sandboxes.modal.sandbox import ModalSandbox
-from angelia.sandboxes.context import Place
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Command
 
 async def main(folder, image, line):
-    life.EVERY = 0.5
-    sandbox = ModalSandbox(image, Place("one", "/workspace", folder / "own", folder / "own/run"))
+    heartbeat.EVERY = 0.5
+    sandbox = ModalSandbox(image, SandboxContext("one", "/workspace", folder / "own", folder / "own/run"))
     running = await sandbox.start(Command(shell=line))
     async for chunk in running.output():
         print(chunk.decode(), end="", flush=True)

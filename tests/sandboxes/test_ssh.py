@@ -189,7 +189,7 @@ async def test_what_is_written_to_while_it_is_read_is_told(reached: Reached, tmp
 
 KILLED_IN_A_PUT = """
 import asyncio, os, pathlib, signal, sys
-from angelia.sandboxes.context import Place
+from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.ssh.sandbox import SshSandbox
 
 async def content():
@@ -198,7 +198,7 @@ async def content():
     yield b"er"
 
 async def main(folder):
-    sandbox = SshSandbox("box", Place("c", str(folder / "work"), home=folder, state=folder, confine="off"))
+    sandbox = SshSandbox("box", SandboxContext("c", str(folder / "work"), home=folder, state=folder, confine="off"))
     await sandbox.put("deep/file", content(), size=5, sha256="0" * 64)
 
 asyncio.run(main(pathlib.Path(sys.argv[1])))
