@@ -67,7 +67,7 @@ def test_a_room_that_nobody_knows_is_told_with_those_that_are() -> None:
 
 
 def test_a_strangers_room_comes_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = metadata.EntryPoint("pigeon", "angelia.channels.telegram.channel:ROOM", registry.GROUP)
+    point = metadata.EntryPoint("pigeon", "angelia.channels.telegram.channel:CHANNEL", registry.GROUP)
 
     def entry_points(*, group: str, name: str) -> list[metadata.EntryPoint]:
         return [point] if (group, name) == (registry.GROUP, "pigeon") else []

@@ -19,7 +19,7 @@ def test_each_wire_has_its_room(model: Profile) -> None:
 
 
 def test_a_stranger_s_room_is_opened_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    stranger = EntryPoint("telepathy", "angelia.models.wires.openai_chat:open_room", registry.GROUP)
+    stranger = EntryPoint("telepathy", "angelia.models.wires.openai_chat:open_provider", registry.GROUP)
 
     def installed(*, group: str, name: str) -> EntryPoints:
         return EntryPoints([stranger]).select(group=group, name=name)
