@@ -30,8 +30,9 @@ WARM = (
     *("angelia.__main__", "angelia.faces.cli.main", "angelia.faces.cli.gateway", "angelia.faces.gateway.foreground"),
     *("angelia.channels.telegram.channel", "angelia.models.wires.openai_chat", "angelia.sandboxes.local.sandbox"),
     *("angelia.policy.judge", "angelia.policy.shell.classifier", "angelia.store.media.measure"),
-    *(f"angelia.tools.{name}" for name in ("ask_user", "edit", "fetch", "find", "look_again", "process", "read")),
-    *(f"angelia.tools.{name}" for name in ("send_file", "shell", "todo", "write")),
+    *(f"angelia.tools.files.{name}" for name in ("edit", "find", "read", "write")),
+    *(f"angelia.tools.people.{name}" for name in ("ask_user", "look_again", "send_file", "todo")),
+    *("angelia.tools.shell.shell", "angelia.tools.shell.process", "angelia.tools.web.fetch"),
     *("PIL.PngImagePlugin", "pypdfium2", "markdown_it", "tree_sitter", "tree_sitter_bash"),
     *("httpx2", "angelia.models.http.transport", "tomllib"),
 )

@@ -117,7 +117,7 @@ async def _answers(port: int, listening: asyncio.Task[None]) -> None:
     await listening
 
 
-@pytest.mark.parametrize("abilities", [WORDS_ALONE, SMALL_FILES], ids=["words alone", "small files"])
+@pytest.mark.parametrize("capabilities", [WORDS_ALONE, SMALL_FILES], ids=["words alone", "small files"])
 async def test_a_file_that_the_network_does_not_take_is_had_whole_by_its_link(
     tmp_path: Path, capabilities: Capabilities
 ) -> None:

@@ -110,7 +110,7 @@ async def test_a_lasting_yes_says_what_it_covers(tmp_path: Path) -> None:
         question = asked(far)
         assert question is not None
         assert "Allow in this conversation" in [button.label for button in question.buttons]
-        assert "covers:\n\n```\npython tool.py\n```" in question.text
+        assert "covers:\n\n```\nunconfined: python tool.py\n```" in question.text
 
 
 async def test_where_two_questions_are_open_a_bare_yes_answers_neither(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_in_every_place_that_prints_forty_sequences_are_seen_and_not_obeyed(tmp_
         lines: list[tuple[str, list[str], dict[str, str]]] = [
             (name, [conversation if word == "{id}" else word for word in words], {}) for name, words in PLACES.items()
         ]
-        shown = first | told(place, [*lines, ("models", ["models"], {"OPENAI_BASE_URL": url})])
+        shown = first | told(place, [*lines, ("models", ["models"], {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k"})])
         assert {name: obeyed(text) for name, text in shown.items() if obeyed(text)} == {}
         signs = (ESCAPED, "\\u001b")
         silent = {name for name, text in shown.items() if not any(sign in text for sign in signs)}

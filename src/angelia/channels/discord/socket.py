@@ -46,7 +46,7 @@ class DiscordLost(NotSent):
         super().__init__(f"The connection to Discord was lost: {why}.", then="It is made anew.")
 
 
-class Opening(Struct, frozen=True):
+class GatewayOpening(Struct, frozen=True):
     """How a session begins: by naming ourselves, or by resuming one (`session` and `seq`)."""
 
     token: str
@@ -72,7 +72,7 @@ class DiscordSocket:
         self._silence = silence
         self._seq = seq
 
-    async def frames(self, opening: Opening) -> AsyncIterator[DiscordFrame]:
+    async def frames(self, opening: GatewayOpening) -> AsyncIterator[DiscordFrame]:
         """What is dispatched, until the connection ends.
 
         Raises:
