@@ -4,12 +4,10 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from angelia.context.prompt import Facts, small_prompt, system_prompt
 from angelia.context.request import ToolSpec
 from angelia.core import entry as e
 from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
@@ -21,9 +19,9 @@ from angelia.policy.verdict import Effect, Verdict
 from angelia.sandboxes.guard.guard import recover_all
 from angelia.sandboxes.local.confined_program import confined_prefix
 from angelia.sandboxes.local.process_ledger import reap_leftovers
-from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.registry import fit_workspace
 from angelia.service.conversation.judging import MayAsk, anybody
+from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
 from angelia.service.conversation.session import DAY_MS, Session
 from angelia.service.conversation.terminal_delivery import TerminalDelivery
 from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
@@ -34,7 +32,7 @@ from angelia.service.logs import log_to
 from angelia.service.models.catalog import ModelCatalog
 from angelia.service.models.second_model import summariser, wording
 from angelia.service.places.places import tidied
-from angelia.service.places.presets import chosen
+from angelia.service.places.presets import chosen, kept
 from angelia.service.redaction import Redaction
 from angelia.service.settings.config import Loaded
 from angelia.service.settings.rules import rules_for
@@ -52,6 +50,7 @@ from angelia.store.tables.grants import Grants
 from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.pairings import Pairings
+from angelia.store.tables.trusted_files import TrustedFiles
 from angelia.tools.registry import Registry
 
 logger = logging.getLogger("angelia.service")
@@ -80,6 +79,7 @@ class App:
         self.outbox = Outbox(db)
         self.grants = Grants(db)
         self.key_value = KeyValue(db)
+        self.trusted_files = TrustedFiles(self.key_value)
         self.doors, self.pairings = ChatBindings(db), Pairings(db)
         self.model_catalog = ModelCatalog(loaded, self.blobs, self.renditions.open, environ)
         self.tokens = Tokens(environ)
@@ -90,6 +90,7 @@ class App:
         self._sessions: dict[ConversationId, Session] = {}
         self._places: dict[ConversationId, Workplace] = {}
         self._boxes: dict[ConversationId, Toolbox] = {}
+        self._prompts: dict[ConversationId, ConversationPrompt] = {}
         self._modes: dict[ConversationId, Mode] = {}
 
     @classmethod
@@ -181,13 +182,16 @@ class App:
             self._places[session.conversation] = workplace(
                 self, session, approver_present=approver_present, may_ask=may_ask
             )
-        box = self.toolbox(session)
+        box, prompt = self.toolbox(session), self.prompt(session)
+        at = kept(self.loaded.config.sandbox, session.sandbox, session.preset)
+        prompt.work_in(at, self._places[session.conversation].sandbox, self.model_catalog.profile(model))
+        await prompt.look()
         bound_models, first = await self._driver(session, box.registry, model, effort)
 
         async def make(registry: Registry) -> Driver:
             return (await self._driver(session, registry, model, effort))[1]
 
-        await session.attach(RenewingDriver(session, box, make, first))
+        await session.attach(RenewingDriver(session, box, prompt, make, first))
         return bound_models[0]
 
     def toolbox(self, session: Session) -> Toolbox:
@@ -195,6 +199,21 @@ class App:
         if session.conversation not in self._boxes:
             self._boxes[session.conversation] = Toolbox(self, session, self.loaded.config.mcp.servers)
         return self._boxes[session.conversation]
+
+    def prompt(self, session: Session) -> ConversationPrompt:
+        """The system prompt of a conversation; what it says is there once the conversation has been employed."""
+        if session.conversation not in self._prompts:
+            context = self.loaded.config.context
+            sources = PromptSources(
+                home=self.loaded.home,
+                state=self.running,
+                standing=context.instructions,
+                follow_folders=context.folder_instructions,
+                trusted=self.trusted_files,
+                blobs=self.blobs,
+            )
+            self._prompts[session.conversation] = ConversationPrompt(session, sources)
+        return self._prompts[session.conversation]
 
     async def judged(self, session: Session, effect: Effect) -> Verdict:
         """What the policy says to something that is not a call of the model's; the conversation has been employed."""
@@ -205,7 +224,7 @@ class App:
     ) -> tuple[list[BoundModel], Driver]:
         place, config = self._places[session.conversation], self.loaded.config
         tools = registry.specs()
-        bound_models = [await self._bound(spec, place.sandbox, session, tools) for spec in (model, *config.fallback)]
+        bound_models = [await self._bound(spec, self.prompt(session), tools) for spec in (model, *config.fallback)]
         words = await wording(config.transcriber, config.describer, self.model_catalog, self.blobs)
         settings = Settings(
             rules=rules_for(config, registry, bound_models, can_describe=words.describe is not None),
@@ -235,17 +254,13 @@ class App:
         self._sessions.pop(session.conversation, None)
         if place := self._places.pop(session.conversation, None):
             await place.close()
+        self._prompts.pop(session.conversation, None)
         if box := self._boxes.pop(session.conversation, None):
             await box.close()
 
-    async def _bound(self, spec: str, sandbox: Sandbox, session: Session, tools: tuple[ToolSpec, ...]) -> BoundModel:
-        extra = self.loaded.config.context.instructions
-        if self.model_catalog.profile(spec).wire == "local":
-            return await self.model_catalog.bound(spec, small_prompt(extra), tools)
-        described = await sandbox.describe()
-        today = datetime.fromtimestamp(session.opened_at / 1000, UTC).strftime("%Y-%m-%d")
-        facts = Facts(described.workspace, described.system, today, described.network, described.notes)
-        return await self.model_catalog.bound(spec, system_prompt(facts, extra), tools)
+    async def _bound(self, spec: str, prompt: ConversationPrompt, tools: tuple[ToolSpec, ...]) -> BoundModel:
+        catalog = self.model_catalog
+        return await catalog.bound(spec, prompt.prompt_for(catalog.profile(spec)).text, tools)
 
     def _summariser(self, model: str, bound: BoundModel) -> Summariser | None:
         """The model of the person's choice; none for the embedded one, which cannot write a summary."""

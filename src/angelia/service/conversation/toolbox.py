@@ -11,6 +11,7 @@ from angelia.engine import machine as m
 from angelia.engine.live import Resting
 from angelia.policy.egress import judge_address, judge_url
 from angelia.sandboxes.local.process_ledger import Life
+from angelia.service.conversation.prompt import ConversationPrompt, notice_of
 from angelia.service.conversation.runner import TurnDriver
 from angelia.service.conversation.servers import configured
 from angelia.store.log.lease import Lease
@@ -150,17 +151,23 @@ def _again(connection: McpConnection) -> str:
 
 
 class RenewingDriver:
-    """A driver that is made anew at the beginning of a turn, where the tools have changed since."""
+    """A driver that is made anew at the beginning of a turn, where tools or prompt have changed since."""
 
     def __init__(
-        self, session: "Session", box: Toolbox, make: Callable[[Registry], Awaitable[TurnDriver]], first: TurnDriver
+        self,
+        session: "Session",
+        box: Toolbox,
+        prompt: ConversationPrompt,
+        make: Callable[[Registry], Awaitable[TurnDriver]],
+        first: TurnDriver,
     ) -> None:
-        """`first` was made with the registry that `box` has now."""
+        """`first` was made with the registry that `box` has now, and with the facts of `prompt`."""
         self._session = session
         self._box = box
+        self._prompt = prompt
         self._make = make
         self._driver = first
-        self._made_with = box.registry
+        self._made_with, self._made_of = box.registry, prompt.facts
         self._begun = 0
 
     def resting(self) -> m.Rest | None:
@@ -177,8 +184,11 @@ class RenewingDriver:
 
     async def _renew(self, lease: Lease) -> None:
         await self._box.ready()
-        if news := self._box.news():
-            await self._session.log.append(*(e.SystemSaid(words) for words in news), lease=lease)
-        if self._box.registry is not self._made_with:
-            self._made_with = self._box.registry
+        facts = await self._prompt.look()
+        told = await self._prompt.news()
+        if news := [*self._box.news(), *told]:
+            said = [e.SystemSaid(words) for words in news]
+            await self._session.log.append(*said, *notice_of(self._session, told), lease=lease)
+        if self._box.registry is not self._made_with or facts != self._made_of:
+            self._made_with, self._made_of = self._box.registry, facts
             self._driver = await self._make(self._made_with)

@@ -31,6 +31,8 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     `summariser` is the model that folds long conversations, empty for the same, `none` for an outline without one;
     it has `summary_seconds`. `cache_hour` keeps prompt caches for an hour instead of minutes, at a price.
+    `instructions` are your own, for every conversation; with `folder_instructions` the model follows the `AGENTS.md` of
+    the folder it works in, once you trust it.
     """
 
     share: float = 0.8
@@ -38,6 +40,7 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_output: int = 0
     cache_hour: bool = False
     instructions: str = ""
+    folder_instructions: bool = True
     summariser: str = ""
     summary_seconds: float = 120.0
 

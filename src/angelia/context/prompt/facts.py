@@ -1,0 +1,54 @@
+"""What the system prompt is made of: the facts of one turn, from which every section takes its own."""
+
+from msgspec import Struct
+
+
+class NoFolderFile(Struct, frozen=True):
+    """There is no file of instructions, or such files are switched off."""
+
+
+class TrustedFile(Struct, frozen=True):
+    """A file whose very bytes the person trusts. `version` is their SHA-256 in hex; `text` is as it is shown."""
+
+    path: str
+    text: str
+    version: str
+
+
+class UntrustedFile(Struct, frozen=True):
+    """A file that nobody has trusted as it stands now: it is data.
+
+    `changed`: another version of it was trusted. `declined`: the person was asked about this one, and said no.
+    """
+
+    path: str
+    text: str
+    version: str
+    changed: bool = False
+    declined: bool = False
+
+
+class UnusableFile(Struct, frozen=True):
+    """A file that cannot be used at all, whoever trusts it; `why` goes on after “is not used:”."""
+
+    path: str
+    why: str
+
+
+FolderFile = NoFolderFile | TrustedFile | UntrustedFile | UnusableFile
+"""The file of instructions that a folder has: `AGENTS.md`, or `CLAUDE.md` where there is none."""
+
+
+class PromptFacts(Struct, frozen=True):
+    """What the prompt tells. `today` is the day the conversation was opened, as YYYY-MM-DD.
+
+    `standing` are the person's own instructions from the settings, `folder` those of the folder it works in.
+    """
+
+    workspace: str
+    system: str
+    today: str
+    network: str
+    notes: tuple[str, ...] = ()
+    standing: str = ""
+    folder: FolderFile = NoFolderFile()

@@ -1,0 +1,55 @@
+"""Which files of instructions a person trusts, each in one version."""
+
+import msgspec
+from msgspec import Struct
+
+from angelia.store.tables.key_value import KeyValue
+
+_PREFIX = "trusted-file:"
+
+
+class FileAnswer(Struct, frozen=True):
+    """What `owner` said of the file at `path`, in the version with this SHA-256: whether it is `trusted`.
+
+    `where` is empty for this machine, else the spec of the sandbox in which the path is. `at` is Unix milliseconds.
+    """
+
+    owner: str
+    where: str
+    path: str
+    version: str
+    trusted: bool
+    at: int
+
+
+class TrustedFiles:
+    """The last answer for each file; another version of it is another question."""
+
+    def __init__(self, values: KeyValue) -> None:
+        self._values = values
+
+    async def answer(self, owner: str, where: str, path: str) -> FileAnswer | None:
+        """What this person said of the file the last time, of whichever version."""
+        known = await self._values.get(_key(owner, where, path))
+        return msgspec.json.decode(known, type=FileAnswer) if known else None
+
+    async def put(self, answer: FileAnswer) -> None:
+        """Remember an answer, in place of an earlier one about the same file."""
+        key = _key(answer.owner, answer.where, answer.path)
+        await self._values.put(key, msgspec.json.encode(answer).decode())
+
+    async def forget(self, owner: str, where: str, path: str) -> bool:
+        """Forget what was said of a file, so that it is asked about again; False if nothing was."""
+        known = await self.answer(owner, where, path)
+        await self._values.forget(_key(owner, where, path))
+        return known is not None
+
+    async def list(self, owner: str) -> list[FileAnswer]:
+        """What this person trusts, in order of the paths."""
+        rows = await self._values.all(f"{_PREFIX}{owner}\n")
+        answers = [msgspec.json.decode(value, type=FileAnswer) for _, value in rows]
+        return [answer for answer in answers if answer.trusted]
+
+
+def _key(owner: str, where: str, path: str) -> str:
+    return f"{_PREFIX}{owner}\n{where}\n{path}"
