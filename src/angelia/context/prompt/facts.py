@@ -3,11 +3,11 @@
 from msgspec import Struct
 
 
-class NoFolderFile(Struct, frozen=True):
+class NoFolderFile(Struct, frozen=True, tag=True):
     """There is no file of instructions, or such files are switched off."""
 
 
-class TrustedFile(Struct, frozen=True):
+class TrustedFile(Struct, frozen=True, tag=True):
     """A file whose very bytes the person trusts. `version` is their SHA-256 in hex; `text` is as it is shown."""
 
     path: str
@@ -15,10 +15,11 @@ class TrustedFile(Struct, frozen=True):
     version: str
 
 
-class UntrustedFile(Struct, frozen=True):
+class UntrustedFile(Struct, frozen=True, tag=True):
     """A file that nobody has trusted as it stands now: it is data.
 
-    `changed`: another version of it was trusted. `declined`: the person was asked about this one, and said no.
+    `changed`: another version of it was trusted. `declined`: the person was asked about this one, and said no. `hidden`
+    is how many of its characters are not seen, and stand in `text` as numbers.
     """
 
     path: str
@@ -26,9 +27,10 @@ class UntrustedFile(Struct, frozen=True):
     version: str
     changed: bool = False
     declined: bool = False
+    hidden: int = 0
 
 
-class UnusableFile(Struct, frozen=True):
+class UnusableFile(Struct, frozen=True, tag=True):
     """A file that cannot be used at all, whoever trusts it; `why` goes on after “is not used:”."""
 
     path: str

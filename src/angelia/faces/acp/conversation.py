@@ -23,6 +23,7 @@ from angelia.faces.acp.blocks import only_words, taken
 from angelia.faces.acp.commands import COMMANDS, command_in
 from angelia.faces.acp.editor_sandbox import Editing
 from angelia.faces.acp.endings import stop_reason
+from angelia.faces.acp.folder_questions import FolderQuestions
 from angelia.faces.acp.permission_requests import PermissionRequests
 from angelia.faces.acp.prompts import AcpWaiting, AskedBack, Prompts
 from angelia.faces.acp.questions import in_words
@@ -58,6 +59,7 @@ class Conversation:
         self._updates = SessionUpdates(session.workspace, self.choosing.window)
         self._sending = SessionSender(app, session, client)
         self.servers = Introductions(app, session, client, self._sending.tell)
+        self._folder = FolderQuestions(app, session, client, self._sending.tell)
         self._asking = PermissionRequests(session, client, app.clock, self._ask_in_words)
         self._order = asyncio.Lock()
         self._prompts = Prompts()
@@ -142,6 +144,7 @@ class Conversation:
         for asked in self.session.questions():
             self._ask(asked)
         self.servers.begin()
+        self._ask_about_folder()
 
     def say_aloud(self, notes: Iterable[str]) -> None:
         """Tell the person something that belongs to no reply."""
@@ -158,6 +161,7 @@ class Conversation:
             self._guard.cancel()
             self._guard = None
         await self._asking.close()
+        await self._folder.close()
         await self.servers.close()
         await self.app.leave(self.session)
         await self._sending.close()
@@ -271,12 +275,17 @@ class Conversation:
             case e.TurnClosed(ending=ending):
                 self._question = None
                 self._prompts.closed(entry.seq, ending, {unread.seq for unread in self._turn.unread})
+                self._ask_about_folder()
             case _:
                 return
 
     def _ask(self, asked: e.ApprovalAsked) -> None:
         if call := self._updates.calls.get(asked.call):
             self._asking.ask(asked, call)
+
+    def _ask_about_folder(self) -> None:
+        if self._attached and self._guard:
+            self._folder.begin()
 
     def _ask_in_words(self, asked: e.ApprovalAsked) -> None:
         self._question = asked

@@ -23,6 +23,7 @@ from angelia.faces.cli.open_conversation import conversation_options, session_fo
 from angelia.faces.cli.options import open_app, turn_options
 from angelia.faces.cli.pictures import Way, drawn, way_of
 from angelia.faces.words.output import draw, echo, echo_json, hand_over
+from angelia.faces.words.folder_file import not_followed
 from angelia.faces.words.transcript_lines import Tone, TranscriptLines
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL
@@ -75,6 +76,9 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     for queued in overdue:  # a life that died could not show them; beside a new answer they do not go to stdout
         await delivery.deliver(queued, _note if asking else screen.way_of(queued), _draw)
     await app.employ(session, choice.spec, approver_present=False)
+    prompt = app.prompt(session)
+    if unfollowed := not_followed(prompt.facts.folder, prompt.where):
+        _note(unfollowed)
     _stop_on_interrupt(session)
     if parts:
         await session.say(parts, address=TERMINAL)

@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mcp": ("mcp:mcp", "MCP servers of the settings: list them, or try one."),
     "sandbox": ("sandbox:sandbox", "Where conversations work: list, enter, move files, end."),
     "config": ("settings:config", "Every setting, and where its value came from."),
+    "trust": ("trust:trust", "Which folders' instructions (AGENTS.md) the model may follow."),
     "grants": ("settings:grants", "Remembered permissions."),
     "doctor": ("doctor:doctor", "Check the model, the store and the sandbox, and say how to mend them."),
     "store": ("upkeep:store", "Verify, rebuild or back up the store."),

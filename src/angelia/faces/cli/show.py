@@ -10,7 +10,7 @@ import click
 
 from angelia.core import entry as e
 from angelia.core.codec import to_json_line
-from angelia.core.errors import BadInput
+from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId
 from angelia.faces.cli.history import when
 from angelia.faces.cli.open_conversation import last_conversation, short
@@ -20,18 +20,31 @@ from angelia.faces.words.paint import screen
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
 from angelia.faces.words.usage_meter import UsageMeter, money
 from angelia.faces.words.widths import table
+from angelia.service.conversation.setups import setup_in_force
+from angelia.tools.shell.output import plain
 
 
 @click.command(epilog="Examples:  angelia show 5c8r2n6h  ·  angelia show --usage  ·  angelia show 5c8r2n6h --json | jq")
 @click.argument("conversation", metavar="[ID]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="The entries, one JSON line each.")
 @click.option("--usage", is_flag=True, help="Tokens, cached share and cost of each turn.")
+@click.option("--prompt", is_flag=True, help="The system prompt of the last request.")
 @settings_options
-def show(conversation: str | None, as_json: bool, usage: bool, **given: Any) -> int:
+def show(conversation: str | None, as_json: bool, usage: bool, prompt: bool, **given: Any) -> int:
     """Show a conversation (the last one, if none is named) with everything that was done in it."""
-    if as_json and usage:
-        raise BadInput("--json and --usage do not go together.", then="The entries hold the usage too.")
-    return asyncio.run(_show(conversation, as_json, usage, given))
+    if as_json + usage + prompt > 1:
+        raise BadInput("--json, --usage and --prompt do not go together.", then="Call it once for each.")
+    return asyncio.run(_prompt(conversation, given) if prompt else _show(conversation, as_json, usage, given))
+
+
+async def _prompt(part: str | None, given: dict[str, Any]) -> int:
+    app = await open_app(given)
+    found = await app.transcript.find(part) if part else await last_conversation(app.transcript)
+    setup = await setup_in_force(app.blobs, await app.transcript.entries(found))
+    if setup is None:
+        raise NotFound(f"No model has been asked in the conversation {short(found)} yet.")
+    click.echo(plain(setup.system) if sys.stdout.isatty() else setup.system)
+    return 0
 
 
 async def _show(part: str | None, as_json: bool, usage: bool, given: dict[str, Any]) -> int:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from angelia.context.prompt.facts import FolderFile, NoFolderFile, PromptFacts, TrustedFile, UntrustedFile, UnusableFile
 from angelia.context.prompt.folder_instructions import change_in_words, stands_in
 from angelia.context.prompt.system_prompt import SECTIONS, SMALL, SystemPrompt, system_prompt
-from angelia.context.prompt.visible_text import visible
+from angelia.context.prompt.visible_text import hidden_characters, visible
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ids import delivery_id
@@ -25,6 +25,7 @@ from angelia.service.files.instruction_files import (
     find_instructions,
     instruction_search,
     on_this_machine,
+    search_here,
 )
 from angelia.service.places.presets import Chosen
 from angelia.store.media.blobs import BlobStore
@@ -65,7 +66,8 @@ class ConversationPrompt:
         self._looked = 0
         self._file: FoundInstructions | UnusableFile | NoFolderFile = NoFolderFile()
         self._told: FolderFile | None = None
-        self._where = ""
+        self.where = ""
+        """Where `facts.folder` lies: empty for this machine, else the spec of the sandbox."""
 
     def work_in(self, at: Chosen, sandbox: Sandbox, profile: Profile) -> None:
         """Speak of this sandbox, to this model, from the next look on."""
@@ -115,7 +117,7 @@ class ConversationPrompt:
     async def answer(self, file: UntrustedFile, *, trusted: bool, at: int) -> None:
         """What the person says of a file as it was shown to them; it holds from the next turn on."""
         owner = self._session.owner
-        await self._sources.trusted.put(FileAnswer(owner, self._where, file.path, file.version, trusted, at))
+        await self._sources.trusted.put(FileAnswer(owner, self.where, file.path, file.version, trusted, at))
         self.facts = await self.look()
 
     # -- the file -----------------------------------------------------------------------------------------------
@@ -127,13 +129,13 @@ class ConversationPrompt:
         if on_this_machine(self._at) or used != self._looked:
             try:
                 search = await self._search()
-                self._file, self._where, self._looked = await find_instructions(search), search.where, used
+                self._file, self.where, self._looked = await find_instructions(search), search.where, used
             except SandboxError:  # what was seen last counts until it answers again
                 if not self._looked:
                     raise
         if not isinstance(self._file, FoundInstructions):
             return self._file
-        return await judged_file(self._file, self._sources.trusted, self._session.owner, self._where)
+        return await judged_file(self._file, self._sources.trusted, self._session.owner, self.where)
 
     async def _search(self) -> InstructionSearch:
         sources = self._sources
@@ -162,20 +164,37 @@ def notice_of(session: "Session", words: Sequence[str]) -> list[e.DeliveryQueued
     return [e.DeliveryQueued(number, opener.address, (Text("\n".join(words)),), "notice")]
 
 
+async def folder_file(folder: Path, home: Path, state: Path, trusted: TrustedFiles, owner: str) -> FolderFile:
+    """The file of a folder of this machine, as a conversation of `owner` there would find it.
+
+    Raises:
+        SandboxError: the folder is gone, or cannot be a workspace.
+    """
+    found = await find_instructions(search_here(folder, home, state))
+    return await judged_file(found, trusted, owner, "") if isinstance(found, FoundInstructions) else found
+
+
 async def judged_file(found: FoundInstructions, trusted: TrustedFiles, owner: str, where: str) -> FolderFile:
     """A file with what its person has said of it."""
     try:
-        text = visible(found.data.decode("utf-8-sig"))
+        whole = found.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return UnusableFile(found.path, f"it is not UTF-8: byte {error.start + 1} is 0x{found.data[error.start]:02x}")
+    text = visible(whole)
     if not text.strip():
         return NoFolderFile()
     version = sha256(found.data).hexdigest()
     known = await trusted.answer(owner, where, found.path)
     if known and known.trusted and known.version == version:
         return TrustedFile(found.path, text, version)
-    declined = known is not None and not known.trusted and known.version == version
-    return UntrustedFile(found.path, text, version, changed=known is not None and known.trusted, declined=declined)
+    return UntrustedFile(
+        found.path,
+        text,
+        version,
+        changed=known is not None and known.trusted,
+        declined=known is not None and not known.trusted and known.version == version,
+        hidden=hidden_characters(whole),
+    )
 
 
 def _marked(file: FolderFile) -> object:

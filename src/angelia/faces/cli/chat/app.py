@@ -1,6 +1,7 @@
 """A conversation at the terminal: what the person types becomes facts, and the screen follows the log."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,9 @@ from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import wall_clock
 from angelia.core.profile import Profile
 from angelia.faces.cli.chat.commands import command_in
+from angelia.faces.cli.chat.folder_question import FolderQuestion
 from angelia.faces.cli.chat.input import Act, BreakKey, EndKey, Input, Pasted, StopKey, Typed
+from angelia.faces.cli.chat.open_choice import YES_OR_NO, OpenChoice
 from angelia.faces.cli.chat.screen import Screen
 from angelia.faces.cli.open_conversation import session_for
 from angelia.faces.words.questions import DAY_MS, NewMessage, No, Yes, meant
@@ -49,7 +52,8 @@ class ChatApp:
         self.attached: list[Content] = []
         self.attached_names: list[str] = []
         self._acts: asyncio.Queue[Act] = asyncio.Queue()
-        self._yes_or_no: asyncio.Future[bool] | None = None
+        self._choice: OpenChoice | None = None
+        self._folder_question = FolderQuestion(self)
         self._guard: asyncio.Task[None] | None = None
         self.input: Input
 
@@ -70,8 +74,8 @@ class ChatApp:
 
     @property
     def asks(self) -> bool:
-        """Whether a y or n is waited for."""
-        return self._yes_or_no is not None
+        """Whether a y or n, or another key of the kind, is waited for."""
+        return self._choice is not None
 
     # -- the course of it ---------------------------------------------------------------------------------------
 
@@ -120,6 +124,7 @@ class ChatApp:
         if self.session.turn.opened:
             self.screen.note("going on with the turn that was open")
         await self.use(choice.spec)
+        await self._ask_about_folder()
         self.ready.set()
 
     async def close(self) -> None:
@@ -190,8 +195,10 @@ class ChatApp:
         match act:
             case EndKey() | BreakKey(again=True):
                 self.leave()
-            case Typed(text=text) if self._yes_or_no:
-                self._decide(self._yes_or_no, text)
+            case Typed(text=text) if self._choice:
+                self._decide(self._choice, text)
+            case StopKey() | BreakKey() if self._choice and self._choice.escape:
+                self._choice.take(self._choice.escape)
             case _:
                 self._acts.put_nowait(act)
 
@@ -209,8 +216,11 @@ class ChatApp:
             case Typed(text=text):
                 if command := command_in(text):
                     await command(self)
+                    if self.ready.is_set():
+                        await self._ask_about_folder()
                 elif text.strip() or self.attached:
                     await self.ready.wait()
+                    await self._ask_about_folder()
                     await self._said(text)
             case Pasted(paths=paths):
                 for path in paths:
@@ -269,15 +279,21 @@ class ChatApp:
 
     async def _ask(self, question: str) -> bool:
         self.screen.put(TranscriptLine(Tone.QUESTION, f"{question} (y/n)"))
-        self._yes_or_no = asyncio.get_running_loop().create_future()
-        try:
-            return await self._yes_or_no
-        finally:
-            self._yes_or_no = None
+        return await self.choice(YES_OR_NO, escape="") == "yes"
 
-    def _decide(self, open_question: "asyncio.Future[bool]", text: str) -> None:
-        word = text.strip().lower()
-        if word in ("y", "yes", "n", "no") and not open_question.done():
-            open_question.set_result(word.startswith("y"))
-        else:
-            self.screen.note("y or n, please")
+    async def choice(self, words: Mapping[str, str], *, escape: str) -> str:
+        """Wait for one of these words, and return what it means; what Esc means, or nothing if it means nothing."""
+        self._choice = OpenChoice(words, escape)
+        try:
+            return await self._choice.taken
+        finally:
+            self._choice = None
+
+    def _decide(self, choice: OpenChoice, text: str) -> None:
+        if not choice.take(choice.words.get(text.strip().lower(), "")):
+            self.screen.note(choice.please)
+
+    async def _ask_about_folder(self) -> None:
+        """At the beginning of a conversation, and wherever something else stands there now; never inside a turn."""
+        if self.spec and not self.session.turn.opened:
+            await self._folder_question.put()

@@ -1,0 +1,136 @@
+"""`angelia trust`: whose instructions the model may follow, by folder and version."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from angelia.context.prompt.facts import NoFolderFile, TrustedFile, UntrustedFile, UnusableFile
+from angelia.core.errors import BadInput, NotFound
+from angelia.faces.cli.history import when
+from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.words.folder_file import beginning, remarks
+from angelia.faces.words.paint import screen
+from angelia.faces.words.widths import table
+from angelia.service.conversation.judging import OWNER
+from angelia.service.conversation.prompt import folder_file
+from angelia.service.files.instruction_files import NAMES, repository_of
+from angelia.store.tables.trusted_files import FileAnswer
+from angelia.tools.shell.output import plain
+
+if TYPE_CHECKING:
+    from angelia.service.app import App
+
+
+@click.command(epilog="Examples:  angelia trust  ·  angelia trust ~/garden  ·  angelia trust --forget ~/garden")
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option("--list", "listing", is_flag=True, help="What is trusted, and whether it still stands there.")
+@click.option("--forget", is_flag=True, help="Trust it no longer; it is asked about again.")
+@settings_options
+def trust(path: Path | None, listing: bool, forget: bool, **given: Any) -> int:
+    """Let the model follow the AGENTS.md (or CLAUDE.md) of a folder, as it stands now. Read it first.
+
+    PATH is the folder in which you work, or the file; the current folder, if it is not given.
+    """
+    if listing and (forget or path):
+        raise BadInput("--list takes nothing else.", then="Example: angelia trust --list")
+    return asyncio.run(_list(given) if listing else _trust(path or Path.cwd(), given, forget=forget))
+
+
+async def _trust(path: Path, given: dict[str, Any], *, forget: bool) -> int:
+    app = await open_app(given)
+    try:
+        return await (_forget(app, path) if forget else _give(app, path))
+    finally:
+        await app.close()
+
+
+async def _give(app: "App", path: Path) -> int:
+    file = await _file_of(app, path)
+    if isinstance(file, TrustedFile):
+        click.echo(f"{file.path} is trusted already, as it stands now (version {file.version[:12]}).", err=True)
+        return 0
+    for line in [*remarks(file), *beginning(file.text)]:
+        click.echo(plain(line))
+    await app.trusted_files.put(FileAnswer(OWNER, "", file.path, file.version, trusted=True, at=app.clock()))
+    click.echo(
+        f"\n{file.path} is trusted as it stands now (version {file.version[:12]}): the model follows it. "
+        "When it changes it is data again, until you say so.",
+        err=True,
+    )
+    return 0
+
+
+async def _file_of(app: "App", path: Path) -> TrustedFile | UntrustedFile:
+    """The file that a conversation in that folder would follow.
+
+    Raises:
+        BadInput: there is none, it is another one than was named, or it cannot be used.
+        SandboxError: the folder cannot be worked in.
+    """
+    if not (path.exists() or path.is_symlink()):
+        raise BadInput(f"There is no file or folder {path}.")
+    folder = path if path.is_dir() else path.parent
+    match await folder_file(folder, app.loaded.home, app.running, app.trusted_files, OWNER):
+        case NoFolderFile():
+            root, here = repository_of(folder.resolve(), app.loaded.home), folder.resolve()
+            above = f", nor above it up to {root}" if root != here else ""
+            raise BadInput(f"There is no {' and no '.join(NAMES)} in {here}{above}.")
+        case UnusableFile(path=found, why=why):
+            raise BadInput(f"{found} is not used: {why}.")
+        case file if folder == path or Path(file.path) == folder.resolve() / path.name:
+            return file
+        case file:
+            raise BadInput(
+                f"{path} is not what counts in {folder.resolve()}: {file.path} is.", then=f"angelia trust {file.path}"
+            )
+
+
+async def _forget(app: "App", path: Path) -> int:
+    """By the file's path or its folder's; it need not be there any more."""
+    named = path.parent.resolve() / path.name
+    wanted = {str(path), str(named), *(str(path.resolve() / name) for name in NAMES)}
+    found = [one for one in await app.trusted_files.list(OWNER) if one.path in wanted]
+    if not found:
+        raise NotFound(f"Nothing is trusted at {path}.", then="`angelia trust --list` shows what is.")
+    for one in found:
+        await app.trusted_files.forget(one.owner, one.where, one.path)
+        click.echo(f"{one.path} is not trusted any more.", err=True)
+    return 0
+
+
+async def _list(given: dict[str, Any]) -> int:
+    app = await open_app(given)
+    try:
+        rows = [await _row(app, one) for one in await app.trusted_files.list(OWNER)]
+    finally:
+        await app.close()
+    if not rows:
+        click.echo("No folder's instructions are trusted.", err=True)
+        return 0
+    click.echo("\n".join(table([("FILE", "VERSION", "SINCE", "NOW"), *rows], screen().columns * sys.stdout.isatty())))
+    return 0
+
+
+async def _row(app: "App", one: "FileAnswer") -> tuple[str, ...]:
+    return (f"{one.where} {one.path}".strip(), one.version[:12], when(one.at), await _now(app, one))
+
+
+async def _now(app: "App", one: "FileAnswer") -> str:
+    """How a file of this machine stands to what was trusted."""
+    if one.where:
+        return "elsewhere"
+    path = Path(one.path)
+    if not path.parent.is_dir():
+        return "gone"
+    match await folder_file(path.parent, app.loaded.home, app.running, app.trusted_files, OWNER):
+        case TrustedFile(path=one.path):
+            return "as trusted"
+        case UntrustedFile(path=one.path):
+            return "changed"
+        case UnusableFile(path=one.path):
+            return "cannot be used"
+        case _:
+            return "gone"

@@ -1,0 +1,148 @@
+"""A folder's instructions at the terminal: asked about once, never asked in a script, and to be taken back."""
+
+from pathlib import Path
+
+import pytest
+
+from angelia.testing.model.steps import say
+from tests.faces.angelia import CTRL_D, ESC, Place, requests, serving
+
+WORDS = "Use tabs, and sign with PLUM."
+
+
+def system(place: Place, number: int = -1) -> str:
+    """The system prompt of a request."""
+    return str(requests(place)[number]["body"]["messages"][0]["content"])
+
+
+def test_a_script_is_told_in_one_line_and_follows_nothing_until_the_file_is_trusted(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Yes.")]) as place:
+        file = place.work / "AGENTS.md"
+        file.write_text(WORDS)
+        asked = place.ask("hello")
+        assert (asked.code, asked.out) == (0, "Yes.\n")
+        told = f"angelia: {file} holds instructions that you have not trusted, so they are not followed. "
+        assert f"{told}Read it, then: angelia trust {place.work}\n" in asked.err
+        assert "PLUM" not in system(place)
+        trusted = place.run("trust")
+        assert WORDS in trusted.out
+        assert f"{file} is trusted as it stands now" in trusted.err
+        asked = place.ask("hello")
+        assert "trust" not in asked.err
+        assert WORDS in system(place)
+        assert WORDS in place.run("show", "--prompt").out
+        file.write_text("Sign with PEAR.")
+        assert "has changed since you trusted it" in place.ask("hello").err
+        assert "PLUM" not in system(place)
+        assert "PEAR" not in system(place)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ((), "There is no AGENTS.md and no CLAUDE.md in"),
+        (("--forget",), "Nothing is trusted at"),
+        (("--list", "--forget"), "--list takes nothing else."),
+        (("nowhere",), "There is no file or folder nowhere."),
+    ],
+)
+def test_what_cannot_be_trusted_or_forgotten_is_said(place: Place, words: tuple[str, ...], error: str) -> None:
+    ended = place.run("trust", *words)
+    assert ended.code != 0
+    assert error in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_what_is_trusted_is_listed_with_what_became_of_it_and_can_be_forgotten(place: Place) -> None:
+    folders = [place.work / name for name in ("same", "changed", "gone")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "AGENTS.md").write_text(WORDS)
+        assert place.run("trust", str(folder)).code == 0
+    (folders[1] / "AGENTS.md").write_text("Other words.")
+    (folders[2] / "AGENTS.md").unlink()
+    rows = [line.split() for line in place.run("trust", "--list").out.splitlines()]
+    listed = {Path(row[0]).parent.name: " ".join(row[4:]) for row in rows[1:]}
+    assert listed == {"same": "as trusted", "changed": "changed", "gone": "gone"}
+    for folder in folders:
+        assert place.run("trust", "--forget", str(folder)).code == 0
+    assert "No folder's instructions are trusted." in place.run("trust", "--list").err
+
+
+def test_a_file_that_does_not_count_in_its_folder_is_not_trusted_by_mistake(place: Place) -> None:
+    (place.work / "AGENTS.md").write_text(WORDS)
+    (place.work / "CLAUDE.md").write_text(WORDS)
+    ended = place.run("trust", "CLAUDE.md")
+    assert ended.code == 2
+    assert f"angelia trust {place.work}/AGENTS.md" in ended.err
+    assert place.run("trust", "AGENTS.md").code == 0
+
+
+def test_a_conversation_asks_once_and_follows_from_the_first_message_on(tmp_path: Path) -> None:
+    with serving(tmp_path, [], "--echo") as place:
+        (place.work / "AGENTS.md").write_text("\n".join([WORDS, *(f"Rule {n}." for n in range(2, 31))]))
+        with place.chat() as terminal:
+            terminal.sees("AGENTS.md in")
+            terminal.sees("PLUM")
+            terminal.sees("Rule 12.")
+            terminal.sees("… and 18 more lines")
+            terminal.sees("(y/n, v shows all of it, Esc asks later)")
+            terminal.types("perhaps")
+            terminal.sees("y, n or v, please")
+            terminal.types("v")
+            terminal.sees("Rule 30.")
+            terminal.sees("(y/n, v shows all of it, Esc asks later)")
+            terminal.types("y")
+            terminal.sees("follows this version from the next message on")
+            terminal.types("hello")
+            terminal.sees("› hello")
+            terminal.press(CTRL_D)
+            terminal.ends()
+        assert "PLUM" in system(place)
+        with place.chat() as terminal:
+            terminal.types("again")
+            terminal.sees("› again")
+            terminal.press(CTRL_D)
+            terminal.ends()
+            assert "y/n" not in terminal.seen
+
+
+@pytest.mark.parametrize("key", ["n\r", ESC])
+def test_a_no_is_data_and_is_not_asked_again_and_esc_asks_later(tmp_path: Path, key: str) -> None:
+    with serving(tmp_path, [], "--echo") as place:
+        (place.work / "AGENTS.md").write_text(WORDS)
+        for number in range(2):
+            with place.chat() as terminal:
+                if number == 0 or key == ESC:
+                    terminal.sees("Esc asks later)")
+                    terminal.press(key)
+                    terminal.sees("they are data")
+                terminal.types("hello")
+                terminal.sees("› hello")
+                terminal.press(CTRL_D)
+                terminal.ends()
+            assert "PLUM" not in system(place)
+
+
+def test_a_changed_file_is_told_and_asked_about_before_the_next_message_is_read(tmp_path: Path) -> None:
+    with serving(tmp_path, [], "--echo") as place:
+        file = place.work / "AGENTS.md"
+        file.write_text(WORDS)
+        place.run("trust")
+        with place.chat() as terminal:
+            terminal.types("hello")
+            terminal.sees("› hello")
+            terminal.sees("hello")
+            file.write_text("Sign with PEAR\u200b.")
+            terminal.types("and now?")
+            terminal.sees("has changed since you trusted it. Trust it as it is now?")
+            terminal.sees("characters that are not seen")
+            terminal.sees("PEAR<U+200B>.")
+            terminal.types("y")
+            terminal.sees("› and now?")
+            terminal.sees("told the model: The instructions of this folder are new")
+            terminal.press(CTRL_D)
+            terminal.ends()
+        assert "PLUM" in system(place, 0)
+        assert "PLUM" not in system(place)
+        assert "PEAR<U+200B>." in system(place)
