@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from angelia.context.prompt.facts import NoFolderFile, UntrustedFile, UnusableFile
 from angelia.core import entry as e
@@ -14,6 +15,7 @@ from angelia.sandboxes.docker.settings import DockerSettings
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.service.files.instruction_files import (
     FoundInstructions,
+    InstructionSearch,
     find_instructions,
     instruction_search,
     on_this_machine,
@@ -347,3 +349,34 @@ async def test_elsewhere_a_link_out_of_the_workspace_is_refused(tmp_path: Path) 
     far = Chosen("ssh:box", "", {})
     search = await instruction_search(far, "/not/here", there, tmp_path / "home", tmp_path / "state")
     assert isinstance(await find_instructions(search), UnusableFile)
+
+
+class Swapped(LocalSandbox):
+    """A sandbox in which somebody puts a link in the file's place, after it was judged and before it is read."""
+
+    def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
+        """Read, a moment too late."""
+        Path(path).unlink()
+        Path(path).symlink_to(".env")
+        return super().get(path, limit=limit)
+
+
+async def test_a_link_that_is_laid_after_the_file_was_judged_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("SECRET")
+    (tmp_path / "AGENTS.md").write_text(WORDS)
+    there = Swapped(tmp_path, home=tmp_path / "home", state=tmp_path / "state", confine="off")
+    root = str(tmp_path)
+    found = await find_instructions(InstructionSearch("", root, (root,), there, tmp_path / "home"))
+    assert isinstance(found, UnusableFile)
+
+
+async def test_the_embedded_model_is_asked_nothing_and_gets_the_small_prompt(tmp_path: Path) -> None:
+    async with served(tmp_path) as (place, _):
+        (place.workspace / "AGENTS.md").write_text(WORDS)
+        async with conversation(place) as talk:
+            await trust(talk)
+            prompt = talk.app.prompt(talk.session)
+            await prompt.look()
+            able = talk.app.model_catalog.profile(f"{place.wire}:m")
+            assert WORDS in prompt.prompt_for(able).text
+            assert "PLUM" not in prompt.prompt_for(replace(able, wire="local")).text

@@ -94,7 +94,7 @@ async def _forget(app: "App", path: Path) -> int:
     wanted = {str(path), str(named), *(str(path.resolve() / name) for name in NAMES)}
     found = [one for one in await app.trusted_files.list(OWNER) if one.path in wanted]
     if not found:
-        raise NotFound(f"Nothing is trusted at {path}.", then="`angelia trust --list` shows what is.")
+        raise NotFound(f"Nothing is trusted at {path.resolve()}.", then="`angelia trust --list` shows what is.")
     for one in found:
         await app.trusted_files.forget(one.owner, one.where, one.path)
         click.echo(f"{one.path} is not trusted any more.", err=True)

@@ -71,7 +71,8 @@ class ConversationPrompt:
 
     def work_in(self, at: Chosen, sandbox: Sandbox, profile: Profile) -> None:
         """Speak of this sandbox, to this model, from the next look on."""
-        self._at, self._sandbox, self._profile, self._looked = at, sandbox, profile, 0
+        self._at, self._sandbox = at, sandbox
+        self._profile, self._looked = profile, 0
 
     async def look(self) -> PromptFacts:
         """See what there is now.
@@ -129,7 +130,8 @@ class ConversationPrompt:
         if on_this_machine(self._at) or used != self._looked:
             try:
                 search = await self._search()
-                self._file, self.where, self._looked = await find_instructions(search), search.where, used
+                self._file = await find_instructions(search)
+                self.where, self._looked = search.where, used
             except SandboxError:  # what was seen last counts until it answers again
                 if not self._looked:
                     raise
