@@ -41,7 +41,7 @@ def test_a_script_is_told_in_one_line_and_follows_nothing_until_the_file_is_trus
     ("words", "error"),
     [
         ((), "There is no AGENTS.md and no CLAUDE.md in"),
-        (("--forget",), "Nothing is trusted at"),
+        (("--forget",), "Nothing is known of instructions at"),
         (("--list", "--forget"), "--list takes nothing else."),
         (("nowhere",), "There is no file or folder nowhere."),
     ],
@@ -66,7 +66,7 @@ def test_what_is_trusted_is_listed_with_what_became_of_it_and_can_be_forgotten(p
     assert listed == {"same": "as trusted", "changed": "changed", "gone": "gone"}
     for folder in folders:
         assert place.run("trust", "--forget", str(folder)).code == 0
-    assert "No folder's instructions are trusted." in place.run("trust", "--list").err
+    assert "No folder's instructions were asked about yet." in place.run("trust", "--list").err
 
 
 def test_a_file_that_does_not_count_in_its_folder_is_not_trusted_by_mistake(place: Place) -> None:
@@ -122,6 +122,7 @@ def test_a_no_is_data_and_is_not_asked_again_and_esc_asks_later(tmp_path: Path, 
                 terminal.press(CTRL_D)
                 terminal.ends()
             assert "PLUM" not in system(place)
+        assert ("you said no" in place.run("trust", "--list").out) is (key != ESC)
 
 
 def test_a_changed_file_is_told_and_asked_about_before_the_next_message_is_read(tmp_path: Path) -> None:

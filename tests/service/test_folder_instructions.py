@@ -366,7 +366,7 @@ async def test_a_link_that_is_laid_after_the_file_was_judged_is_not_followed(tmp
     (tmp_path / "AGENTS.md").write_text(WORDS)
     there = Swapped(tmp_path, home=tmp_path / "home", state=tmp_path / "state", confine="off")
     root = str(tmp_path)
-    found = await find_instructions(InstructionSearch("", root, (root,), there, tmp_path / "home"))
+    found = await find_instructions(InstructionSearch("", root, (root,), lambda: there, tmp_path / "home"))
     assert isinstance(found, UnusableFile)
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Examples:  angelia trust  ·  angelia trust ~/garden  ·  angelia trust --forget ~/garden")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--list", "listing", is_flag=True, help="What is trusted, and whether it still stands there.")
-@click.option("--forget", is_flag=True, help="Trust it no longer; it is asked about again.")
+@click.option("--list", "listing", is_flag=True, help="What you said of such files, and how they are now.")
+@click.option("--forget", is_flag=True, help="Forget what you said of it: it is data, and asked about again.")
 @settings_options
 def trust(path: Path | None, listing: bool, forget: bool, **given: Any) -> int:
     """Let the model follow the AGENTS.md (or CLAUDE.md) of a folder, as it stands now. Read it first.
@@ -94,10 +94,12 @@ async def _forget(app: "App", path: Path) -> int:
     wanted = {str(path), str(named), *(str(path.resolve() / name) for name in NAMES)}
     found = [one for one in await app.trusted_files.list(OWNER) if one.path in wanted]
     if not found:
-        raise NotFound(f"Nothing is trusted at {path.resolve()}.", then="`angelia trust --list` shows what is.")
+        raise NotFound(
+            f"Nothing is known of instructions at {path.resolve()}.", then="`angelia trust --list` shows what is."
+        )
     for one in found:
         await app.trusted_files.forget(one.owner, one.where, one.path)
-        click.echo(f"{one.path} is not trusted any more.", err=True)
+        click.echo(f"What you said of {one.path} is forgotten: it is data, and asked about again.", err=True)
     return 0
 
 
@@ -108,7 +110,7 @@ async def _list(given: dict[str, Any]) -> int:
     finally:
         await app.close()
     if not rows:
-        click.echo("No folder's instructions are trusted.", err=True)
+        click.echo("No folder's instructions were asked about yet.", err=True)
         return 0
     click.echo("\n".join(table([("FILE", "VERSION", "SINCE", "NOW"), *rows], screen().columns * sys.stdout.isatty())))
     return 0
@@ -120,6 +122,8 @@ async def _row(app: "App", one: "FileAnswer") -> tuple[str, ...]:
 
 async def _now(app: "App", one: "FileAnswer") -> str:
     """How a file of this machine stands to what was trusted."""
+    if not one.trusted:
+        return "you said no"
     if one.where:
         return "elsewhere"
     path = Path(one.path)

@@ -10,6 +10,9 @@ from angelia.context.prompt.visible_text import visible
 SHOWN_LINES = 12
 """Of a file, where its whole is one step further."""
 
+_LONG = 500
+"""Characters of a line that are shown with the first ones."""
+
 
 def not_followed(file: FolderFile, where: str) -> str:
     """That there is a file which is not followed, and what to do; empty where there is nothing to say.
@@ -54,10 +57,13 @@ def remarks(file: UntrustedFile) -> list[str]:
 
 
 def beginning(text: str, most: int = SHOWN_LINES) -> list[str]:
-    """The first lines, and how many follow."""
+    """The first lines, and how many follow; of a very long line its beginning."""
     lines = text.strip("\n").splitlines()
     more = len(lines) - most
-    return [*lines[:most], *([f"… and {more:,} more lines" if more > 1 else "… and one more line"] * (more > 0))]
+    return [
+        *(line if len(line) <= _LONG else f"{line[:_LONG]}…" for line in lines[:most]),
+        *([f"… and {more:,} more lines" if more > 1 else "… and one more line"] * (more > 0)),
+    ]
 
 
 def fenced(text: str) -> str:

@@ -5,7 +5,7 @@ sandbox elsewhere is asked for one in its workspace alone.
 """
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,7 +40,7 @@ MOST_READ = 1_000_000
 
 
 class InstructionSearch(Struct, frozen=True):
-    """Where to look: in these `folders`, nearest first, through `sandbox`, whose workspace is `root`.
+    """Where to look: in these `folders`, nearest first, through a sandbox whose workspace is `root`.
 
     `where` is empty for this machine, else the spec of the sandbox.
     """
@@ -48,7 +48,7 @@ class InstructionSearch(Struct, frozen=True):
     where: str
     root: str
     folders: tuple[str, ...]
-    sandbox: Sandbox
+    open_sandbox: Callable[[], Sandbox]
     own_home: Path
 
 
@@ -69,21 +69,20 @@ async def instruction_search(
     """
     if not on_this_machine(at):
         inside = posixpath.normpath((await sandbox.describe()).workspace)
-        return InstructionSearch(at.spec, inside, (inside,), sandbox, home)
+        return InstructionSearch(at.spec, inside, (inside,), lambda: sandbox, home)
     return search_here(Path(workspace), home, state)
 
 
 def search_here(workspace: Path, home: Path, state: Path) -> InstructionSearch:
-    """Where the instructions of a folder of this machine lie.
-
-    Raises:
-        SandboxError: it is gone, or cannot be a workspace.
-    """
+    """Where the instructions of a folder of this machine lie; no folder is named that holds none."""
     workspace = workspace.resolve()
     root = repository_of(workspace, home)
     folders = [workspace, *workspace.parents]
     within = tuple(str(folder) for folder in folders if folder.is_relative_to(root) and _holds(folder, *NAMES))
-    reader = LocalSandbox(root, home=home, state=state, confine="off")  # it only looks, and nothing is run in it
+
+    def reader() -> LocalSandbox:  # it only looks: nothing is run in it
+        return LocalSandbox(root, home=home, state=state, confine="off")
+
     return InstructionSearch("", str(root), within, reader, home)
 
 
@@ -109,13 +108,17 @@ async def find_instructions(search: InstructionSearch) -> FoundInstructions | Un
 
     Raises:
         SandboxGone, Unreachable: the sandbox does not answer.
+        NoSuchFile, AccessRefused: the workspace is gone, or cannot be one.
     """
+    if not search.folders:
+        return NoFolderFile()
+    sandbox = search.open_sandbox()
     for path in _candidates(search.folders):
         try:
-            there = await search.sandbox.stat(path)
+            there = await sandbox.stat(path)
             if there.kind is FileKind.FOLDER:
                 continue
-            return await _read(search, path)
+            return await _read(search, sandbox, path)
         except NoSuchFile:
             continue
         except (SandboxGone, Unreachable):
@@ -138,8 +141,8 @@ def _candidates(folders: Iterable[str]) -> Iterable[str]:
     return [posixpath.join(folder, name) for name in NAMES for folder in folders]
 
 
-async def _read(search: InstructionSearch, path: str) -> FoundInstructions | UnusableFile:
-    led = await resolve(search.sandbox, path)
+async def _read(search: InstructionSearch, sandbox: Sandbox, path: str) -> FoundInstructions | UnusableFile:
+    led = await resolve(sandbox, path)
     if not beneath(led, search.root):
         return UnusableFile(path, f"it leads out of {search.root}, to {led}")
     situation = Situation(search.root, str(Path.home().resolve()), str(search.own_home.resolve()))
@@ -147,7 +150,7 @@ async def _read(search: InstructionSearch, path: str) -> FoundInstructions | Unu
     if not isinstance(verdict, Allow):
         return UnusableFile(path, verdict.reason.rstrip("."))
     try:
-        data = b"".join([chunk async for chunk in search.sandbox.get(Judged(led), limit=MOST_READ)])
+        data = b"".join([chunk async for chunk in sandbox.get(Judged(led), limit=MOST_READ)])
     except NoSuchFile:
         return UnusableFile(path, f"it leads to {led}, where nothing is")
     return FoundInstructions(path, data)

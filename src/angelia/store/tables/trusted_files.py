@@ -45,10 +45,9 @@ class TrustedFiles:
         return known is not None
 
     async def list(self, owner: str) -> list[FileAnswer]:
-        """What this person trusts, in order of the paths."""
+        """What this person said of each file, a no as well, in order of the paths."""
         rows = await self._values.all(f"{_PREFIX}{owner}\n")
-        answers = [msgspec.json.decode(value, type=FileAnswer) for _, value in rows]
-        return [answer for answer in answers if answer.trusted]
+        return [msgspec.json.decode(value, type=FileAnswer) for _, value in rows]
 
 
 def _key(owner: str, where: str, path: str) -> str:

@@ -54,7 +54,7 @@ class FolderQuestion:
         app = self._chat.app
         await app.prompt(self._chat.session).answer(file, trusted=trusted, at=app.clock())
         follows = "the model follows this version from the next message on; a changed one is asked about again"
-        self._chat.screen.note(follows if trusted else f"they are data; angelia trust {file.path} changes that")
+        self._chat.screen.note(follows if trusted else "they are data; this version is not asked about again")
 
     def _tell(self, words: str) -> None:
         """Say once that a file is not followed."""
