@@ -13,6 +13,7 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.sandboxes.docker.settings import DockerSettings
 from angelia.sandboxes.local.sandbox import LocalSandbox
+from angelia.sandboxes.port import FileStat
 from angelia.service.files.instruction_files import (
     FoundInstructions,
     InstructionSearch,
@@ -380,3 +381,33 @@ async def test_the_embedded_model_is_asked_nothing_and_gets_the_small_prompt(tmp
             able = talk.app.model_catalog.profile(f"{place.wire}:m")
             assert WORDS in prompt.prompt_for(able).text
             assert "PLUM" not in prompt.prompt_for(replace(able, wire="local")).text
+
+
+class Counting(LocalSandbox):
+    """A sandbox that counts how often it is looked into."""
+
+    looks = 0
+
+    async def stat(self, path: str) -> FileStat:
+        """Look."""
+        self.looks += 1
+        return await super().stat(path)
+
+
+async def test_elsewhere_the_file_is_looked_at_again_only_when_something_was_done_there(tmp_path: Path) -> None:
+    async with ModelServer(by_replies([call("todo", {"items": []}), say("Done.")])) as server:
+        place = Place(tmp_path, server)
+        (place.workspace / "AGENTS.md").write_text(WORDS)
+        there = Counting(place.workspace, home=place.home, state=tmp_path / "state", confine="off")
+        async with conversation(place) as talk:
+            prompt = talk.app.prompt(talk.session)
+            prompt.work_in(Chosen("ssh:box", "", {}), there, talk.app.model_catalog.profile(f"{place.wire}:m"))
+            await prompt.look()
+            looks = there.looks
+            await prompt.look()
+            assert (looks > 0, there.looks) == (True, looks)
+            assert prompt.where == "ssh:box"
+            await shown(talk, server)
+            looks = there.looks
+            await prompt.look()
+            assert there.looks > looks
