@@ -22,8 +22,8 @@ from angelia.faces.cli import exits
 from angelia.faces.cli.open_conversation import conversation_options, session_for
 from angelia.faces.cli.options import open_app, turn_options
 from angelia.faces.cli.pictures import Way, drawn, way_of
-from angelia.faces.words.output import draw, echo, echo_json, hand_over
 from angelia.faces.words.folder_file import not_followed
+from angelia.faces.words.output import draw, echo, echo_json, hand_over
 from angelia.faces.words.transcript_lines import Tone, TranscriptLines
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL

@@ -21,7 +21,6 @@ from angelia.faces.words.transcript_lines import Tone, TranscriptLine, Transcrip
 from angelia.faces.words.usage_meter import UsageMeter, money
 from angelia.faces.words.widths import table
 from angelia.service.conversation.setups import setup_in_force
-from angelia.tools.shell.output import plain
 
 
 @click.command(epilog="Examples:  angelia show 5c8r2n6h  ·  angelia show --usage  ·  angelia show 5c8r2n6h --json | jq")
@@ -43,7 +42,7 @@ async def _prompt(part: str | None, given: dict[str, Any]) -> int:
     setup = await setup_in_force(app.blobs, await app.transcript.entries(found))
     if setup is None:
         raise NotFound(f"No model has been asked in the conversation {short(found)} yet.")
-    click.echo(plain(setup.system) if sys.stdout.isatty() else setup.system)
+    hand_over(setup.system.encode() + b"\n")
     return 0
 
 

@@ -12,6 +12,7 @@ from angelia.core.errors import BadInput, NotFound
 from angelia.faces.cli.history import when
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.folder_file import beginning, remarks
+from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
 from angelia.service.conversation.judging import OWNER
@@ -50,12 +51,12 @@ async def _trust(path: Path, given: dict[str, Any], *, forget: bool) -> int:
 async def _give(app: "App", path: Path) -> int:
     file = await _file_of(app, path)
     if isinstance(file, TrustedFile):
-        click.echo(f"{file.path} is trusted already, as it stands now (version {file.version[:12]}).", err=True)
+        echo(f"{file.path} is trusted already, as it stands now (version {file.version[:12]}).", err=True)
         return 0
     for line in [*remarks(file), *beginning(file.text)]:
-        click.echo(plain(line))
+        echo(plain(line))
     await app.trusted_files.put(FileAnswer(OWNER, "", file.path, file.version, trusted=True, at=app.clock()))
-    click.echo(
+    echo(
         f"\n{file.path} is trusted as it stands now (version {file.version[:12]}): the model follows it. "
         "When it changes it is data again, until you say so.",
         err=True,
@@ -99,7 +100,7 @@ async def _forget(app: "App", path: Path) -> int:
         )
     for one in found:
         await app.trusted_files.forget(one.owner, one.where, one.path)
-        click.echo(f"What you said of {one.path} is forgotten: it is data, and asked about again.", err=True)
+        echo(f"What you said of {one.path} is forgotten: it is data, and asked about again.", err=True)
     return 0
 
 
@@ -110,9 +111,9 @@ async def _list(given: dict[str, Any]) -> int:
     finally:
         await app.close()
     if not rows:
-        click.echo("No folder's instructions were asked about yet.", err=True)
+        echo("No folder's instructions were asked about yet.", err=True)
         return 0
-    click.echo("\n".join(table([("FILE", "VERSION", "SINCE", "NOW"), *rows], screen().columns * sys.stdout.isatty())))
+    echo("\n".join(table([("FILE", "VERSION", "SINCE", "NOW"), *rows], screen().columns * sys.stdout.isatty())))
     return 0
 
 
