@@ -1,4 +1,4 @@
-"""What the writer of a chat room brings to its conformance checks: a fake of its network on loopback."""
+"""What the writer of a channel brings to its conformance checks: a fake of its network on loopback."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -138,7 +138,7 @@ class FakeNetwork(Protocol):
         ...
 
     def open(self, context: ChannelContext, patience: ChannelTimeouts) -> Channel:
-        """The room under test, with settings that lead here."""
+        """The channel under test, with settings that lead here."""
         ...
 
     def called(self, name: str) -> str:
