@@ -154,7 +154,7 @@ class ChannelContext(Struct, frozen=True):
 
 
 class ChannelProvider(Struct, frozen=True):
-    """What a channel's module, or a stranger's entry point in `angelia.channels`, offers as `CHANNEL`: the type of its
+    """What a network's module, or a third-party entry point in `angelia.channels`, offers as `CHANNEL`: the type of its
     settings, and what opens a channel by settings of that type. Nothing has to be reached yet.
     """
 

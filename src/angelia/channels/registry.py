@@ -1,4 +1,4 @@
-"""Opens the channel that a section of the settings names; strangers' come by entry point."""
+"""Opens the channel that a section of the settings names; others come by entry point."""
 
 from collections.abc import Mapping
 from importlib import import_module

@@ -41,11 +41,11 @@ def open_provider(
     if profile.wire in OURS:
         opener = cast("OpenProvider", import_module(OURS[profile.wire]).open_provider)
     else:
-        opener = _of_strangers(profile.wire)
+        opener = _third_party(profile.wire)
     return opener(profile, cast("GetClient", client), open_media, timeouts or WireTimeouts())
 
 
-def _of_strangers(wire: str) -> OpenProvider:
+def _third_party(wire: str) -> OpenProvider:
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP, name=wire):

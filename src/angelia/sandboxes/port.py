@@ -140,8 +140,8 @@ class Running(Protocol):
 
 
 class Judged(str):
-    """A path as it was judged: absolute, with every link on it followed by then. No sandbox follows one that stands on it
-    now: it was laid since, and leads where nobody has looked, so it is refused (`FileChanged`).
+    """A path as it was judged: absolute, with every link on it followed by then. No sandbox follows one that stands on
+    it now: it was laid since, and leads where nobody has looked, so it is refused (`FileChanged`).
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Opens the sandbox that a spec names, such as `local` or `docker:python:3.12`; strangers' come by entry point."""
+"""Opens the sandbox that a spec names, such as `local` or `docker:python:3.12`; others come by entry point."""
 
 from collections.abc import Mapping
 from importlib import import_module

@@ -83,18 +83,18 @@ class TelegramConnection:
         return WebResponse(200 if safe.done() and not safe.cancelled() else 503)
 
     async def keep(self, updates: str) -> None:
-        """See `Surroundings`."""
+        """See `TelegramSurroundings`."""
         await self._context.remember(_KEPT, updates)
 
     async def answer(self, press: Press, word: str) -> None:
-        """See `Surroundings`; a button whose answer does not arrive stops waiting by itself."""
+        """See `TelegramSurroundings`; a button whose answer does not arrive stops waiting by itself."""
         try:
             await self._api.call("answerCallbackQuery", {"callback_query_id": press.id, "text": word[:200]}, bool)
         except ChannelError as error:
             log.info("the answer to a pressed button did not arrive: %s", error)
 
     def trouble(self, why: str) -> None:
-        """See `Surroundings`."""
+        """See `TelegramSurroundings`."""
         self._connection_state.trouble(why)
 
     async def _stay(self, hear: Hear) -> NoReturn:

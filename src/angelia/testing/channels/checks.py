@@ -1,9 +1,9 @@
-"""The conformance kit for channels: every channel runs it against a fake of its network, a stranger's too.
+"""The conformance kit for channels: every channel runs it against a fake of its network, third-party ones too.
 
-    for check in checks(ABILITIES):
+    for check in checks(CAPABILITIES):
         await check.run(make)     # `make` gives a fresh fake `FakeNetwork`: an async context manager
 
-The fake is yours to write (`testing.channels.network.Network`): a server on loopback that the channel's real client
+The fake is yours to write (`testing.channels.network.FakeNetwork`): a server on loopback that the channel's real client
 library talks to, and that checks every request by the network's published rules.
 """
 

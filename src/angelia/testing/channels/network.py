@@ -64,7 +64,7 @@ class Sample(Struct, frozen=True):
 
 
 class ArrivedMessage(Struct, frozen=True):
-    """What reached the far end, as a person has it there. `method` is the network's own, spelled as in `Native.method`.
+    """What reached the far end, as a person has it there. `method` is the network's own, as `NativeMethod` has it.
 
     `text` is without markup, of a file its caption. `name` is empty where the network keeps none. The parts of one
     album have the same `album`, which is empty elsewhere. For an edit, a deletion or a reaction (`text` is the emoji),

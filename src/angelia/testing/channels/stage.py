@@ -49,8 +49,8 @@ class ChannelCheck:
 
 class Stage:
     """A channel and its network. `heard` is what was taken in, `health` what was reported, `tries` how often each key
-    was handed in. An envelope that `refuse` is true of is not taken in; `word` is said to what is. `ended` is what `run`
-    ended with.
+    was handed in. An envelope that `refuse` is true of is not taken in; `word` is said to what is. `ended` is what
+    `run` ended with.
     """
 
     def __init__(self, network: FakeNetwork, patience: ChannelTimeouts, folder: Path) -> None:
