@@ -19,7 +19,7 @@ from angelia.channels.discord.ledger import DiscordLedger, id_at
 from angelia.channels.discord.places import Places
 from angelia.channels.discord.receive import DiscordReader
 from angelia.channels.discord.settings import DiscordSettings, DiscordWaits
-from angelia.channels.discord.socket import DiscordLost, Opening, opened
+from angelia.channels.discord.socket import DiscordLost, DiscordStart, opened
 from angelia.channels.failures import ChannelError
 from angelia.channels.incoming import Hear
 from angelia.channels.lenient import read
@@ -110,7 +110,7 @@ class DiscordConnection:
     async def _stay(self, queue: PerChatQueue) -> NoReturn:
         token, session = await self._api.token(), self._memory.session
         intents = INTENTS | (_CONTENT if self._settings.groups == "all" else 0)
-        opening = Opening(token, intents, session.id if session else "", self._ledger.seq)
+        opening = DiscordStart(token, intents, session.id if session else "", self._ledger.seq)
         url = session.url if session else (await self._api.call(DiscordCall("GET", "/gateway/bot"), s.GatewayBot)).url
         async with opened(url, self._timeouts.silence, lambda: self._ledger.seq) as socket:
             async for frame in socket.frames(opening):
