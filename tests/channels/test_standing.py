@@ -17,7 +17,7 @@ Refused = LoginFailed("The token is not known.")
 
 
 class Scene:
-    """A room's outfit, its clock and what was told; `standing` takes a connection for dead after 60 s."""
+    """A channel's context, its clock and what was told; `standing` takes a connection for dead after 60 s."""
 
     def __init__(
         self, changed: Callable[[ConnectionHealth, ConnectionHealth], None] = lambda before, now: None

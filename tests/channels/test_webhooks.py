@@ -1,4 +1,4 @@
-"""What a network has not signed is refused by every room with a webhook, and what is played again is heard once."""
+"""What a network has not signed is refused by every channel with a webhook, and what is played again is heard once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

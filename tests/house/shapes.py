@@ -96,6 +96,8 @@ def _named(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                 yield name, node
             case ast.alias(asname=str(name)):
                 yield name, node
+            case _:
+                continue
 
 
 def claimless_test(source: Source) -> Found:
