@@ -26,7 +26,7 @@ class Scene:
         self.told: list[Health] = []
 
         async def nobody(*_: Any) -> NoReturn:
-            raise AssertionError("nothing else is asked of an outfit")
+            raise AssertionError("nothing else is asked of a context")
 
         context = ChannelContext("door", Path(), lambda: self.now, nobody, nobody, nobody, self.told.append, {}, nobody)
         self.standing = ConnectionState(context, 0.0, 60.0, changed)

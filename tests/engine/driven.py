@@ -157,10 +157,10 @@ class Driven:
         setup = e.SetupChanged("scripted:m", stored, stored, stored)
         key = (Credential("key", "secret"),)
         bound = BoundModel(profile, self.provider.session(), "Be kind.", registry.specs(), setup, key, _free)
-        bench = BrokerDeps(registry, world.judge, self._calling, world.redact, self.background, world.place or _nowhere)
+        deps = BrokerDeps(registry, world.judge, self._calling, world.redact, self.background, world.place or _nowhere)
         rules = Rules(traits={tool.name: tool.traits for tool in world.tools}, can_place=world.place is not None)
         wording = Wording(transcriber=world.transcriber)
-        return Driver(self.log, [bound], Broker(self.log, bench), Settings(rules), self._clock, wording)
+        return Driver(self.log, [bound], Broker(self.log, deps), Settings(rules), self._clock, wording)
 
     def _calling(self, call: ToolCall, answer: str) -> ToolContext:
         async def later(outcome: ToolOutcome) -> None:
