@@ -18,8 +18,8 @@ from bench.runs import ROOT, environment, python, run
 CHUNK = 1 << 20
 
 
-def room(name: str, folder: Path, socket: str, image: str) -> Sandbox:
-    """A room that works in `folder`, beneath which its records lie: local, bound, in memory, or ssh (as `box`)."""
+def opened(name: str, folder: Path, socket: str, image: str) -> Sandbox:
+    """A sandbox that works in `folder`, beneath which its records lie: local, bound, in memory, or ssh (as `box`)."""
     place = SandboxContext("bench", str(folder / "work"), folder / "own", folder / "own/run", confine="off")
     match name:
         case "local":
@@ -52,7 +52,7 @@ async def zeros(size: int) -> AsyncIterator[bytes]:
 
 
 def memory(folder: Path, words: tuple[str, str, str], way: str, size: int) -> int:
-    """Bytes by which a process grows at most, beyond what it has after a small transfer; `words` are `room`'s."""
+    """Bytes by which a process grows at most, beyond what it has after a small transfer; `words` are `opened`'s."""
     name, socket, image = words
     argv = python("-m", "bench.moving", name, str(folder), socket, image, way, str(size))
     return int(run(argv, env=environment(HOME=str(folder)), cwd=ROOT).stdout)
@@ -83,7 +83,7 @@ async def _move(sandbox: Sandbox, way: str, size: int) -> None:
 
 async def _measured(words: list[str]) -> int:
     name, folder, socket, image, way, size = words
-    return await _grown(room(name, Path(folder), socket, image), way, int(size))
+    return await _grown(opened(name, Path(folder), socket, image), way, int(size))
 
 
 if __name__ == "__main__":

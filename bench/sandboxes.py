@@ -15,7 +15,7 @@ from tests.sandboxes.sshd import Server, server
 
 from angelia.sandboxes.port import Sandbox
 from angelia.store.media.write_behind import WriteBehind
-from bench.moving import memory, ran, room
+from bench.moving import memory, opened, ran
 from bench.rows import Row, Target, row
 from bench.runs import Bench
 from bench.yardsticks import timed
@@ -44,9 +44,9 @@ class Ground(Struct, frozen=True):
         """Where we and the bare client copy the large file to."""
         return self.folder / "ours", self.folder / "copy"
 
-    def room(self, name: str) -> Sandbox:
-        """A room that works there."""
-        return room(name, self.folder, self.socket, IMAGE)
+    def opened(self, name: str) -> Sandbox:
+        """A sandbox that works there."""
+        return opened(name, self.folder, self.socket, IMAGE)
 
     def memory(self, name: str, way: str) -> Row:
         """The row about what a transfer takes of memory."""
@@ -56,7 +56,7 @@ class Ground(Struct, frozen=True):
 
 
 def rows(bench: Bench) -> Iterator[Row]:
-    """Each room that this machine can have; the others are named with the reason."""
+    """Each sandbox that this machine can have; the others are named with the reason."""
     folder = bench.place("sandboxes")
     (folder / "work").mkdir()
     size = 200 * MB if bench.times > 3 else 20 * MB
@@ -74,7 +74,7 @@ async def _local(ground: Ground) -> list[Row]:
         _run("cp", large, copy)
         _run("sha256sum", copy)
 
-    sandbox = ground.room("local")
+    sandbox = ground.opened("local")
     ours, theirs = await _side_by_side(ground.times, lambda: _out(sandbox, ground, hashed=True), bare, *ground.made)
     await sandbox.close()
     times = Row("200 MB out of local, time to cp and sha256sum", "x", _each(ours, theirs), target=Target(most=1.3))
@@ -95,7 +95,7 @@ def _with_docker(ground: Ground) -> Iterator[Row]:
 async def _docker(ground: Ground, one: Daemon) -> list[Row]:
     copy, inside = ground.made[1], str(ground.folder / "work/large")
     measured: list[Row] = []
-    bound = ground.room("bound")
+    bound = ground.opened("bound")
     await ran(bound, "true")
     (name,) = one.containers()
     ours, theirs = await _side_by_side(
@@ -107,7 +107,7 @@ async def _docker(ground: Ground, one: Daemon) -> list[Row]:
     measured.append(_overhead(f"{DOCKER[2]}, time to docker exec", ours, theirs, 1.3))
     measured.append(row(f"    {DOCKER[3]}", "s", [await _first(ground) for _ in range(ground.times)], 0.3))
     await bound.close()
-    in_memory = ground.room("in memory")
+    in_memory = ground.opened("in memory")
     await ran(in_memory, f"head -c {ground.size} /dev/urandom >large")
     (name,) = one.containers()
     line = f"docker -H unix://{one.socket} exec {name} cat {inside} >{copy}"  # `docker cp` sees no tmpfs
@@ -120,11 +120,11 @@ async def _docker(ground: Ground, one: Daemon) -> list[Row]:
 
 
 async def _first(ground: Ground) -> float:
-    """Seconds until a conversation that comes back to its container has run a command in it; the room is not closed,
+    """Seconds until a conversation that comes back to its container has run a command in it; the sandbox is not closed,
     since that would remove the container, which another still holds.
     """
     began = time.perf_counter()
-    await ran(ground.room("bound"), "true")
+    await ran(ground.opened("bound"), "true")
     return time.perf_counter() - began
 
 
@@ -146,7 +146,7 @@ async def _ssh(ground: Ground, one: Server) -> list[Row]:
     known, inside = ground.folder / ".ssh", str(ground.folder / "work/large")
     options = ["-F", str(known / "config"), "-o", f"UserKnownHostsFile={known}/known_hosts", "-o", "ControlMaster=auto"]
     options += ["-o", f"ControlPath={one.folder}/master", "-o", "ControlPersist=60", "-c", "aes256-gcm@openssh.com"]
-    sandbox = ground.room("ssh")
+    sandbox = ground.opened("ssh")
     _run("ssh", *options, "box", "true")
     try:
         bare = ("scp", *options, f"box:{inside}", str(ground.made[1]))

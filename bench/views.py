@@ -57,7 +57,7 @@ async def planning(log: list[e.Entry], times: int) -> list[float]:
 
 
 class _RoomMade:
-    """Makes room whenever it is needed, until the log has its length and needs it again."""
+    """Compacts whenever it is needed, until the log has its length and needs it again."""
 
     def __init__(self, length: int) -> None:
         self._length, self._view, self.over = length, View(PROFILE), False
@@ -74,7 +74,7 @@ class _RoomMade:
 
 
 def lived(length: int) -> list[e.Entry]:
-    """A log in which room was made whenever it was needed, up to where it is needed again."""
+    """A log that was compacted whenever it was needed, up to where it is needed again."""
     made = _RoomMade(length)
     return long_log(2 * length, made)
 

@@ -1,4 +1,4 @@
-"""What the chat rooms can do, printed from the tables that they send by."""
+"""What the channels can do, printed from the tables that they send by."""
 
 from angelia.channels import capability_tables
 from angelia.channels.registry import OURS, find_channel
@@ -6,22 +6,22 @@ from docs.markdown import page, table
 
 
 def channels() -> str:
-    """Every room side by side, and each by itself with methods, limits and reasons."""
-    rooms = {name: capability_tables.table_of(find_channel(name, {})) for name in OURS}
+    """Every channel side by side, and each by itself with methods, limits and reasons."""
+    tables = {name: capability_tables.table_of(find_channel(name, {})) for name in OURS}
     return page(
         "Channels",
-        "What each chat network can do, as the rooms have it. A size is the largest file that goes by the network's "
+        "What each chat network can do, as the channels have it. A size is the largest file that goes by the network's "
         "own method; a larger one goes as the next plainer kind that takes it, else as a link where there is one, "
         "else it fails and says so. Limits of one's own server or of a boosted chat may be higher; "
         "a group has less where its network says so: no drafts in Telegram's, no buttons in WhatsApp's.",
         "## What goes out",
-        table(("kind", *rooms), capability_tables.sending(rooms)),
+        table(("kind", *tables), capability_tables.sending(tables)),
         "## What comes in",
-        table(("kind", *rooms), capability_tables.hearing(rooms)),
+        table(("kind", *tables), capability_tables.hearing(tables)),
         "## What holds for every message",
-        table(("", *rooms), capability_tables.bounds(rooms)),
+        table(("", *tables), capability_tables.bounds(tables)),
         *(
             f"## {name}\n\n{table(('what', 'how'), capability_tables.particulars(capabilities))}"
-            for name, capabilities in rooms.items()
+            for name, capabilities in tables.items()
         ),
     )

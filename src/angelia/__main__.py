@@ -1,4 +1,4 @@
-"""The command line's way in: `angelia …` and `python -m angelia …`."""
+"""The command line's entry point: `angelia …` and `python -m angelia …`."""
 
 import gc
 import os

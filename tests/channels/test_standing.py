@@ -17,7 +17,7 @@ Refused = LoginFailed("The token is not known.")
 
 
 class Scene:
-    """A room's outfit, its clock and what was told; `standing` takes a connection for dead after 60 s."""
+    """A channel's context, its clock and what was told; `standing` takes a connection for dead after 60 s."""
 
     def __init__(
         self, changed: Callable[[ConnectionHealth, ConnectionHealth], None] = lambda before, now: None
@@ -26,7 +26,7 @@ class Scene:
         self.told: list[Health] = []
 
         async def nobody(*_: Any) -> NoReturn:
-            raise AssertionError("nothing else is asked of an outfit")
+            raise AssertionError("nothing else is asked of a context")
 
         context = ChannelContext("door", Path(), lambda: self.now, nobody, nobody, nobody, self.told.append, {}, nobody)
         self.standing = ConnectionState(context, 0.0, 60.0, changed)

@@ -1,4 +1,4 @@
-"""What a network has not signed is refused by every room with a webhook, and what is played again is heard once."""
+"""What a network has not signed is refused by every channel with a webhook, and what is played again is heard once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -98,7 +98,7 @@ async def guarded(hook: Hook, folder: Path, server: ModelServer) -> AsyncIterato
         app = await App.open(load(folder / "home", env, ("sandbox.confine=off",), {"model": "openai-chat:m"}), env)
         ready = asyncio.Event()
         gateway = Gateway(app, lambda: ready.set() if _connected(gateway) else None)
-        channel = network.open(gateway._outfit("door"), ChannelTimeouts())
+        channel = network.open(gateway._context_of("door"), ChannelTimeouts())
         guard = Guard(gateway)
         door: WebhookDoor = network.door  # type: ignore[attr-defined]  # a network that visits has one
         door.channel = guard

@@ -1,1 +1,1 @@
-"""The chats: reception, delivery and verbs over a network in this process."""
+"""The chats: what comes in, delivery and verbs over a network in this process."""

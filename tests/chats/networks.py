@@ -19,18 +19,18 @@ class Network(Struct, frozen=True):
 
 
 async def _nothing(*_: object) -> str:
-    raise AssertionError("a room that is only looked at reaches nothing")
+    raise AssertionError("a channel that is only looked at reaches nothing")
 
 
 def _told(*_: object) -> None:
-    raise AssertionError("a room that is only looked at tells nothing")
+    raise AssertionError("a channel that is only looked at tells nothing")
 
 
 def network(kind: str) -> Network:
     """One of `NETWORKS`."""
-    room = find_channel(kind, {})
+    provider = find_channel(kind, {})
     context = ChannelContext(kind, Path(), wall_clock, _nothing, _nothing, _nothing, _told, {}, _nothing)  # type: ignore[arg-type]
-    channel = room.open(room.settings(), context)
+    channel = provider.open(provider.settings(), context)
     return Network(channel.capabilities, channel.dialect)
 
 

@@ -38,10 +38,10 @@ async def met(life: Town, far: FarEnd) -> None:
 
 @pytest.mark.parametrize("kind", NETWORKS)
 async def test_a_guests_press_and_words_are_not_theirs_on_every_network(tmp_path: Path, kind: str) -> None:
-    far, room = FarEnd(), network(kind)
+    far, known = FarEnd(), network(kind)
     async with (
         ModelServer([RISKY, say("Left alone.")]) as server,
-        town(tmp_path, server, far, capabilities=room.capabilities, dialect=room.dialect) as life,
+        town(tmp_path, server, far, capabilities=known.capabilities, dialect=known.dialect) as life,
     ):
         await life.says("Clean up.", chat="g", private=False)
         await far.when(lambda far: bool(asked(far, "g")))
@@ -60,10 +60,10 @@ async def test_a_guests_press_and_words_are_not_theirs_on_every_network(tmp_path
 
 @pytest.mark.parametrize("kind", NETWORKS)
 async def test_what_a_guest_needs_is_asked_in_the_owners_chat_saying_for_whom(tmp_path: Path, kind: str) -> None:
-    far, room = FarEnd(), network(kind)
+    far, known = FarEnd(), network(kind)
     async with (
         ModelServer([RISKY, say("Done as told.")]) as server,
-        town(tmp_path, server, far, capabilities=room.capabilities, dialect=room.dialect) as life,
+        town(tmp_path, server, far, capabilities=known.capabilities, dialect=known.dialect) as life,
     ):
         await met(life, far)
         await life.says("Clean up.", chat="8", sender=BEN)

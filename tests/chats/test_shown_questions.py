@@ -45,10 +45,10 @@ async def says_yes(life: Town, far: FarEnd) -> None:
 @pytest.mark.parametrize("kind", NETWORKS)
 @pytest.mark.parametrize("command", [HIDING, LINES], ids=["hiding", "lines"])
 async def test_a_question_is_shown_whole_and_its_answer_counts(tmp_path: Path, kind: str, command: str) -> None:
-    far, room = FarEnd(), network(kind)
+    far, known = FarEnd(), network(kind)
     async with (
         ModelServer([call("shell", {"command": command}), say("Done.")]) as server,
-        town(tmp_path, server, far, sets=ASKING, capabilities=room.capabilities, dialect=room.dialect) as life,
+        town(tmp_path, server, far, sets=ASKING, capabilities=known.capabilities, dialect=known.dialect) as life,
     ):
         await life.says("Go on.")
         await far.when(lambda far: asked(far) is not None)
@@ -61,13 +61,13 @@ async def test_a_question_is_shown_whole_and_its_answer_counts(tmp_path: Path, k
 
 @pytest.mark.parametrize("kind", NETWORKS)
 async def test_what_is_too_long_goes_as_a_file_or_is_not_asked(tmp_path: Path, kind: str) -> None:
-    far, room = FarEnd(), network(kind)
+    far, known = FarEnd(), network(kind)
     async with (
         ModelServer([call("shell", {"command": HUGE}), say("Left alone.")]) as server,
-        town(tmp_path, server, far, capabilities=room.capabilities, dialect=room.dialect) as life,
+        town(tmp_path, server, far, capabilities=known.capabilities, dialect=known.dialect) as life,
     ):
         await life.says("Go on.")
-        if isinstance(room.capabilities.ways[Kind.DOCUMENT], Never):
+        if isinstance(known.capabilities.ways[Kind.DOCUMENT], Never):
             await far.when(lambda far: any("could not be delivered" in one.plain for one in far.in_chat("7")))
             assert asked(far) is None
             await life.says("/approve")

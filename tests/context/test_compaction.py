@@ -1,4 +1,4 @@
-"""Room is made cheaply, keeps what matters, never tears a pair, and always gets there."""
+"""Compaction is cheap, keeps what matters, never tears a pair, and always gets there."""
 
 import pytest
 from hypothesis import given, settings

@@ -73,7 +73,7 @@ def test_the_tool_of_the_example_counts(tmp_path: Path) -> None:
 
 
 def test_the_model_room_of_the_example_answers(tmp_path: Path) -> None:
-    document = "docs/how-to/add-a-model-room.md"
+    document = "docs/how-to/add-a-model-provider.md"
     package = installed(tmp_path / "package", "parrot", document)
     with serving(tmp_path, [], "--instant") as place:
         place.home.mkdir()

@@ -93,8 +93,8 @@ class World(Struct, frozen=True):
 class Driven:
     """One conversation and one life of its driver."""
 
-    def __init__(self, db: Database, conversation: ConversationId, room: ScriptedProvider, world: World) -> None:
-        self.room, self.world, self.blobs = room, world, BlobStore(db.home)
+    def __init__(self, db: Database, conversation: ConversationId, provider: ScriptedProvider, world: World) -> None:
+        self.provider, self.world, self.blobs = provider, world, BlobStore(db.home)
         self.transcript = Transcript(db)
         self.log = Log(conversation, self.transcript, Live())
         self.background = Background(self.log, world.redact, lambda: "this life")
@@ -156,11 +156,11 @@ class Driven:
         profile = Profile("scripted:m", "scripted", "m", "scripted", audio=Ability.NO)
         setup = e.SetupChanged("scripted:m", stored, stored, stored)
         key = (Credential("key", "secret"),)
-        bound = BoundModel(profile, self.room.session(), "Be kind.", registry.specs(), setup, key, _free)
-        bench = BrokerDeps(registry, world.judge, self._calling, world.redact, self.background, world.place or _nowhere)
+        bound = BoundModel(profile, self.provider.session(), "Be kind.", registry.specs(), setup, key, _free)
+        deps = BrokerDeps(registry, world.judge, self._calling, world.redact, self.background, world.place or _nowhere)
         rules = Rules(traits={tool.name: tool.traits for tool in world.tools}, can_place=world.place is not None)
         wording = Wording(transcriber=world.transcriber)
-        return Driver(self.log, [bound], Broker(self.log, bench), Settings(rules), self._clock, wording)
+        return Driver(self.log, [bound], Broker(self.log, deps), Settings(rules), self._clock, wording)
 
     def _calling(self, call: ToolCall, answer: str) -> ToolContext:
         async def later(outcome: ToolOutcome) -> None:

@@ -65,7 +65,7 @@ async def test_what_had_come_of_a_reply_that_was_cut_is_kept_and_never_taken_for
         await one.drive()
         assert [failed.partial for failed in one.facts(e.ModelFailed)] == [(Text("one two"),)]
         assert [words for _, _, words in one.told] == ["Whole."]
-        assert "one two" not in str(one.room.requests[-1].messages)
+        assert "one two" not in str(one.provider.requests[-1].messages)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ async def test_what_is_no_answer_is_a_failure_and_no_request_carries_it(
         await one.say("Go.")
         await one.drive()
         assert one.facts(e.ModelFailed)[0].failure.kind is kind
-        assert all("I won't." not in str(request.messages) for request in one.room.requests[1:])
+        assert all("I won't." not in str(request.messages) for request in one.provider.requests[1:])
 
 
 async def test_calls_have_the_names_that_the_log_gives_them(tmp_path: Path) -> None:

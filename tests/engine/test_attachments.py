@@ -27,7 +27,7 @@ async def test_a_file_is_placed_before_the_model_is_asked_and_told_where(tmp_pat
         assert kinds.index("FilesPlaced") < kinds.index("ModelAsked")
         assert placed == ["song.ogg"]
         assert [file.path for fact in one.facts(e.FilesPlaced) for file in fact.files] == ["inbox/song.ogg"]
-        assert "inbox/song.ogg" in str(one.room.requests[0].messages)
+        assert "inbox/song.ogg" in str(one.provider.requests[0].messages)
 
 
 async def test_one_that_cannot_be_placed_is_told_in_the_same_commit_and_holds_up_nothing(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ async def test_its_end_and_the_word_of_it_are_one_commit_and_the_model_reads_of_
         assert one.told[-1] == ("notice", ANN, words)
         await one.say("And?")
         await one.drive()
-        assert "built [key]" in str(one.room.requests[-1].messages)
+        assert "built [key]" in str(one.provider.requests[-1].messages)
 
 
 async def test_an_end_that_a_result_tells_is_told_by_nothing_else(tmp_path: Path) -> None:

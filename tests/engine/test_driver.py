@@ -137,8 +137,8 @@ async def test_what_is_said_while_tools_run_is_heard_by_the_next_request_of_the_
     async with driven(tmp_path, [call("note"), say("Both.")], world) as one:
         await one.say("One.")
         await one.drive()
-        assert "And two." not in str(one.room.requests[0].messages)
-        assert "And two." in str(one.room.requests[1].messages)
+        assert "And two." not in str(one.provider.requests[0].messages)
+        assert "And two." in str(one.provider.requests[1].messages)
         assert one.told == [("answer", ANN, "Both.")]
 
 
@@ -147,10 +147,10 @@ async def test_a_picture_that_the_model_did_not_take_is_a_line_in_the_next_turn(
         stored = await one.blobs.put(b"a picture", mime="image/jpeg")
         await one.say("Look.", Media(stored, MediaKind.IMAGE, "photo.jpg", 800, 600))
         await one.drive()
-        asked_before = len(one.room.requests)
-        one.room.script = ModelScript([say("Yes?")])
+        asked_before = len(one.provider.requests)
+        one.provider.script = ModelScript([say("Yes?")])
         await one.say("Are you there?")
         await one.drive()
         assert one.told[-1] == ("answer", ANN, "Yes?")
-        assert len(one.room.requests) == asked_before + 1
-        assert "scripted:m did not take it" in str(one.room.requests[-1].messages)
+        assert len(one.provider.requests) == asked_before + 1
+        assert "scripted:m did not take it" in str(one.provider.requests[-1].messages)

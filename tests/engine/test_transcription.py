@@ -32,7 +32,7 @@ async def test_a_recording_is_words_before_the_model_is_asked(tmp_path: Path) ->
         await one.drive()
         kinds = [type(entry.fact).__name__ for entry in one.log.entries]
         assert kinds.index("TranscriptAsked") < kinds.index("Transcribed") < kinds.index("ModelAsked")
-        assert "See you on Monday." in str(one.room.requests[0].messages)
+        assert "See you on Monday." in str(one.provider.requests[0].messages)
         assert one.facts(e.Transcribed) == [e.Transcribed(2, "a scribe", (e.Spoken(0, "See you on Monday."),), 7)]
 
 
@@ -45,7 +45,7 @@ async def test_what_cannot_be_written_down_is_told_to_its_sender_and_to_the_mode
         assert "could not be written down" in words
         assert "The recording is empty. Send it again, or say it in words." in words
         assert answer[0] == "answer"
-        assert "Hello." in str(one.room.requests[0].messages)
+        assert "Hello." in str(one.provider.requests[0].messages)
 
 
 async def test_a_recording_that_ends_every_process_that_listens_is_given_up_and_told(tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ async def test_without_anybody_who_listens_the_model_is_told_that_there_is_a_rec
         await one.say(await one.voice())
         await one.drive()
         assert one.facts(e.TranscriptAsked) == []
-        assert "voice" in str(one.room.requests[0].messages)
+        assert "voice" in str(one.provider.requests[0].messages)

@@ -210,12 +210,11 @@ RULES = [
         ("src/angelia/store/x.py", "try:\n  from PIL import Image\nexcept ImportError: ..."),
         {
             "click in faces/cli/": "it is the command line",
-            "prompt_toolkit in faces/cli/talk/": "prompt and completion are loaded when a conversation begins",
             "hypothesis in testing/logs/strategies.py": "the one module of the kit that is about hypothesis",
             "pydantic_ai in models/pydantic_ai/parts.py": "the bridge loads it with its first request",
             "jsonschema in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
-            "websockets in channels/discord/socket.py": "the room is loaded when a channel of its kind is opened",
-            "websockets in channels/slack/socket.py": "the room is loaded when a channel of its kind is opened",
+            "websockets in channels/discord/socket.py": "its module is loaded when a channel of its kind is opened",
+            "websockets in channels/slack/socket.py": "its module is loaded when a channel of its kind is opened",
             "mcp in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
             "mcp_types in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
             "pydantic in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
@@ -228,7 +227,7 @@ RULES = [
         },
     ),
     Rule(
-        "only rooms that may start processes",
+        "only modules that may start processes",
         OURS,
         starting,
         "There is one broker: let the sandbox run it, or list the file here with its reason.",

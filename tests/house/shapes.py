@@ -13,6 +13,7 @@ MOST_LINES = 500
 MOST_FUNCTION_LINES = 60
 MOST_PARAMETERS = 6
 BANNED = {"Manager", "Managers", "Helper", "Helpers", "Util", "Utils", "Handler", "Handlers", "Base"}
+METAPHORS = {"room", "seat", "desk", "bench", "lane", "office", "house", "household", "doorway", "outfit", "parcel"}
 
 Found = Iterator[tuple[str, str]]
 
@@ -73,6 +74,30 @@ def empty_name(source: Source) -> Found:
             yield f"{source.place}:{node.name}", f"{source.at(node)} {node.name}"
     if BANNED & {word.capitalize() for word in re.split(r"[/_.]", source.place)}:
         yield source.place, source.name
+
+
+def metaphor(source: Source) -> Found:
+    """Names of modules, classes, functions, parameters, variables and attributes that are a picture of the thing."""
+    modules = [(name, source.tree) for name in source.place.removesuffix(".py").split("/")]
+    for name, node in [*modules, *_named(source.tree)]:
+        words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+        if METAPHORS & (words | {word.removesuffix("s") for word in words}):
+            yield f"{source.place}:{name}", f"{source.at(node)} {name}"
+
+
+def _named(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name, node
+            case ast.arg(arg=name):
+                yield name, node
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name, node
+            case ast.alias(asname=str(name)):
+                yield name, node
+            case _:
+                continue
 
 
 def claimless_test(source: Source) -> Found:
@@ -149,6 +174,14 @@ RULES = [
         empty_name,
         f"None of {', '.join(sorted(BANNED))}: use the field's own word for what it is.",
         ("src/angelia/store/media/blobs.py", "class BlobManager: ..."),
+    ),
+    Rule(
+        "names are the field's own words",
+        OURS,
+        metaphor,
+        f"None of {', '.join(sorted(METAPHORS))}: the glossary in ARCHITECTURE.md has the word for what it is.",
+        ("src/angelia/channels/lines.py", "class ChatLanes:\n  def put(self): self._open_room = 1"),
+        {"channels/matrix.py:room": "Matrix calls its chats rooms"},
     ),
     Rule(
         "every test can fail",

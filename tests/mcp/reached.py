@@ -1,4 +1,4 @@
-"""Servers reached in this process, without a house around them."""
+"""Servers reached in this process, without an app around them."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A loopback server and its client, for every test of this floor."""
+"""A loopback server and its client, for every test of this folder."""
 
 import asyncio
 from collections.abc import AsyncIterator

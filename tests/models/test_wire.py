@@ -27,14 +27,14 @@ END = b'data: {"choices":[{"index":0,"delta":{"content":" answer."},"finish_reas
 HELLO = request(user(1, Text("Hello")))
 
 
-def room(http: httpx2.AsyncClient, timeouts: WireTimeouts = QUICK, name: str = "openai-chat") -> HttpProviderSession:
+def session(http: httpx2.AsyncClient, timeouts: WireTimeouts = QUICK, name: str = "openai-chat") -> HttpProviderSession:
     opened = open_provider(MODELS[name], always(http), open_media, timeouts).session()
     assert isinstance(opened, HttpProviderSession)
     return opened
 
 
 async def ask(http: httpx2.AsyncClient, asked: ModelRequest = HELLO, timeouts: WireTimeouts = QUICK) -> Reply:
-    pieces = [piece async for piece in room(http, timeouts).ask(asked, KEY)]
+    pieces = [piece async for piece in session(http, timeouts).ask(asked, KEY)]
     assert sum(isinstance(piece, Reply) for piece in pieces) == 1
     assert isinstance(pieces[-1], Reply)
     return pieces[-1]
@@ -44,7 +44,7 @@ async def fails(http: httpx2.AsyncClient, timeouts: WireTimeouts = QUICK) -> tup
     heard: list[Piece] = []
 
     async def listen() -> None:
-        async for piece in room(http, timeouts).ask(HELLO, KEY):
+        async for piece in session(http, timeouts).ask(HELLO, KEY):
             heard.append(piece)  # noqa: PERF401 - what came before the failure counts
 
     with pytest.raises(ModelError) as failed:
@@ -157,7 +157,7 @@ async def test_a_slow_reply_is_progress(server: Server, http: httpx2.AsyncClient
 
     server.answers = [answer]
     pieces: list[Piece] = []
-    async for piece in room(http, WireTimeouts(2.0, 2.0, 2.0)).ask(HELLO, KEY):
+    async for piece in session(http, WireTimeouts(2.0, 2.0, 2.0)).ask(HELLO, KEY):
         pieces.append(piece)
         said.set()
     assert isinstance(pieces[-1], Reply)
@@ -240,7 +240,7 @@ WHOLE = {
 async def test_every_wire_takes_a_whole_body_and_a_stream(name: str, server: Server, http: httpx2.AsyncClient) -> None:
     stream = {"openai-chat": "chat_calls", "openai-responses": "responses_tools"}.get(name, "anthropic_thinking")
     server.answers = [says("200 OK", json.dumps(WHOLE[name]).encode()), streams(recorded(stream))]
-    spoken = room(http, name=name)
+    spoken = session(http, name=name)
     asked = request(user(1, Text("Hello")), model=MODELS[name])
     first = [piece async for piece in spoken.ask(asked, KEY)][-1]
     second = [piece async for piece in spoken.ask(asked, KEY)][-1]
@@ -269,6 +269,6 @@ async def test_closing_the_iterator_hangs_up(server: Server, http: httpx2.AsyncC
             gone.set()
 
     server.answers = [watched]
-    async with aclosing(room(http).ask(HELLO, KEY)) as pieces:
+    async with aclosing(session(http).ask(HELLO, KEY)) as pieces:
         assert await anext(pieces) == TextDelta("Half an")
     await asyncio.wait_for(gone.wait(), 5)

@@ -1,4 +1,4 @@
-"""A conversation in this process: the real house, store, tools and wires, without the start of a process."""
+"""A conversation in this process: the real app, store, tools and wires, without the start of a process."""
 
 import asyncio
 from collections.abc import AsyncIterator

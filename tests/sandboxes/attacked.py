@@ -17,7 +17,7 @@ _CASES: list[tuple[str, str, str, str]] = tomllib.loads(
     Path(__file__).with_name("attacks.toml").read_text(encoding="utf-8")
 )["cases"]
 SECOND_NAMES = ("second-name", "second-key")
-"""What only a room that reads on this machine can know."""
+"""What only a sandbox that reads on this machine can know."""
 
 SECRETS_INSIDE = (".ENV", ".env.", "．env")
 MOUNTED = tuple(

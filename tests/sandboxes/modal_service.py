@@ -1,4 +1,4 @@
-"""Modal's service as its SDK sees it, on loopback: the calls that our room makes, strict, over real processes.
+"""Modal's service as its SDK sees it, on loopback: the calls that our sandbox makes, strict, over real processes.
 
 It is a program: `python -m tests.sandboxes.modal_service FOLDER` says its port, and runs until its input ends. The SDK
 is the real one; what is not shown by it is how Modal's own service behaves beyond its published interface

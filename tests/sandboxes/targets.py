@@ -1,8 +1,9 @@
 """A workspace with a folder that is full and one that cannot be written, in a world of its own.
 
-    bwrap … python -m tests.sandboxes.targets ROOM WORKSPACE OWN
+    bwrap … python -m tests.sandboxes.targets KIND WORKSPACE OWN
 
-puts a room on this machine to the claims about them; `world` is the part before `python`, which mounts nothing outside.
+puts a sandbox on this machine to the claims about them; `world` is the part before `python`, which mounts nothing
+outside.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Sandbox
 from angelia.testing.sandboxes.trouble import check_targets
 
-from .byexec_room import RoomThatOnlyStarts
+from .by_commands_sandbox import SandboxThatOnlyStarts
 
 
 def furnish(workspace: Path) -> None:
@@ -33,15 +34,15 @@ def world(workspace: Path) -> list[str]:
 
 
 @asynccontextmanager
-async def _room(name: str, workspace: Path, own: Path) -> AsyncIterator[Sandbox]:
-    room: Sandbox
+async def _sandbox(name: str, workspace: Path, own: Path) -> AsyncIterator[Sandbox]:
+    sandbox: Sandbox
     if name == "local":
-        room = LocalSandbox(workspace, home=own, state=own / "run", confine="off")
+        sandbox = LocalSandbox(workspace, home=own, state=own / "run", confine="off")
     else:
-        room = RoomThatOnlyStarts(workspace, own)
-    yield room
-    await room.close()
+        sandbox = SandboxThatOnlyStarts(workspace, own)
+    yield sandbox
+    await sandbox.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(check_targets(lambda: _room(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))))
+    asyncio.run(check_targets(lambda: _sandbox(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))))

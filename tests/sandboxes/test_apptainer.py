@@ -54,7 +54,7 @@ async def instances(own: Path) -> list[Lasting]:
 
 async def test_concurrent_first_calls_start_one_instance(enter: Enter, own: Path) -> None:
     first, second = enter(), enter()
-    names = await asyncio.gather(*(shell(room, "cut -d' ' -f22 /proc/1/stat") for room in (first, second) * 3))
+    names = await asyncio.gather(*(shell(one, "cut -d' ' -f22 /proc/1/stat") for one in (first, second) * 3))
     assert len(set(names)) == 1
     (known,) = await instances(own)
     assert (known.conversation, known.use) == ("one", Use.IN_USE)

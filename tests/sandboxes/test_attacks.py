@@ -1,4 +1,4 @@
-"""No path leads a tool where it may not go, in any room; each try is refused, and the model is told why."""
+"""No path leads a tool where it may not go, in any sandbox; each try is refused, and the model is told why."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""A room that can only run commands moves files as every other does."""
+"""A sandbox that can only run commands moves files as every other does."""
 
 import asyncio
 import os
@@ -15,12 +15,12 @@ from angelia.testing.sandboxes.acts import MB, arrives, names_in, pieces, place,
 from angelia.testing.sandboxes.checks import SandboxCheck, Sizes, checks
 from angelia.testing.sandboxes.files import FILE_CLAIMS
 
-from .byexec_room import (
-    RoomForTextOnly,
-    RoomThatConfinesNothing,
-    RoomThatIsTrusted,
-    RoomThatMangles,
-    RoomThatOnlyStarts,
+from .by_commands_sandbox import (
+    SandboxForTextOnly,
+    SandboxThatConfinesNothing,
+    SandboxThatIsTrusted,
+    SandboxThatMangles,
+    SandboxThatOnlyStarts,
 )
 
 pytestmark = pytest.mark.anyio
@@ -35,10 +35,10 @@ SMALL = [
 ]
 
 
-async def meets(check: SandboxCheck, room: type[RoomThatOnlyStarts], tmp_path: Path) -> None:
+async def meets(check: SandboxCheck, kind: type[SandboxThatOnlyStarts], tmp_path: Path) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[Sandbox]:
-        sandbox = room(tmp_path / "work space's", tmp_path / "own")
+        sandbox = kind(tmp_path / "work space's", tmp_path / "own")
         try:
             yield sandbox
         finally:
@@ -49,72 +49,72 @@ async def meets(check: SandboxCheck, room: type[RoomThatOnlyStarts], tmp_path: P
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 async def test_by_plain_bytes(check: SandboxCheck, tmp_path: Path) -> None:
-    await meets(check, RoomThatOnlyStarts, tmp_path)
+    await meets(check, SandboxThatOnlyStarts, tmp_path)
 
 
 @pytest.mark.parametrize("check", SMALL, ids=lambda check: check.name)
 async def test_by_text_alone(check: SandboxCheck, tmp_path: Path) -> None:
-    await meets(check, RoomForTextOnly, tmp_path)
+    await meets(check, SandboxForTextOnly, tmp_path)
 
 
 async def test_a_full_disk_is_told_and_nothing_is_left(tmp_path: Path) -> None:
-    room = RoomThatOnlyStarts(tmp_path / "work", tmp_path / "own")
+    sandbox = SandboxThatOnlyStarts(tmp_path / "work", tmp_path / "own")
     (tmp_path / "bin").mkdir()
-    room.path = f"{tmp_path}/bin:/usr/bin:/bin"
+    sandbox.path = f"{tmp_path}/bin:/usr/bin:/bin"
     cat = tmp_path / "bin/cat"
     cat.write_text("#!/bin/sh\nexec /bin/cat >/dev/full\n")
     cat.chmod(0o755)
-    await refused(place(room, "file", b"x"), OutOfSpace)
-    assert await names_in(room, ".") == set()
-    await room.close()
+    await refused(place(sandbox, "file", b"x"), OutOfSpace)
+    assert await names_in(sandbox, ".") == set()
+    await sandbox.close()
 
 
 async def test_bytes_that_are_changed_on_the_way_are_found_out(tmp_path: Path) -> None:
-    room = RoomThatMangles(tmp_path / "work", tmp_path / "own")
+    sandbox = SandboxThatMangles(tmp_path / "work", tmp_path / "own")
     (tmp_path / "work/file").write_bytes(b"xyz")
-    error = await refused(arrives(room, "file"), FileChanged)
+    error = await refused(arrives(sandbox, "file"), FileChanged)
     assert sha256(b"xyz") in str(error)
-    await refused(place(room, "other", b"xyz"), FileChanged)
-    assert await names_in(room, ".") == {"file"}
-    await room.close()
+    await refused(place(sandbox, "other", b"xyz"), FileChanged)
+    assert await names_in(sandbox, ".") == {"file"}
+    await sandbox.close()
 
 
 async def test_a_put_of_many_pieces_is_renamed_once_and_whole(tmp_path: Path) -> None:
-    room = RoomForTextOnly(tmp_path, tmp_path / "own")
+    sandbox = SandboxForTextOnly(tmp_path, tmp_path / "own")
     data = os.urandom(200_000)
-    await room.put("deep/er/file", pieces(data, 70_000), size=len(data), sha256=sha256(data), mode=0o640)
+    await sandbox.put("deep/er/file", pieces(data, 70_000), size=len(data), sha256=sha256(data), mode=0o640)
     assert (tmp_path / "deep/er/file").read_bytes() == data
     assert (tmp_path / "deep/er/file").stat().st_mode & 0o777 == 0o640
-    assert await names_in(room, "deep/er") == {"file"}
-    await room.close()
+    assert await names_in(sandbox, "deep/er") == {"file"}
+    await sandbox.close()
 
 
 @pytest.mark.parametrize("how", ["r+b", "ab"])
 async def test_what_is_written_to_while_a_trusted_stream_brings_it_is_told(how: str, tmp_path: Path) -> None:
-    room = RoomThatIsTrusted(tmp_path / "work", tmp_path / "own")
+    sandbox = SandboxThatIsTrusted(tmp_path / "work", tmp_path / "own")
     file = tmp_path / "work/file"
     file.write_bytes(bytes(8 * MB))
     os.utime(file, (1, 1))
-    reading = room.get("file", limit=8 * MB)
+    reading = sandbox.get("file", limit=8 * MB)
     await anext(reading)  # more than all that lies between is still to come
     with file.open(how) as handle:
         handle.write(b"x")
     with pytest.raises(FileChanged, match="was written to"):
         [chunk async for chunk in reading]
-    assert len(await arrives(room, "file")) == file.stat().st_size
-    await room.close()
+    assert len(await arrives(sandbox, "file")) == file.stat().st_size
+    await sandbox.close()
 
 
-@pytest.mark.parametrize("room", [RoomThatOnlyStarts, RoomForTextOnly])
+@pytest.mark.parametrize("kind", [SandboxThatOnlyStarts, SandboxForTextOnly])
 async def test_the_limit_is_for_opening_and_not_for_hashing_and_flushing_what_came(
-    room: type[RoomThatOnlyStarts], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[SandboxThatOnlyStarts], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place_of = tmp_path / "bin"
     place_of.mkdir()
     os.mkfifo(tmp_path / "gate")
     (place_of / "sha256sum").write_text(f"#!/bin/sh\nread -r word <'{tmp_path}/gate'\nexec /usr/bin/sha256sum\n")
     (place_of / "sha256sum").chmod(0o755)
-    sandbox = room(tmp_path / "work", tmp_path / "own")
+    sandbox = kind(tmp_path / "work", tmp_path / "own")
     sandbox.path = f"{place_of}:/usr/bin:/bin"
     over = asyncio.Event()
 
@@ -165,17 +165,17 @@ async def test_what_has_begun_may_take_longer_than_opening(monkeypatch: pytest.M
 
 
 async def test_a_room_that_cannot_confine_moves_files_too(tmp_path: Path) -> None:
-    room = RoomThatConfinesNothing(tmp_path / "work", tmp_path / "own")
-    await refused(room.start(Command(shell="true")), AccessRefused)
-    await place(room, "deep/file", b"x")
-    assert await arrives(room, "deep/file") == b"x"
-    assert await names_in(room, ".") == {"deep"}
-    await refused(arrives(room, "/etc/passwd"), AccessRefused)
-    await room.close()
+    sandbox = SandboxThatConfinesNothing(tmp_path / "work", tmp_path / "own")
+    await refused(sandbox.start(Command(shell="true")), AccessRefused)
+    await place(sandbox, "deep/file", b"x")
+    assert await arrives(sandbox, "deep/file") == b"x"
+    assert await names_in(sandbox, ".") == {"deep"}
+    await refused(arrives(sandbox, "/etc/passwd"), AccessRefused)
+    await sandbox.close()
 
 
 async def test_what_may_not_be_read_is_said(tmp_path: Path) -> None:
-    room = RoomThatOnlyStarts(tmp_path, tmp_path / "own")
-    error = await refused(arrives(room, "/etc/passwd"), AccessRefused)
+    sandbox = SandboxThatOnlyStarts(tmp_path, tmp_path / "own")
+    error = await refused(arrives(sandbox, "/etc/passwd"), AccessRefused)
     assert str(tmp_path) in str(error)
-    await room.close()
+    await sandbox.close()

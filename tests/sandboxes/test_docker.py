@@ -55,7 +55,7 @@ told: list[str] = []
 
 async def test_concurrent_first_calls_make_one_container(contain: Contain, docker: Daemon) -> None:
     first, second = contain(), contain()
-    names = await asyncio.gather(*(shell(room, "cut -d' ' -f22 /proc/1/stat") for room in (first, second) * 5))
+    names = await asyncio.gather(*(shell(one, "cut -d' ' -f22 /proc/1/stat") for one in (first, second) * 5))
     assert len(set(names)) == 1
     assert len(docker.containers()) == 1
 

@@ -88,7 +88,7 @@ async def test_a_file_keeps_its_permission_bits_and_its_time_in_both_directions(
 
 
 class HostileRoom(LocalSandbox):
-    """A room that lists what cannot be a name, as a machine might that is not what it seems."""
+    """A sandbox that lists what cannot be a name, as a machine might that is not what it seems."""
 
     async def list(self, path: str) -> AsyncIterator[FileStat]:
         async for entry in super().list(path):
@@ -116,7 +116,7 @@ async def test_a_name_that_is_none_is_left_out_and_nothing_is_written_beside_the
     await sandbox.close()
 
 
-class RoomThatDies(LocalSandbox):
+class SandboxThatDies(LocalSandbox):
     """It is gone at the second file, in both directions."""
 
     moved = 0
@@ -141,7 +141,7 @@ async def test_a_copy_that_breaks_off_leaves_nothing_here_and_says_what_is_there
         for file in ("a", "b", "c"):
             (tmp_path / name / file).write_bytes(b"taken")
     before = sorted(tmp_path.iterdir())
-    first, second = (RoomThatDies(tmp_path / "work", home=own, state=own / "run", confine="off") for _ in range(2))
+    first, second = (SandboxThatDies(tmp_path / "work", home=own, state=own / "run", confine="off") for _ in range(2))
     with pytest.raises(SandboxGone):
         await fetch_folder(first, "tree", tmp_path / "out", told)
     with pytest.raises(SandboxGone, match="1 of 3 files are there"):
@@ -175,7 +175,7 @@ async def test_a_folder_of_any_depth_is_copied_to_a_limit_and_the_rest_is_told(b
 
 
 class LongNames(LocalSandbox):
-    """A room whose file system takes longer names than ours."""
+    """A sandbox whose file system takes longer names than ours."""
 
     async def list(self, path: str) -> AsyncIterator[FileStat]:
         """Names that cannot be had here."""

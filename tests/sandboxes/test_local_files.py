@@ -1,4 +1,4 @@
-"""Files of the local sandbox, beyond what the conformance kit asks of every room."""
+"""Files of the local sandbox, beyond what the conformance kit asks of every sandbox."""
 
 import os
 import sys

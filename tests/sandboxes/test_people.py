@@ -123,7 +123,7 @@ def test_a_look_into_what_a_killed_life_left_in_memory_takes_nothing_away(tmp_pa
         docker.docker("rm", "-f", left)
 
 
-def test_a_daemon_that_is_down_spoils_no_copy_in_another_room(place: Place) -> None:
+def test_a_daemon_that_is_down_spoils_no_copy_in_another_sandbox(place: Place) -> None:
     (place.home / "running/docker").mkdir(parents=True)
     (place.work / "a.txt").write_text("here")
     with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as dead:

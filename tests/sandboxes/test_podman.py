@@ -41,22 +41,22 @@ def sandbox(podman: Daemon, folder: Path, **settings: object) -> DockerSandbox:
 async def test_it_meets_claims_of_the_kit(check: SandboxCheck, podman: Daemon, tmp_path: Path) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[DockerSandbox]:
-        room = sandbox(podman, tmp_path)
+        container = sandbox(podman, tmp_path)
         try:
-            yield room
+            yield container
         finally:
-            await room.close()
+            await container.close()
 
     assert len(KIT) == len(TAKEN)
     await check.run(make)
 
 
 async def test_concurrent_first_calls_make_one_container(podman: Daemon, tmp_path: Path) -> None:
-    rooms = [sandbox(podman, tmp_path) for _ in range(3)]
-    starts = await asyncio.gather(*(shell(room, "cut -d' ' -f22 /proc/1/stat") for room in rooms * 2))
+    containers = [sandbox(podman, tmp_path) for _ in range(3)]
+    starts = await asyncio.gather(*(shell(container, "cut -d' ' -f22 /proc/1/stat") for container in containers * 2))
     assert len(set(starts)) == 1
-    for room in rooms:
-        await room.close()
+    for container in containers:
+        await container.close()
 
 
 async def test_what_is_hidden_is_not_copied_into_what_covers_it(
@@ -66,17 +66,17 @@ async def test_what_is_hidden_is_not_copied_into_what_covers_it(
     (tmp_path / "work/.ssh").mkdir(parents=True)
     (tmp_path / "work/.ssh/id").write_text("canary")
     (tmp_path / "work/.netrc").write_text("canary")
-    room = sandbox(podman, tmp_path)
-    output, _ = await said(room, script("ls -A .ssh; cat .netrc .ssh/id"))
+    container = sandbox(podman, tmp_path)
+    output, _ = await said(container, script("ls -A .ssh; cat .netrc .ssh/id"))
     assert b"canary" not in output
     assert b"id\n" not in output
-    await refused(arrives(room, ".ssh/id"), AccessRefused)
-    await room.close()
+    await refused(arrives(container, ".ssh/id"), AccessRefused)
+    await container.close()
 
 
 async def test_a_workspace_in_memory_belongs_to_the_person(podman: Daemon) -> None:
     with TemporaryDirectory(dir="/var/tmp") as folder:
-        room = sandbox(podman, Path(folder), workspace="tmpfs")
-        await place(room, "file", b"some bytes")
-        assert await shell(room, "stat -c %u . file; cat file") == f"{os.getuid()}\n{os.getuid()}\nsome bytes"
-        await room.close()
+        container = sandbox(podman, Path(folder), workspace="tmpfs")
+        await place(container, "file", b"some bytes")
+        assert await shell(container, "stat -c %u . file; cat file") == f"{os.getuid()}\n{os.getuid()}\nsome bytes"
+        await container.close()

@@ -16,7 +16,7 @@ from angelia.testing.model.steps import call, say
 from tests.faces.angelia import Place, serving
 
 from .apptainer import Images
-from .byexec_room import RoomThatOnlyStarts
+from .by_commands_sandbox import SandboxThatOnlyStarts
 from .daemon import IMAGE, Daemon
 from .modal_cloud import Cloud
 from .sshd import Server
@@ -156,9 +156,9 @@ async def test_this_machine_is_a_room_as_well(tmp_path: Path) -> None:
         open_sandbox("local:there", where, {})
 
 
-def opened(rest: str, place: Where, settings: object) -> RoomThatOnlyStarts:
-    """A stranger's room, as its entry point names it."""
-    return RoomThatOnlyStarts(Path(place.workspace) / rest, place.home)
+def opened(rest: str, place: Where, settings: object) -> SandboxThatOnlyStarts:
+    """A third-party sandbox, as its entry point names it."""
+    return SandboxThatOnlyStarts(Path(place.workspace) / rest, place.home)
 
 
 @pytest.mark.anyio

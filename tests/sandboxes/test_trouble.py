@@ -19,7 +19,7 @@ from angelia.testing.sandboxes.acts import names_in
 from angelia.testing.sandboxes.trouble import Kill, check_deaths, check_targets
 from tests.promise.pipes import is_alive
 
-from .byexec_room import RoomThatOnlyStarts
+from .by_commands_sandbox import SandboxThatOnlyStarts
 from .daemon import IMAGE, Daemon
 from .sshd import Server, server
 from .targets import furnish, world
@@ -28,11 +28,11 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.real("bwrap")
-@pytest.mark.parametrize("room", ["local", "byexec"])
-async def test_full_and_read_only_folders_of_this_machine(room: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["local", "byexec"])
+async def test_full_and_read_only_folders_of_this_machine(kind: str, tmp_path: Path) -> None:
     furnish(tmp_path / "work")
     (tmp_path / "own").mkdir()
-    module = ("-m", "tests.sandboxes.targets", room, str(tmp_path / "work"), str(tmp_path / "own"))
+    module = ("-m", "tests.sandboxes.targets", kind, str(tmp_path / "work"), str(tmp_path / "own"))
     process = await asyncio.create_subprocess_exec(
         *world(tmp_path / "work"), sys.executable, *module, stderr=asyncio.subprocess.PIPE
     )
@@ -108,7 +108,7 @@ async def test_a_connection_that_is_killed(sshd: Server, person: Path, tmp_path:
 async def test_commands_that_are_killed(tmp_path: Path) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[tuple[Sandbox, Kill]]:
-        room = RoomThatOnlyStarts(tmp_path / "work", tmp_path / "own")
-        yield room, room.close
+        sandbox = SandboxThatOnlyStarts(tmp_path / "work", tmp_path / "own")
+        yield sandbox, sandbox.close
 
     await check_deaths(make)

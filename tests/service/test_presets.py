@@ -41,20 +41,20 @@ def test_a_name_is_a_preset_or_a_spec(
     settings: SandboxSettings, name: str, spec: str, preset: str, docker: DockerSettings
 ) -> None:
     found = chosen(settings, name)
-    assert (found.spec, found.preset, found.rooms["docker"]) == (spec, preset, docker)
+    assert (found.spec, found.preset, found.settings["docker"]) == (spec, preset, docker)
 
 
 def test_what_a_line_or_a_variable_says_of_the_room_holds_for_its_presets_too(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(SETTINGS)
     sandbox = load(tmp_path, {"ANGELIA_SANDBOX": "far"}, ["sandbox.docker.memory_mb=9"]).config.sandbox
     assert chosen(sandbox).spec == "ssh:box"
-    assert chosen(sandbox, "lab").rooms["docker"] == DockerSettings(memory_mb=9, cpus=1.0, network="bridge")
+    assert chosen(sandbox, "lab").settings["docker"] == DockerSettings(memory_mb=9, cpus=1.0, network="bridge")
 
 
 def test_a_conversation_keeps_its_sandbox_and_takes_its_presets_limits_of_today(settings: SandboxSettings) -> None:
     found = kept(settings, "docker:python:3.11", "lab")
     assert found.spec == "docker:python:3.11", "the log says where it works, whatever the preset says by now"
-    assert found.rooms["docker"] == chosen(settings, "lab").rooms["docker"]
+    assert found.settings["docker"] == chosen(settings, "lab").settings["docker"]
     assert kept(settings, "local", "").preset == ""
 
 

@@ -1,4 +1,4 @@
-"""The scripted room keeps the promises of the port of model rooms."""
+"""The scripted provider keeps the promises of the port of model providers."""
 
 import msgspec
 import pytest
@@ -30,8 +30,8 @@ def request(*messages: RequestMessage) -> ModelRequest:
 
 async def pieces_of(*script: Step) -> list[Piece]:
     """What a session yields for the first step."""
-    room: Provider = ScriptedProvider([*script])
-    return [piece async for piece in room.session().ask(request(), KEY)]
+    provider: Provider = ScriptedProvider([*script])
+    return [piece async for piece in provider.session().ask(request(), KEY)]
 
 
 async def test_deltas_come_first_and_one_reply_last() -> None:
@@ -71,18 +71,18 @@ async def test_failures_carry_their_kind_and_numbers() -> None:
 
 
 async def test_requests_and_credentials_are_recorded_by_label() -> None:
-    room = ScriptedProvider([say("ok")])
-    async for _ in room.session().ask(request(), KEY):
+    provider = ScriptedProvider([say("ok")])
+    async for _ in provider.session().ask(request(), KEY):
         pass
-    assert room.requests == [request()]
-    assert room.credentials == ["first"]
-    assert "secret" not in repr(msgspec.structs.asdict(room.requests[0]))
+    assert provider.requests == [request()]
+    assert provider.credentials == ["first"]
+    assert "secret" not in repr(msgspec.structs.asdict(provider.requests[0]))
 
 
 async def test_a_call_without_its_result_and_a_request_too_many_are_errors() -> None:
-    room = ScriptedProvider([])
+    provider = ScriptedProvider([])
     called = RequestMessage(2, Role.ASSISTANT, (ToolCall(CallId("c1_0"), "shell", "{}"),))
     with pytest.raises(Complaint, match="c1_0"):
-        await anext(room.session().ask(request(called), KEY))
+        await anext(provider.session().ask(request(called), KEY))
     with pytest.raises(ScriptOver):
-        await anext(room.session().ask(request(), KEY))
+        await anext(provider.session().ask(request(), KEY))

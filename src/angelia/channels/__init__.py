@@ -1,1 +1,1 @@
-"""Rooms for chat networks behind one port: what comes in, what goes out, and how a send can end."""
+"""Chat networks behind one port: what comes in, what goes out, and how a send can end."""

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Kind(StrEnum):
-    """What goes out. Every room's table has a row for each."""
+    """What goes out. Every channel's table has a row for each."""
 
     TEXT = "text"
     PHOTO = "photo"

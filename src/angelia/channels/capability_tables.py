@@ -1,4 +1,4 @@
-"""What every chat room can do, side by side: rows of a table, from the tables that the rooms send by."""
+"""What every channel can do, side by side: rows of a table, from the tables that the channels send by."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,14 +12,14 @@ from angelia.core.ids import wall_clock
 Row = tuple[str, ...]
 
 
-def table_of(room: ChannelProvider) -> Capabilities:
-    """A room's table under its default settings; the room is opened for it, and reaches nothing."""
+def table_of(provider: ChannelProvider) -> Capabilities:
+    """A channel's table under its default settings; the channel is opened for it, and reaches nothing."""
     context = ChannelContext("matrix", Path(), wall_clock, _unreached, _unreached, _unheard, _untold, {}, _unreached)
-    return room.open(room.settings(), context).capabilities
+    return provider.open(provider.settings(), context).capabilities
 
 
 def sending(tables: Mapping[str, Capabilities]) -> list[Row]:
-    """A row for each kind of thing that goes out, with a cell for each room."""
+    """A row for each kind of thing that goes out, with a cell for each channel."""
     return [(str(kind), *(in_short(table.ways[kind]) for table in tables.values())) for kind in Kind]
 
 
@@ -29,7 +29,7 @@ def hearing(tables: Mapping[str, Capabilities]) -> list[Row]:
 
 
 def bounds(tables: Mapping[str, Capabilities]) -> list[Row]:
-    """What holds for every message of a room."""
+    """What holds for every message of a channel."""
     all_of = tables.values()
     return [
         ("longest text", *(f"{table.text_limit:,} {_COUNTS[table.units]}" for table in all_of)),
@@ -44,7 +44,7 @@ def bounds(tables: Mapping[str, Capabilities]) -> list[Row]:
 
 
 def particulars(table: Capabilities) -> Iterator[Row]:
-    """What is behind the short cells of one room: methods with their limits, detours and refusals with their reason."""
+    """What is behind the short cells of a channel: methods with their limits, detours, reasons of refusals."""
     for sent in Kind:
         yield f"sends {sent}", in_full(table.ways[sent])
     for heard in IncomingKind:
@@ -108,7 +108,7 @@ def _size(size: int) -> str:
 
 
 async def _unreached(_: object) -> NoReturn:
-    raise AssertionError("a room that is only looked at reaches nothing")
+    raise AssertionError("a channel that is only looked at reaches nothing")
 
 
 async def _unheard(_: str, __: str) -> None:

@@ -1,4 +1,4 @@
-"""How the connection of a room stands: kept up for as long as the network lets us, and told to whoever watches."""
+"""How the connection of a channel is: kept up as long as the network lets us, and told to whoever watches."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ from angelia.channels.port import ChannelContext
 
 
 class ConnectionState:
-    """One room's connection. `failures` counts the tries in a row that came to nothing; `refused` is why the network
+    """One channel's connection. `failures` counts the tries in a row that came to nothing; `refused` is why the network
     does not let us in, while that is so.
     """
 
@@ -27,7 +27,7 @@ class ConnectionState:
         """
         self.state, self.failures = ConnectionHealth.CONNECTING, 0
         self.refused: LoginFailed | None = None
-        self._outfit = context
+        self._context = context
         self._pause = pause
         self._silence = silence
         self._changed = changed
@@ -60,19 +60,19 @@ class ConnectionState:
 
     def well(self, why: str = "") -> None:
         """The network is there for us, as of now; how long it was not is told if it was not."""
-        now = self._outfit.clock()
+        now = self._context.clock()
         if self.state is not ConnectionHealth.CONNECTED:
             self.tell(ConnectionHealth.CONNECTED, why, max(now - self._heard, 1) if self._heard else 0)
         self._heard, self.failures = now, 0
 
     def trouble(self, why: str) -> None:
         """Something went wrong that changes nothing about the connection."""
-        self._outfit.report(Health(self.state, why))
+        self._context.report(Health(self.state, why))
 
     def tell(self, state: ConnectionHealth, why: str = "", gap_ms: int = 0) -> None:
         """How it stands from now on. A connection that is lost may have been dead for as long as silence is borne."""
         before, self.state = self.state, state
         if before is ConnectionHealth.CONNECTED is not state:
-            self._heard = max(self._heard, self._outfit.clock() - int(self._silence * 1000))
-        self._outfit.report(Health(state, why, gap_ms))
+            self._heard = max(self._heard, self._context.clock() - int(self._silence * 1000))
+        self._context.report(Health(state, why, gap_ms))
         self._changed(before, state)

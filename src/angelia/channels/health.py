@@ -17,7 +17,7 @@ class ConnectionHealth(StrEnum):
 
 
 class Health(Struct, frozen=True):
-    """How a room is now. `gap_ms` is how long nothing could be heard before it was mended, 0 for no gap: it is
+    """How a channel is now. `gap_ms` is how long nothing could be heard before it was mended, 0 for no gap: it is
     announced, since what the network does not bring again is lost.
     """
 

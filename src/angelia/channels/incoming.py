@@ -12,7 +12,7 @@ from angelia.core.entry import Address
 class OfferedFile(Struct, frozen=True):
     """A file that somebody sent and nobody has fetched yet. `size` is bytes, -1 when the network does not say.
 
-    `handle` is the room's own, for `Channel.fetch`; `seconds` is a recording's length, 0 when unknown.
+    `handle` is the channel's own, for `Channel.fetch`; `seconds` is a recording's length, 0 when unknown.
     """
 
     kind: Kind

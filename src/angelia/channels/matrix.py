@@ -134,7 +134,7 @@ class MatrixChannel:
         self.capabilities: Capabilities = capabilities(settings)
         self.dialect: Dialect = MatrixHtml()
         self._settings = settings
-        self._outfit = context
+        self._context = context
         self._timeouts = timeouts
         self._exchanges = Exchanges("The homeserver", context.http, timeouts.answer)
         self._connection_state = ConnectionState(context, timeouts.pause, timeouts.silence)
@@ -156,7 +156,7 @@ class MatrixChannel:
     async def _stay(self, queue: PerChatQueue) -> NoReturn:
         self._us = _needed(await self._ask("GET", "account/whoami"), "user_id")
         kept = f"{_POSITION} of {self._us}"  # of another account it would be another one
-        self._since = self._since or await self._outfit.recall(kept)
+        self._since = self._since or await self._context.recall(kept)
         longest = max(self._timeouts.silence - LINGER, 0)
         while True:
             hold = longest if self._connection_state.state is ConnectionHealth.CONNECTED else 0
@@ -169,7 +169,7 @@ class MatrixChannel:
             parts = [queue.put(room, f"invitation to {room}", partial(self._join, room)) for room in invited]
             parts += [queue.put(room, f"{one.get('event_id')}", partial(self._read, room, one)) for room, one in news]
             self._since = _needed(told, "next_batch")
-            queue.after(parts, partial(self._outfit.remember, kept, self._since))
+            queue.after(parts, partial(self._context.remember, kept, self._since))
             if not longest:
                 await asyncio.sleep(self._timeouts.pause)
 
@@ -280,7 +280,7 @@ class MatrixChannel:
             text = "" if name == text else text
         elif kind == "m.location":
             text = f"{text} ({within(shown, 'geo_uri', default='').removeprefix('geo:')})"
-        elif text.startswith("!") and text[1:].split(" ")[0] in self._outfit.commands:
+        elif text.startswith("!") and text[1:].split(" ")[0] in self._context.commands:
             text = f"/{text[1:]}"  # what begins with a slash is for clients
         return IncomingMessage(text, tuple(offers), quoted, edits), to_us
 
@@ -415,7 +415,7 @@ class MatrixChannel:
     @asynccontextmanager
     async def _exchange(self, request: ChannelRequest) -> AsyncIterator["httpx2.Response"]:
         """A request and its response, if it is no refusal."""
-        self._token = self._token or (await self._outfit.secret(self._settings.token)).strip()
+        self._token = self._token or (await self._context.secret(self._settings.token)).strip()
         headers = {**request.headers, "authorization": f"Bearer {self._token}"}
         async with self._exchanges.exchange(structs.replace(request, headers=headers)) as response:
             if response.status_code != 200:

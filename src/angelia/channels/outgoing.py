@@ -15,7 +15,7 @@ class Button(Struct, frozen=True):
 
 
 class OutText(Struct, frozen=True):
-    """One message of words: `marked` in the room's dialect, `plain` without markup. An empty `marked` means: plain.
+    """One message of words: `marked` in the network's dialect, `plain` without markup. An empty `marked` means: plain.
 
     `reply_to` is the id of the message that it answers, empty for none.
     """
@@ -27,7 +27,7 @@ class OutText(Struct, frozen=True):
 
 
 class OutFile(Struct, frozen=True):
-    """One file, as a kind that the room has natively. `path` is its bytes on this machine, `size` their number."""
+    """One file, as a kind that the network has natively. `path` is its bytes on this machine, `size` their number."""
 
     kind: Kind
     path: Path

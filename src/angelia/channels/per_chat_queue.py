@@ -29,7 +29,7 @@ class InboundItem(Struct, frozen=True):
 
 
 class PerChatQueue:
-    """The way in; `pause` is in seconds, `trouble` is told in a sentence what cannot be taken in.
+    """A queue for each chat; `pause` is in seconds, `trouble` is told in a sentence what cannot be taken in.
 
     What cannot be taken in is tried again, and holds up only its own chat. If it fails `TRIES` times, the next of its
     chat is tried; when that or anything else is taken in, the trouble is its own, and it is given up: logged, told, and
@@ -45,18 +45,18 @@ class PerChatQueue:
         self._taken = 0
         self._followed: asyncio.Future[None] | None = None
 
-    def put(self, lane: str, name: str, read: Callable[[], Awaitable[Envelope | None]]) -> asyncio.Future[str]:
-        """Begin to hand in one thing, behind what came before it on its lane."""
+    def put(self, chat: str, name: str, read: Callable[[], Awaitable[Envelope | None]]) -> asyncio.Future[str]:
+        """Begin to hand in one thing, behind what came before it in its chat."""
         item = InboundItem(name, read, asyncio.get_running_loop().create_future())
-        if lane in self._queue:
-            self._queue[lane].append(item)
+        if chat in self._queue:
+            self._queue[chat].append(item)
         else:
-            self._queue[lane] = deque([item])
-            self.begin(self._work(lane))
+            self._queue[chat] = deque([item])
+            self.begin(self._work(chat))
         return item.taken
 
     def begin(self, work: Coroutine[None, None, None]) -> None:
-        """Do something beside, for as long as the lanes are open."""
+        """Do something beside, for as long as the queues are open."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -82,11 +82,11 @@ class PerChatQueue:
             self._trouble(f"How far was heard cannot be kept: {_told(error)}.")
         done.set_result(None)
 
-    async def _work(self, lane: str) -> None:
-        waiting = self._queue[lane]
+    async def _work(self, chat: str) -> None:
+        waiting = self._queue[chat]
         while waiting:
             await self._until_taken(waiting)
-        del self._queue[lane]
+        del self._queue[chat]
 
     async def _until_taken(self, waiting: deque[InboundItem]) -> None:
         item, before, failures = waiting[0], self._taken, 0

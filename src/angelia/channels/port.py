@@ -1,6 +1,6 @@
-"""The port of chat networks: a room connects, hands in what it hears, and sends one message at a time.
+"""The port of chat networks: a channel connects, hands in what it hears, and sends one message at a time.
 
-A room holds no queue and retries no send: `service` decides what goes out when, and how often. Ids of people, chats
+A channel holds no queue and retries no send: `service` decides what goes out when, and how often. Ids of people, chats
 and messages are the network's own immutable ones. Failures are drawn in `channels/failures.py`.
 """
 
@@ -88,7 +88,7 @@ class Channel(Protocol):
 
 @runtime_checkable
 class HasLimitsByChat(Protocol):
-    """A room whose network takes more in some chats than in others; `capabilities` is what holds as a rule."""
+    """A channel whose network takes more in some chats than in others; `capabilities` is what holds as a rule."""
 
     def abilities_in(self, to: Address) -> Capabilities:
         """What holds in one chat, as far as it is known now."""
@@ -102,7 +102,7 @@ def abilities_for(channel: Channel, to: Address) -> Capabilities:
 
 @runtime_checkable
 class HasDrafts(Protocol):
-    """A room whose network shows words for a while that are no message: an answer that is being written, say."""
+    """A channel whose network shows words for a while that are no message: an answer that is being written, say."""
 
     async def draft(self, to: Address, text: OutText, key: str) -> None:
         """Show words for `draft_seconds`, or until a message of ours comes there; under the same `key` in the
@@ -123,7 +123,7 @@ def drafts_in(channel: Channel, to: Address) -> HasDrafts | None:
 
 @runtime_checkable
 class HasLinking(Protocol):
-    """A room that somebody has to link to an account before it can run: by a code that their phone scans, say."""
+    """A channel that somebody has to link to an account before it can run: by a code that their phone scans, say."""
 
     async def link(self, show: Callable[[str], None]) -> str:
         """Link it; `show` is handed what the person has to see, lines that a terminal can draw. Returns the account.
@@ -135,11 +135,11 @@ class HasLinking(Protocol):
 
 
 class ChannelContext(Struct, frozen=True):
-    """What a room is handed. `folder` is its own and private, for what its library keeps (sessions, keys).
+    """What a channel is handed. `folder` is its own and private, for what its library keeps (sessions, keys).
 
     `recall` and `remember` keep a few short values durably, such as a cursor. `report` is told how the connection is.
     `commands` are our verbs and what each does, for a network that shows a menu of them. `http` makes an HTTP client
-    for a base URL, with the proxies and certificates of this machine; the room closes it.
+    for a base URL, with the proxies and certificates of this machine; the channel closes it.
     """
 
     door: str
@@ -154,7 +154,7 @@ class ChannelContext(Struct, frozen=True):
 
 
 class ChannelProvider(Struct, frozen=True):
-    """What a room's module, or a stranger's entry point in `angelia.channels`, offers as `CHANNEL`: the type of its
+    """What a network's module, or a third-party entry point in `angelia.channels`, offers as `CHANNEL`: the type of its
     settings, and what opens a channel by settings of that type. Nothing has to be reached yet.
     """
 

@@ -1,4 +1,4 @@
-"""Opens the chat room that a section of the settings names; strangers' come by entry point."""
+"""Opens the channel that a section of the settings names; others come by entry point."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -11,7 +11,7 @@ from angelia.channels.settings import ChannelSettings
 from angelia.core.errors import ConfigError, MissingPart
 
 GROUP = "angelia.channels"
-"""The entry point group: the name is the room's, the value a `ChannelProvider`."""
+"""The entry point group: the name is the network's, the value a `ChannelProvider`."""
 
 OURS = {
     "discord": "angelia.channels.discord.channel",
@@ -25,28 +25,28 @@ OURS = {
 """Modules by name, each with a `CHANNEL`; imported when a channel of theirs is opened."""
 
 _LIBRARIES = {"discord": "websockets", "slack": "websockets"}
-"""The module that a room of ours cannot do without, which the extra of its name brings; others need none."""
+"""The module that a channel of ours cannot do without, which the extra of its name brings; others need none."""
 
 
 def open_channel(door: str, section: Mapping[str, object], context: ChannelContext) -> Channel:
     """The channel `door`, as its section of the settings says. Nothing has to be reached yet.
 
     Raises:
-        ConfigError: a setting is wrong, or nobody knows such a room; names the key.
-        MissingPart: the room needs an extra.
+        ConfigError: a setting is wrong, or nobody knows such a network; names the key.
+        MissingPart: the channel needs an extra.
     """
-    room = find_channel(door, section)
-    return room.open(read_settings(door, section, room), context)
+    provider = find_channel(door, section)
+    return provider.open(read_settings(door, section, provider), context)
 
 
-def read_settings(door: str, section: Mapping[str, object], room: ChannelProvider) -> ChannelSettings:
-    """A section as the room's own type.
+def read_settings(door: str, section: Mapping[str, object], provider: ChannelProvider) -> ChannelSettings:
+    """A section as the network's own type.
 
     Raises:
         ConfigError: a key is unknown, missing or of another type; names it.
     """
     try:
-        return msgspec.convert(section, room.settings)
+        return msgspec.convert(section, provider.settings)
     except msgspec.ValidationError as error:
         fault, _, where = str(error).partition(" - at `$.")
         key = f"channels.{door}.{where.rstrip('`')}" if where else f"channels.{door}"
@@ -54,11 +54,11 @@ def read_settings(door: str, section: Mapping[str, object], room: ChannelProvide
 
 
 def find_channel(door: str, section: Mapping[str, object]) -> ChannelProvider:
-    """The room of a channel: its `kind`, or the one of the door's own name.
+    """What opens a channel: the provider of its `kind`, or of the door's own name.
 
     Raises:
-        ConfigError: nobody knows such a room.
-        MissingPart: the room needs an extra.
+        ConfigError: nobody knows such a network.
+        MissingPart: the channel needs an extra.
     """
     name = str(section.get("kind") or door)
     if name in OURS:

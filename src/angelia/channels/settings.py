@@ -21,10 +21,10 @@ class ChatSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What every channel has; a room's own settings are a subclass.
+    """What every channel has; a channel's own settings are a subclass.
 
-    `kind` is the room, empty for the section's name. `allow` are the immutable ids of those who may speak, `owners` of
-    those who may also approve and pair, which nobody else may; both empty means nobody. `sandbox` and `model` are
+    `kind` is the network, empty for the section's name. `allow` are the immutable ids of those who may speak, `owners`
+    of those who may also approve and pair, which nobody else may; both empty means nobody. `sandbox` and `model` are
     presets that its chats may choose from, the first one is the default; `chats` has overrides by chat id. `groups`
     says what is heard in a group: what is addressed to us, or everything. `guests` says what becomes of what needs a
     yes in the turn of somebody who is no owner: the owner is asked in their own chat (`ask-owner`), or it is refused
@@ -33,7 +33,7 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     happens to a message of which nobody knows whether it arrived: `repeat` it with a mark, or `keep` it and say so.
 
     Three are no settings: `needed` names those that whoever adds a channel is asked for, beside its secrets; `linked`
-    says of a room that it is a `HasLinking`, `connected` that it sends over the very connection that `run` holds.
+    says of a channel that it is a `HasLinking`, `connected` that it sends over the very connection that `run` holds.
     """
 
     needed: ClassVar[tuple[str, ...]] = ()

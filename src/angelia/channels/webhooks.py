@@ -1,4 +1,4 @@
-"""Webhooks: rooms to which the network comes by HTTP."""
+"""Webhooks: channels whose network comes to us by HTTP."""
 
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
@@ -35,7 +35,7 @@ class WebResponse(Struct, frozen=True):
 
 @runtime_checkable
 class HasWebhook(Protocol):
-    """A room to which the network comes by HTTP. The gateway listens, and hands in what comes for `/hooks/<door>`."""
+    """A channel whose network comes to us by HTTP. The gateway listens, and hands in what comes for `/hooks/<door>`."""
 
     async def admits(self, head: WebHead) -> int | WebResponse:
         """Judge a request before its body is read: how many bytes that may have, or how the request is refused.

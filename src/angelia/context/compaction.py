@@ -1,4 +1,4 @@
-"""Making room: the cheapest `ViewMoved` that brings the next request under its allowance.
+"""Compaction: the cheapest `ViewMoved` that brings the next request under its allowance.
 
 Steps, cheapest first, stopping as soon as the target is met: age media; shorten old tool results; drop superseded
 reads; fold the oldest messages into a summary by a model, or into an outline where there is none; shorten what is
@@ -42,7 +42,7 @@ class CompactionInput(Struct, frozen=True):
 
     @property
     def profile(self) -> Profile:
-        """The model for which room is made."""
+        """The model whose next request is to fit."""
         return self.now.profile
 
     @property
@@ -114,14 +114,14 @@ def suffices(ground: CompactionInput, moved: e.ViewMoved) -> bool:
 def fold_at(ground: CompactionInput, moved: e.ViewMoved) -> int:
     """Where the kept tail begins: the earliest safe cut whose tail fits its share of the target; 0 if nothing folds."""
     cuts = safe_cuts(ground.log[moved.keep_from :])
-    room = Allowance(int(ground.target.tokens * _TAIL_SHARE), int(ground.target.bytes * _TAIL_SHARE))
+    most = Allowance(int(ground.target.tokens * _TAIL_SHARE), int(ground.target.bytes * _TAIL_SHARE))
     view = _view_under(ground, moved)
     shown = list(zip((message.seq for message in view.messages), view.sizes, strict=True))
     tail, best = Size(), cuts[-1] if cuts else 0
     for cut in reversed(cuts):
         while shown and shown[-1][0] >= cut:
             tail += shown.pop()[1]
-        if exceeds(tail, room):
+        if exceeds(tail, most):
             break
         best = cut
     return best
@@ -139,7 +139,7 @@ def folded(ground: CompactionInput, moved: e.ViewMoved, cut: int, summary: str) 
 
 
 def outlined(ground: CompactionInput, moved: e.ViewMoved, cut: int) -> e.ViewMoved:
-    """The floor under every summariser: the fold with an outline that needs no model."""
+    """What stands where every summariser fails: the fold with an outline that needs no model."""
     earlier = f"{moved.summary}\n" if moved.summary and len(moved.summary) < 4_000 else ""
     return folded(ground, moved, cut, earlier + outline(ground.log, moved.keep_from, cut))
 

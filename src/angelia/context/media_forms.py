@@ -104,7 +104,7 @@ def form_of(media: Media, profile: Profile, refused: Refused = frozenset()) -> S
 
 
 def smaller(shown: Shown, profile: Profile) -> Shown | None:
-    """The next smaller form of what was refused or takes too much room; None when there is none."""
+    """The next smaller form of what was refused or takes too much space; None when there is none."""
     if nature(shown.media) is Nature.PDF and shown.form is Form.NATIVE:
         return _read_out(shown.media, profile, profile.images)
     if shown.form is Form.TEXT or nature(shown.media) not in (Nature.PICTURE, Nature.PDF):
@@ -149,7 +149,7 @@ def scaled(size: Pixels, long_edge: int) -> Pixels:
 
 
 def worst_bytes(size: Pixels) -> int:
-    """The most bytes that a picture drawn anew may have: 1.25 a pixel, with room for headers and thin pictures.
+    """The most bytes that a picture drawn anew may have: 1.25 a pixel, with what headers and thin pictures take.
 
     `store.media.pictures` keeps this promise by encoding more coarsely where it must; ordinary photos need 0.2 to 0.5.
     """
@@ -220,8 +220,8 @@ def _picture(media: Media, profile: Profile, refused: Refused) -> Shown | AsText
 
 
 def _pdf(media: Media, profile: Profile, refused: Refused) -> Shown:
-    room = _room(profile.body_limit)
-    too_large = bool(room and media.blob.size > room)
+    most = _most_in_body(profile.body_limit)
+    too_large = bool(most and media.blob.size > most)
     if too_large or _ability(profile.documents, MediaKind.DOCUMENT in refused) is Ability.NO:
         return _read_out(media, profile, _ability(profile.images, MediaKind.IMAGE in refused))
     return Shown(media, Form.NATIVE)
@@ -270,13 +270,13 @@ def _ability(known: Ability, refused: bool) -> Ability:
     return Ability.NO if refused else known
 
 
-def _room(body_limit: int) -> int:
+def _most_in_body(body_limit: int) -> int:
     """Bytes of one medium that fit a body: base64 adds a third, and a tenth is left for everything else."""
     return body_limit * 27 // 40
 
 
 def _most_bytes(limits: ImageLimits, body_limit: int) -> int:
-    return min((n for n in (limits.bytes, _room(body_limit)) if n), default=0)
+    return min((n for n in (limits.bytes, _most_in_body(body_limit)) if n), default=0)
 
 
 def _beyond(size: Pixels, limits: ImageLimits, most_bytes: int) -> bool:

@@ -81,7 +81,7 @@ class ToolSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelRequest(Struct, frozen=True):
-    """Everything a model room needs for one request.
+    """Everything a provider needs for one request.
 
     `generation` changes when earlier messages may have changed (a view move or a new setup); within one
     generation, each request's messages extend the last one's, and a message with the same `seq` is the same.

@@ -77,9 +77,9 @@ def prompt(last: str, text: str, keep: str, most_tokens: int) -> str:
     wish = f"The person asks to keep above all: {keep}\n\n" if keep else ""
     before = f"THE LAST SUMMARY:\n{last}\n\n" if last else ""
     frame = f"{wish}{before}WHAT HAPPENED SINCE:\n"
-    room = max(most_tokens - text_tokens(frame) - text_tokens(INSTRUCTIONS), 200)
-    while text_tokens(text) > room:
-        text = shorten(text, int(len(text) * min(0.9, room / text_tokens(text))))
+    budget = max(most_tokens - text_tokens(frame) - text_tokens(INSTRUCTIONS), 200)
+    while text_tokens(text) > budget:
+        text = shorten(text, int(len(text) * min(0.9, budget / text_tokens(text))))
     return frame + text
 
 

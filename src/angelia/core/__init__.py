@@ -1,1 +1,1 @@
-"""Values: frozen, without I/O, clock or event loop; every other floor speaks in them."""
+"""Values: frozen, without I/O, clock or event loop; every other layer speaks in them."""

@@ -7,7 +7,7 @@ from angelia.core.unambiguous import readable, unambiguous, unambiguous_line
 
 
 class ShownQuestion(Struct, frozen=True):
-    """A question, safe to print; each part may be put where a door has room for it, and none may be left out.
+    """A question, safe to print; each part may be put where a door has a place for it, and none may be left out.
 
     `title` is one line for a permission, `whole` are lines and empty where the title says everything, `why` is the
     reason for asking. `pattern` is what a lasting yes would cover, empty where there is none.

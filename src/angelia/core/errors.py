@@ -1,4 +1,4 @@
-"""The exceptions that cross floors.
+"""The exceptions that cross layers.
 
 AngeliaError                 what happened, why, what next
 ├─ BadInput                 what a person gave cannot be used as it is

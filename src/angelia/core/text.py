@@ -28,9 +28,9 @@ def file_name(name: str, most: int = 255) -> str:
     step = _CONTROL.sub(" ", clean(name).replace("\\", "/").rstrip("/").rpartition("/")[2]).strip()
     stem, dot, ending = step.rpartition(".")
     tail = f"{dot}{ending}" if stem and len(ending.encode()) <= _ENDING else ""
-    room = most - len(tail.encode())
+    space = most - len(tail.encode())
     head = step.removesuffix(tail) if tail else step
-    return "" if step.strip(".") == "" else head.encode()[:room].decode(errors="ignore") + tail
+    return "" if step.strip(".") == "" else head.encode()[:space].decode(errors="ignore") + tail
 
 
 def numbered(name: str, number: int) -> str:
@@ -53,8 +53,8 @@ def shorten(text: str, most: int) -> str:
     """
     if len(text) <= most:
         return text
-    room = max(most - 36, 4)
-    head, tail = room * 3 // 4, room // 4
+    space = max(most - 36, 4)
+    head, tail = space * 3 // 4, space // 4
     return f"{text[:head]} … ({len(text) - head - tail} characters left out) … {text[-tail:]}"
 
 

@@ -1,4 +1,4 @@
-"""Making room for the next request: cheap steps first, a summary by a model where they do not suffice, and a floor."""
+"""Compaction of the view before a request: cheap steps first, then a summary by a model, else an outline."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -60,7 +60,7 @@ def allowed_for(view: View, space: ContextBudget) -> Allowance:
 
 
 def budget_for(log: Sequence[e.Entry], view: View, fixed: Size, allowed: Allowance) -> Fit:
-    """Whether the next request fits; STUCK if room was already made for it since the last reply or turn."""
+    """Whether the next request fits; STUCK if the view was already moved for it since the last reply or turn."""
     if not exceeds(request_size(view, fixed), allowed):
         return Fit.FITS
     for entry in reversed(log):
@@ -72,7 +72,7 @@ def budget_for(log: Sequence[e.Entry], view: View, fixed: Size, allowed: Allowan
 
 
 async def compact(ground: CompactionInput, space: ContextBudget, reason: str, keep: str = "") -> e.ViewMoved:
-    """The move that makes room, as cheap as it can be. It may change nothing, and then says so by its sizes."""
+    """The cheapest move that makes the next request fit. It may change nothing, and then says so by its sizes."""
     move = compaction.light(ground)
     if not keep and compaction.suffices(ground, move):
         return compaction.measured(ground, move, reason)
@@ -88,10 +88,10 @@ async def _folded(
     ground: CompactionInput, summariser: Summariser | None, move: e.ViewMoved, cut: int, keep: str
 ) -> e.ViewMoved:
     """The fold with a summary by the model, or with an outline where it fails."""
-    floor = compaction.outlined(ground, move, cut)
+    outlined = compaction.outlined(ground, move, cut)
     told = transcript(ground.log, move.keep_from, cut)
     if summariser is None or text_tokens(told) < _WORTH_A_SUMMARY:
-        return floor
+        return outlined
     most = max(int(ground.target.tokens * _SUMMARY_SHARE), 300)
     asked = prompt(move.summary, told, keep, int((summariser.window or 128_000) * 0.7) - most)
     spent = e.ViewMoved(reason="", summariser=summariser.model, cost=0)
@@ -104,7 +104,7 @@ async def _folded(
         if not flaw(written.text, f"{move.summary}\n{told}", most):
             kept = compaction.folded(ground, move, cut, written.text)
             return replace(kept, summariser=summariser.model, usage=spent.usage, cost=spent.cost)
-    return replace(floor, usage=spent.usage, cost=spent.cost)
+    return replace(outlined, usage=spent.usage, cost=spent.cost)
 
 
 def _with(spent: e.ViewMoved, written: Written) -> e.ViewMoved:

@@ -134,7 +134,7 @@ class Driver:
 
     def _decide(self) -> m.Effect:
         self._turn = advance(self._turn, self._log.entries, self._settings.rules.table)
-        measured = (self._room(), self._unheard()) if self._turn.opened else ()
+        measured = (self._fit(), self._unheard()) if self._turn.opened else ()
         return m.decide(self._turn, self._settings.rules, m.Moment(self._clock(), *self._spent_today, *measured))
 
     async def _perform(self, effect: m.Effect, lease: Lease) -> None:
@@ -216,11 +216,11 @@ class Driver:
         refused = views.refused_by(view.profile.name, view.moved)
         return not_heard(self._log.entries, self._turn.recordings, view.profile, refused)
 
-    def _room(self) -> m.Fit:
+    def _fit(self) -> m.Fit:
         return budget_for(self._log.entries, self._seen(), self._fixed(), self._allowed())
 
     async def _move(self, reason: str, share: float = 1.0) -> e.ViewMoved:
-        """The move that makes room; `share` is of what the request measures now, where the provider knows better."""
+        """The move before the next request; `share` is of what it measures now, where the provider knows better."""
         log = self._log.entries
         ground = CompactionInput(log, self._seen(), self._allowed(), self._fixed(), running_request(log))
         if share < 1.0:

@@ -3,7 +3,7 @@
 The driver performs what `decide` names, appends what came of it, and asks again. It asks only when nothing is
 running, so a call that was started and has no result was started in a life that ended.
 
-    no open turn                    Rest, or MakeRoom if a person asked for it
+    no open turn                    Rest, or Compact if a person asked for it
     a person asked to stop          Settle the open calls, Close(Cancelled)
     a final reply, nothing unread,  Close(Answered)
         the files it names sent
@@ -15,7 +15,7 @@ running, so a call that was started and has no result was started in a life that
     files of a new message          PlaceFiles
     recordings that the model       Transcribe | LeaveUnheard
         cannot hear
-    too much for the window         MakeRoom | Close(ContextFull)
+    too much for the window         Compact | Close(ContextFull)
     otherwise                       AskModel
 """
 
@@ -112,7 +112,7 @@ class Fit(StrEnum):
     FITS = "fits"
     OVER = "over"
     STUCK = "stuck"
-    """Over, although room was just made."""
+    """Over, although the view was just moved."""
 
 
 class Rules(Struct, frozen=True):
@@ -251,8 +251,8 @@ def _spent(turn: Turn, failure: Failure, rules: Rules) -> Close:
     if _lacks_files(turn) or mending(turn):
         return _given(turn)
     silent = failure.kind in (FailureKind.EMPTY_REPLY, FailureKind.THINKING_ONLY)
-    household = all(rules.traits.get(name, Traits()).housekeeping for name in turn.since)
-    if silent and turn.progress and household:
+    only_housekeeping = all(rules.traits.get(name, Traits()).housekeeping for name in turn.since)
+    if silent and turn.progress and only_housekeeping:
         said = f"{turn.model} added nothing after its last note, so the text above is its answer."
         return Close(end.Answered(note=said))
     answer = turn.answer if failure.kind is FailureKind.CUT_OFF else ()

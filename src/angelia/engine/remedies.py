@@ -49,7 +49,7 @@ class Row(Struct, frozen=True):
 
 Table = Mapping[FailureKind, Row]
 
-_ROOM = (
+_SMALLER_REQUEST = (
     (Remedy.AGE_MEDIA, 1),
     (Remedy.SHORTEN_RESULTS, 1),
     (Remedy.COMPACT, 1),
@@ -63,8 +63,8 @@ DEFAULT: Table = {
     ),
     FailureKind.UNREACHABLE: Row(((Remedy.WAIT, 3), (Remedy.NEXT_MODEL, 1)), per_reply=True),
     FailureKind.STREAM_CUT: Row(((Remedy.ASK_AGAIN, 2),), otherwise=FailureKind.UNREACHABLE, per_reply=True),
-    FailureKind.CONTEXT_TOO_LONG: Row(_ROOM, per_reply=True),
-    FailureKind.BODY_TOO_LARGE: Row(_ROOM, per_reply=True),
+    FailureKind.CONTEXT_TOO_LONG: Row(_SMALLER_REQUEST, per_reply=True),
+    FailureKind.BODY_TOO_LARGE: Row(_SMALLER_REQUEST, per_reply=True),
     FailureKind.MEDIA_REFUSED: Row(((Remedy.SMALLER_RENDITION, 1), (Remedy.DESCRIBE, 1))),
     FailureKind.LOGIN_REJECTED: Row(((Remedy.REFRESH_CREDENTIAL, 1), (Remedy.NEXT_CREDENTIAL, 9))),
     FailureKind.OUT_OF_CREDIT: Row(((Remedy.NEXT_MODEL, 1),)),

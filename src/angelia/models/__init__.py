@@ -1,1 +1,1 @@
-"""Rooms that speak a model protocol; they know nothing of the log, the turn or each other."""
+"""What asks models, each provider in its protocol; they know nothing of the log, the turn or each other."""

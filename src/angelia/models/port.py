@@ -1,4 +1,4 @@
-"""The port of model rooms: one request in, a stream of pieces and one finished reply out, or a typed failure."""
+"""The port of model providers: one request in, a stream of pieces and one finished reply out, or a typed failure."""
 
 from collections.abc import AsyncIterator
 from typing import Protocol
@@ -50,7 +50,7 @@ class Credential(Struct, frozen=True):
 
 
 class ProviderSession(Protocol):
-    """One conversation's use of a model room; keeps encoded fragments between requests."""
+    """One conversation's use of a model provider; keeps encoded fragments between requests."""
 
     def ask(self, request: ModelRequest, credential: Credential) -> AsyncIterator[Piece]:
         """Send one request; yield deltas, then exactly one `Reply`, last.

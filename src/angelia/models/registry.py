@@ -1,4 +1,4 @@
-"""Opens the room that speaks a model's wire; rooms of strangers are found by entry point."""
+"""Opens the provider that speaks a model's wire; third-party ones are found by entry point."""
 
 from importlib import import_module
 from typing import Protocol, cast
@@ -23,17 +23,17 @@ OURS = {
 
 
 class OpenProvider(Protocol):
-    """How a room is opened. Rooms that do not speak HTTP leave the client alone."""
+    """How a provider is opened. Providers that do not speak HTTP leave the client alone."""
 
     def __call__(self, profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: WireTimeouts) -> Provider:
-        """The room of one model."""
+        """The provider of one model."""
         ...
 
 
 def open_provider(
     profile: Profile, client: GetClient | None, open_media: OpenMedia, timeouts: WireTimeouts | None = None
 ) -> Provider:
-    """The room for the wire that `profile` names.
+    """The provider for the wire that `profile` names.
 
     Raises:
         ConfigError: nobody speaks that wire, or it needs a base URL and its vendor has none.
@@ -41,11 +41,11 @@ def open_provider(
     if profile.wire in OURS:
         opener = cast("OpenProvider", import_module(OURS[profile.wire]).open_provider)
     else:
-        opener = _of_strangers(profile.wire)
+        opener = _third_party(profile.wire)
     return opener(profile, cast("GetClient", client), open_media, timeouts or WireTimeouts())
 
 
-def _of_strangers(wire: str) -> OpenProvider:
+def _third_party(wire: str) -> OpenProvider:
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP, name=wire):

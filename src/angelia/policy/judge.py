@@ -108,7 +108,7 @@ def _remembered(verdict: Verdict, situation: Situation) -> Verdict:
 
 
 def _by_others(effect: Act | UseEditor | UseServer, situation: Situation) -> Verdict:
-    """What programs that are not ours do for a call: an editor, a server, a stranger's tool."""
+    """What programs that are not ours do for a call: an editor, a server, a third-party tool."""
     match effect:
         case Act():
             return _act(effect, situation)
@@ -121,7 +121,7 @@ def _by_others(effect: Act | UseEditor | UseServer, situation: Situation) -> Ver
 
 
 def _act(effect: Act, situation: Situation) -> Verdict:
-    """What a stranger's tool does asks until somebody said yes to its pattern; what changes nothing asks as well.
+    """What a third-party tool does asks until somebody said yes to its pattern; what changes nothing asks as well.
 
     A tool's own word opens nothing: `changes=False` only keeps plan mode from refusing it.
     """
@@ -259,6 +259,6 @@ def _sentence(findings: list[Finding]) -> str:
 
 
 def _reach(effect: RunCommand, situation: Situation) -> str:
-    """How far this command gets here, as `patterns.COMMAND_REACHES` has it."""
+    """How far this command gets here, as `grants.COMMAND_REACHES` has it."""
     confined = situation.confinement is Confinement.REAL or effect.reach == "outside"
     return effect.reach if confined else "unconfined"

@@ -49,7 +49,7 @@ def why_ask(url: str, seen: InView) -> str:
 
 
 def carries(url: str) -> bool:
-    """Whether an address holds room for what is not its own: a query, a fragment, a long or random piece.
+    """Whether an address holds more than is its own: a query, a fragment, a long or random piece.
 
     >>> carries("https://docs.example.com/en/latest/getting-started.html"), carries("https://e.example/9f8a7b6c5d4e3f2a")
     (False, True)

@@ -17,7 +17,7 @@ SHORTEST = 6
 _BETWEEN = b" \t\r\n:,"
 _ESCAPES = (b"\\x", b"0x")
 _KEPT = re.compile(rb"[ \t\r\n:,]|\\x|0x|(.)", re.DOTALL)
-_ROOM = 6
+_MOST_SPREAD = 6
 """Bytes that one character of a form may take up with what stands around it."""
 
 
@@ -34,7 +34,7 @@ class Spread:
 
     def __init__(self, marks: Mapping["SpreadForm", bytes]) -> None:
         self._marks = marks
-        self._longest = max((len(form.text) for form in marks), default=0) * _ROOM
+        self._longest = max((len(form.text) for form in marks), default=0) * _MOST_SPREAD
 
     def found(self, data: bytes) -> list[SpreadSpan]:
         """Every place of a form."""

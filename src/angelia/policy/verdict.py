@@ -95,7 +95,7 @@ class UseEditor(Struct, frozen=True, tag=True):
 
 
 class Act(Struct, frozen=True, tag=True):
-    """What a stranger's tool does to the world, in words that a person can say yes to.
+    """What a third-party tool does to the world, in words that a person can say yes to.
 
     `what` completes "Let TOOL …?", such as `book a table`; `target` is whom or what it is done to, such as
     `bistro.example`. `pattern` is what a yes may be remembered as (`book at bistro.example`); empty: asked every time.

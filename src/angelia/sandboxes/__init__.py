@@ -1,1 +1,1 @@
-"""Rooms where commands run and files lie."""
+"""Where commands run and files lie, behind one port."""

@@ -1,4 +1,4 @@
-"""What every room is told when it is opened for a conversation."""
+"""What every sandbox is told when it is opened for a conversation."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +14,12 @@ def _unheard(_: str) -> None:
 
 
 class SandboxContext(Struct, frozen=True):
-    """For whom, and where. `workspace` is a path inside the sandbox, empty for the room's own choice.
+    """For whom, and where. `workspace` is a path inside the sandbox, empty for the sandbox's own choice.
 
     `home` is Angelia's own and stays unseen inside; `state` takes records of what runs. `progress` is told what takes
-    more than a second. With `confine = "off"` rooms that cannot confine commands run them all the same. A `visit` looks
-    in from outside: a room that outlives its processes, and that nobody else uses, stays as it was found when we leave.
+    more than a second. With `confine = "off"` sandboxes that cannot confine commands run them all the same. A `visit`
+    looks in from outside: a sandbox that outlives its processes, and that nobody else uses, stays as it was found when
+    we leave.
     `addresses` judges where confined commands that have the network may connect to.
     """
 

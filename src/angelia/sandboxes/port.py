@@ -15,7 +15,7 @@ Every failure is one of these:
      └─ OutOfSpace
 
 How a command ends is no failure of the sandbox, but an `Exit`: a time-out is its `timed_out`. One that was killed for
-using more memory than it may ended by signal 9, as by anybody's SIGKILL: no room can tell the two apart for every
+using more memory than it may ended by signal 9, as by anybody's SIGKILL: no sandbox can tell the two apart for every
 process of a tree, so nothing is guessed here.
 """
 
@@ -140,8 +140,8 @@ class Running(Protocol):
 
 
 class Judged(str):
-    """A path as it was judged: absolute, with every link on it followed by then. Rooms follow none that stands on it
-    now: it was laid since, and leads where nobody has looked, so it is refused (`FileChanged`).
+    """A path as it was judged: absolute, with every link on it followed by then. No sandbox follows one that stands on
+    it now: it was laid since, and leads where nobody has looked, so it is refused (`FileChanged`).
     """
 
     __slots__ = ()
@@ -216,8 +216,8 @@ class Sandbox(Protocol):
         """A regular file's bytes, in chunks of at most 1 MB; links are resolved beneath the workspace.
 
         All that it held when it was opened comes, or else `FileChanged` once some of it has: when its length or time
-        are others at the end than at the beginning. A room may leave what was appended meanwhile for the next time, if
-        it knows that nothing else was changed. A room whose bytes could be changed on the way compares hashes too.
+        are others at the end than at the beginning. A sandbox may leave what was appended meanwhile for later, if it
+        knows that nothing else was changed. A sandbox whose bytes could be changed on the way compares hashes too.
 
         Raises:
             FileTooLarge: over `limit` bytes; checked before the first byte moves.

@@ -1,4 +1,4 @@
-"""Opens the sandbox that a spec names, such as `local` or `docker:python:3.12`; strangers' come by entry point."""
+"""Opens the sandbox that a spec names, such as `local` or `docker:python:3.12`; others come by entry point."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -21,10 +21,10 @@ OURS = {
     "modal": "angelia.sandboxes.modal.sandbox",
     "ssh": "angelia.sandboxes.ssh.sandbox",
 }
-"""Modules by name, each with an `open_room`; imported when a sandbox of theirs is opened."""
+"""Modules by name, each with an `open_sandbox`; imported when a sandbox of theirs is opened."""
 
 ELSEWHERE = {"ssh": "~", "modal": "/workspace"}
-"""Rooms of ours whose workspace is a folder of another machine; a spec ends with it, else it is this one."""
+"""Sandboxes of ours whose workspace is a folder of another machine; a spec ends with it, else it is this one."""
 
 SPECS = "local, docker:IMAGE, apptainer:IMAGE, modal:IMAGE, ssh:HOST[:/folder]"
 """How ours are named, for people."""
@@ -33,10 +33,10 @@ _EXTRAS = {"asyncssh": "ssh"}
 
 
 class OpenSandbox(Protocol):
-    """How a room is opened; nothing has to be reached yet."""
+    """How a sandbox is opened; nothing has to be reached yet."""
 
     def __call__(self, rest: str, place: SandboxContext, settings: object) -> Sandbox:
-        """`rest` is the spec behind its name and colon; `settings` are the configuration's for this room, if any."""
+        """`rest` is the spec behind its name and colon; `settings` are the configuration's for its kind, if any."""
         ...
 
 
@@ -44,8 +44,8 @@ def open_sandbox(spec: str, place: SandboxContext, settings: Mapping[str, object
     """The sandbox that `spec` names, and never another.
 
     Raises:
-        ConfigError: nobody knows such a room, or the spec is not complete.
-        MissingPart: the room needs an extra.
+        ConfigError: nobody knows such a sandbox, or the spec is not complete.
+        MissingPart: the sandbox needs an extra.
         SandboxError: it cannot be had; says how to mend it.
     """
     name, _, rest = spec.partition(":")

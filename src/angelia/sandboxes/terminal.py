@@ -1,4 +1,4 @@
-"""An interactive shell for a person, in rooms that can give one: the port for both sides of it."""
+"""An interactive shell for a person, in sandboxes that can give one: the port for both sides of it."""
 
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable

@@ -1,1 +1,1 @@
-"""The household: long-lived tasks, and the one place where all parts are put together."""
+"""The application: long-lived tasks, and the one place where all parts are put together."""

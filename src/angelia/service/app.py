@@ -1,4 +1,4 @@
-"""The only place that knows every room: a home is opened here, and a conversation is given what it works with."""
+"""The composition root: a home is opened here, and a conversation is given what it works with."""
 
 import asyncio
 import logging
@@ -168,7 +168,7 @@ class App:
         effort: str | None = None,
         may_ask: MayAsk = anybody,
     ) -> BoundModel:
-        """Give a conversation its model, tools and sandbox, and drive it from now on. Returns the first seat.
+        """Give a conversation its model, tools and sandbox, and drive it from now on. Returns its first model, bound.
 
         Done again between two turns it changes the model; the sandbox and what runs in it stay. `effort` is how much
         the model thinks: as configured, if it is not given. `may_ask` says of the running turn whether somebody

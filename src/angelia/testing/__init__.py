@@ -1,1 +1,1 @@
-"""The public test kit: scripted models, playbooks, crash harness, and checks that rooms must pass."""
+"""The public test kit: scripted models, playbooks, crash harness, and what a provider, sandbox or channel must pass."""

@@ -1,8 +1,8 @@
-"""How a conformance kit says that a room breaks a promise."""
+"""How a conformance kit says that a port's promise is broken."""
 
 
 class CheckFailed(AssertionError):
-    """The room does not keep its port's promise; the message says which."""
+    """A provider, sandbox or channel does not keep its port's promise; the message says which."""
 
 
 def expect(true: bool, otherwise: str) -> None:

@@ -1,1 +1,1 @@
-"""Rooms that a model can call; every effect passes `engine/broker.py`."""
+"""Tools that a model can call; every effect passes `engine/broker.py`."""

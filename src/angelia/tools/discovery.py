@@ -37,7 +37,7 @@ def own_tools() -> tuple[Tool, ...]:
     )
 
 
-def strangers_tools(taken: Set[str]) -> tuple[list[Tool], tuple[str, ...]]:
+def third_party_tools(taken: Set[str]) -> tuple[list[Tool], tuple[str, ...]]:
     """Other packages' tools, sorted by name, and a sentence for each that could not be had."""
     tools: dict[str, Tool] = {}
     faults = []
@@ -49,7 +49,7 @@ def strangers_tools(taken: Set[str]) -> tuple[list[Tool], tuple[str, ...]]:
                 faults.append(f"The tool {tool.name!r} of {_package(entry)} is not used: that name is taken.")
                 continue
             tools[tool.name] = tool
-        except Exception as error:  # noqa: BLE001 - a stranger's code may raise anything; it is reported, not hidden
+        except Exception as error:  # noqa: BLE001 - third-party code may raise anything; it is reported, not hidden
             faults.append(
                 f"The tool {entry.name!r} of {_package(entry)} could not be loaded: {type(error).__name__}: {error}. "
                 f"Update or uninstall that package."

@@ -28,7 +28,7 @@ class BadCall(Struct, frozen=True):
 
 
 class Registry:
-    """A fixed set of tools in a fixed order. `faults` are sentences about strangers' tools that could not be had."""
+    """A fixed set of tools in a fixed order. `faults` are sentences about third-party tools that could not be had."""
 
     def __init__(self, tools: Iterable[Tool], faults: tuple[str, ...] = ()) -> None:
         """Raises ConfigError for a name that is taken or that a provider would refuse."""
@@ -43,12 +43,12 @@ class Registry:
 
     @classmethod
     def default(cls) -> "Registry":
-        """Our own tools, then strangers' (entry points of the group `angelia.tools`) by name."""
-        from angelia.tools.discovery import own_tools, strangers_tools
+        """Our own tools, then third-party ones (entry points of the group `angelia.tools`) by name."""
+        from angelia.tools.discovery import own_tools, third_party_tools
 
         own = own_tools()
-        strangers, faults = strangers_tools({tool.name for tool in own})
-        return cls((*own, *strangers), faults)
+        others, faults = third_party_tools({tool.name for tool in own})
+        return cls((*own, *others), faults)
 
     @property
     def names(self) -> tuple[str, ...]:

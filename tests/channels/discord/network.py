@@ -20,7 +20,7 @@ _WHO = {Who.FRIEND: w.FRIEND, Who.BOT: w.OTHER_BOT, Who.OURSELVES: w.US}
 
 
 class Discord:
-    """See `Network`."""
+    """See `FakeNetwork`."""
 
     secrets: Mapping[str, str] = {"DISCORD_BOT_TOKEN": w.TOKEN}
     here, group, topic = Address("", w.DIRECT), Address("", w.GROUP), Address("", w.GROUP, w.TOPIC)
@@ -37,38 +37,38 @@ class Discord:
         self.settings: dict[str, Any] = {"groups": "all"}
 
     def open(self, context: ChannelContext, patience: ChannelTimeouts) -> DiscordChannel:
-        """See `Network.open`."""
+        """See `FakeNetwork.open`."""
         settings = DiscordSettings(api=f"{self.rest.base}/api/v10", cdn=f"{self.rest.base}/cdn", **self.settings)
         return DiscordChannel(settings, context, DiscordWaits(patience.answer, patience.silence, patience.pause))
 
     def called(self, name: str) -> str:
-        """See `Network.called`."""
+        """See `FakeNetwork.called`."""
         return name
 
     def lower(self, limits: Mapping[Kind, int]) -> None:
-        """See `Network.lower`."""
+        """See `FakeNetwork.lower`."""
         self.world.lowered = min(limits.values())
 
     def misbehave(self, *troubles: Trouble) -> None:
-        """See `Network.misbehave`."""
+        """See `FakeNetwork.misbehave`."""
         self.rest.troubles = list(troubles)
 
     async def bring(self, *things: Thing) -> tuple[str, ...]:
-        """See `Network.bring`."""
+        """See `FakeNetwork.bring`."""
         return tuple([self._happen(thing) for thing in things])
 
     async def repeat(self) -> None:
-        """See `Network.repeat`."""
+        """See `FakeNetwork.repeat`."""
         for name, data in reversed(list(self._brought)):
             self.gateway.tell(name, data)
 
     async def down(self) -> None:
-        """See `Network.down`."""
+        """See `FakeNetwork.down`."""
         await self.rest.down()
         await self.gateway.down()
 
     async def up(self) -> None:
-        """See `Network.up`."""
+        """See `FakeNetwork.up`."""
         if self.rest.mute:
             self.rest.mute = self.gateway.mute = False
             return
@@ -76,15 +76,15 @@ class Discord:
         await self.gateway.up()
 
     async def swallow(self) -> None:
-        """See `Network.swallow`."""
+        """See `FakeNetwork.swallow`."""
         self.rest.mute = self.gateway.mute = True
 
     def revoke(self) -> None:
-        """See `Network.revoke`."""
+        """See `FakeNetwork.revoke`."""
         self.rest.valid = self.gateway.valid = False
 
     async def when(self, holds: Callable[[], bool]) -> None:
-        """See `Network.when`."""
+        """See `FakeNetwork.when`."""
         await self.changes.when(holds)
 
     def _happen(self, thing: Thing) -> str:

@@ -1,4 +1,4 @@
-"""Discord's room keeps the port's promise, with its real client against a fake that checks each request."""
+"""Discord's channel keeps the port's promise, with its real client against a fake that checks each request."""
 
 import pytest
 

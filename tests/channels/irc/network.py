@@ -15,7 +15,7 @@ from tests.channels.irc import server as s
 
 
 class IrcNetwork:
-    """See `Network`. IRC keeps nothing; what it repeats comes as from a bouncer, when we join again."""
+    """See `FakeNetwork`. IRC keeps nothing; what it repeats comes as from a bouncer, when we join again."""
 
     secrets: Mapping[str, str] = {"IRC_PASSWORD": s.PASSWORD, "IRC_SERVER_PASSWORD": s.SERVER_PASSWORD}
     here, group, topic = Address("", "ann"), Address("", s.CHANNEL), Address("")
@@ -36,55 +36,55 @@ class IrcNetwork:
 
     @property
     def arrived(self) -> list[ArrivedMessage]:
-        """See `Network.arrived`."""
+        """See `FakeNetwork.arrived`."""
         return self.server.arrived
 
     def open(self, context: ChannelContext, patience: ChannelTimeouts) -> IrcChannel:
-        """See `Network.open`."""
+        """See `FakeNetwork.open`."""
         settings = IrcSettings(server="127.0.0.1", port=self.server.port, tls=False, **self.settings)
         return IrcChannel(settings, context, IrcWaits(patience.answer, patience.silence, patience.pause))
 
     def called(self, name: str) -> str:
-        """See `Network.called`."""
+        """See `FakeNetwork.called`."""
         return name
 
     def lower(self, limits: Mapping[Kind, int]) -> None:
-        """See `Network.lower`: there are no files."""
+        """See `FakeNetwork.lower`: there are no files."""
 
     def misbehave(self, *troubles: Trouble) -> None:
-        """See `Network.misbehave`."""
+        """See `FakeNetwork.misbehave`."""
         self.server.troubles = list(troubles)
 
     async def bring(self, *things: Thing) -> tuple[str, ...]:
-        """See `Network.bring`; people speak when we are there."""
+        """See `FakeNetwork.bring`; people speak when we are there."""
         await self.when(lambda: self.server.client is not None)
         return tuple([self._say(thing) for thing in things])
 
     async def repeat(self) -> None:
-        """See `Network.repeat`."""
+        """See `FakeNetwork.repeat`."""
         self.server.playback = self._brought[::-1]
 
     async def down(self) -> None:
-        """See `Network.down`."""
+        """See `FakeNetwork.down`."""
         await self.server.down()
 
     async def up(self) -> None:
-        """See `Network.up`."""
+        """See `FakeNetwork.up`."""
         if self.server.mute:
             self.server.mute = False
         else:
             await self.server.up()
 
     async def swallow(self) -> None:
-        """See `Network.swallow`."""
+        """See `FakeNetwork.swallow`."""
         self.server.mute = True
 
     def revoke(self) -> None:
-        """See `Network.revoke`."""
+        """See `FakeNetwork.revoke`."""
         self.server.revoked = True
 
     async def when(self, holds: Callable[[], bool]) -> None:
-        """See `Network.when`."""
+        """See `FakeNetwork.when`."""
         await self.server.changes.when(holds)
 
     def _say(self, thing: Thing) -> str:

@@ -1,4 +1,4 @@
-"""The IRC room meets every claim of the public conformance kit that words alone can meet."""
+"""The IRC channel meets every claim of the public conformance kit that words alone can meet."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The IRC room on a real server, ngIRCd: TLS and passwords, words both ways, and a server that dies."""
+"""The IRC channel on a real server, ngIRCd: TLS and passwords, words both ways, and a server that dies."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -17,13 +17,13 @@ from angelia.channels.outgoing import OutText
 from angelia.channels.settings import Secret
 from angelia.core.entry import Address
 from tests.channels.irc.ngircd import PASSWORD, Person, Server
-from tests.channels.real_room import RealRoom
+from tests.channels.real_channel import RealChannel
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("irc")]
 
 TOWN = "#town"
 
-Opened = Callable[..., AbstractAsyncContextManager[RealRoom]]
+Opened = Callable[..., AbstractAsyncContextManager[RealChannel]]
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +40,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def opened(server: Server, tmp_path: Path) -> Opened:
-    """Opens rooms on it; they run until they are left."""
+    """Opens channels on it; they run until they are left."""
 
     @asynccontextmanager
-    async def opened(state: ConnectionHealth = ConnectionHealth.CONNECTED, **settings: Any) -> AsyncIterator[RealRoom]:
+    async def opened(
+        state: ConnectionHealth = ConnectionHealth.CONNECTED, **settings: Any
+    ) -> AsyncIterator[RealChannel]:
         wanted: dict[str, Any] = {"server": "127.0.0.1", "port": server.port, "ca": str(server.cert)}
         wanted |= {"server_password": Secret(env="PASSWORD"), "identity": "mask", "line_seconds": 0.0, "join": (TOWN,)}
         asked, timeouts = IrcSettings(**wanted | settings), IrcWaits(pause=0.05, back=0.05)
-        room = RealRoom("irc", tmp_path, PASSWORD, lambda context: IrcChannel(asked, context, timeouts))
-        async with room.running(state):
-            yield room
+        here = RealChannel("irc", tmp_path, PASSWORD, lambda context: IrcChannel(asked, context, timeouts))
+        async with here.running(state):
+            yield here
 
     return opened
 
@@ -60,57 +62,57 @@ async def said(person: Person) -> str:
 
 
 async def test_words_go_both_ways(server: Server, opened: Opened) -> None:
-    async with server.person("ann", TOWN) as ann, opened() as room:
+    async with server.person("ann", TOWN) as ann, opened() as here:
         ann.say("PRIVMSG angelia :hello é 🦊", f"PRIVMSG {TOWN} :angelia: what is new?")
-        alone, among = await room.heard_next(), await room.heard_next()
+        alone, among = await here.heard_next(), await here.heard_next()
         assert (alone.what, alone.private, alone.sender.name) == (IncomingMessage("hello é 🦊"), True, "ann")
         assert (among.what, among.private, among.addressed) == (IncomingMessage("what is new?"), False, True)
-        assert await room.channel.send(alone.address, OutText("first\n\nsecond\r\nQUIT :third"), "k") == "k"
+        assert await here.channel.send(alone.address, OutText("first\n\nsecond\r\nQUIT :third"), "k") == "k"
         assert [(await said(ann)).strip() for _ in range(4)] == ["first", "", "second", "QUIT :third"]
         longest = "🦊" * (TEXT // 4)
-        await room.channel.send(among.address, OutText(longest), "l")
+        await here.channel.send(among.address, OutText(longest), "l")
         assert await said(ann) == longest
 
 
 async def test_a_nick_in_use_leaves_us_another_and_who_has_left_theirs_is_told(server: Server, opened: Opened) -> None:
-    async with server.person("twin") as other, opened(nick="twin", join=()) as room:
-        assert "twin_" in room.health[-1].why
+    async with server.person("twin") as other, opened(nick="twin", join=()) as here:
+        assert "twin_" in here.health[-1].why
         other.say("PRIVMSG twin_ :hello", "NICK mallory")
-        where = (await room.heard_next()).address
+        where = (await here.heard_next()).address
         await other.until("NICK")
         with pytest.raises(Rejected, match="Nobody called twin"):
-            await room.channel.send(where, OutText("secret"), "k")
+            await here.channel.send(where, OutText("secret"), "k")
 
 
 async def test_a_channel_that_puts_us_out_is_joined_again(server: Server, opened: Opened) -> None:
-    async with server.person("ann", "#club") as ann, opened(join=("#club",)) as room:
+    async with server.person("ann", "#club") as ann, opened(join=("#club",)) as here:
         ann.say("KICK #club angelia :enough")
         await ann.until("KICK")
         await ann.until("JOIN")
-        assert any("ann has put us out of #club: enough." in one.why for one in room.health)
+        assert any("ann has put us out of #club: enough." in one.why for one in here.health)
         ann.say("PRIVMSG #club :welcome back")
-        assert (await room.heard_next()).what == IncomingMessage("welcome back")
+        assert (await here.heard_next()).what == IncomingMessage("welcome back")
         ann.say("MODE #club +b angelia!*@*", "KICK #club angelia :and stay away")
-        await room.until(lambda: "474" in room.health[-1].why)
+        await here.until(lambda: "474" in here.health[-1].why)
 
 
 async def test_a_server_that_dies_and_comes_again_is_reached_again(server: Server, opened: Opened) -> None:
-    async with opened(nick="phoenix") as room:
+    async with opened(nick="phoenix") as here:
         server.down()
-        await room.until(lambda: room.health[-1].state is ConnectionHealth.WAITING)
+        await here.until(lambda: here.health[-1].state is ConnectionHealth.WAITING)
         server.up(server.port)
-        await room.until(lambda: room.health[-1].state is ConnectionHealth.CONNECTED)
-        assert room.health[-1].gap_ms > 0
-        assert await room.channel.send(Address("irc", TOWN), OutText("x"), "k") == "k"
+        await here.until(lambda: here.health[-1].state is ConnectionHealth.CONNECTED)
+        assert here.health[-1].gap_ms > 0
+        assert await here.channel.send(Address("irc", TOWN), OutText("x"), "k") == "k"
 
 
 async def test_a_server_that_is_not_who_it_should_be_is_not_spoken_to(opened: Opened) -> None:
-    async with opened(ConnectionHealth.WAITING, ca="") as room:
-        assert "certificate" in room.health[-1].why
+    async with opened(ConnectionHealth.WAITING, ca="") as here:
+        assert "certificate" in here.health[-1].why
 
 
 async def test_a_wrong_password_is_told(opened: Opened) -> None:
-    async with opened(ConnectionHealth.STOPPED, server_password=None) as room:
-        assert "password" in room.health[-1].why
+    async with opened(ConnectionHealth.STOPPED, server_password=None) as here:
+        assert "password" in here.health[-1].why
         with pytest.raises(LoginFailed):
-            await room.channel.send(Address("irc", TOWN), OutText("x"), "k")
+            await here.channel.send(Address("irc", TOWN), OutText("x"), "k")

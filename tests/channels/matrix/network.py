@@ -21,7 +21,7 @@ VARIABLE = "MATRIX_TEST_TOKEN"
 
 
 class Matrix:
-    """See `Network`."""
+    """See `FakeNetwork`."""
 
     secrets: Mapping[str, str] = {VARIABLE: w.TOKEN}
     here, group, nowhere = Address("", w.DIRECT), Address("", w.GROUP), Address("", w.NOWHERE)
@@ -38,26 +38,26 @@ class Matrix:
         self._up = False
 
     def open(self, context: ChannelContext, patience: ChannelTimeouts) -> "MatrixChannel":
-        """See `Network.open`."""
+        """See `FakeNetwork.open`."""
         from angelia.channels.matrix import MatrixChannel, MatrixSettings, MatrixTimeouts
 
         settings = MatrixSettings(server=self.web.base, token=Secret(env=VARIABLE))
         return MatrixChannel(settings, context, MatrixTimeouts(patience.answer, patience.silence, patience.pause))
 
     def called(self, name: str) -> str:
-        """See `Network.called`."""
+        """See `FakeNetwork.called`."""
         return name
 
     def lower(self, limits: Mapping[Kind, int]) -> None:
-        """See `Network.lower`: a homeserver has one limit."""
+        """See `FakeNetwork.lower`: a homeserver has one limit."""
         self.world.largest = min(limits.values())
 
     def misbehave(self, *troubles: Trouble) -> None:
-        """See `Network.misbehave`."""
+        """See `FakeNetwork.misbehave`."""
         self.web.troubles = list(troubles)
 
     async def bring(self, *things: Thing) -> tuple[str, ...]:
-        """See `Network.bring`."""
+        """See `FakeNetwork.bring`."""
         before = len(self.world.stream)
         messages = tuple([happen(self.world, thing) for thing in things])
         self.brought += self.world.stream[before:]
@@ -65,17 +65,17 @@ class Matrix:
         return messages
 
     async def repeat(self) -> None:
-        """See `Network.repeat`."""
+        """See `FakeNetwork.repeat`."""
         self.world.stream += reversed(self.brought)
         self.changes.tell()
 
     async def down(self) -> None:
-        """See `Network.down`."""
+        """See `FakeNetwork.down`."""
         self._up = False
         await self.web.listening.down()
 
     async def up(self) -> None:
-        """See `Network.up`."""
+        """See `FakeNetwork.up`."""
         if self.web.mute:
             self.web.mute = False
             await self.web.listening.hang_up()
@@ -84,15 +84,15 @@ class Matrix:
         self._up = True
 
     async def swallow(self) -> None:
-        """See `Network.swallow`."""
+        """See `FakeNetwork.swallow`."""
         self.web.mute = True
 
     def revoke(self) -> None:
-        """See `Network.revoke`."""
+        """See `FakeNetwork.revoke`."""
         self.web.valid = False
 
     async def when(self, holds: Callable[[], bool]) -> None:
-        """See `Network.when`."""
+        """See `FakeNetwork.when`."""
         await self.changes.when(holds)
 
 

@@ -17,7 +17,7 @@ from angelia.channels.outgoing import OutFile, OutText
 from angelia.channels.settings import Secret
 from angelia.core.entry import Address
 from tests.channels.matrix.synapse import Event, Person, Server
-from tests.channels.real_room import RealRoom
+from tests.channels.real_channel import RealChannel
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("matrix")]
 
@@ -44,7 +44,7 @@ class Scene:
     server: Server
     ann: Person
     us: Person
-    room: RealRoom
+    room: RealChannel
 
     async def chat(self) -> Address:
         """Ann and we in a new room; while ours runs."""
@@ -60,10 +60,10 @@ async def scene(server: Server, tmp_path: Path) -> AsyncIterator[Scene]:
         yield Scene(server, ann, us, room(server, tmp_path, us.token))
 
 
-def room(server: Server, folder: Path, token: str) -> RealRoom:
+def room(server: Server, folder: Path, token: str) -> RealChannel:
     """A room of ours that comes with a token."""
     settings, timeouts = MatrixSettings(server=server.url, token=Secret(env="TOKEN")), MatrixTimeouts(pause=PAUSE)
-    return RealRoom("matrix", folder, token, lambda context: MatrixChannel(settings, context, timeouts))
+    return RealChannel("matrix", folder, token, lambda context: MatrixChannel(settings, context, timeouts))
 
 
 async def test_an_invitation_is_followed_and_what_is_said_is_heard(scene: Scene) -> None:
@@ -260,7 +260,7 @@ async def test_who_says_too_much_at_once_is_asked_to_wait(scene: Scene) -> None:
         assert len(await scene.ann.history(to.chat)) == len(outcomes) - len(asked)
 
 
-async def outcome(room: RealRoom, to: Address, key: str) -> str | ChannelError:
+async def outcome(room: RealChannel, to: Address, key: str) -> str | ChannelError:
     """What comes of a message."""
     try:
         return await room.channel.send(to, OutText("x"), key)

@@ -21,7 +21,7 @@ _WHO = {Who.FRIEND: w.FRIEND, Who.BOT: w.OTHER_APP, Who.OURSELVES: w.US}
 
 
 class Slack:
-    """See `Network`. `transport` is that of the channel's settings."""
+    """See `FakeNetwork`. `transport` is that of the channel's settings."""
 
     secrets: Mapping[str, str] = {
         "SLACK_BOT_TOKEN": w.TOKEN,
@@ -46,7 +46,7 @@ class Slack:
         self._muted = False
 
     def open(self, context: ChannelContext, patience: ChannelTimeouts) -> SlackChannel:
-        """See `Network.open`."""
+        """See `FakeNetwork.open`."""
         settings = SlackSettings(api=f"{self.web.base}/api", transport=self.transport)  # type: ignore[arg-type]
         timeouts = {"answer": patience.answer, "silence": patience.silence, "pause": patience.pause, "visit": 0.05}
         timeouts["look"] = min(0.05, patience.silence)
@@ -54,34 +54,34 @@ class Slack:
         return channel
 
     def called(self, name: str) -> str:
-        """See `Network.called`."""
+        """See `FakeNetwork.called`."""
         return name
 
     def lower(self, limits: Mapping[Kind, int]) -> None:
-        """See `Network.lower`."""
+        """See `FakeNetwork.lower`."""
         self.world.largest = min(limits.values())
 
     def misbehave(self, *troubles: Trouble) -> None:
-        """See `Network.misbehave`."""
+        """See `FakeNetwork.misbehave`."""
         self.web.troubles = list(troubles)
 
     async def bring(self, *things: Thing) -> tuple[str, ...]:
-        """See `Network.bring`."""
+        """See `FakeNetwork.bring`."""
         return tuple([self._happen(thing) for thing in things])
 
     async def repeat(self) -> None:
-        """See `Network.repeat`."""
+        """See `FakeNetwork.repeat`."""
         for news in reversed(list(self.brought)):
             self._carry(news)
 
     async def down(self) -> None:
-        """See `Network.down`."""
+        """See `FakeNetwork.down`."""
         self.courier.visiting = False
         await self.web.down()
         await self.socket.down()
 
     async def up(self) -> None:
-        """See `Network.up`."""
+        """See `FakeNetwork.up`."""
         self.courier.visiting = True
         if self._muted:
             self._muted = self.web.mute = self.socket.mute = False
@@ -93,17 +93,17 @@ class Slack:
         self.changes.tell()
 
     async def swallow(self) -> None:
-        """See `Network.swallow`."""
+        """See `FakeNetwork.swallow`."""
         self._muted = self.web.mute = True
         self.courier.visiting = False
         self.socket.swallow()
 
     def revoke(self) -> None:
-        """See `Network.revoke`."""
+        """See `FakeNetwork.revoke`."""
         self.web.valid = False
 
     async def when(self, holds: Callable[[], bool]) -> None:
-        """See `Network.when`."""
+        """See `FakeNetwork.when`."""
         await self.changes.when(holds)
 
     # -- what people do -----------------------------------------------------------------------------------------

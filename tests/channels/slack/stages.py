@@ -1,4 +1,4 @@
-"""What the room's own claims have in common."""
+"""What the channel's own claims have in common."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -17,8 +17,8 @@ def network(stage: Stage) -> Slack:
     return cast("Slack", stage.network)
 
 
-def room(stage: Stage) -> SlackChannel:
-    """The room that a stage has opened."""
+def channel(stage: Stage) -> SlackChannel:
+    """The channel that a stage has opened."""
     return cast("SlackChannel", stage.channel)
 
 

@@ -1,4 +1,4 @@
-"""Slack's room keeps the port's promise by Socket Mode, and hears as well over webhooks."""
+"""Slack's channel keeps the port's promise by Socket Mode, and hears as well over webhooks."""
 
 import pytest
 

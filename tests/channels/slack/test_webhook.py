@@ -12,7 +12,7 @@ from angelia.testing.channels.stage import Stage, staged
 from tests.channels.slack import world as w
 from tests.channels.slack.bringing import request_of, signed
 from tests.channels.slack.network import slack_by_http
-from tests.channels.slack.stages import network, room, said, texts
+from tests.channels.slack.stages import channel, network, said, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ JSON = {"content-type": "application/json"}
 
 async def brought(stage: Stage, body: bytes, headers: Mapping[str, str], method: str = "POST") -> WebResponse:
     """What a request to the webhook is answered."""
-    return await room(stage).web(WebRequest(method, "/hooks/door", {}, headers, body))
+    return await channel(stage).web(WebRequest(method, "/hooks/door", {}, headers, body))
 
 
 def event(text: str) -> bytes:

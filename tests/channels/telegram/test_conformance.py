@@ -1,4 +1,4 @@
-"""The Telegram room meets every claim of the public conformance kit, and hears over a webhook as well as by polling."""
+"""The Telegram channel meets every claim of the public kit, and hears over a webhook as well as by polling."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A room that is opened without a stage."""
+"""A channel that is opened without a stage."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from angelia.testing.networks.whatsapp_server import WhatsAppServer
 
 
 def opened(network: WhatsAppServer) -> WhatsAppChannel:
-    """A room that does not run yet."""
+    """A channel that does not run yet."""
     kept: dict[str, str] = {}
 
     async def secret(where: Secret) -> str:

@@ -1,4 +1,4 @@
-"""The WhatsApp room meets every claim of the public conformance kit."""
+"""The WhatsApp channel meets every claim of the public conformance kit."""
 
 import pytest
 

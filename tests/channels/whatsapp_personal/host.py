@@ -17,7 +17,7 @@ from tests.channels.whatsapp_personal.people import HERE
 
 
 def context(folder: Path) -> ChannelContext:
-    """What a room is handed where nothing of it matters but the folder."""
+    """What a channel is handed where nothing of it matters but the folder."""
 
     async def secret(_: Secret) -> str:
         return ""

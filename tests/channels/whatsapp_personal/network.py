@@ -38,7 +38,7 @@ _LIMIT = 1 << 28
 
 
 class PersonalNetwork:
-    """The fake for the length of an `async with`; a `channel_network.Network`.
+    """The fake for the length of an `async with`; a `testing.channels.network.FakeNetwork`.
 
     `linked` may be set to False: then a code is shown. `forgets` says that the next login is one that the phone took
     back, `stuck` that no file that is brought is taken. `bridges` are the processes that have come so far; the login of
@@ -84,31 +84,31 @@ class PersonalNetwork:
         shutil.rmtree(self.modules)
 
     def open(self, context: ChannelContext, patience: ChannelTimeouts) -> PersonalChannel:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         timeouts = BridgeWaits(patience.answer, patience.silence, patience.pause)
         return PersonalChannel(PersonalSettings(modules=str(self.modules)), context, timeouts)
 
     def called(self, name: str) -> str:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         return name
 
     def lower(self, limits: Mapping[Kind, int]) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self._limits = {**self._limits, **limits}
 
     def misbehave(self, *troubles: Trouble) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self._troubles = deque(troubles)
 
     async def bring(self, *things: Thing) -> tuple[str, ...]:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         messages = [self._people.message(thing) for thing in things]
         self._brought += messages
         await self._tell(messages)
         return tuple(message["key"]["id"] for message in messages)
 
     async def repeat(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         await self._tell(self._brought[::-1])
 
     async def scan(self) -> None:
@@ -134,7 +134,7 @@ class PersonalNetwork:
             await _write(writer, {"update": [{"key": key, "update": {"status": status}}]})
 
     async def down(self) -> None:
-        """See `Network`; the port stays ours."""
+        """See `FakeNetwork`; the port stays ours."""
         if self._server:
             self._server.close()
             self._server = None
@@ -142,7 +142,7 @@ class PersonalNetwork:
         await self._hang_up()
 
     async def up(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         if not self._speaking.is_set():
             await self._hang_up()
         self._speaking.set()
@@ -152,15 +152,15 @@ class PersonalNetwork:
             self._server = await asyncio.start_server(self._connected, sock=self._place, limit=_LIMIT)
 
     async def swallow(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self._speaking.clear()
 
     def revoke(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self.known = False
 
     async def when(self, holds: Callable[[], bool]) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         await self._changes.when(holds)
 
     # -- the line -----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The room for personal numbers meets the claims of the public conformance kit, with a real bridge in a real Node."""
+"""The channel for personal numbers meets the claims of the public kit, with a real bridge in a real Node."""
 
 import pytest
 

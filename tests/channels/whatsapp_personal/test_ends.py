@@ -58,7 +58,7 @@ async def test_a_connection_that_gives_no_sign_of_life_is_handed_nothing() -> No
         assert stage.network.arrived == []
 
 
-async def test_a_bridge_ends_with_its_room() -> None:
+async def test_a_bridge_ends_with_its_channel() -> None:
     async with asyncio.timeout(120), staged(PersonalNetwork) as stage:
         await stage.send(OutText("hello"))
         assert not fake(stage).quiet

@@ -33,9 +33,9 @@ def request(*messages: RequestMessage, **fields: Any) -> ModelRequest:
     return ModelRequest(GPT, "Be brief.", (TOOL,), messages or (HELLO,), **whole)
 
 
-async def collected(room: BridgeProvider, asked: ModelRequest) -> list[Piece]:
+async def collected(provider: BridgeProvider, asked: ModelRequest) -> list[Piece]:
     """Everything that one request brings."""
-    return [piece async for piece in room.session().ask(asked, KEY)]
+    return [piece async for piece in provider.session().ask(asked, KEY)]
 
 
 class Finishing(FunctionModel):
@@ -58,7 +58,7 @@ class Finishing(FunctionModel):
 
 
 def scripted(streaming: Streaming, finish: theirs.FinishReason | None = "stop") -> BridgeProvider:
-    """A room whose model says what `streaming` yields."""
+    """A provider whose model says what `streaming` yields."""
 
     def make(_: Profile, __: Credential) -> Model:
         model = Finishing(stream_function=streaming)

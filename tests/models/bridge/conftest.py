@@ -12,7 +12,7 @@ from tests.models.shapes import open_media
 
 
 @pytest.fixture
-async def room(server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BridgeProvider]:
+async def provider(server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BridgeProvider]:
     """OpenAI's model of theirs, with a key of ours, at the loopback server."""
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     made = open_provider(GPT, None, open_media, WireTimeouts(silence=0.5))

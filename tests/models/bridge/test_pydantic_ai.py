@@ -22,9 +22,9 @@ from tests.models.shapes import PNG, photo
 
 
 @pytest.mark.anyio
-async def test_a_reply_streams_and_ends_with_usage(room: BridgeProvider, server: Server) -> None:
+async def test_a_reply_streams_and_ends_with_usage(provider: BridgeProvider, server: Server) -> None:
     server.answers = [streams(*TEXT, chunk({}, "stop"), chunk({}, choices=[], usage=USAGE), DONE)]
-    *deltas, reply = await collected(room, request())
+    *deltas, reply = await collected(provider, request())
     assert deltas == [TextDelta("Hel"), TextDelta("lo")]
     assert isinstance(reply, Reply)
     assert (reply.parts, reply.stop) == ((Text("Hello"),), StopReason.END)
@@ -32,12 +32,12 @@ async def test_a_reply_streams_and_ends_with_usage(room: BridgeProvider, server:
 
 
 @pytest.mark.anyio
-async def test_the_whole_conversation_arrives(room: BridgeProvider, server: Server) -> None:
+async def test_the_whole_conversation_arrives(provider: BridgeProvider, server: Server) -> None:
     server.answers = [streams(*TEXT, chunk({}, "stop"), DONE)]
     call = ToolCall(CallId("c2_0"), "shell", '{"command":"ls"}', "call_theirs")
     result = Result(CallId("c2_0"), "shell", CallStatus.OK, (Text("a.txt"),), "call_theirs")
     await collected(
-        room,
+        provider,
         request(
             RequestMessage(1, Role.USER, (Text("See"), photo())),
             RequestMessage(2, Role.ASSISTANT, (Thinking("hm"), Text("Looking."), call), "anthropic"),
@@ -57,7 +57,7 @@ async def test_the_whole_conversation_arrives(room: BridgeProvider, server: Serv
 
 
 @pytest.mark.anyio
-async def test_a_tool_call_arrives_as_the_model_wrote_it(room: BridgeProvider, server: Server) -> None:
+async def test_a_tool_call_arrives_as_the_model_wrote_it(provider: BridgeProvider, server: Server) -> None:
     def part(**function: str) -> dict[str, Any]:
         return {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]}
 
@@ -67,7 +67,7 @@ async def test_a_tool_call_arrives_as_the_model_wrote_it(room: BridgeProvider, s
         chunk(part(arguments='"ls"}')),
     ]
     server.answers = [streams(*written, chunk({}, "tool_calls"), DONE)]
-    begun, reply = await collected(room, request())
+    begun, reply = await collected(provider, request())
     assert begun == CallBegun("shell")
     assert isinstance(reply, Reply)
     assert reply.parts == (ToolCall(CallId(""), "shell", '{"command": "ls"}', "call_1"),)
@@ -94,8 +94,8 @@ async def test_signed_thinking_goes_back_as_it_came() -> None:
         yield {0: DeltaThinkingPart(content="Let me see", signature="sig/==")}
         yield {1: DeltaToolCall(name="shell", json_args='{"command":"ls"}', tool_call_id="t1")}
 
-    room = scripted(thinking, "tool_call")
-    *deltas, reply = await collected(room, request())
+    provider = scripted(thinking, "tool_call")
+    *deltas, reply = await collected(provider, request())
     assert deltas == [ThinkingDelta("Let me see"), CallBegun("shell")]
     assert isinstance(reply, Reply)
     thought, call = reply.parts
@@ -104,7 +104,7 @@ async def test_signed_thinking_goes_back_as_it_came() -> None:
     named = msgspec.structs.replace(call, id=CallId("c2_0"))
     result = Result(CallId("c2_0"), "shell", CallStatus.ERROR, (Text("no"),), "t1")
     said = RequestMessage(2, Role.ASSISTANT, (thought, named), "pydantic-ai")
-    await collected(room, request(HELLO, said, RequestMessage(3, Role.TOOL, (result,))))
+    await collected(provider, request(HELLO, said, RequestMessage(3, Role.TOOL, (result,))))
     response, returned = heard[1:]
     assert isinstance(response, theirs.ModelResponse)
     assert response.parts[0] == theirs.ThinkingPart("Let me see", signature="sig/==", provider_name="function")

@@ -43,11 +43,13 @@ FAILURES: dict[str, tuple[Answer, FailureKind]] = {
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("case", FAILURES)
-async def test_every_failure_has_its_kind_and_is_asked_once(case: str, room: BridgeProvider, server: Server) -> None:
+async def test_every_failure_has_its_kind_and_is_asked_once(
+    case: str, provider: BridgeProvider, server: Server
+) -> None:
     answer, kind = FAILURES[case]
     server.answers = [answer]
     with pytest.raises(ModelError) as failed:
-        await collected(room, request())
+        await collected(provider, request())
     assert failed.value.failure.kind is kind
     assert "very-secret" not in str(failed.value)
     assert len(server.requests) == 1
@@ -63,7 +65,7 @@ async def test_every_failure_has_its_kind_and_is_asked_once(case: str, room: Bri
 
 
 @pytest.mark.anyio
-async def test_a_reset_after_some_text_is_a_cut_with_what_had_arrived(room: BridgeProvider, server: Server) -> None:
+async def test_a_reset_after_some_text_is_a_cut_with_what_had_arrived(provider: BridgeProvider, server: Server) -> None:
     arrived = asyncio.Event()
 
     async def reset(peer: Peer) -> None:
@@ -72,7 +74,7 @@ async def test_a_reset_after_some_text_is_a_cut_with_what_had_arrived(room: Brid
         peer.reset()
 
     server.answers = [reset]
-    pieces = room.session().ask(request(), KEY)
+    pieces = provider.session().ask(request(), KEY)
     assert [await anext(aiter(pieces)) for _ in range(2)] == [TextDelta("Hel"), TextDelta("lo")]
     arrived.set()
     with pytest.raises(ModelError) as failed:
@@ -82,14 +84,14 @@ async def test_a_reset_after_some_text_is_a_cut_with_what_had_arrived(room: Brid
 
 
 @pytest.mark.anyio
-async def test_silence_is_a_cut(room: BridgeProvider, server: Server) -> None:
+async def test_silence_is_a_cut(provider: BridgeProvider, server: Server) -> None:
     async def hang(peer: Peer) -> None:
         await peer.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", *TEXT)
         await server.over.wait()
 
     server.answers = [hang]
     with pytest.raises(ModelError) as failed:
-        await collected(room, request())
+        await collected(provider, request())
     assert failed.value.failure.kind is FailureKind.STREAM_CUT
 
 

@@ -1,4 +1,4 @@
-"""The room of one bot: what goes out, and what is fetched."""
+"""One bot as a channel: what goes out, and what is fetched."""
 
 from collections.abc import AsyncIterator
 from functools import partial

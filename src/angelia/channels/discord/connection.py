@@ -19,7 +19,7 @@ from angelia.channels.discord.ledger import DiscordLedger, id_at
 from angelia.channels.discord.places import Places
 from angelia.channels.discord.receive import DiscordReader
 from angelia.channels.discord.settings import DiscordSettings, DiscordWaits
-from angelia.channels.discord.socket import DiscordLost, GatewayOpening, opened
+from angelia.channels.discord.socket import DiscordLost, DiscordStart, opened
 from angelia.channels.failures import ChannelError
 from angelia.channels.incoming import Hear
 from angelia.channels.lenient import read
@@ -69,7 +69,7 @@ class Where(Struct, frozen=True):
 
 
 class DiscordConnection:
-    """The hearing half of the room.
+    """The receiving half of the channel.
 
     Each event is handed in, chat by chat in order. A session that broke off is resumed behind the last event before
     which all were taken in, also by the next life. Where Discord has forgotten the session, what was said since is read
@@ -85,7 +85,7 @@ class DiscordConnection:
         timeouts: DiscordWaits,
     ) -> None:
         self._settings = settings
-        self._outfit = context
+        self._context = context
         self._api = api
         self._places = places
         self._timeouts = timeouts
@@ -97,7 +97,7 @@ class DiscordConnection:
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
-        self._memory = memory = _memory(await self._outfit.recall(_MEMORY))
+        self._memory = memory = _memory(await self._context.recall(_MEMORY))
         self._ledger = DiscordLedger(memory.session.seq if memory.session else 0, memory.message)
         self._reader = DiscordReader(memory.me, self._places, self._settings.cdn)
         queue = PerChatQueue(hear, self._connection_state.trouble, self._timeouts.pause)
@@ -110,12 +110,12 @@ class DiscordConnection:
     async def _stay(self, queue: PerChatQueue) -> NoReturn:
         token, session = await self._api.token(), self._memory.session
         intents = INTENTS | (_CONTENT if self._settings.groups == "all" else 0)
-        opening = GatewayOpening(token, intents, session.id if session else "", self._ledger.seq)
+        opening = DiscordStart(token, intents, session.id if session else "", self._ledger.seq)
         url = session.url if session else (await self._api.call(DiscordCall("GET", "/gateway/bot"), s.GatewayBot)).url
         async with opened(url, self._timeouts.silence, lambda: self._ledger.seq) as socket:
             async for frame in socket.frames(opening):
                 await self._take(s.DiscordEvent(frame.t or "", bytes(frame.d), frame.s or 0), queue)
-                if self._outfit.clock() - self._remembered > NOTED:
+                if self._context.clock() - self._remembered > NOTED:
                     await self._remember()
         raise DiscordLost("it ended")
 
@@ -147,7 +147,7 @@ class DiscordConnection:
         self._ledger.begin()
         self._missed, self._read = self._ledger.message, set()
         if not self._missed:
-            self._ledger = DiscordLedger(0, id_at(self._outfit.clock()))
+            self._ledger = DiscordLedger(0, id_at(self._context.clock()))
         session = s.DiscordSession(ready.session_id, ready.resume_gateway_url)
         self._memory = replace(self._memory, session=session, me=ready.user.id)
         self._reader = DiscordReader(ready.user.id, self._places, self._settings.cdn)
@@ -199,7 +199,7 @@ class DiscordConnection:
         text = {"type": 3, "name": "text", "description": "what it is about", "required": False}
         menu = [
             {"name": name, "description": told[:100] or name, "type": 1, "options": [text], "contexts": [0, 1]}
-            for name, told in self._outfit.commands.items()
+            for name, told in self._context.commands.items()
             if _COMMAND.fullmatch(name)
         ]
         shown = hashlib.sha256(msgspec.json.encode((application, menu))).hexdigest()
@@ -213,11 +213,11 @@ class DiscordConnection:
             self._memory = replace(self._memory, menu=shown)
 
     async def _remember(self) -> None:
-        self._remembered = self._outfit.clock()
+        self._remembered = self._context.clock()
         session = self._memory.session
         noted = replace(session, seq=self._ledger.seq) if session else None
         kept = replace(self._memory, session=noted, message=self._ledger.message)
-        await self._outfit.remember(_MEMORY, msgspec.json.encode(kept).decode())
+        await self._context.remember(_MEMORY, msgspec.json.encode(kept).decode())
 
     def _lost(self, error: ChannelError) -> None:
         if self._connection_state.failures >= STALE or (isinstance(error, DiscordLost) and error.forgotten):

@@ -46,7 +46,7 @@ class DiscordLost(NotSent):
         super().__init__(f"The connection to Discord was lost: {why}.", then="It is made anew.")
 
 
-class GatewayOpening(Struct, frozen=True):
+class DiscordStart(Struct, frozen=True):
     """How a session begins: by naming ourselves, or by resuming one (`session` and `seq`)."""
 
     token: str
@@ -72,11 +72,11 @@ class DiscordSocket:
         self._silence = silence
         self._seq = seq
 
-    async def frames(self, opening: GatewayOpening) -> AsyncIterator[DiscordFrame]:
+    async def frames(self, opening: DiscordStart) -> AsyncIterator[DiscordFrame]:
         """What is dispatched, until the connection ends.
 
         Raises:
-            Lost: it ended, or nothing came any more.
+            DiscordLost: it ended, or nothing came any more.
             LoginFailed: Discord will not have us.
         """
         hello = await self._next()

@@ -1,4 +1,4 @@
-"""The room of one nick on one IRC network."""
+"""One nick on one IRC network as a channel."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -49,7 +49,7 @@ class IrcChannel:
         self.capabilities: Capabilities = capabilities()
         self.dialect: Dialect = IrcMarks()
         self._settings = settings
-        self._outfit = context
+        self._context = context
         self._timeouts = timeouts
         self._reader = IrcReader(context.door, settings.identity, tuple(context.commands))
         self._speaker = Speaker(settings, context, timeouts)
@@ -63,13 +63,13 @@ class IrcChannel:
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
         queue = PerChatQueue(hear, self._connection_state.trouble, self._timeouts.pause)
-        for spoken in msgspec.json.decode(await self._outfit.recall(_KEPT) or "[]", type=list[IrcSpoken]):
+        for spoken in msgspec.json.decode(await self._context.recall(_KEPT) or "[]", type=list[IrcSpoken]):
             self._hand_in(spoken, queue)
         try:
             await self._connection_state.hold(lambda: self._stay(queue))
         finally:
             await queue.close()
-            await self._outfit.remember(_KEPT, msgspec.json.encode(list(self._waiting.values())).decode())
+            await self._context.remember(_KEPT, msgspec.json.encode(list(self._waiting.values())).decode())
 
     async def _stay(self, queue: PerChatQueue) -> None:
         own = self._settings
@@ -87,7 +87,7 @@ class IrcChannel:
         match [line.command, *line.words]:
             case ["PRIVMSG", _, _] if not link.is_us(line.nick):
                 self._turn_away(line, link)
-                named = replace(line, tags={"msgid": sortable_id(self._outfit.clock), **line.tags})
+                named = replace(line, tags={"msgid": sortable_id(self._context.clock), **line.tags})
                 if spoken := self._reader.envelope(named, link.nick, link.mapping):
                     self._hand_in(spoken, queue)
             case ["NICK", nick]:
@@ -172,7 +172,7 @@ class IrcChannel:
     # -- how it is ----------------------------------------------------------------------------------------------
 
     async def _secret(self, where: Secret | None) -> str:
-        return await self._outfit.secret(where) if where else ""
+        return await self._context.secret(where) if where else ""
 
     def _connected(self, link: IrcLink) -> None:
         wanted = self._settings.nick

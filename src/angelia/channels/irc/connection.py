@@ -79,7 +79,7 @@ class IrcLink:
             self._introduce()
             while True:
                 line = read(decoded(await self._next()))
-                if not self._is_answer(line) and self._is_for_room(line):
+                if not self._is_answer(line) and self._is_for_channel(line):
                     yield line
         except ChannelError as failed:
             error = failed
@@ -152,8 +152,8 @@ class IrcLink:
             self.say(f"PASS :{self._passwords.server}")
         self.say("CAP LS 302", f"NICK {self.nick}", f"USER {self._settings.nick} 0 * :{self._settings.nick}")
 
-    def _is_for_room(self, line: IrcLine) -> bool:
-        """Answer what is between the server and us; the rest is for the room."""
+    def _is_for_channel(self, line: IrcLine) -> bool:
+        """Answer what is between the server and us; the rest is for the channel."""
         # ngIRCd tells a wrong password by no numeric
         no_password = line.command == "ERROR" and not self.ready and "password" in line.last.lower()
         if no_password or line.command in REFUSED:

@@ -29,7 +29,7 @@ class Speaker:
 
     def __init__(self, settings: IrcSettings, context: ChannelContext, timeouts: IrcWaits) -> None:
         self._settings = settings
-        self._outfit = context
+        self._context = context
         self._timeouts = timeouts
         self.pace = IrcPace(settings.line_seconds, context.clock)
         self._nicks: dict[str, str] = {}
@@ -38,7 +38,7 @@ class Speaker:
     async def met(self, person: str, nick: str) -> None:
         """Under which nick somebody is reached; it outlives a restart."""
         if self._nicks.get(person) != nick:
-            await self._outfit.remember(_nick_of(person), nick)
+            await self._context.remember(_nick_of(person), nick)
             self._nicks[person] = nick
 
     def renamed(self, before: str, after: str) -> None:
@@ -70,7 +70,7 @@ class Speaker:
         """Where a chat is reached now: an account under the nick that was heard last."""
         nick = to.chat
         if not is_channel(to.chat):
-            known = self._nicks.get(to.chat) or await self._outfit.recall(_nick_of(to.chat))
+            known = self._nicks.get(to.chat) or await self._context.recall(_nick_of(to.chat))
             nick = known or to.chat.partition("!")[0]
         if not is_target(nick):
             raise Rejected(f"Nobody on IRC can be called {nick!r}.")

@@ -87,7 +87,7 @@ def is_channel(chat: str) -> bool:
 
 
 def is_target(chat: str) -> bool:
-    """Whether something can stand as the one receiver of a message, and leaves room for words."""
+    """Whether something can stand as the one receiver of a message, and leaves space for words."""
     return _TARGET.fullmatch(chat) is not None and len(chat.encode()) <= LONGEST_TARGET
 
 
@@ -97,14 +97,14 @@ def messages(nick: str, target: str, text: str) -> tuple[str, ...]:
     No text makes more than these lines, nor any other command: what ends a line or begins a CTCP request is left out.
     """
     head = f"PRIVMSG {target} :"
-    room = LINE - len(f":{nick} {head}\r\n".encode()) - MASK
-    return tuple(head + piece for line in text.split("\n") for piece in _pieces(_UNSAFE.sub("", line) or " ", room))
+    space = LINE - len(f":{nick} {head}\r\n".encode()) - MASK
+    return tuple(head + piece for line in text.split("\n") for piece in _pieces(_UNSAFE.sub("", line) or " ", space))
 
 
-def _pieces(line: str, room: int) -> Iterator[str]:
-    """A line in pieces of at most `room` bytes, cut between words where there are any, never within a character."""
-    while len(line.encode(errors="replace")) > room:
-        most = len(line.encode(errors="replace")[:room].decode(errors="ignore"))
+def _pieces(line: str, space: int) -> Iterator[str]:
+    """A line in pieces of at most `space` bytes, cut between words where there are any, never within a character."""
+    while len(line.encode(errors="replace")) > space:
+        most = len(line.encode(errors="replace")[:space].decode(errors="ignore"))
         place = best_place(line, most)
         yield line[:place].rstrip() or " "
         line = line[place:].lstrip() or " "

@@ -16,7 +16,7 @@ _PAUSE = re.compile(r"[，、,]")
 def best_place(text: str, most: int, least: int = 0) -> int:
     """The best place for a cut in `text`, more than `least` and at most `most` characters from its start.
 
-    Larger units go first, as long as half of the room is used; a word is cut only if it fills the room alone.
+    Larger units go first, as long as half of the space is used; a word is cut only if it fills the space alone.
     """
     if most >= len(text):
         return len(text)

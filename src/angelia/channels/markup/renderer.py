@@ -123,29 +123,29 @@ class _Writing:
             run, used = [], 0
         return [*found, run] if run else found
 
-    def _split(self, block: Block, room: int, size: int, *, fresh: bool) -> tuple[Blocks, Blocks]:
+    def _split(self, block: Block, space: int, size: int, *, fresh: bool) -> tuple[Blocks, Blocks]:
         """What of a block still goes into this message, and what is left. A fresh message always takes some of it; one
         that is half full leaves whole what fits the next, and so does any for what is not mere words.
         """
-        whole = size <= self._limit and (room <= self._limit // 2 or not isinstance(block, Paragraph))
-        if not fresh and (whole or room <= self._limit // 4):
+        whole = size <= self._limit and (space <= self._limit // 2 or not isinstance(block, Paragraph))
+        if not fresh and (whole or space <= self._limit // 4):
             return (), (block,)
-        first, left = self._cut_to(block, room)
+        first, left = self._cut_to(block, space)
         if first or not fresh:
             return first, left
         for simpler in (without_links(block), *literally(plain_block(block))):
-            first, left = self._cut_to(simpler, room)
+            first, left = self._cut_to(simpler, space)
             if first:
                 return first, left
         return (block,), ()
 
-    def _cut_to(self, block: Block, room: int) -> tuple[Blocks, Blocks]:
+    def _cut_to(self, block: Block, space: int) -> tuple[Blocks, Blocks]:
         text = plain_block(block)
-        most = self._most(lambda place: self._fits(cut(block, place)[0], room), min(len(text) - 1, 2 * max(room, 0)))
+        most = self._most(lambda place: self._fits(cut(block, place)[0], space), min(len(text) - 1, 2 * max(space, 0)))
         least = beginning(block)
         while most > least:
             first, left = cut(block, best_place(text, most, least))
-            if first and self._fits(first, room):
+            if first and self._fits(first, space):
                 return first, left
             most = most * 3 // 4
         return (), (block,)
@@ -158,8 +158,8 @@ class _Writing:
             low, most = (middle, most) if fits(middle) else (low, middle - 1)
         return low
 
-    def _fits(self, blocks: Blocks, room: int) -> bool:
-        return all(self._written(block).size <= room for block in blocks)
+    def _fits(self, blocks: Blocks, space: int) -> bool:
+        return all(self._written(block).size <= space for block in blocks)
 
     def _written(self, block: Block) -> "_Written":
         marked, words = self._block(block, 0), plain_block(block)

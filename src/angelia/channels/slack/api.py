@@ -49,7 +49,7 @@ class SlackApi:
     """One app's calls, each tried once."""
 
     def __init__(self, settings: SlackSettings, context: ChannelContext, timeouts: SlackWaits) -> None:
-        self._settings, self._outfit = settings, context
+        self._settings, self._context = settings, context
         self._base = settings.api.rstrip("/")
         self._exchanges = Exchanges("Slack", context.http, timeouts.step)
         self._tokens: dict[Secret, str] = {}
@@ -124,7 +124,7 @@ class SlackApi:
 
     async def _authorized(self, where: Secret) -> dict[str, str]:
         if where not in self._tokens:
-            token = (await self._outfit.secret(where)).strip()
+            token = (await self._context.secret(where)).strip()
             if not _TOKEN.fullmatch(token):
                 raise login_failed("what is configured as a token is none")
             self._tokens[where] = token

@@ -1,4 +1,4 @@
-"""The room of one app: what goes out, and what is fetched."""
+"""One app as a channel: what goes out, and what is fetched."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

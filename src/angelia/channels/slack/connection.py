@@ -53,7 +53,7 @@ class SlackMemory(Struct, frozen=True):
 
 
 class SlackConnection:
-    """The hearing half of the room.
+    """The receiving half of the channel.
 
     Slack brings what was not acknowledged again, up to three times within six minutes. What it gave up is read from the
     chats after each gap. What comes twice has the same key.
@@ -61,7 +61,7 @@ class SlackConnection:
 
     def __init__(self, settings: SlackSettings, context: ChannelContext, api: SlackApi, timeouts: SlackWaits) -> None:
         self._settings = settings
-        self._outfit = context
+        self._context = context
         self._api = api
         self._timeouts = timeouts
         self.webhook = SlackWebhook(lambda: context.secret(settings.signing_secret), context.clock, timeouts.visit)
@@ -73,8 +73,8 @@ class SlackConnection:
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
-        self._memory = _memory(await self._outfit.recall(_MEMORY))
-        self._ledger = SlackLedger(self._memory.mark or self._outfit.clock() * 1000)
+        self._memory = _memory(await self._context.recall(_MEMORY))
+        self._ledger = SlackLedger(self._memory.mark or self._context.clock() * 1000)
         queue = PerChatQueue(Once(hear).hear, self._connection_state.trouble, self._timeouts.pause)
         try:
             await self._connection_state.hold(lambda: self._stay(queue))
@@ -87,8 +87,8 @@ class SlackConnection:
     async def _stay(self, queue: PerChatQueue) -> NoReturn:
         us = await self._api.call("auth.test", {}, Us, SlackAsked(wait=self._timeouts.silence))
         if self._intake is None:
-            verbs = self._outfit.commands
-            reader = SlackReader(self._outfit.door, us.user_id, self._people, self._settings.command, verbs)
+            verbs = self._context.commands
+            reader = SlackReader(self._context.door, us.user_id, self._people, self._settings.command, verbs)
             self._intake = SlackIntake(
                 reader, queue, self._ledger, self._note, self._connection_state.trouble, self._api
             )
@@ -157,7 +157,7 @@ class SlackConnection:
             news = None
         taken = intake.take(news) if news else None
         queue.begin(_acknowledge(socket, frame.envelope_id, taken))
-        if self._outfit.clock() - self._remembered > NOTED:
+        if self._context.clock() - self._remembered > NOTED:
             await self._remember()
 
     # -- what was missed --------------------------------------------------------------------------------------------
@@ -186,9 +186,9 @@ class SlackConnection:
             self._remembered = 0  # a chat that is not written down would not be asked
 
     async def _remember(self) -> None:
-        self._remembered = self._outfit.clock()
+        self._remembered = self._context.clock()
         kept = replace(self._memory, mark=self._ledger.mark)
-        await self._outfit.remember(_MEMORY, msgspec.json.encode(kept).decode())
+        await self._context.remember(_MEMORY, msgspec.json.encode(kept).decode())
 
 
 async def _acknowledge(socket: SlackSocket, envelope: str, taken: asyncio.Future[str] | None) -> None:

@@ -1,4 +1,4 @@
-"""The way in, whichever way Slack brings it: each thing once, each chat's in its order."""
+"""What comes in, whichever way Slack brings it: each thing once, each chat's in its order."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ REMEMBERED = 2000
 
 
 class Once:
-    """Hears each key once, as long as this process lives and remembers; the household knows what was before."""
+    """Hears each key once, as long as this process lives and remembers; the store knows what was before."""
 
     def __init__(self, hear: Hear) -> None:
         self._hear = hear

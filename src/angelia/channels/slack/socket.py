@@ -34,7 +34,7 @@ class SlackSocket:
         """What comes, until the connection ends; may be called again for what comes later.
 
         Raises:
-            Lost: it ended, or nothing came any more.
+            SlackLost: it ended, or nothing came any more.
         """
         while True:
             yield await self.next()

@@ -36,7 +36,7 @@ _COMMAND = re.compile(r"[a-z0-9_]{1,32}", re.ASCII)
 
 
 class TelegramConnection:
-    """The hearing half of the room.
+    """The receiving half of the channel.
 
     By polling, an update is acknowledged by asking for what comes after it, and that is done only when it is safe
     ("getUpdates"); over a webhook, by answering 200. Telegram keeps what is not acknowledged for a day.
@@ -46,7 +46,7 @@ class TelegramConnection:
         self, settings: TelegramSettings, context: ChannelContext, api: TelegramApi, timeouts: TelegramWaits
     ) -> None:
         self._settings = settings
-        self._outfit = context
+        self._context = context
         self._api = api
         self._timeouts = timeouts
         self._intake: TelegramIntake | None = None
@@ -83,26 +83,26 @@ class TelegramConnection:
         return WebResponse(200 if safe.done() and not safe.cancelled() else 503)
 
     async def keep(self, updates: str) -> None:
-        """See `Surroundings`."""
-        await self._outfit.remember(_KEPT, updates)
+        """See `TelegramSurroundings`."""
+        await self._context.remember(_KEPT, updates)
 
     async def answer(self, press: Press, word: str) -> None:
-        """See `Surroundings`; a button whose answer does not arrive stops waiting by itself."""
+        """See `TelegramSurroundings`; a button whose answer does not arrive stops waiting by itself."""
         try:
             await self._api.call("answerCallbackQuery", {"callback_query_id": press.id, "text": word[:200]}, bool)
         except ChannelError as error:
             log.info("the answer to a pressed button did not arrive: %s", error)
 
     def trouble(self, why: str) -> None:
-        """See `Surroundings`."""
+        """See `TelegramSurroundings`."""
         self._connection_state.trouble(why)
 
     async def _stay(self, hear: Hear) -> NoReturn:
         me = await self._api.call("getMe", {}, TelegramUser)
         if self._intake is None:
-            reader = TelegramReader(self._outfit.door, me, self._outfit.commands)
+            reader = TelegramReader(self._context.door, me, self._context.commands)
             self._intake = TelegramIntake(hear, reader, self, self._timeouts.pause)
-            self._intake.restore(await self._outfit.recall(_KEPT))
+            self._intake.restore(await self._context.recall(_KEPT))
         await self._show_menu()
         if self._settings.webhook:
             await self._be_visited()
@@ -134,10 +134,10 @@ class TelegramConnection:
         return await self._api.call("getUpdates", asked, list[Raw], answer=self._timeouts.silence)
 
     async def _be_visited(self) -> NoReturn:
-        url = f"{self._settings.webhook.rstrip('/')}/hooks/{self._outfit.door}"
+        url = f"{self._settings.webhook.rstrip('/')}/hooks/{self._context.door}"
         asked = {"url": url, "secret_token": await self._secret(), "allowed_updates": WANTED}
         await self._api.call("setWebhook", asked, bool)
-        self._visited = self._visited or self._outfit.clock()  # an error of before is told for days
+        self._visited = self._visited or self._context.clock()  # an error of before is told for days
         while True:
             info = await self._api.call("getWebhookInfo", {}, WebhookInfo)
             if info.url != url:
@@ -148,12 +148,12 @@ class TelegramConnection:
                     ConnectionHealth.WAITING, f"Telegram cannot visit {url}: {info.last_error_message}."
                 )
             elif not failed:
-                self._visited = self._outfit.clock()
+                self._visited = self._context.clock()
                 self._connection_state.well()
             await asyncio.sleep(self._timeouts.silence)
 
     async def _show_menu(self) -> None:
-        shown = {name: told for name, told in self._outfit.commands.items() if _COMMAND.fullmatch(name)}
+        shown = {name: told for name, told in self._context.commands.items() if _COMMAND.fullmatch(name)}
         menu = [{"command": name, "description": told[:256]} for name, told in shown.items()]
         try:
             await self._api.call("setMyCommands", {"commands": menu}, bool)

@@ -18,7 +18,7 @@ RECENT = 1000
 
 
 class TelegramSurroundings(Protocol):
-    """What the way in needs of its room."""
+    """What the intake needs of its channel."""
 
     async def keep(self, updates: str) -> None:
         """Keep updates durably that Telegram will not bring again, in place of those that were kept before."""
@@ -68,7 +68,7 @@ class Batch:
 
 
 class TelegramIntake:
-    """The way in; `pause` is in seconds. What cannot be taken in is tried again, as `PerChatQueue` says.
+    """What comes in, handed in; `pause` is in seconds. What cannot be taken in is tried again, as `PerChatQueue` says.
 
     Over a webhook Telegram brings the next update of a chat only when this one is acknowledged. So two things are kept
     durably by ourselves, and acknowledged: the parts of an album as they come, and what could not be taken in so often

@@ -28,7 +28,7 @@ _TIMED = (Kind.VIDEO, Kind.ANIMATION, Kind.VOICE, Kind.AUDIO)
 _UNREADABLE = dict.fromkeys([*range(32), 127, ord(";"), ord('"')], "_")
 
 _SHORT = 14
-"""Characters of a button's label that leave room for others beside it."""
+"""Characters of a button's label that leave space for others beside it."""
 
 
 class TelegramCall(Struct, frozen=True):

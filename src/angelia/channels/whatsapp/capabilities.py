@@ -17,7 +17,7 @@ BUTTONS, TITLE = 3, 20
 """Reply buttons in one message, and characters on each (the same page)."""
 
 ROWS, ROW_TITLE = 10, 24
-"""Rows of a list, and characters on each ("Interactive list messages"); above a list there is room for `TEXT`."""
+"""Rows of a list, and characters on each ("Interactive list messages"); above a list `TEXT` fits."""
 
 PHOTO, SOUND, FILM, FILE = 5 * MB, 16 * MB, 16 * MB, 100 * MB
 """Bytes ("Media", Supported media types)."""
@@ -28,15 +28,15 @@ WINDOW_HOURS = 24
 PICTURES = ("image/jpeg", "image/png")
 SOUNDS = ("audio/aac", "audio/mp4", "audio/mpeg", "audio/amr", "audio/ogg")
 FILMS = ("video/mp4", "video/3gpp")
-_OFFICE = "application/vnd.openxmlformats-officedocument"
+_OOXML = "application/vnd.openxmlformats-officedocument"
 PAPERS = (
     "application/pdf",
     "application/msword",
     "application/vnd.ms-excel",
     "application/vnd.ms-powerpoint",
-    f"{_OFFICE}.wordprocessingml.document",
-    f"{_OFFICE}.spreadsheetml.sheet",
-    f"{_OFFICE}.presentationml.presentation",
+    f"{_OOXML}.wordprocessingml.document",
+    f"{_OOXML}.spreadsheetml.sheet",
+    f"{_OOXML}.presentationml.presentation",
 )
 WORDS = ("text/plain", "text/csv", "text/html", "text/markdown", "text/xml", "application/json", "application/xml")
 """Plain text by whatever name: the upload knows only the first."""

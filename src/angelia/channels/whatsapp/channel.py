@@ -1,4 +1,4 @@
-"""The room of one business number: what goes out, what is fetched, and whether the Graph API is there."""
+"""One business number as a channel: what goes out, what is fetched, and whether the Graph API is there."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -54,7 +54,7 @@ class WhatsAppChannel:
         self.capabilities: Capabilities = capabilities()
         self.dialect: Dialect = WhatsAppMarks()
         self._settings = settings
-        self._outfit = context
+        self._context = context
         self._timeouts = timeouts
         self._memory = WhatsAppMemory()
         self._graph = Graph(settings, lambda: context.secret(settings.token), context.http, timeouts.answer)
@@ -155,7 +155,7 @@ class WhatsAppChannel:
 
     async def _uploaded(self, file: OutFile) -> str:
         """The upload's id; a file that is sent again goes up once, since its path names its bytes."""
-        key, now = (str(file.path), file.mime), self._outfit.clock()
+        key, now = (str(file.path), file.mime), self._context.clock()
         known, at = self._uploads.get(key, ("", 0))
         if known and now - at < KEPT:
             return known
@@ -169,12 +169,12 @@ class WhatsAppChannel:
     async def _ask_to_write(self, to: Address) -> str:
         """Send the template that asks somebody to write, once a day; its name, or nothing if none went out."""
         template, remembered = self._settings.template, f"asked {to.chat}"
-        now = self._outfit.clock()
-        if not template or now - int(await self._outfit.recall(remembered) or 0) < DAY:
+        now = self._context.clock()
+        if not template or now - int(await self._context.recall(remembered) or 0) < DAY:
             return ""
         body = send.template_body(template, self._settings.template_language)
         with suppress(ChannelError):
-            await self._outfit.remember(remembered, str(now))
+            await self._context.remember(remembered, str(now))
             await self._post({**send.envelope(to), **body}, to)
             return template
         return ""

@@ -52,7 +52,7 @@ class Keys:
 
 
 class WhatsAppWebhook:
-    """The hearing half of the room. A request that is played again brings the same keys, and changes nothing."""
+    """The receiving half of the channel. A request that is played again brings the same keys, and changes nothing."""
 
     def __init__(self, keys: Keys, phone: str, reader: WhatsAppReader, memory: WhatsAppMemory) -> None:
         self._keys = keys

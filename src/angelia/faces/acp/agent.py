@@ -1,4 +1,4 @@
-"""The methods of the protocol: each is a call into the house, and its result in the protocol's words."""
+"""The methods of the protocol: each is a call into the service, and its result in the protocol's words."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

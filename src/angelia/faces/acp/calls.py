@@ -26,7 +26,7 @@ KINDS = {
     "fetch": "fetch",
     "todo": "think",
 }
-"""The protocol's kind of each tool; a stranger's is `other`."""
+"""The protocol's kind of each tool; a third-party one is `other`."""
 
 _VERBATIM = frozenset({"shell", "process", "read", "find"})
 """Tools whose results are no Markdown."""

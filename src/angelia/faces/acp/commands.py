@@ -15,7 +15,7 @@ Act = Callable[["Conversation", str], Awaitable[str]]
 
 
 async def _compact(conversation: "Conversation", keep: str) -> str:
-    await conversation.session.make_room(by=OWNER, keep=keep)
+    await conversation.session.compact(by=OWNER, keep=keep)
     return "The conversation is folded before its next request; nothing is lost."
 
 

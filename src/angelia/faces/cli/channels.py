@@ -215,8 +215,8 @@ async def _test(name: str, to: str, given: dict[str, Any]) -> int:
 
 @asynccontextmanager
 async def _connected(line: "OpenChannel", home: Path) -> AsyncIterator[None]:
-    """Some rooms send over the connection that `run` holds. What is linked has but one; what comes in meanwhile waits
-    for the gateway.
+    """Some channels send over the connection that `run` holds. What is linked has but one; what comes in meanwhile
+    waits for the gateway.
     """
     from angelia.service.chats.gateway import alone_in
 

@@ -40,7 +40,7 @@ _TURN = (
 
 
 def _sandboxes() -> list[str]:
-    """What may stand behind `--sandbox`: the presets, as far as the settings can be read, and the rooms of ours."""
+    """What may stand behind `--sandbox`: the presets, as far as the settings can be read, and our kinds."""
     from angelia.sandboxes.registry import OURS
 
     with suppress(AngeliaError):

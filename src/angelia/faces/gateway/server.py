@@ -55,8 +55,8 @@ class GatewayServer:
         if head.path == "/health":
             await _say(send, self._health(head), last=True)
             return
-        room, _, door = head.path.removeprefix("/").partition("/")
-        body = await self._body(door, head, receive) if room == "hooks" and "/" not in door else WebResponse(404)
+        hooks, _, door = head.path.removeprefix("/").partition("/")
+        body = await self._body(door, head, receive) if hooks == "hooks" and "/" not in door else WebResponse(404)
         if isinstance(body, WebResponse):
             await _say(send, body, last=True)
             return
@@ -103,7 +103,7 @@ class GatewayServer:
         return WebResponse(200 if well else 503, body, "application/json")
 
 
-async def serve(doorway: GatewayServer, listen: str) -> None:
+async def serve(server_app: GatewayServer, listen: str) -> None:
     """Listen until cancelled.
 
     Raises:
@@ -128,17 +128,17 @@ async def serve(doorway: GatewayServer, listen: str) -> None:
 
     server = Server(
         uvicorn.Config(
-            doorway,
+            server_app,
             host=host,
             port=int(port),
             lifespan="off",
             log_level="error",
             access_log=False,
             server_header=False,
-            http=bounded(doorway.limits),
+            http=bounded(server_app.limits),
             ws="none",
             h11_max_incomplete_event_size=MOST_HEAD,
-            limit_concurrency=doorway.limits.connections,
+            limit_concurrency=server_app.limits.connections,
             timeout_keep_alive=5,
             log_config=None,
         )

@@ -1,7 +1,7 @@
 """Request bodies that are still arriving, and how much of them is held in all.
 
 Whoever knows an address may begin to bring a body, and where the network signs the body, nobody knows before its end
-who it was. So three things are bounded: what one may have (told by the room), how long it may take, and what all of
+who it was. So three things are bounded: what one may have (told by the channel), how long it may take, and what all of
 them hold. When there is too much, the largest goes, and when there are too many, the oldest: what a network brings is
 small and comes at once, so it outlives whatever is there to fill us. Who was cut off is told 503, and networks come
 again.
@@ -82,13 +82,13 @@ class UnfinishedBodies:
                 self._open.pop(body, None)
 
     async def _read(self, body: _Body, receive: Receive, most: int) -> bytes | WebResponse:
-        self._make_room()
+        self._let_go_of_excess()
         while True:
             message = await receive()
             if message["type"] != "http.request":
                 return WebResponse(400)  # it is gone, and hears nothing
             body.add(message.get("body", b""))
-            self._make_room()
+            self._let_go_of_excess()
             if body.cut:
                 return WebResponse(503)
             if body.size > most:
@@ -96,7 +96,7 @@ class UnfinishedBodies:
             if not message.get("more_body"):
                 return b"".join(body.pieces)
 
-    def _make_room(self) -> None:
+    def _let_go_of_excess(self) -> None:
         if len(self._open) > self._limits.bodies:
             self._let_go(next(iter(self._open)))
         while self.held > self._limits.held:

@@ -84,10 +84,10 @@ def fitted(system: str, most: int = _MOST_SYSTEM) -> str:
     if most_tokens(system) <= most:
         return system
     kept: list[str] = []
-    room = most - most_tokens(_LEFT_OUT)
+    budget = most - most_tokens(_LEFT_OUT)
     for paragraph in system.split("\n\n"):
-        room -= most_tokens(paragraph) + 2
-        if room < 0:
+        budget -= most_tokens(paragraph) + 2
+        if budget < 0:
             break
         kept.append(paragraph)
     if not kept:

@@ -18,7 +18,7 @@ DECIDING, ANSWERING = 0, 1
 
 _BATCH = 128
 """Tokens that are read in one go, and so how long a stop may take to be noticed: under a second."""
-_DECISION_ROOM = 1024
+_DECISION_TOKENS = 1024
 """Tokens of memory beside the window, so that deciding never pushes a long conversation out."""
 _KEPT_MIB = 128
 """Memory for prompts that lost their slot to another conversation."""
@@ -98,7 +98,7 @@ def _load(weights: Path, window: int) -> Any:
         raise MissingPart("The embedded model", "local") from error
     params = CommonParams()
     params.model.path = str(weights)
-    params.n_ctx = window + _DECISION_ROOM
+    params.n_ctx = window + _DECISION_TOKENS
     params.n_batch = _BATCH
     params.n_ubatch = _BATCH
     params.n_parallel = 2

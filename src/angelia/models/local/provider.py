@@ -72,7 +72,7 @@ def local_profile(model: str = SHIPPED) -> Profile:
 def open_provider(
     profile: Profile, client: "GetClient | None", open_media: OpenMedia, timeouts: "WireTimeouts"
 ) -> "LocalProvider":
-    """The embedded model's room; it speaks to nobody, so it needs neither client nor time-outs."""
+    """The provider of the embedded model; it speaks to nobody, so it needs neither client nor time-outs."""
     return LocalProvider(profile, open_media)
 
 

@@ -56,7 +56,7 @@ MakeModel = Callable[[Profile, Credential], "Model"]
 def open_provider(
     profile: Profile, client: "GetClient | None", open_media: OpenMedia, timeouts: "WireTimeouts"
 ) -> "BridgeProvider":
-    """The room of one model; pydantic-ai brings clients of its own."""
+    """The provider of one model; pydantic-ai brings clients of its own."""
     return BridgeProvider(profile, open_media, timeouts)
 
 

@@ -42,7 +42,7 @@ LEAST_ANSWER = 4096
 
 
 def open_provider(profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: WireTimeouts) -> HttpProvider:
-    """The room of a model that speaks Messages."""
+    """The provider of a model that speaks Messages."""
     return HttpProvider(MessagesWire(profile, open_media), client, timeouts)
 
 

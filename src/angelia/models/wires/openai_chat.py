@@ -48,7 +48,7 @@ UNSIGNED = b'{"extra_content":{"google":{"thought_signature":"skip_thought_signa
 
 
 def open_provider(profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: WireTimeouts) -> HttpProvider:
-    """The room of a model that speaks Chat Completions."""
+    """The provider of a model that speaks Chat Completions."""
     return HttpProvider(ChatWire(profile, open_media), client, timeouts)
 
 

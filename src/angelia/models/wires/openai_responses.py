@@ -35,7 +35,7 @@ from angelia.models.wires.wire import GetClient, HttpProvider, WireRequest, Wire
 
 
 def open_provider(profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: WireTimeouts) -> HttpProvider:
-    """The room of a model that speaks Responses."""
+    """The provider of a model that speaks Responses."""
     return HttpProvider(ResponsesWire(profile, open_media), client, timeouts)
 
 

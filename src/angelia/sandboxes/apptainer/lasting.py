@@ -34,7 +34,7 @@ async def end(place: Lasting) -> None:
 async def _seen(program: ApptainerProgram, one: ListedInstance, state: Path, conversation: str) -> Lasting:
     scratch = state / "apptainer" / conversation / "scratch"  # made when it was started
     return Lasting(
-        room="apptainer",
+        kind="apptainer",
         at=program.path,
         name=one.instance,
         conversation=conversation,

@@ -1,4 +1,4 @@
-"""What a script of `byexec_scripts` says: its first line as the port's errors, and the bytes that follow."""
+"""What a script of `scripts.py` says: its first line as the port's errors, and the bytes that follow."""
 
 import asyncio
 import base64

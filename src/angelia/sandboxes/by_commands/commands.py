@@ -25,7 +25,7 @@ class RunningCommands:
         """Start one; `cwd` is absolute, `env` is what all of them have.
 
         Raises:
-            NoSuchFile, OutOfSpace, SandboxGone, Unreachable: see `wired.launched`.
+            NoSuchFile, OutOfSpace, SandboxGone, Unreachable: see `exec_stream.launched`.
         """
         self._started += 1
         launch = Launch(command, cwd=cwd, mark=f"{self.life}.{self._started}.", env=env)

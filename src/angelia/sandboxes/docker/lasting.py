@@ -65,7 +65,7 @@ async def _seen(engine: DockerEngine, row: dict[str, Any]) -> Lasting:
     if row["State"] == _RUNS:
         use = Use.IN_USE if await in_use(engine, str(row["Id"])) else Use.IDLE
     return Lasting(
-        room="docker",
+        kind="docker",
         at=engine.socket,
         name=str(row["Names"][0]).removeprefix("/"),
         conversation=str(row["Labels"][LABEL]),

@@ -92,7 +92,7 @@ class GuardedSandbox:
 
 
 class GuardedSandboxWithShell(GuardedSandbox):
-    """One whose room can give a person a shell; what is found is written to their terminal when it has ended."""
+    """One that can give a person a shell; what is found is written to their terminal when it has ended."""
 
     async def shell(self, terminal: Terminal) -> int:
         """See `sandboxes.terminal.HasShell`."""

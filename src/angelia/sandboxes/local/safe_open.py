@@ -29,7 +29,7 @@ class AllowedRoot(Struct, frozen=True):
 
 class AllowedRoots(Struct, frozen=True):
     """All that may be reached: the first root is the workspace; `hidden` places are refused wherever they lie. `state`
-    takes the records of files that are being written (`lives.unfinished`). `fixed` places are only read.
+    takes the records of files that are being written (`process_ledger.unfinished`). `fixed` places are only read.
     """
 
     roots: tuple[AllowedRoot, ...]

@@ -77,7 +77,7 @@ class LocalSandbox:
         hidden: Sequence[Path] = (),
         shares: Sequence[Share] = (),
     ) -> None:
-        """`home` is Angelia's own; `state` takes the records of what runs (see `lives.reap_leftovers`).
+        """`home` is Angelia's own; `state` takes the records of what runs (see `process_ledger.reap_leftovers`).
 
         Raises:
             NoSuchFile: `workspace` is no folder.

@@ -1,4 +1,4 @@
-"""A sign of life: while it comes the commands of a room run; without it they are ended inside, a minute later.
+"""A sign of life: while it comes the commands of a sandbox run; without it they are ended inside, a minute later.
 
 Modal keeps a command's input open when whoever held it has died, so the launcher's lifeline tells nothing there.
 """

@@ -17,8 +17,8 @@ from angelia.sandboxes.shared.lasting import Lasting, Use
 
 async def found(state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
     """See the port. What is saved is idle: Modal forgets it after `snapshot_days`."""
-    room = state / "modal"
-    noted = [(folder, Note(folder).read()) for folder in (sorted(room.iterdir()) if room.is_dir() else ())]
+    folders = state / "modal"
+    noted = [(folder, Note(folder).read()) for folder in (sorted(folders.iterdir()) if folders.is_dir() else ())]
     return [_seen(state, folder, saved) for folder, saved in noted if saved]
 
 
@@ -37,7 +37,7 @@ async def end(place: Lasting) -> None:
 
 def _seen(state: Path, folder: Path, saved: Saved) -> Lasting:
     return Lasting(
-        room="modal",
+        kind="modal",
         at=str(folder),
         name=name_of(SandboxContext(folder.name, "", state, state)),
         conversation=folder.name,

@@ -19,7 +19,7 @@ _IDLE = "while sleep 1000; do :; done"
 
 
 class Service:
-    """Modal's, for one room. Its SDK takes more than a second to load, so that is done in a thread."""
+    """Modal's, for one sandbox. Its SDK takes more than a second to load, so that is done in a thread."""
 
     def __init__(self, settings: ModalSettings) -> None:
         self._settings = settings

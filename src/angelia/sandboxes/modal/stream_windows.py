@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 STREAM = 1 << 20
-"""Bytes of one stream; the window of the connection stays as it is, and has room for 64 of them."""
+"""Bytes of one stream; the window of the connection stays as it is, and 64 of them fit into it."""
 
 
 def narrow_streams() -> None:

@@ -1,4 +1,4 @@
-"""A conversation's folders on this machine, for rooms that bind them into a container."""
+"""A conversation's folders on this machine, for sandboxes that bind them into a container."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,12 +18,12 @@ HOME = "/home/angelia"
 class BoundFolders:
     """The workspace, at its own path on both sides; a home of the conversation's own; and what of it stays unseen.
 
-    `state` keeps what belongs to this conversation in this kind of room. `nothing` is an empty folder, to be laid over
-    folders that are hidden.
+    `state` keeps what belongs to this conversation in this kind of sandbox. `nothing` is an empty folder, to be laid
+    over folders that are hidden.
     """
 
-    def __init__(self, place: SandboxContext, room: str) -> None:
-        """Nothing is made yet; `room` is the room's name.
+    def __init__(self, place: SandboxContext, kind: str) -> None:
+        """Nothing is made yet; `kind` is the name by which the registry knows such sandboxes.
 
         Raises:
             NoSuchFile: the workspace is no folder of this machine.
@@ -39,7 +39,7 @@ class BoundFolders:
                 f"{shown(place.workspace)} cannot be a workspace.", then="Name a folder of your project."
             )
         self._lives = place.state.absolute()
-        self.state = self._lives / room / place.conversation
+        self.state = self._lives / kind / place.conversation
         self.home, self.nothing = self.state / "home", self.state / "nothing"
         self._hidden = tuple(path.absolute() for path in (place.home, *secret_places(Path.home().resolve())))
         self._startup = startup_targets(Path.home().resolve(), self.workspace)

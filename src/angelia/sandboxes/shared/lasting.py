@@ -17,7 +17,7 @@ LASTING = {
     "apptainer": "angelia.sandboxes.apptainer.lasting",
     "modal": "angelia.sandboxes.modal.lasting",
 }
-"""Rooms whose places outlive us, and the modules that are their `Keeper`."""
+"""Kinds of sandboxes whose places outlive us, and the modules that are their `Keeper`."""
 
 _OWNER = "owner"
 
@@ -34,11 +34,12 @@ class Use(StrEnum):
 
 
 class Lasting(Struct, frozen=True):
-    """One place of ours. `name` is how its room calls it, `at` whom that room has to ask about it (a daemon's socket);
-    `since` is when it was made, Unix seconds. `only_copy`: the conversation's files lie there alone, and go with it.
+    """One place of ours. `kind` is as in `LASTING`, `name` what it is called there, `at` who is asked about it (a
+    daemon's socket); `since` is when it was made, Unix seconds. `only_copy`: the conversation's files lie there alone,
+    and go with it.
     """
 
-    room: str
+    kind: str
     at: str
     name: str
     conversation: str
@@ -49,15 +50,15 @@ class Lasting(Struct, frozen=True):
 
 
 class Keeper(Protocol):
-    """What a room knows of its places. `state` is where we keep what runs."""
+    """What a kind of sandbox knows of its places. `state` is where we keep what runs."""
 
     async def found(self, state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
-        """Every place that was made from this home, and none of anybody else; none where the room cannot be had.
+        """Every place that was made from this home, and none of anybody else; none where such sandboxes cannot be had.
 
-        `settings` are all that are configured for the room, by presets too.
+        `settings` are all that are configured for its kind, by presets too.
 
         Raises:
-            SandboxError: the room is there, and does not tell.
+            SandboxError: what keeps them is there, and does not tell.
         """
         ...
 
@@ -70,9 +71,9 @@ class Keeper(Protocol):
         ...
 
 
-def keeper_of(room: str) -> Keeper:
-    """The keeper of a room of `LASTING`."""
-    return cast("Keeper", import_module(LASTING[room]))
+def keeper_of(kind: str) -> Keeper:
+    """The keeper of a kind of sandbox, of `LASTING`."""
+    return cast("Keeper", import_module(LASTING[kind]))
 
 
 def owner(state: Path) -> str:

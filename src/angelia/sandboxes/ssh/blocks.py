@@ -56,7 +56,7 @@ class BlockWriter:
         self._at = 0
 
     async def write(self, data: bytes) -> None:
-        """Send what comes next; returns when there is room for more on the way."""
+        """Send what comes next; returns when more may be on the way."""
         for begin in range(0, len(data), self._block):
             while len(self._sent) >= AHEAD:
                 await self._sent[0]

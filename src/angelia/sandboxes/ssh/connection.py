@@ -43,7 +43,7 @@ class SshConnection:
         self._holders = 0
 
     async def use(self, deed: Callable[[asyncssh.SSHClientConnection], Awaitable[T]]) -> T:
-        """Do something with a connection that has room for one more session (sshd_config(5), `MaxSessions`).
+        """Do something with a connection that takes one more session (sshd_config(5), `MaxSessions`).
 
         Raises:
             AccessRefused: the host's key is not the known one, or it does not let us in.

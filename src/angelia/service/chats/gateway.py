@@ -83,7 +83,7 @@ class Gateway:
 
         Raises:
             ConfigError: there are none, or one is wrong; names the setting.
-            MissingPart: a room needs an extra.
+            MissingPart: a channel needs an extra.
             BadInput: a gateway of this home runs already.
         """
         wanted = only or tuple(self._app.loaded.config.channels)
@@ -102,7 +102,7 @@ class Gateway:
         if door not in sections:
             raise ConfigError(f"There is no channel {door!r}.", then="`angelia channels` lists them.")
         settings = read_settings(door, sections[door], find_channel(door, sections[door]))
-        return OpenChannel(open_channel(door, sections[door], self._outfit(door)), settings)
+        return OpenChannel(open_channel(door, sections[door], self._context_of(door)), settings)
 
     def begin(self, lines: Sequence[OpenChannel]) -> None:
         """Connect, listen and deliver from now on, and go on with what an earlier life left open."""
@@ -163,7 +163,7 @@ class Gateway:
     # -- one channel --------------------------------------------------------------------------------------------------
 
     async def _run(self, line: OpenChannel) -> None:
-        """Stay connected. A room that faults is begun again, later each time; one that is not let in is not."""
+        """Stay connected. A channel that faults is begun again, later each time; one that is not let in is not."""
         door, faults = line.channel.door, 0
         while True:
             try:
@@ -210,7 +210,7 @@ class Gateway:
             logger.info("channel %s is %s: %s", door, health.state.value, health.why)
         self._changed()
 
-    def _outfit(self, door: str) -> ChannelContext:
+    def _context_of(self, door: str) -> ChannelContext:
         folder = self._app.loaded.home / "channels" / door
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 

@@ -37,11 +37,11 @@ from angelia.service.conversation.session import Session
 SEEN = "👀"
 """How a message is marked that goes into the running turn."""
 
-logger = logging.getLogger("angelia.reception")
+logger = logging.getLogger("angelia.chats")
 
 
 class Inbound:
-    """The way in for every channel."""
+    """Takes in what comes from every channel."""
 
     def __init__(self, chat_sessions: ChatSessions) -> None:
         self._chat_sessions, self._app = chat_sessions, chat_sessions.app
@@ -140,9 +140,9 @@ class Inbound:
             notes.append(WAITS if waits else "I read this at my next step.")
         if notes:
             facts.append(notice(session.conversation, envelope, "\n".join(notes)))
-        crash_point("reception.before_commit")
+        crash_point("inbound.before_commit")
         added = await session.record(*facts)
-        crash_point("reception.committed")
+        crash_point("inbound.committed")
         if added and marked and envelope.message:
             self._mark(line, envelope)
 
@@ -157,9 +157,9 @@ class Inbound:
             text = envelope.what.text if isinstance(envelope.what, IncomingMessage) else ""
             facts.insert(0, e.CommandGiven(clean(text), sender.person, envelope.address, envelope.key))
         facts.append(notice(session.conversation, envelope, outcome.reply, outcome.choices))
-        crash_point("reception.before_commit")
+        crash_point("inbound.before_commit")
         await session.record(*facts)
-        crash_point("reception.committed")
+        crash_point("inbound.committed")
         if any(isinstance(fact, e.UserSaid) for fact in facts):
             await self._chat_sessions.work(session, sender.line)
 
@@ -184,7 +184,7 @@ class Inbound:
         await session.record(*facts, aside, asked)
 
     def _begun(self, sender: Sender) -> list[e.AnyFact]:
-        """What comes first in a spot's first conversation."""
+        """What comes first in a chat's first conversation."""
         known = self._app.loaded.config.gateway
         return [] if sender.session else introduction(sender.line, sender.chat_key, sender.person, known)
 

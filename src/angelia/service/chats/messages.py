@@ -77,12 +77,12 @@ def _messages(piece: Piece, channel: Channel, path_of: PathOf) -> Iterator[Outgo
 
 
 def _with_note(file: OutFile, note: str, channel: Channel) -> OutFile | None:
-    """The file with a word on why it changed its shape beneath it; None where there is no room for one."""
+    """The file with a word on why it changed its shape beneath it; None where it takes none."""
     way = channel.capabilities.ways[file.kind]
-    room = way.caption if isinstance(way, NativeMethod) else 0
+    most = way.caption if isinstance(way, NativeMethod) else 0
     words = file.caption or OutText("", "")
     plain = f"{words.plain}\n({note})".strip()
-    if not note or len(plain) * 2 > room:
+    if not note or len(plain) * 2 > most:
         return None
     marked = f"{words.marked}\n{channel.dialect.text(f'({note})')}".strip() if words.marked else ""
     return replace(file, caption=OutText(plain, marked))

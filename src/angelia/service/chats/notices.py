@@ -13,7 +13,7 @@ from angelia.service.settings.config import GatewaySettings
 
 
 def introduction(line: OpenChannel, chat_key: ChatKey, person: str, settings: GatewaySettings) -> list[e.AnyFact]:
-    """A conversation's first words from a spot: that it is reached there, and what can be done there."""
+    """A conversation's first words in a chat: that it is reached there, and what can be done there."""
     can = channel_description(
         line.channel.door, line.channel.capabilities, settings.link_hours if settings.links else 0
     )

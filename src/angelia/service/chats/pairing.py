@@ -36,7 +36,7 @@ _LISTED = 10
 _BUTTONS = 3
 """Strangers who have a button of their own: as many as every network with buttons takes."""
 
-logger = logging.getLogger("angelia.reception")
+logger = logging.getLogger("angelia.chats")
 
 
 class Strangers:

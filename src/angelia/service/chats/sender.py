@@ -10,7 +10,7 @@ from angelia.service.conversation.session import Session
 
 
 class Sender(Struct, frozen=True):
-    """Who speaks, from where, and the conversation of that spot, None before its first.
+    """Who speaks, from where, and the conversation of that chat, None before its first.
 
     `key` is the envelope's; `reply_to` is empty where answers stand alone.
     """

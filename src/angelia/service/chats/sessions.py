@@ -36,7 +36,7 @@ UNUSED_MS = 86_400_000
 """How long one stays open that nobody uses, such as one that was left by `/new`; it is opened again when it is."""
 _AFTER_A_FAULT_S = 5.0
 
-logger = logging.getLogger("angelia.reception")
+logger = logging.getLogger("angelia.chats")
 
 
 class _Open(Struct):
@@ -60,12 +60,12 @@ class ChatSessions:
         self._employing: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
 
     async def at(self, chat_key: ChatKey) -> Session | None:
-        """The conversation of a spot, or None before its first."""
+        """The conversation of a chat, or None before its first."""
         conversation = await self.app.doors.conversation(chat_key.address, chat_key.person)
         return await self.session(conversation) if conversation else None
 
     def begin(self, line: OpenChannel, chat_key: ChatKey, owner: str, sandbox: str = "") -> Session:
-        """A new conversation for a spot; it is in the store from its first entry on, and bound by `DoorMoved` alone.
+        """A new conversation for a chat; it is in the store from its first entry on, and bound by `DoorMoved` alone.
 
         Raises:
             ConfigError: there is no such preset of a sandbox.

@@ -170,7 +170,7 @@ class ChatWriter:
         """Nothing of it stays, so that nothing is written down: the answer comes as a message of its own."""
         try:
             await drafts.draft(draft.address, OutText(words), preview_key(draft.delivery))
-        except Rejected as refused:  # the room has none there from now on, so that the next look goes by a message
+        except Rejected as refused:  # the channel has none there from now on, so that the next look goes by a message
             logger.warning(
                 "%s shows no drafts in a chat, its answers grow as messages: %s", self._address.door, refused
             )

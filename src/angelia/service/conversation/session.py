@@ -149,7 +149,7 @@ class Session:
             raise BadInput(f"“{text}” names {len(found)} pinned texts.", why=f"Pinned: {listed}.")
         await self.log.append(e.Unpinned(found[0], by))
 
-    async def make_room(self, *, by: str, keep: str = "") -> None:
+    async def compact(self, *, by: str, keep: str = "") -> None:
         """Fold the conversation before its next request; `keep` says what matters."""
         await self._put(e.CompactionRequested(by, clean(keep)))
 

@@ -1,4 +1,4 @@
-"""What one conversation can call: the house's own tools, and those of its servers as they are at the moment."""
+"""What one conversation can call: Angelia's own tools, and those of its servers as they are at the moment."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Where one conversation works: its sandbox, the broker's bench, and what its tools remember."""
+"""Where one conversation works: its sandbox, what its broker works with, and what its tools remember."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -68,7 +68,7 @@ def workplace(app: "App", session: Session, *, approver_present: bool, may_ask: 
         addresses=fetcher.addresses_behind,
     )
     at = kept(settings, session.sandbox, session.preset)
-    inner = open_sandbox(at.spec, place, at.rooms)
+    inner = open_sandbox(at.spec, place, at.settings)
     sandbox = session.around(inner)
     standing = JudgedConversation(
         session.conversation,

@@ -99,7 +99,7 @@ async def fetch_folder(sandbox: Sandbox, path: str, target: Path, told: Told) ->
     a name that is no single one (`..`, `a/b`) is left out.
 
     Raises:
-        BadInput: `target` is there already or cannot be written, or there is no room for it.
+        BadInput: `target` is there already or cannot be written, or there is no space for it.
         SandboxError: see `Sandbox.get` and `Sandbox.list`.
     """
     if target.exists() or target.is_symlink():
@@ -109,11 +109,11 @@ async def fetch_folder(sandbox: Sandbox, path: str, target: Path, told: Told) ->
     tree = await _seen(sandbox, path)
     unfinished = target.with_name(f".{sortable_id()}.part")
     try:
-        room = shutil.disk_usage(target.parent).free
-        if tree.size > room:
-            raise BadInput(f"{size_words(tree.size)} are to be copied, and {size_words(room)} are free there.")
+        space = shutil.disk_usage(target.parent).free
+        if tree.size > space:
+            raise BadInput(f"{size_words(tree.size)} are to be copied, and {size_words(space)} are free there.")
         unfinished.mkdir(mode=0o700)
-        await _fill(sandbox, path, tree, unfinished, room, told)
+        await _fill(sandbox, path, tree, unfinished, space, told)
         await asyncio.to_thread(os.sync)
         unfinished.rename(target)
     except OSError as error:
@@ -170,7 +170,7 @@ async def _seen(sandbox: Sandbox, path: str) -> _Tree:
     return tree
 
 
-async def _fill(sandbox: Sandbox, path: str, tree: _Tree, top: Path, room: int, told: Told) -> None:
+async def _fill(sandbox: Sandbox, path: str, tree: _Tree, top: Path, space: int, told: Told) -> None:
     for name, _ in tree.folders[1:]:
         (top / name).mkdir(mode=0o700)
     pace, gone = TransferProgress(tree.size, told), []
@@ -178,8 +178,8 @@ async def _fill(sandbox: Sandbox, path: str, tree: _Tree, top: Path, room: int, 
         try:
             with (top / name).open("xb") as file:
                 async with WriteBehind(file.write) as behind:
-                    async for chunk in _counted(sandbox.get(f"{path.rstrip('/')}/{name}", limit=room), pace):
-                        room -= len(chunk)
+                    async for chunk in _counted(sandbox.get(f"{path.rstrip('/')}/{name}", limit=space), pace):
+                        space -= len(chunk)
                         await behind.write(chunk)
         except NoSuchFile:
             (top / name).unlink()

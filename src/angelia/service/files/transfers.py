@@ -88,7 +88,7 @@ async def fetch(sandbox: Sandbox, path: str, target: Path, told: Told) -> Moved:
     """Copy a file out of a sandbox, whole or not at all, with its permission bits and time; a file that stands at
     `target` is replaced.
 
-    At most what the disk has room for is taken.
+    At most what the disk has space for is taken.
 
     Raises:
         BadInput: the target's folder cannot be written.
@@ -97,7 +97,7 @@ async def fetch(sandbox: Sandbox, path: str, target: Path, told: Told) -> Moved:
     unfinished = target.with_name(f".{sortable_id()}.part")
     digest, entry = hashlib.sha256(), await _followed(sandbox, path)
     try:
-        room = shutil.disk_usage(target.parent).free
+        space = shutil.disk_usage(target.parent).free
         with unfinished.open("xb") as file:
 
             def take(chunk: bytes) -> None:
@@ -105,7 +105,7 @@ async def fetch(sandbox: Sandbox, path: str, target: Path, told: Told) -> Moved:
                 file.write(chunk)
 
             async with WriteBehind(take) as behind:
-                async for chunk in watched(sandbox.get(path, limit=room), entry.size, told):
+                async for chunk in watched(sandbox.get(path, limit=space), entry.size, told):
                     await behind.write(chunk)
             await asyncio.to_thread(_settle, file, entry)
             size = file.tell()

@@ -1,4 +1,4 @@
-"""Models, ready to be asked: profile, room, keys, prompt, tools and price, by name."""
+"""Models, ready to be asked: profile, provider, keys, prompt, tools and price, by name."""
 
 import asyncio
 import os
@@ -90,7 +90,7 @@ class ModelCatalog:
         Raises:
             KeyMissing: there is no key; says what to set.
             ConfigError: no such vendor, or a key that cannot be read.
-            MissingPart: its room needs an extra.
+            MissingPart: its provider needs an extra.
         """
         known = self.profile(spec)
         vendor = self.rows[known.vendor]
@@ -101,10 +101,10 @@ class ModelCatalog:
                 f"There is no key for {spec}.",
                 then=f"Set {variable} in the environment, or key_command under [vendors.{vendor.name}] in config.toml.",
             )
-        room = open_provider(known, self._way(vendor), self._open_media, self.timeouts)
+        provider = open_provider(known, self._way(vendor), self._open_media, self.timeouts)
         return BoundModel(
             profile=known,
-            session=room.session(),
+            session=provider.session(),
             system=system,
             tools=tools,
             setup=await self._setup(known, system, tools),

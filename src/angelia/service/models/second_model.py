@@ -28,7 +28,7 @@ from angelia.store.media.blobs import BlobStore
 
 
 def summariser(spec: str, model_catalog: ModelCatalog, seconds: float) -> Summariser:
-    """A summariser that uses the model `spec`; it takes its seat when it is first needed.
+    """A summariser that uses the model `spec`; it is bound when it is first needed.
 
     Raises:
         ConfigError: `spec` names no vendor or no model.

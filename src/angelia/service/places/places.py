@@ -91,20 +91,20 @@ async def places(app: "App") -> list[FoundPlace]:
     return sorted(rows, key=lambda row: row.since)
 
 
-async def _lasting(app: "App", rooms: Container[str] = LASTING) -> list[Lasting]:
-    """What outlives processes, in those `rooms` that were ever used from this home."""
+async def _lasting(app: "App", kinds: Container[str] = LASTING) -> list[Lasting]:
+    """What outlives processes, of those `kinds` that were ever used from this home."""
     return [
         place
-        for room in LASTING
-        if room in rooms and (app.running / room).is_dir()
-        for place in await keeper_of(room).found(app.running, _settings_of(app, room))
+        for kind in LASTING
+        if kind in kinds and (app.running / kind).is_dir()
+        for place in await keeper_of(kind).found(app.running, _settings_of(app, kind))
     ]
 
 
-def _settings_of(app: "App", room: str) -> list[object]:
+def _settings_of(app: "App", kind: str) -> list[object]:
     sandbox = app.loaded.config.sandbox
-    own = [getattr(preset, room) for preset in sandbox.presets.values()]
-    return [getattr(sandbox, room), *(one for one in own if one is not None)]
+    own = [getattr(preset, kind) for preset in sandbox.presets.values()]
+    return [getattr(sandbox, kind), *(one for one in own if one is not None)]
 
 
 async def _row(app: "App", by: tuple[SandboxLock, ...], lasting: Lasting | None = None) -> FoundPlace:
@@ -113,7 +113,7 @@ async def _row(app: "App", by: tuple[SandboxLock, ...], lasting: Lasting | None 
     if lasting is None:
         spec, where, standing, since = by[0].spec, by[0].workspace, PlaceState.OPEN, by[0].since
     else:
-        spec, where, since = f"{lasting.room}:{lasting.what}", lasting.name, round(lasting.since * 1000)
+        spec, where, since = f"{lasting.kind}:{lasting.what}", lasting.name, round(lasting.since * 1000)
         used = lasting.use is Use.IN_USE
         standing = PlaceState.OPEN if used else PlaceState.ENDED if lasting.use is Use.ENDED else PlaceState.IDLE
     title = summary.title if summary else ""
@@ -152,13 +152,13 @@ async def end_all(found: Sequence[FoundPlace]) -> None:
 
 
 def _keeper(lasting: Lasting) -> Keeper:
-    return keeper_of(lasting.room)
+    return keeper_of(lasting.kind)
 
 
 async def forsaken_homes(app: "App") -> list[Path]:
     """Folders that sandboxes kept for conversations which are not in the store, and open nowhere."""
     open_now = {one.conversation for one in sandbox_locks(app.running)}
-    homes = [home for room in OURS if (app.running / room).is_dir() for home in (app.running / room).iterdir()]
+    homes = [home for kind in OURS if (app.running / kind).is_dir() for home in (app.running / kind).iterdir()]
     return [
         home for home in homes if home.name not in open_now and await _summary(app, ConversationId(home.name)) is None
     ]
@@ -176,8 +176,8 @@ async def forget(app: "App", conversation: ConversationId) -> None:
     Raises:
         SandboxError: it cannot be ended.
     """
-    homes = {room: home for room in OURS if (home := app.running / room / conversation).is_dir()}
-    for lasting in await _lasting(app, homes):  # no other room was used, and none has to answer
+    homes = {kind: home for kind in OURS if (home := app.running / kind / conversation).is_dir()}
+    for lasting in await _lasting(app, homes):  # no other kind was used, and none has to answer
         if lasting.conversation == conversation:
             await _keeper(lasting).end(lasting)
     await remove_homes(list(homes.values()))
@@ -225,7 +225,7 @@ async def visited(
     place = SandboxContext(name, inside, app.loaded.home, app.running, say, settings.confine, visit=not fresh)
     sandbox_lock = move_in(app.running, SandboxLock(name, at.spec, inside, app.clock()))
     try:
-        sandbox = open_sandbox(at.spec, place, at.rooms)
+        sandbox = open_sandbox(at.spec, place, at.settings)
         try:
             yield sandbox, at.spec
         finally:

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 class Preset(Struct, frozen=True, forbid_unknown_fields=True):
-    """A sandbox under a name of your own: its `spec`, and what differs from the settings of its room."""
+    """A sandbox under a name of your own: its `spec`, and what differs from the settings of its kind."""
 
     spec: str
     local: LocalSettings | None = None
@@ -26,7 +26,7 @@ class Preset(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where commands run: `spec` is `local`, a room with an image or a host (`docker:IMAGE`), or the name of a preset.
+    """Where commands run: `spec` is `local`, a kind with an image or a host (`docker:IMAGE`), or the name of a preset.
 
     `confine = "off"` gives up confinement; `network` is what confined commands may ask for.
     """
@@ -47,14 +47,14 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Chosen(Struct, frozen=True):
-    """A sandbox that is meant: its spec, the preset that named it (empty for none), and the settings of all rooms.
+    """A sandbox that is meant: its spec, the preset that named it (empty for none), and the settings of all kinds.
 
-    `rooms` is what `sandboxes.registry.open_sandbox` takes.
+    `settings` is what `sandboxes.registry.open_sandbox` takes.
     """
 
     spec: str
     preset: str
-    rooms: Mapping[str, object]
+    settings: Mapping[str, object]
 
 
 def chosen(settings: SandboxSettings, name: str = "") -> Chosen:
@@ -63,15 +63,15 @@ def chosen(settings: SandboxSettings, name: str = "") -> Chosen:
     Pure, and the one way in which a name becomes a sandbox: a door that has a setting of its own for where its
     conversations work hands that name to `App.begin(…, sandbox=name)`, which asks this.
 
-    Whether there is such a room is found when it is opened (`sandboxes.registry.open_sandbox`).
+    Whether there is such a kind is found when it is opened (`sandboxes.registry.open_sandbox`).
 
     >>> chosen(SandboxSettings(presets={"lab": Preset("docker:python:3.12")}), "lab").spec
     'docker:python:3.12'
     """
     name = name or settings.spec
     if name in settings.presets:
-        return Chosen(settings.presets[name].spec, name, _rooms(settings, name))
-    return Chosen(name, "", _rooms(settings, ""))
+        return Chosen(settings.presets[name].spec, name, _by_kind(settings, name))
+    return Chosen(name, "", _by_kind(settings, ""))
 
 
 def kept(settings: SandboxSettings, spec: str, preset: str) -> Chosen:
@@ -86,21 +86,21 @@ def kept(settings: SandboxSettings, spec: str, preset: str) -> Chosen:
             "Other limits than those it began with are not put in their place.",
             f'Add it again: sandbox.presets.{preset} = {{spec = "{spec}"}}; or begin a new conversation.',
         )
-    return Chosen(spec, preset, _rooms(settings, preset))
+    return Chosen(spec, preset, _by_kind(settings, preset))
 
 
 def lay_over(sandbox: dict[str, Any]) -> None:
-    """Complete the presets of an unchecked `sandbox` table: what one says of a room is laid over the room's own."""
+    """Complete the presets of an unchecked `sandbox` table: what one says of a kind is laid over the kind's own."""
     presets = sandbox.get("presets")
     for preset in presets.values() if isinstance(presets, dict) else ():
-        for room, own in preset.items() if isinstance(preset, dict) else ():
-            common = sandbox.get(room)
+        for kind, own in preset.items() if isinstance(preset, dict) else ():
+            common = sandbox.get(kind)
             if isinstance(own, dict) and isinstance(common, dict):
-                preset[room] = common | own
+                preset[kind] = common | own
 
 
-def _rooms(settings: SandboxSettings, preset: str) -> dict[str, object]:
-    """The settings of each room that has some, by its name: the fields that hold a group."""
-    rooms = {name: getattr(settings, name) for name in settings.__struct_fields__}
+def _by_kind(settings: SandboxSettings, preset: str) -> dict[str, object]:
+    """The settings of each kind that has some, by its name: the fields that hold a group."""
+    common = {name: getattr(settings, name) for name in settings.__struct_fields__}
     own = {name: getattr(settings.presets[preset], name) for name in Preset.__struct_fields__} if preset else {}
-    return {name: own.get(name) or group for name, group in rooms.items() if isinstance(group, Struct)}
+    return {name: own.get(name) or group for name, group in common.items() if isinstance(group, Struct)}

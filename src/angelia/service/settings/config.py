@@ -99,7 +99,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     `vendors` are rows of your own, laid over those in `models/catalog/vendors.toml`; `key_command`, `key_file` and
     `key_variable` in a row say where more of its keys come from. `channels` are the chat networks of the gateway, each
-    a section whose settings its room knows.
+    a section whose settings its channel knows.
     """
 
     model: str = ""

@@ -1,4 +1,4 @@
-"""Secrets that stand in settings as handles, `${NAME}`, and are filled in at the last moment."""
+"""Secrets that stand in settings as references, `${NAME}`, and are filled in at the last moment."""
 
 import re
 from collections.abc import Mapping

@@ -81,7 +81,7 @@ def read_pages(
         texts = [_text(document, index) for index in range(len(document))]
         kept = keep_ends([len(text or "") for text in texts], most_text)
         pages: list[Page] = []
-        room = most_pictures if long_edge else 0
+        left = most_pictures if long_edge else 0
         for index, text in enumerate(texts):
             number = index + 1
             if text is None:
@@ -89,8 +89,8 @@ def read_pages(
             elif not long_edge or not _is_bare(text):
                 too_much = Missing(number, number, f"at most {most_text} characters are shown")
                 pages.append(PageText(number, shorten(text, most_text)) if index in kept else too_much)
-            elif room:
-                room -= 1
+            elif left:
+                left -= 1
                 pages.append(_drawn(document, number, long_edge))
             else:
                 pages.append(Missing(number, number, f"at most {most_pictures} pages are shown as pictures"))
@@ -108,9 +108,9 @@ def keep_ends(lengths: Sequence[int], most: int) -> frozenset[int]:
     if sum(lengths) <= most:
         return frozenset(range(len(lengths)))
     kept, used = {0}, lengths[0]
-    for order, room in ((range(1, len(lengths)), most * 3 // 4), (range(len(lengths) - 1, 0, -1), most)):
+    for order, limit in ((range(1, len(lengths)), most * 3 // 4), (range(len(lengths) - 1, 0, -1), most)):
         for index in order:
-            if index in kept or used + lengths[index] > room:
+            if index in kept or used + lengths[index] > limit:
                 break
             kept.add(index)
             used += lengths[index]

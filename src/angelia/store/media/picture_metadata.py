@@ -17,7 +17,7 @@ _ORIENTATION = 0x0112
 _PLAIN_TAGS = {_ORIENTATION, 0x011A, 0x011B, 0x0128, 0x0213}
 """Orientation, resolution in both directions and its unit, YCbCrPositioning: they tell of nobody."""
 _MOST_PLAIN = 128
-"""Bytes of an EXIF that holds no more than these; more has room to hide something."""
+"""Bytes of an EXIF that holds no more than these; more could hide something."""
 _XMP_ORIENTATION = re.compile(rb"tiff:Orientation(?:=[\"']|>)([2-8])")
 """What Pillow, and so all that measures pictures here, goes by where EXIF does not say."""
 

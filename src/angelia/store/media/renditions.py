@@ -47,7 +47,7 @@ class _Piece(Struct, frozen=True):
 
 
 class Renditions:
-    """Opens media for model rooms (`context.request.OpenMedia`).
+    """Opens media for providers (`context.request.OpenMedia`).
 
     The same `Shown` gives the same bytes every time, also after a restart: what is drawn or read out is kept in
     `folder`, whose loss costs time only; so is what took too much to be opened, which is not tried again. `most_text`
@@ -243,7 +243,7 @@ def _read(place: Path) -> tuple[Opened, ...] | None:
 
 
 def _keep(place: Path, made: tuple[Opened, ...]) -> None:
-    """Write beside and rename, so that a file is whole or absent. Without room it is made again next time."""
+    """Write beside and rename, so that a file is whole or absent. On a full disk it is made again next time."""
     pieces = tuple(
         _Piece(piece.mime, piece.data) if isinstance(piece, OpenedBytes) else _Piece("", piece.text.encode())
         for piece in made

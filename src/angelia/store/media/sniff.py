@@ -34,15 +34,15 @@ _BRANDS: tuple[tuple[bytes, str], ...] = (
 )
 """Major brands of ISO base media files (ISO/IEC 14496-12, `ftyp`); any other is a film."""
 
-_OFFICE = "application/vnd.openxmlformats-officedocument"
+_OOXML = "application/vnd.openxmlformats-officedocument"
 _IN_ZIP: tuple[tuple[bytes, str], ...] = (
     (b"mimetypeapplication/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text"),
     (b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "application/vnd.oasis.opendocument.spreadsheet"),
     (b"mimetypeapplication/vnd.oasis.opendocument.presentation", "application/vnd.oasis.opendocument.presentation"),
     (b"mimetypeapplication/epub+zip", "application/epub+zip"),
-    (b"word/", f"{_OFFICE}.wordprocessingml.document"),
-    (b"xl/", f"{_OFFICE}.spreadsheetml.sheet"),
-    (b"ppt/", f"{_OFFICE}.presentationml.presentation"),
+    (b"word/", f"{_OOXML}.wordprocessingml.document"),
+    (b"xl/", f"{_OOXML}.spreadsheetml.sheet"),
+    (b"ppt/", f"{_OOXML}.presentationml.presentation"),
 )
 """Names that stand readable near the beginning of a ZIP archive of that kind."""
 

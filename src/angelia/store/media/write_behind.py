@@ -46,7 +46,7 @@ class WriteBehind:
                 self._taking.exception()  # something else is told already
 
     async def write(self, data: bytes) -> None:
-        """One more chunk; returns as soon as there is room for the next.
+        """One more chunk; returns as soon as the next may come.
 
         Raises:
             Exception: what `take` raised of an earlier one; later ones are not taken.

@@ -87,7 +87,7 @@ def read_only(home: Path, said: str) -> StoreReadOnly:
 def free_bytes(home: Path) -> int:
     """Bytes that this user may still write on the home's disk, 0 when nobody can say."""
     try:
-        room = os.statvfs(home)
+        disk = os.statvfs(home)
     except OSError:
         return 0
-    return room.f_bavail * room.f_frsize
+    return disk.f_bavail * disk.f_frsize

@@ -58,7 +58,7 @@ class WorkerThread(Generic[J]):
         is not, or after `PATIENCE_S`: it has no batch of its own for which somebody else would have to wait.
 
         Raises:
-            StoreError: the lane is closed. And whatever the job raises.
+            StoreError: the thread is closed. And whatever the job raises.
         """
         if self._closed:
             raise StoreError("The store is already closed; nothing was read or written.")

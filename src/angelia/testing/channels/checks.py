@@ -1,10 +1,10 @@
-"""The conformance kit for chat rooms: every room runs it against a fake of its network, a stranger's too.
+"""The conformance kit for channels: every channel runs it against a fake of its network, third-party ones too.
 
-    for check in checks(ABILITIES):
+    for check in checks(CAPABILITIES):
         await check.run(make)     # `make` gives a fresh fake `FakeNetwork`: an async context manager
 
-The fake is yours to write (`channel_network.Network`): a server on loopback that the room's real client library talks
-to, and that checks every request by the network's published rules.
+The fake is yours to write (`testing.channels.network.FakeNetwork`): a server on loopback that the channel's real client
+library talks to, and that checks every request by the network's published rules.
 """
 
 from functools import partial
@@ -22,7 +22,7 @@ __all__ = ["ChannelCheck", "ChannelTimeouts", "CheckFailed", "FakeNetwork", "Mak
 
 
 def checks(capabilities: Capabilities) -> list[ChannelCheck]:
-    """Every check for a room with this table, each independent of the others."""
+    """Every check for a channel with this table, each independent of the others."""
     table = ChannelCheck("the table of abilities is complete", partial(_table, capabilities))
     return [
         table,

@@ -72,7 +72,7 @@ def _way(capabilities: Capabilities, kind: Kind) -> NativeMethod:
 
 
 def _lower(stage: Stage, limit: int = LOWERED) -> None:
-    """Lower the limits of the room and of its network."""
+    """Lower the limits of the channel and of its network."""
     capabilities = stage.channel.capabilities
     files = {kind: _way(capabilities, kind) for kind in FILES if capabilities.can(kind)}
     lowered = {kind: msgspec.structs.replace(way, limit=limit) for kind, way in files.items()}
@@ -127,7 +127,7 @@ async def meets(stage: Stage, outgoing: OutText | OutFile | OutAlbum, trouble: T
             if accepted:
                 await network.when(lambda: len(network.arrived) == before + parts)
             honest = isinstance(error, Unsure) or stage.channel.capabilities.idempotent or not accepted
-            expect(honest, f"{outgoing} arrived, and the room says that nothing was sent: {error}")
+            expect(honest, f"{outgoing} arrived, and the channel says that nothing was sent: {error}")
             if stage.channel.capabilities.idempotent:
                 await stage.calmly(lambda: stage.channel.send(to, outgoing, key))
                 expect(len(network.arrived) == before + parts, "a repeat under the same key was not absorbed")

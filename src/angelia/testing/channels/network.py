@@ -1,4 +1,4 @@
-"""What the writer of a chat room brings to its conformance checks: a fake of its network on loopback."""
+"""What the writer of a channel brings to its conformance checks: a fake of its network on loopback."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -64,7 +64,7 @@ class Sample(Struct, frozen=True):
 
 
 class ArrivedMessage(Struct, frozen=True):
-    """What reached the far end, as a person has it there. `method` is the network's own, spelled as in `Native.method`.
+    """What reached the far end, as a person has it there. `method` is the network's own, as `NativeMethod` has it.
 
     `text` is without markup, of a file its caption. `name` is empty where the network keeps none. The parts of one
     album have the same `album`, which is empty elsewhere. For an edit, a deletion or a reaction (`text` is the emoji),
@@ -138,7 +138,7 @@ class FakeNetwork(Protocol):
         ...
 
     def open(self, context: ChannelContext, patience: ChannelTimeouts) -> Channel:
-        """The room under test, with settings that lead here."""
+        """The channel under test, with settings that lead here."""
         ...
 
     def called(self, name: str) -> str:

@@ -68,7 +68,7 @@ def _text(stage: Stage, heard: IncomingKind = IncomingKind.TEXT, text: str = "he
 
 
 async def bytes_of(stage: Stage, offer: OfferedFile) -> bytes:
-    """What the room fetches."""
+    """What the channel fetches."""
     return b"".join([piece async for piece in stage.channel.fetch(offer)])
 
 
@@ -246,7 +246,7 @@ async def _cannot_fetch(make: Make) -> None:
 
 
 async def _album(make: Make) -> None:
-    # a room that waits for more parts is ended by what follows, not by a pause that a slow machine may need itself
+    # a channel that waits for more parts is ended by what follows, not by a pause that a slow machine may need itself
     async with staged(make, ChannelTimeouts(pause=600)) as stage:
         one = sample_of(Kind.PHOTO)
         several = [msgspec.structs.replace(one, data=one.data + bytes(n)) for n in range(3)]

@@ -1,4 +1,4 @@
-"""One chat room on its fake network, connected, with everything that it heard and told."""
+"""One channel on its fake network, connected, with everything that it heard and told."""
 
 import asyncio
 import logging
@@ -30,12 +30,12 @@ CALM = ChannelTimeouts()
 
 
 class CannotHear(Exception):
-    """The household could not take an envelope in: a full disk, say."""
+    """The app could not take an envelope in: a full disk, say."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelCheck:
-    """One claim about a room. `run` raises `CheckFailed`, or `TimeoutError` when something never happens."""
+    """One claim about a channel. `run` raises `CheckFailed`, or `TimeoutError` when something never happens."""
 
     name: str
     claim: Callable[[Make], Awaitable[None]]
@@ -48,9 +48,9 @@ class ChannelCheck:
 
 
 class Stage:
-    """A room and its network. `heard` is what was taken in, `health` what was reported, `tries` how often each key was
-    handed in. An envelope that `refuse` is true of is not taken in; `word` is said to what is. `ended` is what `run`
-    ended with.
+    """A channel and its network. `heard` is what was taken in, `health` what was reported, `tries` how often each key
+    was handed in. An envelope that `refuse` is true of is not taken in; `word` is said to what is. `ended` is what
+    `run` ended with.
     """
 
     def __init__(self, network: FakeNetwork, patience: ChannelTimeouts, folder: Path) -> None:
@@ -67,9 +67,9 @@ class Stage:
         self._changes = Changes()
 
     async def start(self) -> None:
-        """Open the room and let it connect."""
+        """Open the channel and let it connect."""
         self._begun, self.ended = len(self.health), None
-        self.channel: Channel = self.network.open(self._outfit(), self._patience)
+        self.channel: Channel = self.network.open(self._context(), self._patience)
         self._running = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
@@ -176,7 +176,7 @@ class Stage:
         self.keeps_secrets(health)
         self._changes.tell()
 
-    def _outfit(self) -> ChannelContext:
+    def _context(self) -> ChannelContext:
         async def secret(where: Secret) -> str:
             return self.network.secrets[where.env]
 
@@ -194,7 +194,7 @@ class Stage:
 
 @asynccontextmanager
 async def staged(make: Make, patience: ChannelTimeouts = CALM) -> AsyncIterator[Stage]:
-    """A room that is connected to a fresh network; no secret was logged by its end."""
+    """A channel that is connected to a fresh network; no secret was logged by its end."""
     with tempfile.TemporaryDirectory() as folder, _logging() as logged:
         async with make() as network:
             stage = Stage(network, patience, Path(folder))

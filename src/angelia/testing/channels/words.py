@@ -143,7 +143,7 @@ async def _edit(make: Make) -> None:
 async def _draft(make: Make) -> None:
     async with staged(make) as stage:
         channel, network = stage.channel, stage.network
-        expect(isinstance(channel, HasDrafts), "the table has drafts, and the room has no `draft`")
+        expect(isinstance(channel, HasDrafts), "the table has drafts, and the channel has no `draft`")
         assert isinstance(channel, HasDrafts)
         for to in (place for place in (network.here, network.group, network.topic, network.nowhere) if place.chat):
             if to == network.nowhere or drafts_in(channel, to) is None:

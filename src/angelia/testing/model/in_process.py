@@ -1,4 +1,4 @@
-"""A scripted model room, in this process, without HTTP."""
+"""A scripted model provider, in this process, without HTTP."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -38,20 +38,20 @@ class ScriptedProvider:
 
 
 class ScriptedSession:
-    """One conversation's use of the room."""
+    """One conversation's use of the provider."""
 
-    def __init__(self, room: ScriptedProvider) -> None:
-        self._room = room
+    def __init__(self, provider: ScriptedProvider) -> None:
+        self._provider = provider
 
     async def ask(self, request: ModelRequest, credential: Credential) -> AsyncIterator[Piece]:
         """Perform the next step; see `models.port.ProviderSession`."""
         check_pairs([_said(message) for message in request.messages])
-        self._room.requests.append(request)
-        self._room.credentials.append(credential.label)
-        step = self._room.script.step(request)
+        self._provider.requests.append(request)
+        self._provider.credentials.append(credential.label)
+        step = self._provider.script.step(request)
         match step:
             case Speak():
-                async for piece in _speak(step, request, len(self._room.requests)):
+                async for piece in _speak(step, request, len(self._provider.requests)):
                     yield piece
             case Fail():
                 said = step.said or f"scripted: {step.kind} {step.about}".strip()

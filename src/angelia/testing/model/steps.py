@@ -1,4 +1,4 @@
-"""What a scripted model does with one request: the vocabulary that the server and the in-process room share."""
+"""What a scripted model does with one request: the vocabulary that the server and the in-process provider share."""
 
 import json
 from collections.abc import Mapping

@@ -47,7 +47,7 @@ NEWS = frozenset({"getUpdates", "setWebhook", "deleteWebhook", "getWebhookInfo"}
 
 
 class TelegramServer:
-    """The fake for the length of an `async with`; a `channel_network.Network`.
+    """The fake for the length of an `async with`; a `testing.channels.network.FakeNetwork`.
 
     What the bot asks for against the published rules is refused in the API's own way; `refuses` has methods that are
     refused whatever they are asked for, as by an older server.
@@ -83,7 +83,7 @@ class TelegramServer:
 
     @property
     def arrived(self) -> list[ArrivedMessage]:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         return self.world.arrived
 
     async def __aenter__(self) -> Self:
@@ -102,7 +102,7 @@ class TelegramServer:
         await self._listening.close()
 
     def open(self, context: ChannelContext, patience: ChannelTimeouts) -> TelegramChannel:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         webhook = self.door.url if self.door else ""
         token, local = Secret(env=TOKEN_VARIABLE), self.world.folder is not None
         settings = TelegramSettings(token=token, api=self.url, webhook=webhook, local=local)
@@ -112,36 +112,36 @@ class TelegramServer:
         return channel
 
     def called(self, name: str) -> str:
-        """See `Network`: without what a form cannot hold, and cleaned."""
+        """See `FakeNetwork`: without what a form cannot hold, and cleaned."""
         return shown_name(name.translate(dict.fromkeys(map(ord, '";\n'), "_")))
 
     def lower(self, limits: Mapping[Kind, int]) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self.world.limits = {**self.world.limits, **limits}
 
     def misbehave(self, *troubles: Trouble) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self._troubles = deque(troubles)
 
     async def bring(self, *things: Thing) -> tuple[str, ...]:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         messages = tuple(self.world.happen(thing) for thing in things)
         self.news.tell()
         return messages
 
     async def repeat(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self.world.updates = self.world.brought[::-1]
         self.news.tell()
 
     async def down(self) -> None:
-        """See `Network`; the port stays ours, so that nobody else listens there."""
+        """See `FakeNetwork`; the port stays ours, so that nobody else listens there."""
         self.news.visiting = False
         self._up = False
         await self._listening.down()
 
     async def up(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         if not self._speaking.is_set():
             await self._listening.hang_up()
         self._speaking.set()
@@ -151,16 +151,16 @@ class TelegramServer:
         self._up = True
 
     async def swallow(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self._speaking.clear()
         self.news.visiting = False
 
     def revoke(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self._token = "revoked"  # noqa: S105 - none
 
     async def when(self, holds: Callable[[], bool]) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         await self._changes.when(holds)
 
     async def _serve(self, reader: asyncio.StreamReader, out: Answering) -> None:

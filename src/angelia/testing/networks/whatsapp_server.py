@@ -42,11 +42,11 @@ VERIFY = "a word for the first look"
 _SECRETS = {"WHATSAPP_TEST_TOKEN": TOKEN, "WHATSAPP_TEST_SECRET": APP_SECRET, "WHATSAPP_TEST_VERIFY": VERIFY}
 _VERSION = "v25.0"
 _LOOK, _VISIT = 0.05, 0.5
-"""Seconds between two looks of a room under test at whether the API is there, and for which a visit may take."""
+"""Seconds between two looks of a channel under test at whether the API is there, and for which a visit may take."""
 
 
 class WhatsAppServer:
-    """The fake for the length of an `async with`; a `channel_network.Network`.
+    """The fake for the length of an `async with`; a `testing.channels.network.FakeNetwork`.
 
     What is asked for against the published rules is refused in the API's own way. `files_at` is where it says that
     files lie, empty for here.
@@ -80,7 +80,7 @@ class WhatsAppServer:
 
     @property
     def arrived(self) -> list[ArrivedMessage]:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         return self.world.arrived
 
     async def __aenter__(self) -> Self:
@@ -99,7 +99,7 @@ class WhatsAppServer:
         await self._listening.close()
 
     def open(self, context: ChannelContext, patience: ChannelTimeouts) -> WhatsAppChannel:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         token, secret, verify = (Secret(env=name) for name in _SECRETS)
         settings = WhatsAppSettings(
             token=token, app_secret=secret, verify=verify, phone=PHONE, api=self.url, template=self._template
@@ -109,19 +109,19 @@ class WhatsAppServer:
         return channel
 
     def called(self, name: str) -> str:
-        """See `Network`: a name is a field of JSON, and stays what it is."""
+        """See `FakeNetwork`: a name is a field of JSON, and stays what it is."""
         return name
 
     def lower(self, limits: Mapping[Kind, int]) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self.world.limits = {**self.world.limits, **limits}
 
     def misbehave(self, *troubles: Trouble) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self._troubles = deque(troubles)
 
     async def bring(self, *things: Thing) -> tuple[str, ...]:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         messages = tuple(self.world.happen(thing) for thing in things)
         self.tell()
         return messages
@@ -132,17 +132,17 @@ class WhatsAppServer:
         self._told = len(self.world.brought)
 
     async def repeat(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self.courier.put(reversed(self.world.brought))
 
     async def down(self) -> None:
-        """See `Network`; the port stays ours, so that nobody else listens there."""
+        """See `FakeNetwork`; the port stays ours, so that nobody else listens there."""
         self.courier.visiting = False
         self._up = False
         await self._listening.down()
 
     async def up(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         if not self._speaking.is_set():
             await self._listening.hang_up()
         self._speaking.set()
@@ -153,16 +153,16 @@ class WhatsAppServer:
         self.courier.look()
 
     async def swallow(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self.courier.visiting = False
         self._speaking.clear()
 
     def revoke(self) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         self._token = "revoked"  # noqa: S105 - none
 
     async def when(self, holds: Callable[[], bool]) -> None:
-        """See `Network`."""
+        """See `FakeNetwork`."""
         await self._changes.when(holds)
 
     # -- the API ------------------------------------------------------------------------------------------------

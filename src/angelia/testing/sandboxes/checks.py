@@ -1,4 +1,4 @@
-"""The conformance kit for sandboxes: every room runs it, a stranger's too.
+"""The conformance kit for sandboxes: every sandbox runs it, third-party ones too.
 
     for check in checks():
         await check.run(make)     # `make` gives a fresh sandbox: an async context manager

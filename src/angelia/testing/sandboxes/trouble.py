@@ -1,6 +1,6 @@
 """Claims about trouble: a target that is full or cannot be written, a sandbox that dies in the middle of a transfer.
 
-A test of a room arranges it, since nothing inside a sandbox could.
+A test of a sandbox arranges it, since nothing inside a sandbox could.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ _LARGE = 24 * MB
 
 
 async def check_targets(make: Make) -> None:
-    """`make` gives a workspace with a folder `full`, whose file system has less than 2 MB of room, and one called
+    """`make` gives a workspace with a folder `full`, whose file system has less than 2 MB of space, and one called
     `read-only` that nobody can write, with a `file` in it that says `old`.
 
     Raises:
-        CheckFailed, TimeoutError: the room does not keep its promise.
+        CheckFailed, TimeoutError: the sandbox does not keep its promise.
     """
     async with asyncio.timeout(SECONDS), make() as sandbox:
         await place(sandbox, "full/old", b"old")
@@ -34,7 +34,7 @@ async def check_targets(make: Make) -> None:
             await refused(place(sandbox, name, bytes(3 * MB)), OutOfSpace)
             expect(await names_in(sandbox, "full") == {"old"}, f"left: {await names_in(sandbox, 'full')}")
         expect(await arrives(sandbox, "full/old") == b"old", "the old file did not stand")
-        await place(sandbox, "full/new", b"the room was given back")
+        await place(sandbox, "full/new", b"the space was given back")
         for name in ("read-only/file", "read-only/other", "read-only/deep/file"):
             await refused(place(sandbox, name, b"new"), AccessRefused)
         expect(await names_in(sandbox, "read-only") == {"file"}, "something was left in a folder that is read-only")
@@ -45,7 +45,7 @@ async def check_deaths(make: MakeMortal) -> None:
     """A sandbox that dies while a file moves out or in is said to be gone, and no part passes for a whole.
 
     Raises:
-        CheckFailed, TimeoutError: the room does not keep its promise.
+        CheckFailed, TimeoutError: the sandbox does not keep its promise.
     """
     async with asyncio.timeout(SECONDS), make() as (sandbox, kill):
         await shell(sandbox, f"truncate -s {_LARGE} large")

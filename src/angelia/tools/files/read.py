@@ -93,11 +93,11 @@ def _lines(data: bytes, arguments: ReadArguments) -> ToolOutcome:
     if first > len(lines):
         return ToolOutcome((Text(f"The file has {len(lines)} lines; there is no line {first}."),), CallStatus.ERROR)
     shown: list[str] = []
-    room = CHARACTERS
+    left = CHARACTERS
     for number, line in enumerate(lines[first - 1 : first - 1 + arguments.limit], first):
         numbered = f"{number}\t{shorten(line, LINE_CHARACTERS)}"
-        room -= len(numbered) + 1
-        if room < 0 and shown:
+        left -= len(numbered) + 1
+        if left < 0 and shown:
             break
         shown.append(numbered)
     last = first + len(shown) - 1

@@ -116,7 +116,7 @@ async def call_tool(client: Client, name: str, arguments: dict[str, Any], heard:
     Raises:
         Refused: the server answered with an error, or with something that is no result; `gone` says that it has
             forgotten the session and did nothing.
-        Lost: the connection ended before an answer came.
+        ServerLost: the connection ended before an answer came.
     """
     try:
         return await client.call_tool(name, arguments, progress_callback=heard)

@@ -104,7 +104,7 @@ class McpConnection:
         Raises:
             Unavailable: it cannot be reached; nothing was sent.
             Refused: it answered with an error.
-            Lost: it went away, or was silent for too long; the call may or may not have taken effect.
+            ServerLost: it went away, or was silent for too long; the call may or may not have taken effect.
         """
         ready = await self._usable()
         try:

@@ -13,7 +13,7 @@ from angelia.tools.mcp.transports import Transports
 from angelia.tools.port import Tool
 
 MOST_TOOLS = 128
-"""Tools that one request may carry (OpenAI, "Function calling"); ours and strangers' count too."""
+"""Tools that one request may carry (OpenAI, "Function calling"); ours and third-party ones count too."""
 
 
 class Servers:

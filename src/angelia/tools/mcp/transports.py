@@ -75,7 +75,7 @@ async def way_to(server: Server, transports: Transports, noticed: TransportTrace
 
 
 async def part(name: str) -> ModuleType:
-    """A module of this room that needs the library: half a second of work, in a thread.
+    """A module of this folder that needs the library: half a second of work, in a thread.
 
     Raises:
         MissingPart: it is not installed.

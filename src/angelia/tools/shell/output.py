@@ -103,9 +103,9 @@ class Output:
 
     def feed(self, chunk: bytes) -> None:
         """Take some more bytes."""
-        room = max(self._kept - len(self._head), 0)
-        self._head += chunk[:room]
-        self._tail += chunk[room:]
+        space = max(self._kept - len(self._head), 0)
+        self._head += chunk[:space]
+        self._tail += chunk[space:]
         if len(self._tail) > 2 * self._kept:
             excess = len(self._tail) - self._kept
             del self._tail[:excess]

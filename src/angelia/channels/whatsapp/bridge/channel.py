@@ -1,4 +1,4 @@
-"""The room of one personal number: the bridge kept alive, what it tells handed in, what goes out handed to it."""
+"""One personal number as a channel: the bridge kept alive, what it tells handed in, what goes out handed to it."""
 
 import asyncio
 import secrets
@@ -64,7 +64,7 @@ class PersonalChannel:
         self.capabilities: Capabilities = capabilities()
         self.dialect: Dialect = WhatsAppMarks()
         self._settings = settings
-        self._outfit = context
+        self._context = context
         self._timeouts = timeouts
         self._modules = Path(settings.modules) if settings.modules else context.folder / "node"
         self._bridge: Bridge | None = None  # while it is connected
@@ -88,7 +88,7 @@ class PersonalChannel:
         if not is_installed(self._modules):
             show("The bridge's packages are installed by npm; this may take a minute.")
             await install(self._modules)
-        return await linked(self._started, self._outfit.folder / "auth", show)
+        return await linked(self._started, self._context.folder / "auth", show)
 
     def fetch(self, offer: OfferedFile) -> AsyncIterator[bytes]:
         """See `Channel.fetch`."""
@@ -211,7 +211,7 @@ class PersonalChannel:
             raise told(failed, self.door) from failed
 
     async def _fetched(self, message: str) -> AsyncIterator[bytes]:
-        path = self._outfit.folder / f"coming-{secrets.token_hex(8)}"
+        path = self._context.folder / f"coming-{secrets.token_hex(8)}"
         try:
             await self._ask("fetch", Address(self.door), message=message, path=str(path))
             async for piece in pieces(path):
@@ -226,9 +226,9 @@ class PersonalChannel:
     # -- how it goes --------------------------------------------------------------------------------------------
 
     async def _started(self) -> Bridge:
-        self._outfit.folder.mkdir(parents=True, exist_ok=True)
+        self._context.folder.mkdir(parents=True, exist_ok=True)
         options = {"answer": self._timeouts.answer, "silence": self._timeouts.silence}
-        return await Bridge.start(self._settings.node, self._outfit.folder, self._modules, options)
+        return await Bridge.start(self._settings.node, self._context.folder, self._modules, options)
 
     def _closed(self, code: int, why: str) -> ChannelError:
         if code in LOGGED_OUT:

@@ -19,7 +19,7 @@ async def compact(chat: "ChatApp", keep: str) -> None:
     """Fold now, or before the running turn's next request."""
     if not any(isinstance(entry.fact, e.ModelSaid) for entry in chat.session.log.entries):
         raise BadInput("There is nothing to fold yet.")
-    await chat.session.make_room(by="you", keep=keep)
+    await chat.session.compact(by="you", keep=keep)
     chat.screen.note("folding the conversation; nothing is lost")
 
 

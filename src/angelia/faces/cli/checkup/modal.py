@@ -41,7 +41,7 @@ def _configured(app: App) -> Iterator[tuple[str, Chosen]]:
 async def _asked(app: App, name: str, at: Chosen) -> CheckResult:
     from angelia.sandboxes.modal.service import Service
 
-    settings = at.rooms[CHANNEL]
+    settings = at.settings[CHANNEL]
     assert isinstance(settings, ModalSettings)
     try:
         async with asyncio.timeout(SECONDS), visited(app, name, Path.cwd(), lambda _: None):

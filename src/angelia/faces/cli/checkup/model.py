@@ -26,7 +26,7 @@ SECONDS = 120.0
 """How long an answer may take; a model on this machine may have to be loaded first."""
 
 MOST_OUTPUT = 2_000
-"""Tokens of an answer: room for a model that thinks first."""
+"""Tokens of an answer: enough for a model that thinks first."""
 
 _SYSTEM = "You are being tested. Do exactly what is asked, in as few words as possible."
 _TOOL = ToolSpec(

@@ -21,7 +21,7 @@ SECONDS = 60.0
 _LOOK = "Look at its spec: `angelia config` lists it, and where it was set."
 
 _TRIED = ("docker", "apptainer", "ssh")
-"""Rooms that are tried: what a stranger's room costs nobody knows."""
+"""Kinds that are tried: what a third-party sandbox costs nobody knows."""
 _LOOKED_AT_ELSEWHERE = ("local", "modal")
 
 
@@ -30,10 +30,10 @@ async def look_at_presets(app: App) -> AsyncIterator[CheckResult]:
     settings = app.loaded.config.sandbox
     for name in dict.fromkeys((settings.spec, *settings.presets)):
         at = chosen(settings, name)
-        room = at.spec.partition(":")[0]
-        if room in _TRIED:
+        kind = at.spec.partition(":")[0]
+        if kind in _TRIED:
             yield await _tried(app, name, at)
-        elif room not in _LOOKED_AT_ELSEWHERE:
+        elif kind not in _LOOKED_AT_ELSEWHERE:
             yield absent(name, f"{at.spec} was not tried")
 
 
@@ -76,7 +76,7 @@ def _fetching_program(image: str, at: Chosen) -> str:
     from angelia.sandboxes.apptainer.layout import is_elsewhere
     from angelia.sandboxes.apptainer.program import find
 
-    settings = at.rooms["apptainer"]
+    settings = at.settings["apptainer"]
     assert isinstance(settings, ApptainerSettings)
     return find(settings.program).path if is_elsewhere(image) else ""
 
@@ -85,7 +85,7 @@ async def _is_in_docker(image: str, at: Chosen) -> bool:
     from angelia.sandboxes.docker.engine import DockerEngine
     from angelia.sandboxes.docker.pull import is_here
 
-    settings = at.rooms["docker"]
+    settings = at.settings["docker"]
     assert isinstance(settings, DockerSettings)
     engine = DockerEngine(socket_of(settings))
     try:

@@ -1,4 +1,4 @@
-"""Our model rooms and the scripted server understand each other on all three wires."""
+"""Our providers and the scripted server understand each other on all three wires."""
 
 import random
 from collections.abc import AsyncIterator, Sequence
@@ -67,16 +67,16 @@ async def open_media(shown: Shown) -> tuple[OpenedBytes | OpenedText, ...]:
 
 @asynccontextmanager
 async def opened(wire: str, server: ModelServer) -> AsyncIterator[Provider]:
-    """The wire's room, connected to the server."""
+    """The wire's provider, connected to the server."""
     base = server.url if wire == "anthropic" else server.base_url
     async with await http_client(base, {}) as http:
         yield open_provider(profile(wire), always(http), open_media)
 
 
-async def asked(room: Provider, wire: str, *messages: RequestMessage) -> list[Piece]:
+async def asked(provider: Provider, wire: str, *messages: RequestMessage) -> list[Piece]:
     """All pieces of one reply, in a session of its own."""
     request = ModelRequest(profile(wire), "Be brief.", (), messages, generation=1, max_output=1000)
-    return [piece async for piece in room.session().ask(request, Credential("key", "secret"))]
+    return [piece async for piece in provider.session().ask(request, Credential("key", "secret"))]
 
 
 def reply_of(pieces: Sequence[Piece]) -> Reply:
@@ -91,8 +91,8 @@ async def test_the_picture_is_seen_on_a_later_turn_and_signed_thinking_comes_bac
         think("Let me look.") + say("Looking.") + calls(("a", {"x": 1}), ("b", {})),
         name_the_colour,
     ]
-    async with ModelServer(script) as server, opened(wire, server) as room:
-        first = reply_of(await asked(room, wire, HELLO))
+    async with ModelServer(script) as server, opened(wire, server) as provider:
+        first = reply_of(await asked(provider, wire, HELLO))
         parts = tuple(
             ToolCall(call_id(2, number), part.name, part.arguments, part.wire_id, part.native)
             if isinstance(part, ToolCall)
@@ -102,7 +102,7 @@ async def test_the_picture_is_seen_on_a_later_turn_and_signed_thinking_comes_bac
         made = [part for part in parts if isinstance(part, ToolCall)]
         results = tuple(Result(one.id, one.name, CallStatus.OK, (Text("ok"),), one.wire_id) for one in made)
         replied = RequestMessage(3, Role.ASSISTANT, parts, VENDORS[wire])
-        second = reply_of(await asked(room, wire, HELLO, replied, RequestMessage(5, Role.TOOL, results)))
+        second = reply_of(await asked(provider, wire, HELLO, replied, RequestMessage(5, Role.TOOL, results)))
         assert [one.text for one in second.parts if isinstance(one, Text)] == ["purple"]
         assert [one.size for one in server.requests[1].images] == [len(PICTURE)]
         assert server.connections == 1
@@ -111,12 +111,12 @@ async def test_the_picture_is_seen_on_a_later_turn_and_signed_thinking_comes_bac
 @pytest.mark.parametrize("wire", VENDORS)
 async def test_requests_of_random_conversations_are_legal(wire: str) -> None:
     dice = random.Random(f"{wire} 1")
-    async with ModelServer(instant) as server, opened(wire, server) as room:
+    async with ModelServer(instant) as server, opened(wire, server) as provider:
         for _ in range(60):
             log = log_from(dice.randbytes(dice.randrange(200)))
             ends = [at + 1 for at, entry in enumerate(log) if isinstance(entry.fact, e.ModelAsked)]
             view = project(log[: dice.choice(ends)], profile(wire))
-            await asked(room, wire, *view.messages)
+            await asked(provider, wire, *view.messages)
         assert len(server.requests) == 60
 
 
@@ -138,9 +138,9 @@ FAILURES: list[Fail] = [
 @pytest.mark.parametrize("wire", VENDORS)
 @pytest.mark.parametrize("step", FAILURES, ids=lambda step: f"{step.kind} {step.about}".strip())
 async def test_a_failure_is_known_by_its_kind(wire: str, step: Fail) -> None:
-    async with ModelServer([step]) as server, opened(wire, server) as room:
+    async with ModelServer([step]) as server, opened(wire, server) as provider:
         with pytest.raises(ModelError) as failed:
-            await asked(room, wire, HELLO)
+            await asked(provider, wire, HELLO)
     assert failed.value.failure.kind is step.kind
     assert failed.value.failure.retry_after == round(step.retry_after * 1000)
 
@@ -154,7 +154,7 @@ CUT: list[Step] = [
 @pytest.mark.parametrize("step", [*CUT, garbage()])
 async def test_what_is_not_whole_is_never_a_reply(wire: str, step: Step) -> None:
     whole = {FailureKind.STREAM_CUT, FailureKind.UNREACHABLE, FailureKind.BUSY}
-    async with ModelServer([step]) as server, opened(wire, server) as room:
+    async with ModelServer([step]) as server, opened(wire, server) as provider:
         with pytest.raises(ModelError) as failed:
-            await asked(room, wire, HELLO)
+            await asked(provider, wire, HELLO)
     assert failed.value.failure.kind in whole

@@ -1,4 +1,4 @@
-"""A chat room on a real network, with what it heard and told."""
+"""A channel on a real network, with what it heard and told."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +19,7 @@ SECONDS = 120.0
 """Safety net of every wait."""
 
 
-class RealRoom:
+class RealChannel:
     """A channel, and what stays from one to the next: its memory, what it heard and what it told. Its secrets are all
     the same one.
     """
@@ -33,7 +33,7 @@ class RealRoom:
         self.channel = make(self._outfit)
 
     @asynccontextmanager
-    async def running(self, state: ConnectionHealth = ConnectionHealth.CONNECTED) -> AsyncIterator["RealRoom"]:
+    async def running(self, state: ConnectionHealth = ConnectionHealth.CONNECTED) -> AsyncIterator["RealChannel"]:
         """A channel runs until this is left; it has come to this state."""
         begun = len(self.health)
 

@@ -1,4 +1,4 @@
-"""A room is found by its wire, a stranger's by entry point, and a missing one is explained."""
+"""A provider is found by its wire, a third-party one by entry point, and a missing one is explained."""
 
 from importlib.metadata import EntryPoint, EntryPoints
 
@@ -14,15 +14,15 @@ from tests.models.shapes import MODELS, always, open_media
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_each_wire_has_its_room(model: Profile) -> None:
+def test_each_wire_has_its_provider(model: Profile) -> None:
     assert isinstance(open_provider(model, always(httpx2.AsyncClient()), open_media), HttpProvider)
 
 
-def test_a_stranger_s_room_is_opened_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    stranger = EntryPoint("telepathy", "angelia.models.wires.openai_chat:open_provider", registry.GROUP)
+def test_a_third_party_provider_is_opened_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = EntryPoint("telepathy", "angelia.models.wires.openai_chat:open_provider", registry.GROUP)
 
     def installed(*, group: str, name: str) -> EntryPoints:
-        return EntryPoints([stranger]).select(group=group, name=name)
+        return EntryPoints([other]).select(group=group, name=name)
 
     monkeypatch.setattr("importlib.metadata.entry_points", installed)
     assert isinstance(

@@ -25,7 +25,7 @@ EPHEMERAL = 1 << 6
 
 
 class Impatient(Discord):
-    """Its room says at once that something takes longer."""
+    """Its channel says at once that something takes longer."""
 
     def open(self, context: ChannelContext, patience: ChannelTimeouts) -> DiscordChannel:
         settings = DiscordSettings(api=f"{self.rest.base}/api/v10", cdn=f"{self.rest.base}/cdn", **self.settings)

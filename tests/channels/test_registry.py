@@ -30,7 +30,7 @@ def context(folder: Path) -> ChannelContext:
     return ChannelContext("phone", folder, wall_clock, secret, recall, remember, lambda health: None, {}, http_client)
 
 
-def test_a_section_opens_the_room_of_its_name_or_of_its_kind(tmp_path: Path) -> None:
+def test_a_section_opens_the_channel_of_its_name_or_of_its_kind(tmp_path: Path) -> None:
     opened: list[Channel] = [
         open_channel("telegram", {}, context(tmp_path)),
         open_channel("phone", {"kind": "telegram", "owners": ["7"]}, context(tmp_path)),
@@ -38,7 +38,7 @@ def test_a_section_opens_the_room_of_its_name_or_of_its_kind(tmp_path: Path) -> 
     assert [type(one) for one in opened] == [TelegramChannel, TelegramChannel]
 
 
-def test_settings_are_of_the_rooms_own_type() -> None:
+def test_settings_are_of_the_networks_own_type() -> None:
     section = {"token": {"file": "~/token"}, "local": True, "chats": {"-5": {"model": "small"}}}
     settings = read_settings("telegram", section, CHANNEL)
     assert isinstance(settings, TelegramSettings)
@@ -60,13 +60,13 @@ def test_a_wrong_setting_is_named(section: dict[str, object], key: str) -> None:
         read_settings("telegram", section, CHANNEL)
 
 
-def test_a_room_that_nobody_knows_is_told_with_those_that_are() -> None:
+def test_a_network_that_nobody_knows_is_told_with_those_that_are() -> None:
     with pytest.raises(ConfigError, match=r"Known are .*telegram") as told:
         find_channel("pigeon", {})
     assert "channels.pigeon.kind" in told.value.then
 
 
-def test_a_strangers_room_comes_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_third_party_channel_comes_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     point = metadata.EntryPoint("pigeon", "angelia.channels.telegram.channel:CHANNEL", registry.GROUP)
 
     def entry_points(*, group: str, name: str) -> list[metadata.EntryPoint]:
@@ -76,7 +76,7 @@ def test_a_strangers_room_comes_by_its_entry_point(monkeypatch: pytest.MonkeyPat
     assert find_channel("pigeon", {}) is CHANNEL
 
 
-def test_a_room_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_channel_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.OURS, "pigeon", "library_of_pigeons")
     monkeypatch.setitem(registry._LIBRARIES, "pigeon", "library_of_pigeons")
     with pytest.raises(MissingPart, match=r"angelia\[pigeon\]"):

@@ -14,7 +14,7 @@ from angelia.testing.changes import Changes
 pytestmark = pytest.mark.anyio
 
 
-class House:
+class App:
     """Takes in what it was told to, and remembers how far it heard."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class House:
         return Envelope(Address("door", key), key, IncomingSender("7"), IncomingMessage(key))
 
     def put(self, key: str) -> asyncio.Future[str]:
-        """Begin to hand something in, on a lane of its own."""
+        """Begin to hand something in, in a chat of its own."""
         return self.queue.put(key, key, partial(self._read, key))
 
     async def keep(self, position: str) -> None:
@@ -49,7 +49,7 @@ async def _settled(done: Awaitable[object]) -> None:
 
 
 async def test_a_position_waits_for_all_that_came_before_it() -> None:
-    app = House()
+    app = App()
     first, second, third = map(app.put, "abc")
     app.queue.after([first, second], partial(app.keep, "two"))
     app.queue.after([third], partial(app.keep, "three"))
@@ -65,7 +65,7 @@ async def test_a_position_waits_for_all_that_came_before_it() -> None:
 
 
 async def test_a_position_that_cannot_be_kept_is_told_and_holds_up_none_after_it() -> None:
-    app = House()
+    app = App()
 
     async def full() -> None:
         raise OSError("no space left")
@@ -78,7 +78,7 @@ async def test_a_position_that_cannot_be_kept_is_told_and_holds_up_none_after_it
 
 
 async def test_a_house_that_closes_keeps_no_position_of_what_it_did_not_take_in() -> None:
-    app = House()
+    app = App()
     app.queue.after([app.put("a")], partial(app.keep, "one"))
     await asyncio.sleep(0)
     await app.queue.close()
@@ -89,7 +89,7 @@ async def test_a_house_that_closes_keeps_no_position_of_what_it_did_not_take_in(
 
 
 async def test_a_fault_that_nobody_foresaw_leaves_its_trace_once(caplog: pytest.LogCaptureFixture) -> None:
-    app, tries = House(), iter(["no", "no", "no", "no", "no"])
+    app, tries = App(), iter(["no", "no", "no", "no", "no"])
 
     async def read() -> Envelope | None:
         if word := next(tries, ""):

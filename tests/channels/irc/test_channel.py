@@ -1,4 +1,4 @@
-"""What IRC asks of its room beside the kit: whose a nick is, what is said to us, and a server that we can use."""
+"""What IRC asks of its channel beside the kit: whose a nick is, what is said to us, and a server that we can use."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -41,7 +41,7 @@ def set_to(**settings: Any) -> Callable[[IrcNetwork], None]:
 
 @asynccontextmanager
 async def opened(make: Make) -> AsyncIterator[Stage]:
-    """A room on a network; whatever is waited for there has an end."""
+    """A channel on a network; whatever is waited for there has an end."""
     async with asyncio.timeout(60), staged(make) as stage:
         yield stage
 

@@ -1,4 +1,4 @@
-"""A stranger's room that can only run commands, and has its files from `FilesByExec`."""
+"""A third-party sandbox that can only run commands, and has its files from `FilesByExec`."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import AccessRefused, Command, Description, Reach, Running
 
 
-class RoomThatOnlyStarts(FilesByExec):
+class SandboxThatOnlyStarts(FilesByExec):
     """All that its author had to write; `path` is for tests, which put broken programs on it."""
 
     path = "/usr/bin:/bin"
@@ -28,28 +28,28 @@ class RoomThatOnlyStarts(FilesByExec):
         await self._commands.close()
 
 
-class RoomForTextOnly(RoomThatOnlyStarts):
+class SandboxForTextOnly(SandboxThatOnlyStarts):
     """As when there is a terminal in between: no input, and no byte is safe."""
 
     binary_safe = False
 
 
-class RoomThatIsTrusted(RoomThatOnlyStarts):
+class SandboxThatIsTrusted(SandboxThatOnlyStarts):
     """As a container's daemon is: it brings what was sent."""
 
     trusted = True
 
 
-class RoomThatConfinesNothing(RoomThatOnlyStarts):
+class SandboxThatConfinesNothing(SandboxThatOnlyStarts):
     """It says so, and refuses what is to be confined."""
 
     async def start(self, command: Command) -> Running:
         if command.reach is not Reach.OUTSIDE:
-            raise AccessRefused("This room cannot confine commands.")
+            raise AccessRefused("This sandbox cannot confine commands.")
         return await super().start(command)
 
 
-class RoomThatMangles(RoomThatOnlyStarts):
+class SandboxThatMangles(SandboxThatOnlyStarts):
     """Turns z into y, both ways."""
 
     async def start(self, command: Command) -> Running:
