@@ -40,7 +40,7 @@ def test_the_collector_passes_facts_over_since_they_are_built_of_immutable_value
         seen.append(info)
         match info:
             case msgspec.inspect.StructType():
-                assert info.cls.__struct_config__.frozen, info.cls  # type: ignore[attr-defined]
+                assert info.cls.__struct_config__.frozen, info.cls
                 infos += [field.type for field in info.fields]
             case msgspec.inspect.UnionType():
                 infos += info.types

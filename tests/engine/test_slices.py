@@ -16,9 +16,8 @@ from angelia.core.profile import Ability, Profile
 from angelia.core.slices import SLICE, SlicedFold
 from angelia.engine import state
 from angelia.engine.state import Turn
-from angelia.service.conversation.session import Session
-from angelia.store.log.transcript import Transcript
-from angelia.store.sql.database import Database
+from angelia.service.app import App
+from angelia.service.settings.config import load
 from angelia.testing.logs.random_logs import log_from
 from tests.engine.driven import driven
 
@@ -85,13 +84,14 @@ def told(number: int) -> list[e.AnyFact]:
 
 @pytest.mark.anyio
 async def test_others_have_their_turn_after_every_slice_while_a_conversation_is_opened(tmp_path: Path) -> None:
-    db, name = Database.open(tmp_path / "home"), new_conversation()
-    transcript = Transcript(db)
-    await transcript.append(name, [e.ConversationOpened("chat", "/"), *told(SLICES * SLICE)])
-    session = Session(name, db, transcript, "a test")
-    assert await rounds_during(session.catch_up(), lambda: bool(session.log.entries)) >= SLICES
+    name, env = new_conversation(), {"HOME": str(tmp_path)}
+    app = await App.open(load(tmp_path / "home", env), env)
+    await app.transcript.append(name, [e.ConversationOpened("chat", "/"), *told(SLICES * SLICE)])
+    opening = asyncio.create_task(app.resume(name, door="chat"))
+    assert await rounds_during(opening, lambda: bool(app._sessions[name].log.entries)) >= SLICES
+    session = await opening
     assert session.turn == state.advance(TURN, session.log.entries)
-    db.close()
+    await app.close()
 
 
 @pytest.mark.anyio
