@@ -12,7 +12,21 @@ from rich.console import Console
 from rich.table import Table
 
 from angelia.testing.model.server_process import model_server_process
-from bench import chats, editors, idle, rounds, sandboxes, soak, starting, store, streams, tokens, views, yardsticks
+from bench import (
+    chats,
+    editors,
+    idle,
+    long_logs,
+    rounds,
+    sandboxes,
+    soak,
+    starting,
+    store,
+    streams,
+    tokens,
+    views,
+    yardsticks,
+)
 from bench.rows import Row, cells
 from bench.runs import ROOT, Bench
 
@@ -49,6 +63,7 @@ def measure(bench: Bench, peers: dict[str, str], only: str) -> Iterator[tuple[st
             "soak": lambda: soak.rows(bench, url),
             "idle": lambda: idle.rows(bench, url),
             "views": lambda: views.rows(bench),
+            "long logs": lambda: long_logs.rows(bench, url),
             "tokens": tokens.rows,
             "store": lambda: store.rows(bench),
             "sandboxes": lambda: sandboxes.rows(bench),

@@ -1,5 +1,7 @@
 """What becomes of a message: each has one disposition, and its sender sees it."""
 
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from angelia.channels.incoming import (
 )
 from angelia.core import entry as e
 from angelia.core.ids import wall_clock
+from angelia.store.sql.database import Database
 from angelia.testing.channels.recording_channel import ABILITIES, WITHOUT_EDIT, FarEnd
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say, slowly
@@ -25,6 +28,7 @@ from tests.chats.town import ANN, BEN, OPEN, STRANGER, envelope, town
 pytestmark = pytest.mark.anyio
 
 HOUR = 3_600_000
+LONG = 5_000
 
 
 @pytest.mark.parametrize(("button", "answered"), [(0, True), (1, False)])
@@ -144,6 +148,30 @@ async def test_a_confirmation_is_in_the_receipts(tmp_path: Path) -> None:
         assert conversation is not None
         assert [one.status for one in await life.app.outbox.receipts(conversation)] == ["confirmed"]
         assert len([fact for fact in await life.facts() if isinstance(fact, e.DeliveryReached)]) == 1
+
+
+async def test_a_confirmation_reads_nothing_of_a_long_log(tmp_path: Path) -> None:
+    far = FarEnd()
+    async with ModelServer([say("One.")]) as server, town(tmp_path, server, far) as life:
+        await life.says("first")
+        await life.answered(1)
+        await life.settled()
+        conversation = await life.app.doors.conversation(e.Address("chat", "7"))
+        assert conversation is not None
+        (session,) = life.gateway.chat_sessions.open_sessions()
+        await life.app.transcript.append(conversation, [e.Pinned(f"word {number}") for number in range(LONG)])
+        await session.wait(lambda: len(session.log.entries) > LONG)
+        steps = count(1)
+        await _at_each_step(life.app.db, lambda: bool(next(steps) < 0))
+        await life.channel.bring(replace(envelope("x"), what=Confirmed("1", ReachedUpdate.READ)))
+        assert next(steps) < LONG
+        assert isinstance((await life.facts())[-1], e.DeliveryReached)
+
+
+async def _at_each_step(db: Database, call: Callable[[], bool]) -> None:
+    """Call this at each instruction of SQLite's, of which a row that is read takes several."""
+    for run in (db.read, db.write):
+        await run(lambda connection: connection.set_progress_handler(call, 1))
 
 
 async def test_the_preview_grows_into_the_answer_in_one_message(tmp_path: Path) -> None:

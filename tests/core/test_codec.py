@@ -29,6 +29,33 @@ def test_every_kind_of_fact_comes_back_as_it_was(kind: type[e.Fact]) -> None:
     assert seen == {kind}
 
 
+@pytest.mark.parametrize("kind", [*KINDS, e.Entry], ids=lambda kind: kind.__name__)
+def test_the_collector_passes_facts_over_since_they_are_built_of_immutable_values_alone(kind: type) -> None:
+    assert not kind.__struct_config__.gc  # type: ignore[attr-defined]  # every Struct has one
+    infos, seen = [msgspec.inspect.type_info(kind)], list[msgspec.inspect.Type]()
+    while infos:
+        info = infos.pop()
+        if any(info is known for known in seen):
+            continue
+        seen.append(info)
+        match info:
+            case msgspec.inspect.StructType():
+                assert info.cls.__struct_config__.frozen, info.cls
+                infos += [field.type for field in info.fields]
+            case msgspec.inspect.UnionType():
+                infos += info.types
+            case msgspec.inspect.VarTupleType():
+                infos.append(info.item_type)
+            case _:
+                assert isinstance(info, IMMUTABLE), info
+
+
+IMMUTABLE = (
+    *(msgspec.inspect.NoneType, msgspec.inspect.BoolType, msgspec.inspect.IntType, msgspec.inspect.FloatType),
+    *(msgspec.inspect.StrType, msgspec.inspect.EnumType, msgspec.inspect.RawType),
+)
+
+
 def test_no_kind_of_fact_is_missing_from_the_union() -> None:
     defined = {one for one in vars(e).values() if isinstance(one, type) and issubclass(one, e.Fact)}
     assert set(KINDS) == defined - {e.Fact, e.Opening}, "those two are what others have in common"

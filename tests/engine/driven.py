@@ -114,7 +114,7 @@ class Driven:
         """Until nothing is to be done before somebody speaks; a wait is over at once."""
         lease, entries, _ = await self.transcript.take_up(self.log.conversation, "a test", len(self.log.entries), 0)
         self.log.take(entries)
-        driver = await self._driver()
+        driver = await self.driver()
         while (rest := await driver.drive(lease)).until:
             self._ahead += max(rest.until - self._clock(), 0)
         await lease.release()
@@ -150,7 +150,8 @@ class Driven:
     def _clock(self) -> int:
         return wall_clock() + self._ahead
 
-    async def _driver(self) -> Driver:
+    async def driver(self) -> Driver:
+        """A life of the driver."""
         world, registry = self.world, Registry(self.world.tools)
         stored = await self.blobs.put(b"prompt, tools and profile")
         profile = Profile("scripted:m", "scripted", "m", "scripted", audio=Ability.NO)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from angelia.core.content import BlobRef, Media, MediaKind, Text
-from angelia.core.entry import AnyFact, ConversationOpened, SystemSaid, UserSaid
+from angelia.core.entry import AnyFact, ConversationOpened, DeliveryReach, DeliveryReached, SystemSaid, UserSaid
 from angelia.core.errors import BadInput, CodecError, NotFound, StoreError
-from angelia.core.ids import ConversationId, new_conversation
+from angelia.core.ids import ConversationId, DeliveryId, new_conversation
 from angelia.store.log.transcript import Summary, Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql.database import Database
@@ -71,6 +71,19 @@ async def test_repeats_at_the_same_moment_leave_one_message(
     appended = await asyncio.gather(*tries)
     assert sum(len(entries) for entries in appended) == 40
     assert len(await transcript.entries(conversation)) == 41
+
+
+async def test_what_a_network_tells_of_a_message_twice_or_at_the_same_moment_is_written_down_once(
+    transcript: Transcript, conversation: ConversationId
+) -> None:
+    told = [
+        DeliveryReached(DeliveryId(f"d{delivery}"), f"n{message}", reached, why)
+        for delivery, message in ((1, 1), (1, 2), (2, 1))
+        for reached, why in ((DeliveryReach.READ, ""), (DeliveryReach.FAILED, "gone"), (DeliveryReach.FAILED, "full"))
+    ]
+    appended = await asyncio.gather(*(transcript.append(conversation, [fact]) for fact in told * 3))
+    assert sorted(len(entries) for entries in appended) == [0] * 2 * len(told) + [1] * len(told)
+    assert [entry.fact for entry in (await transcript.entries(conversation))[1:]] == told
 
 
 async def test_many_conversations_at_once_have_no_gaps(transcript: Transcript) -> None:

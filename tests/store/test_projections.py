@@ -16,6 +16,8 @@ from angelia.core.entry import (
     AnyFact,
     ConversationOpened,
     DeliveryQueued,
+    DeliveryReach,
+    DeliveryReached,
     DeliverySettled,
     DeliveryStarted,
     DeliveryStatus,
@@ -70,6 +72,7 @@ def facts(refs: list[BlobRef]) -> st.SearchStrategy[AnyFact]:
         st.builds(DeliveryQueued, id=deliveries, address=addresses, parts=parts, origin=st.just("answer")),
         st.builds(DeliveryStarted, id=deliveries, attempt=st.integers(1, 3)),
         st.builds(DeliverySettled, id=deliveries, status=st.sampled_from(DeliveryStatus), platform_id=words),
+        st.builds(DeliveryReached, id=deliveries, platform_id=words, reached=st.sampled_from(DeliveryReach)),
     )
 
 
@@ -120,6 +123,7 @@ def _everything(connection: Any) -> dict[str, Any]:
     ("table", "change"),
     [
         ("inbox", "DELETE FROM inbox"),
+        ("reached", "DELETE FROM reached"),
         ("outbox", "UPDATE outbox SET status = 'sent'"),
         ("spending", "UPDATE spending SET cost = cost - 1"),
         ("blob_refs", "DELETE FROM blob_refs"),
@@ -137,6 +141,7 @@ async def test_a_derived_table_that_strays_is_noticed_and_mended(table: str, cha
             UserSaid((Text("hello"), Media(ref, MediaKind.IMAGE)), key="1"),
             ModelSaid("m", (Text("hi"),), StopReason.END, Usage(1, 2), 3),
             DeliveryQueued(DeliveryId("d1"), Address("terminal"), (Text("hi"),), "answer"),
+            DeliveryReached(DeliveryId("d1"), "n1", DeliveryReach.READ),
         ],
     )
     assert await upkeep.verify(db, blobs) == []

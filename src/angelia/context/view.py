@@ -21,6 +21,7 @@ from angelia.core import entry as e
 from angelia.core.content import Content, Text, ToolCall
 from angelia.core.ids import CallId
 from angelia.core.profile import Profile
+from angelia.core.slices import SLICE, SlicedFold, at_once
 
 
 class View(Struct, frozen=True):
@@ -61,9 +62,15 @@ def advance(view: View, log: Sequence[e.Entry]) -> View:
 
     A view move folds it all again, but what looks the same after it is not measured again.
     """
+    return view if view.seen >= len(log) else at_once(folding(view, log))
+
+
+def folding(view: View, log: Sequence[e.Entry]) -> SlicedFold[View]:
+    """What `advance` does, with a pause after every slice; what is appended to `log` meanwhile is not folded."""
     fresh = log[view.seen :]
     if not fresh:
         return view
+    seen = fresh[-1].seq
     learnt = learnt_limits(fresh, view.profile.name, view.learnt)
     move = next((entry for entry in reversed(fresh) if isinstance(entry.fact, e.ViewMoved)), None)
     if move and isinstance(move.fact, e.ViewMoved):
@@ -74,9 +81,11 @@ def advance(view: View, log: Sequence[e.Entry]) -> View:
         fresh = log[_first_in_sight(move.fact) - 1 :]
     else:
         fold = _Fold(view)
-    for entry in fresh:
+    for number, entry in enumerate(fresh, 1):
         fold.step(entry)
-    return replace(fold.done(log[-1].seq), learnt=learnt)
+        if number % SLICE == 0:
+            yield
+    return replace(fold.done(seen), learnt=learnt)
 
 
 def _first_in_sight(moved: e.ViewMoved) -> int:

@@ -29,7 +29,8 @@ from angelia.engine.log import Log
 from angelia.engine.model_call import Cost, ModelCall
 from angelia.engine.remedies import Remedy
 from angelia.engine.repairs import described, facts_for, running_request
-from angelia.engine.state import Turn, advance
+from angelia.engine.slices import in_slices
+from angelia.engine.state import Turn, advance, folding
 from angelia.engine.transcription import Wording, leave_unheard, not_heard, transcribe
 from angelia.models.port import Credential, ProviderSession
 from angelia.store.log.lease import Lease
@@ -120,6 +121,12 @@ class Driver:
         finally:
             forget()
 
+    async def catch_up(self) -> None:
+        """Fold what is new of the log, a long one in slices; without it the next step does that, at once."""
+        self._turn = await in_slices(folding(self._turn, self._log.entries, self._settings.rules.table))
+        if self._turn.opened:
+            self._view = await in_slices(views.folding(self._known(), self._log.entries))
+
     def resting(self) -> m.Rest | None:
         """The rest that the log allows now, or None if there is something to do."""
         effect = self._decide()
@@ -127,6 +134,7 @@ class Driver:
 
     async def _until_rest(self, lease: Lease) -> m.Rest:
         while True:
+            await self.catch_up()
             effect = self._decide()
             if isinstance(effect, m.Rest):
                 return effect
@@ -194,10 +202,12 @@ class Driver:
         )
 
     def _seen(self) -> views.View:
-        if self._view.profile != self._bound.profile:
-            self._view = views.View(self._bound.profile)
-        self._view = views.advance(self._view, self._log.entries)
+        self._view = views.advance(self._known(), self._log.entries)
         return self._view
+
+    def _known(self) -> views.View:
+        """What is folded already for the model that is asked next."""
+        return self._view if self._view.profile == self._bound.profile else views.View(self._bound.profile)
 
     def _fixed(self) -> Size:
         bound = self._bound

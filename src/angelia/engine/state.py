@@ -1,7 +1,7 @@
 """The turn as the log tells it: a fold over entries, pure and total."""
 
 from collections.abc import Mapping, Sequence
-from typing import assert_never
+from typing import assert_never, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
+from angelia.core.slices import SLICE, SlicedFold, at_once
 from angelia.engine.calls import Asked, CallState, Declined, OpenCall, Permitted, Started, Wanted, calls_of
 from angelia.engine.remedies import DEFAULT, Remedy, Table, Uses
 from angelia.engine.reply_files import Files, file_finished, note
@@ -80,19 +81,37 @@ class Turn(Struct, frozen=True):
     unplaced: frozenset[int] = frozenset()
 
 
+_SIDE = frozenset(get_args(e.SideFact))
+
+
 def advance(turn: Turn, log: Sequence[e.Entry], table: Table = DEFAULT) -> Turn:
     """Fold what is new in `log` (its entries in order, from 1) into `turn`."""
-    for entry in log[turn.seen :]:
-        turn = replace(step(turn, entry, table), seen=entry.seq, last_at=entry.at)
-    return turn
+    return turn if turn.seen >= len(log) else at_once(folding(turn, log, table))
+
+
+def folding(turn: Turn, log: Sequence[e.Entry], table: Table = DEFAULT) -> SlicedFold[Turn]:
+    """What `advance` does, with a pause after every slice; what is appended to `log` meanwhile is not folded."""
+    fresh = log[turn.seen :]
+    for number, entry in enumerate(fresh, 1):
+        if type(entry.fact) not in _SIDE:
+            turn = step(turn, entry, table)
+        if number % SLICE == 0:
+            yield
+    return replace(turn, seen=fresh[-1].seq, last_at=fresh[-1].at) if fresh else turn
 
 
 def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one closed vocabulary, one line a kind
     """One entry further. Total: every kind in every order has a meaning, if only "nothing changes"."""
     fact = entry.fact
-    if isinstance(fact, e.SideFact):
-        return turn
-    match fact:
+    match fact:  # the most frequent ones first: in a long log they are nearly all
+        case e.ModelAsked():
+            return _model_asked(turn, entry, fact)
+        case e.ModelSaid():
+            return _model_said(turn, entry, fact, table)
+        case e.ToolStarted():
+            return _call(turn, fact.call, Started(fact.replayable))
+        case e.ToolFinished():
+            return _tool_finished(turn, fact)
         case e.Opening():
             return _opening(turn, entry, fact)
         case e.TranscriptAsked(seq=seq) if seq in turn.recordings:
@@ -104,10 +123,6 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             return replace(turn, unplaced=turn.unplaced - {seq})
         case e.SetupChanged():
             return replace(turn, model=fact.model, setup=fact)
-        case e.ModelAsked():
-            return _model_asked(turn, entry, fact)
-        case e.ModelSaid():
-            return _model_said(turn, entry, fact, table)
         case e.FilesNamed():
             calls = calls_of(fact)
             opened = tuple(OpenCall(call.id, call.name, Wanted()) for call in calls)
@@ -116,10 +131,6 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             return _spent(replace(turn, asked=0, orphans=0, failure=fact.failure), fact)
         case e.RemedyUsed():
             return _remedy_used(turn, fact)
-        case e.ToolStarted():
-            return _call(turn, fact.call, Started(fact.replayable))
-        case e.ToolFinished():
-            return _tool_finished(turn, fact)
         case e.ApprovalAsked() if any(c.id == fact.call for c in turn.calls):  # another is about a server
             return replace(_call(turn, fact.call, Asked(entry.seq, fact.expires)), waiting_since=entry.at)
         case e.ApprovalGiven():
@@ -137,6 +148,8 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
         case e.TranscriptAsked() | e.ApprovalAsked():
             return turn
         case _:
+            if isinstance(fact, e.SideFact):
+                return turn
             assert_never(fact)
 
 

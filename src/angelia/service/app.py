@@ -151,7 +151,7 @@ class App:
             CodecError: an entry cannot be read by this version.
         """
         session = self._opened(conversation, door, None)
-        await session.log.refresh()
+        await session.catch_up()
         return session
 
     def _opened(self, conversation: ConversationId, door: str, opened: e.ConversationOpened | None) -> Session:
@@ -238,7 +238,9 @@ class App:
             cache_hour=config.context.cache_hour,
         )
         broker = Broker(session.log, replace(place.deps, registry=registry))
-        return bound_models, Driver(session.log, bound_models, broker, settings, self.clock, words)
+        driver = Driver(session.log, bound_models, broker, settings, self.clock, words)
+        await driver.catch_up()
+        return bound_models, driver
 
     def mode(self, session: Session) -> Mode:
         """How freely a conversation works: as configured, until somebody says otherwise."""

@@ -14,12 +14,13 @@ _REACHED = {
 
 
 async def confirm(chat_sessions: ChatSessions, door: str, told: incoming.Confirmed) -> None:
-    """Write down how far a message came, once for each step; what nobody here sent is passed over."""
+    """Write down how far a message came, once for each step; what nobody here sent is passed over.
+
+    What was told before is absorbed by the store (`Transcript.append`), so that nothing of the log is read for it.
+    """
     found = await chat_sessions.app.outbox.by_platform_id(door, told.message)
     if found is None:
         return
     conversation, delivery = found
     fact = e.DeliveryReached(delivery, told.message, _REACHED[told.reached], clean(told.why))
-    entries = await chat_sessions.app.transcript.entries(conversation)
-    if all(entry.fact != fact for entry in entries):
-        await chat_sessions.app.transcript.append(conversation, [fact])
+    await chat_sessions.app.transcript.append(conversation, [fact])

@@ -16,7 +16,8 @@ from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
 from angelia.core.text import fenced
 from angelia.core.unambiguous import claimed, unambiguous_line
-from angelia.engine.state import Turn, advance
+from angelia.engine.slices import in_slices
+from angelia.engine.state import Turn, folding
 from angelia.sandboxes.workspace import work_folder
 from angelia.service.app import App
 from angelia.service.chats.asking import asked_in_chat, told_to_guest
@@ -138,7 +139,7 @@ class ChatSessions:
         found = 0
         for reached in await self.app.doors.of_door(line.channel.door):
             try:
-                turn = advance(Turn(), await self.app.transcript.entries(reached.conversation))
+                turn = await in_slices(folding(Turn(), await self.app.transcript.entries(reached.conversation)))
                 if turn.opened or turn.unread:
                     found += 1
                     await self.work(await self.session(reached.conversation), line)

@@ -16,7 +16,8 @@ from angelia.engine.background import BackgroundProcesses
 from angelia.engine.calls import Asked
 from angelia.engine.live import Live
 from angelia.engine.log import Log
-from angelia.engine.state import Turn, advance
+from angelia.engine.slices import in_slices
+from angelia.engine.state import Turn, advance, folding
 from angelia.sandboxes.port import Sandbox
 from angelia.service.conversation.runner import TurnDriver, TurnRunner
 from angelia.store.log.transcript import Transcript
@@ -218,6 +219,11 @@ class Session:
         """Where the conversation stands."""
         self._turn = advance(self._turn, self.log.entries)
         return self._turn
+
+    async def catch_up(self) -> None:
+        """Take in what the store holds by now; a long log is folded in slices, so that nobody else is held up."""
+        await self.log.refresh()
+        self._turn = await in_slices(folding(self._turn, self.log.entries))
 
     @property
     def behind(self) -> list[e.ProcessStarted]:

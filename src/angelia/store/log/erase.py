@@ -63,7 +63,8 @@ def _erase(connection: sqlite3.Connection, db: Database, conversation: Conversat
         (conversation,),
     )
     connection.execute("UPDATE conversations SET erasing = 1 WHERE id = ?", (conversation,))
-    for table in ("entries", "inbox", "outbox", "pieces", "doors", "spending", "blob_refs", "grants", "leases"):
+    derived = ("inbox", "outbox", "pieces", "reached", "doors", "spending", "blob_refs")
+    for table in ("entries", *derived, "grants", "leases"):
         connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (conversation,))  # noqa: S608 - fixed names
     connection.execute("DELETE FROM conversations WHERE id = ?", (conversation,))
     word_index.step_back(connection)

@@ -40,6 +40,7 @@ TABLES = {
     "inbox": "door, key, conversation, seq",
     "outbox": "conversation, id, place, seq, door, origin, status, attempt, platform_id, detail",
     "pieces": "conversation, id, piece, platform_id, doubts",
+    "reached": "conversation, id, platform_id, reached, why",
     "doors": "door, chat, thread, person, conversation, place",
     "spending": "at, conversation, seq, model, cost, input, output, cache_read, cache_write",
     "blob_refs": "sha256, conversation",
@@ -206,6 +207,8 @@ def _reached(connection: sqlite3.Connection, at: _At, fact: DeliveryReached) -> 
         "UPDATE outbox SET status = ?, detail = ? WHERE conversation = ? AND id = ? AND status <> 'failed'",
         (status, fact.why or fact.reached, at.conversation, fact.id),
     )
+    row = (at.conversation, fact.id, fact.platform_id, fact.reached, fact.why)
+    connection.execute("INSERT OR IGNORE INTO reached VALUES (?, ?, ?, ?, ?)", row)
 
 
 def _title(parts: tuple[Content, ...]) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from angelia.core import codec
-from angelia.core.entry import AnyFact, ConversationOpened, DeliverySettled, Entry, Keyed
+from angelia.core.entry import AnyFact, ConversationOpened, DeliveryReached, DeliverySettled, Entry, Keyed
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId
 from angelia.store.log import lease as leases
@@ -84,8 +84,8 @@ class Transcript:
 
         A driver passes its `lease`; facts from outside need none. If `facts` begins with `ConversationOpened`,
         the conversation begins in the same commit. What came in under a key that its door knows already is a
-        repeat, and so is a second settlement of a delivery: it is absorbed with everything that came along, and the
-        result is empty.
+        repeat, and so are a second settlement of a delivery and what a network has told of a message before: it is
+        absorbed with everything that came along, and the result is empty.
 
         Raises:
             Fenced: the lease was taken over.
@@ -242,6 +242,8 @@ def read_entries(connection: sqlite3.Connection, conversation: ConversationId, a
 def _is_repeat(connection: sqlite3.Connection, conversation: ConversationId, fact: AnyFact) -> bool:
     if isinstance(fact, DeliverySettled):
         return _settled(connection, conversation, fact)
+    if isinstance(fact, DeliveryReached):
+        return _reached(connection, conversation, fact)
     if not isinstance(fact, Keyed) or not fact.key:
         return False
     row = connection.execute("SELECT 1 FROM inbox WHERE door = ? AND key = ?", (fact.address.door, fact.key)).fetchone()
@@ -253,6 +255,14 @@ def _settled(connection: sqlite3.Connection, conversation: ConversationId, fact:
         "SELECT status FROM outbox WHERE conversation = ? AND id = ?", (conversation, fact.id)
     ).fetchone()
     return status is not None and status[0] not in ("queued", "sending")
+
+
+def _reached(connection: sqlite3.Connection, conversation: ConversationId, fact: DeliveryReached) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM reached WHERE conversation = ? AND id = ? AND platform_id = ? AND reached = ? AND why = ?",
+        (conversation, fact.id, fact.platform_id, fact.reached, fact.why),
+    ).fetchone()
+    return row is not None
 
 
 def _last_seq(connection: sqlite3.Connection, conversation: ConversationId, drafts: Sequence[_Draft]) -> int:

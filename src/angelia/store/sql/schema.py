@@ -96,6 +96,17 @@ _PROJECTIONS = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX pieces_by_platform_id ON pieces (platform_id) WHERE platform_id <> ''",
+    # One row for each thing that a network told later of a message it had taken.
+    """
+    CREATE TABLE reached (
+        conversation TEXT NOT NULL,
+        id TEXT NOT NULL,
+        platform_id TEXT NOT NULL,
+        reached TEXT NOT NULL,
+        why TEXT NOT NULL,
+        PRIMARY KEY (conversation, id, platform_id, reached, why)
+    ) STRICT, WITHOUT ROWID
+    """,
     """
     CREATE TABLE doors (
         door TEXT NOT NULL,
