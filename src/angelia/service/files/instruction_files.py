@@ -99,7 +99,7 @@ def repository_of(workspace: Path, home: Path) -> Path:
 def on_this_machine(at: Chosen) -> bool:
     """Whether a conversation there works in a folder of this machine: with it, or with one that is bound in."""
     room = at.spec.partition(":")[0]
-    bound = room == "docker" and getattr(at.rooms.get(room), "workspace", "") == "bind"
+    bound = room == "docker" and getattr(at.settings.get(room), "workspace", "") == "bind"
     return room in ("local", "apptainer") or bound
 
 
