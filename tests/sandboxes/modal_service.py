@@ -155,16 +155,19 @@ class Router(_Service):
         asked = await _asked(stream)
         if sum(map(len, asked.command_args)) > _LONGEST_ARGS:
             raise GRPCError(Status.INVALID_ARGUMENT, "the arguments are too long")
-        await self._box(asked.task_id).execute(asked.exec_id, list(asked.command_args))
+        apart = asked.stderr_config == router.TASK_EXEC_STDERR_CONFIG_PIPE
+        await self._box(asked.task_id).execute(asked.exec_id, list(asked.command_args), apart=apart)
         await stream.send_message(router.TaskExecStartResponse())
 
     async def TaskExecStdioRead(self, stream: Stream[Any, Any]) -> None:  # noqa: N802
         asked = await _asked(stream)
         one = self._box(asked.task_id).execs[asked.exec_id]
-        assert one.process.stdout is not None
-        assert asked.offset == one.given, "this service does not repeat what it has given"
-        while data := await one.process.stdout.read(64 * 1024):
-            one.given += len(data)
+        at = asked.file_descriptor
+        output = (one.process.stdout, one.process.stderr)[at]
+        assert output is not None
+        assert asked.offset == one.given[at], "this service does not repeat what it has given"
+        while data := await output.read(64 * 1024):
+            one.given[at] += len(data)
             await stream.send_message(router.TaskExecStdioReadResponse(data=data))
 
     async def TaskExecStdinWrite(self, stream: Stream[Any, Any]) -> None:  # noqa: N802

@@ -46,13 +46,13 @@ class Box:
             self._inner = int(json.load(told)["child-pid"])
             assert begun.read(1) == b"\n", "the sandbox did not begin"
 
-    async def execute(self, name: str, argv: list[str]) -> None:
-        """Run a command in it."""
+    async def execute(self, name: str, argv: list[str], *, apart: bool) -> None:
+        """Run a command in it; its errors can be read if they are to be `apart`."""
         user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
         enter = ["nsenter", "--target", str(self._inner), *user, "--mount", "--pid", "--ipc", "--uts", "--net"]
         process = await asyncio.create_subprocess_exec(
             *enter, f"--wd={self.root}", "--root", "--", *argv,
-            stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={"PATH": "/bin:/usr/bin", "HOME": "/root"},
+            stdin=PIPE, stdout=PIPE, stderr=PIPE if apart else DEVNULL, env={"PATH": "/bin:/usr/bin", "HOME": "/root"},
         )  # fmt: skip
         self.execs[name] = Exec(process)
 
@@ -68,7 +68,7 @@ class Exec:
 
     def __init__(self, process: Process) -> None:
         self.process = process
-        self.taken = self.given = 0
+        self.taken, self.given = 0, [0, 0]
 
     async def take(self, offset: int, data: bytes, *, eof: bool) -> bool:
         """Input; False if it cannot be taken any more."""

@@ -140,6 +140,7 @@ class Speaks:
     """A command that says a line, and takes its time for the next."""
 
     id = "p1"
+    last_errors = b""
 
     def __init__(self, *lines: bytes) -> None:
         self._lines = lines
@@ -154,6 +155,12 @@ class Speaks:
 
     async def kill(self) -> None:
         """It is over."""
+
+    async def write(self, data: bytes) -> None:
+        """It listens to nobody."""
+
+    async def close_input(self) -> None:
+        """It has none."""
 
 
 async def test_what_has_begun_may_take_longer_than_opening(monkeypatch: pytest.MonkeyPatch) -> None:

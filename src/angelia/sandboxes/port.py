@@ -12,7 +12,8 @@ Every failure is one of these:
      ├─ NotAFile            a device, socket, FIFO: nothing that ends
      ├─ FileTooLarge        over the limit, known before bytes move
      ├─ FileChanged         length or hash differ from what was promised, or it was written to while it was read
-     └─ OutOfSpace
+     ├─ OutOfSpace
+     └─ InputClosed         the command takes no input any more: it has ended, or its input was closed
 
 How a command ends is no failure of the sandbox, but an `Exit`: a time-out is its `timed_out`. One that was killed for
 using more memory than it may ended by signal 9, as by anybody's SIGKILL: no sandbox can tell the two apart for every
@@ -72,6 +73,10 @@ class OutOfSpace(SandboxError):
     """The target is full; a partial file was removed."""
 
 
+class InputClosed(SandboxError):
+    """The command takes no input any more: it has ended, or its input was closed. What was written may be lost."""
+
+
 class Reach(StrEnum):
     """How far a command may reach."""
 
@@ -81,6 +86,24 @@ class Reach(StrEnum):
     """The workspace, with a network: where commands are confined one by one, to public hosts and through a proxy."""
     OUTSIDE = "outside"
     """Everything the user may do. Only after a person said yes, or with confinement switched off."""
+
+
+class Input(StrEnum):
+    """Where a command's standard input comes from."""
+
+    GIVEN = "given"
+    """`Command.stdin`, and then its end: nobody waits for more."""
+    OPEN = "open"
+    """What is written to it while it runs (`Running.write`), until `Running.close_input`; `stdin` is empty then."""
+
+
+class Errors(StrEnum):
+    """Where a command's standard error goes."""
+
+    MERGED = "merged"
+    """Into the output, in the order in which both were written."""
+    APART = "apart"
+    """Not into the output; the end of it is kept (`Running.last_errors`), so it never holds a command back."""
 
 
 class Command(Struct, frozen=True):
@@ -101,6 +124,12 @@ class Command(Struct, frozen=True):
     reach: Reach = Reach.CONFINED
     call: str = ""
     hosts: tuple[str, ...] = ()
+    input: Input = Input.GIVEN
+    errors: Errors = Errors.MERGED
+
+    def __post_init__(self) -> None:
+        if self.input is Input.OPEN and self.stdin:
+            raise ValueError("what an open input gets is written to it")
 
 
 class Exit(Struct, frozen=True):
@@ -118,6 +147,10 @@ class Exit(Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
+KEPT_ERRORS = 4_000
+"""Bytes of a command's errors that are kept where they do not come with its output: some lines that say why."""
+
+
 class Running(Protocol):
     """A command that has been started."""
 
@@ -127,7 +160,34 @@ class Running(Protocol):
         ...
 
     def output(self) -> AsyncIterator[bytes]:
-        """Stdout and stderr in the order they were written, in chunks; ends when the command's output ends."""
+        """Stdout and stderr in the order they were written, in chunks; ends when the command's output ends.
+
+        With `Errors.APART` it is stdout alone.
+        """
+        ...
+
+    @property
+    def last_errors(self) -> bytes:
+        """With `Errors.APART` the end of what was written to stderr, at most `KEPT_ERRORS` bytes; else nothing.
+
+        It is whole once `wait` has returned.
+        """
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Give it input, whole and in order, also where several write at once. Waits while the command does not read.
+
+        What was written has not been read yet. Whoever is cancelled while writing does not know how much of it went.
+
+        Raises:
+            InputClosed: it has ended, its input was closed, or was never open. A command that closed its input by
+                itself and runs on is told so only where the room can see it; elsewhere it is one that does not read.
+            SandboxGone, Unreachable: there is no way to it any more.
+        """
+        ...
+
+    async def close_input(self) -> None:
+        """Let its input end after what was written; what is being written goes first. Idempotent; never an error."""
         ...
 
     async def wait(self) -> Exit:

@@ -10,7 +10,7 @@ from angelia.faces.acp import incoming as i
 from angelia.faces.acp import results as r
 from angelia.faces.acp.faults import Fault
 from angelia.faces.acp.session_sender import Client
-from angelia.sandboxes.port import AccessRefused, Command, Exit, SandboxGone
+from angelia.sandboxes.port import AccessRefused, Command, Errors, Exit, Input, InputClosed, SandboxGone
 
 MOST_OUTPUT = 4_000_000
 """Bytes of output that the editor is asked to keep."""
@@ -40,6 +40,11 @@ class AcpTerminal:
         Raises:
             AccessRefused: the editor did not; says why.
         """
+        if command.input is Input.OPEN or command.errors is Errors.APART:
+            raise AccessRefused(
+                "The editor's terminal shows a command to the person; a program cannot talk to it there.",
+                then="Set the editor's terminal aside for this session: then commands run in the sandbox.",
+            )
         argv = command.argv or ("/bin/sh", "-c", command.shell)
         env = tuple(r.Variable(name, value) for name, value in command.env.items())
         asked = r.CreateTerminal(session, argv[0], argv[1:], env, command.cwd or workspace, MOST_OUTPUT)
@@ -73,6 +78,18 @@ class AcpTerminal:
             await asyncio.wait({self._ending}, timeout=_LOOK_AGAIN_S)
         with suppress(SandboxGone):  # it is over, and all of it was read
             await self._ask("terminal/release", i.AcpWritten)
+
+    @property
+    def last_errors(self) -> bytes:
+        """Nothing: they come with the output."""
+        return b""
+
+    async def write(self, data: bytes) -> None:
+        """See the port: only the person types there."""
+        raise InputClosed("A command in the editor's terminal takes input from the person alone.")
+
+    async def close_input(self) -> None:
+        """It is not ours."""
 
     async def wait(self) -> Exit:
         """See the port."""

@@ -6,24 +6,36 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from angelia.sandboxes.port import SandboxGone
+from angelia.sandboxes.port import Errors, SandboxGone
+from angelia.sandboxes.shared.error_tail import ErrorTail
 
 CHUNK = 64 * 1024
 _PATIENCE = 5.0
 """Seconds until a command that has lost its input must have ended."""
+_LAST_WORDS = 0.5
+"""Seconds that errors may still take to come once it has ended."""
 
 
 class ProcessExecStream:
-    """See `ExecStream`. The output is a pipe of our own: it can be let go while somebody still holds it."""
+    """See `sandboxes.by_commands.stream_port.ExecStream`. The output is a pipe of our own: it can be let go while
+    somebody still holds it.
+    """
 
     def __init__(self, process: Process, output: asyncio.StreamReader, pipe: asyncio.ReadTransport) -> None:
         self._process = process
         self._output = output
         self._pipe = pipe
+        self._errors = ErrorTail()
+        self._hearing = asyncio.create_task(self._hear(process.stderr)) if process.stderr else None
 
     async def read(self) -> bytes:
         """Some output, nothing at its end."""
         return await self._output.read(CHUNK)
+
+    @property
+    def last_errors(self) -> bytes:
+        """The end of what came by the second output, where that is apart."""
+        return self._errors.last
 
     async def write(self, data: bytes) -> None:
         """Send input."""
@@ -34,6 +46,11 @@ class ProcessExecStream:
         except OSError as error:
             raise _gone() from error
 
+    async def end_input(self) -> None:
+        """Let the input end after what was sent."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
     async def status(self) -> int:
         """Its status.
 
@@ -41,6 +58,8 @@ class ProcessExecStream:
             SandboxGone: it did not end by itself: the instance was taken away from under it.
         """
         status = await self._process.wait()
+        if self._hearing is not None:
+            await asyncio.wait([self._hearing], timeout=_LAST_WORDS)
         if status < 0:
             raise _gone()
         return status
@@ -57,15 +76,30 @@ class ProcessExecStream:
             with suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
+        if self._hearing is not None:
+            self._hearing.cancel()
+            await asyncio.gather(self._hearing, return_exceptions=True)
+
+    async def _hear(self, errors: asyncio.StreamReader) -> None:
+        while chunk := await errors.read(CHUNK):
+            self._errors.add(chunk)
 
 
-async def process_wire(argv: Sequence[str], env: Mapping[str, str]) -> ProcessExecStream:
+async def process_wire(
+    argv: Sequence[str], env: Mapping[str, str], errors: Errors = Errors.MERGED
+) -> ProcessExecStream:
     """Start it, out of reach of the terminal's signals."""
     ours, theirs = os.pipe()
     output = asyncio.StreamReader()
     try:
         process = await asyncio.create_subprocess_exec(
-            *argv, stdin=PIPE, stdout=theirs, stderr=theirs, env=env, cwd="/", start_new_session=True
+            *argv,
+            stdin=PIPE,
+            stdout=theirs,
+            stderr=PIPE if errors is Errors.APART else theirs,
+            env=env,
+            cwd="/",
+            start_new_session=True,
         )
     except BaseException:
         os.close(ours)

@@ -21,6 +21,7 @@ from angelia.sandboxes.local.safe_open import shown
 from angelia.sandboxes.port import (
     Command,
     Description,
+    Errors,
     ExpectedFile,
     FileStat,
     SandboxError,
@@ -93,7 +94,7 @@ class ApptainerSandbox:
                     command,
                     cwd=os.path.join(self._bound.workspace, command.cwd),  # noqa: PTH118 - a path inside: other links
                     env=_ENVIRONMENT | {"TERM": "dumb"},
-                    open_wire=lambda line: self._wire(instance, line),
+                    open_wire=lambda line, errors: self._wire(instance, line, errors),
                 )
             except SandboxGone:
                 self._instance = ""  # said once; the next command starts another
@@ -196,8 +197,9 @@ class ApptainerSandbox:
         if instance and not self._stays and await end_unless_used(self._program, instance):
             await asyncio.to_thread(remove_tree, self._layout.scratch)
 
-    async def _wire(self, instance: str, line: str) -> ProcessExecStream:
-        return await process_wire(self._program.line(*inside(instance, "/bin/sh", "-c", line)), self._program.env)
+    async def _wire(self, instance: str, line: str, errors: Errors = Errors.MERGED) -> ProcessExecStream:
+        argv = self._program.line(*inside(instance, "/bin/sh", "-c", line))
+        return await process_wire(argv, self._program.env, errors)
 
     def list(self, path: str) -> AsyncIterator[FileStat]:
         """See the port."""

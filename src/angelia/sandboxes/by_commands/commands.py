@@ -1,15 +1,13 @@
 """The commands of one sandbox that is reached by streams: each is named, marked, and ended with the others."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from angelia.core.ids import sortable_id
-from angelia.sandboxes.by_commands.exec_stream import ExecStream, StreamedCommand, launched
+from angelia.sandboxes.by_commands.exec_stream import StreamedCommand, launched
 from angelia.sandboxes.by_commands.launcher import Launch, boot
+from angelia.sandboxes.by_commands.stream_port import OpenWire
 from angelia.sandboxes.port import Command
-
-OpenWire = Callable[[str], Awaitable[ExecStream]]
-"""Starts `/bin/sh -c LINE` at the place, and gives its input and output."""
 
 
 class RunningCommands:
@@ -29,8 +27,8 @@ class RunningCommands:
         """
         self._started += 1
         launch = Launch(command, cwd=cwd, mark=f"{self.life}.{self._started}.", env=env)
-        wire = await open_wire(boot(len(launch.request())))
-        running = await launched(f"p{self._started}", wire, launch)
+        wire = await open_wire(boot(len(launch.request())), command.errors)
+        running = await launched(f"p{self._started}", wire, launch, open_wire)
         self._running = [*(other for other in self._running if not other.ended), running]
         return running
 

@@ -1,17 +1,19 @@
 """A command at the other end of a stream, from its start to the end of the last process it started."""
 
 import asyncio
+import os
 import time
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Protocol
 
 from angelia.core.text import clean, one_line
-from angelia.sandboxes.by_commands.launcher import NO_FOLDER, NO_INPUT, READY, WORD, Launch
+from angelia.sandboxes.by_commands.launcher import FIFO, GO, NO_FOLDER, NO_INPUT, READY, WORD, Launch, input_boot
+from angelia.sandboxes.by_commands.stream_port import ExecStream, OpenWire
+from angelia.sandboxes.by_commands.streamed_input import StreamedInput, closed
 from angelia.sandboxes.local.processes import GRACE
 from angelia.sandboxes.local.safe_open import shown
-from angelia.sandboxes.port import Exit, NoSuchFile, OutOfSpace, SandboxError, SandboxGone
+from angelia.sandboxes.port import Errors, Exit, Input, NoSuchFile, OutOfSpace, SandboxError, SandboxGone
 
 HELD = 256 * 1024
 """Bytes of output that are taken in before anybody reads them; then the command waits."""
@@ -23,34 +25,13 @@ _MOST_SAID = 64 * 1024
 """Bytes that a login may say before the launcher answers."""
 
 
-class ExecStream(Protocol):
-    """A launcher's input and output, and the status it ended with."""
-
-    async def read(self) -> bytes:
-        """Some output, nothing at its end.
-
-        Raises:
-            SandboxGone, Unreachable: the stream was cut.
-        """
-        ...
-
-    async def write(self, data: bytes) -> None:
-        """Send input."""
-        ...
-
-    async def status(self) -> int:
-        """The launcher's status, 0 to 255, after the output's end."""
-        ...
-
-    async def close(self) -> None:
-        """Let go. Idempotent."""
-        ...
-
-
 class StreamedCommand:
     """See `sandboxes.port.Running`. `launched` makes one; the command has begun by then."""
 
-    def __init__(self, name: str, wire: ExecStream, *, seconds: float, held: bytes) -> None:
+    def __init__(
+        self, name: str, wire: ExecStream, *, seconds: float, held: bytes, input_wire: ExecStream | None = None
+    ) -> None:
+        """`input_wire` hands on what is written; `held` is what of its output has come already."""
         self._name, self._wire = name, wire
         self._loop = asyncio.get_running_loop()
         self._began = time.monotonic()
@@ -62,6 +43,7 @@ class StreamedCommand:
         self._timer = self._loop.call_later(seconds, self._time_out) if seconds else None
         self._telling: asyncio.Task[None] | None = None
         self._following = self._loop.create_task(self._follow())
+        self._input = StreamedInput(input_wire, self._following) if input_wire else None
         self._following.add_done_callback(self._over)
 
     @property
@@ -91,6 +73,22 @@ class StreamedCommand:
                 self._changed.notify_all()
             yield output
         self._following.result()
+
+    @property
+    def last_errors(self) -> bytes:
+        """See the port."""
+        return self._wire.last_errors
+
+    async def write(self, data: bytes) -> None:
+        """See the port. The launcher holds the command's input, too, so its closing is not seen."""
+        if self._input is None:
+            raise closed()
+        await self._input.write(data)
+
+    async def close_input(self) -> None:
+        """See the port."""
+        if self._input is not None:
+            await self._input.close()
 
     async def wait(self) -> Exit:
         """Wait for the end; a command whose output nobody reads may be waiting for its reader."""
@@ -125,6 +123,8 @@ class StreamedCommand:
             if self._timer is not None:
                 self._timer.cancel()
             await self._wire.close()
+            if self._input is not None:
+                await self._input.let_go()
         number = status - 128 if 128 < status <= 192 else 0
         return Exit(
             status=-1 if number else status,
@@ -150,17 +150,23 @@ class StreamedCommand:
             self._changed.notify_all()
 
 
-async def launched(name: str, wire: ExecStream, launch: Launch) -> StreamedCommand:
-    """Hand a launcher its request, and the command its input.
+async def launched(name: str, wire: ExecStream, launch: Launch, open_wire: OpenWire) -> StreamedCommand:
+    """Hand a launcher its request, and the command its input; for one that stays open a second stream is opened.
 
     Raises:
         NoSuchFile: its working folder does not exist.
         OutOfSpace: its input could not be stored.
         SandboxGone, Unreachable: there is nobody who answers.
     """
+    input_wire: ExecStream | None = None
     try:
         await wire.write(launch.request())
         word, rest = await _word(wire, launch.token)
+        if word.startswith(FIFO):
+            path = os.fsdecode(word.removeprefix(FIFO + b" "))
+            input_wire = await open_wire(input_boot(launch, path), Errors.MERGED)
+            await _word(input_wire, launch.token)
+            await wire.write(GO)
         if word == READY and launch.command.stdin:
             await wire.write(launch.command.stdin)
             word, rest = await _word(wire, launch.token)
@@ -169,10 +175,14 @@ async def launched(name: str, wire: ExecStream, launch: Launch) -> StreamedComma
         if word == NO_INPUT:
             raise OutOfSpace(
                 f"{len(launch.command.stdin)} bytes of input could not be stored there, where `mktemp` is."
+                if launch.command.input is Input.GIVEN
+                else "No input can be made there that stays open: `mktemp -d` or `mkfifo` did not work."
             )
-        return StreamedCommand(name, wire, seconds=launch.command.seconds, held=rest)
+        return StreamedCommand(name, wire, seconds=launch.command.seconds, held=rest, input_wire=input_wire)
     except BaseException:
         await wire.close()
+        if input_wire is not None:
+            await input_wire.close()
         raise
 
 
@@ -191,5 +201,5 @@ async def _word(wire: ExecStream, token: bytes) -> tuple[bytes, bytes]:
             return word, rest
         if len(held) > _MOST_SAID:
             break
-    said = one_line(clean(held.decode(errors="replace")), 300).strip()
+    said = one_line(clean((held or wire.last_errors).decode(errors="replace")), 300).strip()
     raise SandboxGone(f"The command could not be started: {said or 'the sandbox gave no answer'}.")

@@ -2,11 +2,16 @@
 
 The far side runs `boot(length)`, reads the request of that length from its input, and answers with one line: its mark
 and `ok`, or why not. (What a login script says before that is passed over.) Standard input is spooled to a nameless
-file, so that a command that does not read it stops nobody. From then on the input is a lifeline: a word means TERM,
+file, so that a command that does not read it stops nobody; where it is to stay open, the command reads a FIFO, which a
+second stream writes to (`input_boot`), since this one has to be heard at any time. From then on the input is a
+lifeline: a word means TERM,
 then KILL after a grace, to the whole tree; so does its end, however it came about. The output is the command's own.
 The status is the command's, 128 and more for a signal, as in shells.
 
-It needs a POSIX shell and `head`; `setsid` and /proc where there are any, else `ps`.
+Its errors come with its output, or by the stream's own second output where they are to be apart.
+
+It needs a POSIX shell and `head`, and `mkfifo` for an input that stays open; `setsid` and /proc where there are any,
+else `ps`.
 """
 
 import re
@@ -16,11 +21,15 @@ from msgspec import Struct
 
 from angelia.sandboxes.local.command import LINGER
 from angelia.sandboxes.local.processes import GRACE, MARK
-from angelia.sandboxes.port import Command
+from angelia.sandboxes.port import Command, Errors, Input
 
 READY = b"ok"
 NO_FOLDER = b"nofolder"
 NO_INPUT = b"noinput"
+FIFO = b"fifo"
+"""Said in place of `READY` by a launcher whose command's input stays open, before the path of it."""
+GO = b"go\n"
+"""Sent once the second stream has opened that path."""
 WORD = b"end\n"
 """Sent to end the command."""
 
@@ -57,6 +66,7 @@ class Launch(Struct, frozen=True):
         words = command.argv or ("-c", command.shell)
         lines = (
             f"mark={MARK}={self.mark}; cwd={quoted(self.cwd)}; input={len(command.stdin)}",
+            f"open={int(command.input is Input.OPEN)}; exec 7>&{2 if command.errors is Errors.APART else 1}",
             f"rounds={round(GRACE / _ROUND)}; pause={_ROUND}; linger={LINGER}",
             f"begin={quoted(f'echo $$ >&6; exec 6>&-; {exports}; {run}')}",
             f"set -- {' '.join(map(quoted, words))}",
@@ -68,6 +78,16 @@ class Launch(Struct, frozen=True):
 def boot(length: int) -> str:
     """What the far side's shell is started with: one word, without anything that any shell would take amiss."""
     return f'eval "$(head -c {length})"'
+
+
+def input_boot(launch: Launch, path: str) -> str:
+    """What the second stream is started with: it says `READY` behind the launch's mark, and hands on all that comes.
+
+    It bears a mark of its own, of the same life, so that others' launchers know it for nobody's.
+    """
+    own = f"{launch.mark.rstrip('.')}in."
+    said = f"{MARK}={launch.mark} {READY.decode()}"
+    return f"export {MARK}={own}; exec 3>&1 >{quoted(path)} 2>/dev/null && echo {quoted(said)} >&3 && exec cat"
 
 
 def quoted(word: str) -> str:
@@ -89,8 +109,15 @@ _SCRIPT = r"""
 exec 3<&0 4>&1 </dev/null 2>/dev/null
 say() { printf '%s %s\n' "$mark" "$1" >&4; }
 cd -- "$cwd" || { say nofolder; exit 1; }
-say ok
-if [ $input -gt 0 ]; then
+if [ $open = 1 ]; then
+  nest=$(mktemp -d) && mkfifo "$nest/in" || { rm -rf "$nest"; say noinput; exit 1; }
+  exec 5<>"$nest/in"  # both ends, so that nobody waits for the other here
+  say "fifo $nest/in"
+  read -r word <&3
+  exec 5<"$nest/in"  # from now on its only writer is the second stream
+  rm -rf "$nest"
+  [ "$word" = go ] || exit 1
+elif say ok; [ $input -gt 0 ]; then
   spool=$(mktemp) && head -c $input <&3 >"$spool" && exec 5<"$spool" || { rm -f "$spool"; say noinput; exit 1; }
   rm -f "$spool"
   say ok
@@ -172,7 +199,7 @@ finish() {
 }
 supervise() {
   read -r c
-  { read -r word; finish $rounds; } <&3 >/dev/null 4>&- &
+  { read -r word; finish $rounds; } <&3 >/dev/null 4>&- 7>&- &
   watcher=$!
   read -r status
   members
@@ -180,5 +207,5 @@ supervise() {
   kill -KILL $watcher
   exit $status
 }
-{ (exec $setsid /bin/sh -c "$begin" sh "$@" <&5 6>&1 >&4 2>&4 3<&- 4>&- 5<&-); echo $?; } | supervise
+{ (exec $setsid /bin/sh -c "$begin" sh "$@" <&5 6>&1 >&4 2>&7 3<&- 4>&- 5<&- 7>&-); echo $?; } | supervise
 """

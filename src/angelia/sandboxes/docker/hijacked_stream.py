@@ -60,6 +60,14 @@ class Stream:
         with _as_os_errors():
             await self._connection.write(data)
 
+    def end(self) -> None:
+        """Send nothing more: the other side reads what was sent, and then the end; it may go on sending.
+
+        Raises:
+            OSError: it was cut, or closed by us.
+        """
+        self._beneath.shutdown(socket.SHUT_WR)
+
     async def aclose(self) -> None:
         """Close it; who waits for bytes gets an error. Idempotent."""
         self._closed = True

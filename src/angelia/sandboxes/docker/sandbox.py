@@ -103,7 +103,7 @@ class DockerSandbox(FilesByExec):
                     command,
                     cwd=os.path.join(self._bound.workspace, command.cwd),  # noqa: PTH118 - a path inside: other links
                     env=_ENVIRONMENT | {"TERM": "dumb"},
-                    open_wire=lambda line: exec_wire(self._engine, container, ("/bin/sh", "-c", line)),
+                    open_wire=lambda line, errors: exec_wire(self._engine, container, ("/bin/sh", "-c", line), errors),
                 )
             except SandboxGone:
                 self._container = ""  # said once; the next command makes another

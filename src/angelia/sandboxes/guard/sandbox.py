@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from angelia.sandboxes.guard.guard import PAUSE, Guard, guard_of
 from angelia.sandboxes.port import Command, Description, Exit, FileStat, Reach, Running, Sandbox
+from angelia.sandboxes.shared.wrapped_running import WrappedRunning
 from angelia.sandboxes.terminal import HasShell, Terminal
 
 
@@ -107,27 +108,18 @@ class GuardedSandboxWithShell(GuardedSandbox):
                 terminal.write(f"\r\n{note}\r\n".encode())
 
 
-class GuardedRunning:
+class GuardedRunning(WrappedRunning):
     """See `sandboxes.port.Running`. Its end is its command's, once the workspace was looked over."""
 
     def __init__(self, inner: Running, guard: Guard, holder: object, progress: Callable[[str], None]) -> None:
         """`holder` has entered the guard, and leaves it at the end."""
-        self._inner = inner
+        super().__init__(inner)
         self._guard = guard
         self._holder = holder
         self._progress = progress
         self._killed = False
         self.end: asyncio.Task[Exit] = asyncio.create_task(self._follow())
         self.end.add_done_callback(lambda end: end.cancelled() or end.exception())
-
-    @property
-    def id(self) -> str:
-        """See the port."""
-        return self._inner.id
-
-    def output(self) -> AsyncIterator[bytes]:
-        """See the port."""
-        return self._inner.output()
 
     async def wait(self) -> Exit:
         """See the port."""

@@ -14,9 +14,10 @@ from msgspec import Struct
 
 from angelia.core.crash import crash_point
 from angelia.core.text import clean, one_line
+from angelia.sandboxes.local.command_pipes import CommandPipes
 from angelia.sandboxes.local.processes import MARK, end, living_tree
 from angelia.sandboxes.local.resource_limits import LocalSettings, put_limits
-from angelia.sandboxes.port import AccessRefused, Exit, NoSuchFile, SandboxError
+from angelia.sandboxes.port import AccessRefused, Errors, Exit, Input, NoSuchFile, SandboxError
 
 CHUNK = 64 * 1024
 """Bytes taken from the output at once: what a Linux pipe holds (pipe(7))."""
@@ -41,6 +42,8 @@ class Start(Struct, frozen=True):
     options: Sequence[str] = ()
     limits: LocalSettings | None = None
     descriptors: Sequence[int] = ()
+    input: Input = Input.GIVEN
+    errors: Errors = Errors.MERGED
 
 
 OPTIONS = "{options}"
@@ -68,7 +71,7 @@ class LocalRunning:
         self._loop = asyncio.get_running_loop()
         self._began = time.monotonic()
         crash_point("command.before_start")
-        self._process, self._output = _spawn(start)
+        self._process, self._output, self._pipes = _spawn(start)
         crash_point("command.after_start")
         self._let_go = weakref.finalize(self, os.close, self._output)
         self._reading = asyncio.Lock()
@@ -97,6 +100,19 @@ class LocalRunning:
         """Stdout and stderr, in the order they were written; see the port."""
         while chunk := await self._next_chunk():
             yield chunk
+
+    @property
+    def last_errors(self) -> bytes:
+        """See the port."""
+        return self._pipes.last_errors
+
+    async def write(self, data: bytes) -> None:
+        """See the port. A confined command's input is also held by what confines it, so its closing is not seen."""
+        await self._pipes.write(data)
+
+    async def close_input(self) -> None:
+        """See the port."""
+        await self._pipes.close_input()
 
     async def wait(self) -> Exit:
         """Wait for the end; a command whose output nobody reads may be waiting for its reader."""
@@ -164,6 +180,7 @@ class LocalRunning:
         status = self._process.wait()  # only now may its number, which names its group and session, be used again
         if self._timer is not None:
             self._timer.cancel()
+        self._pipes.end()
         self._ended.set_result(self._exit(status))
 
     def _exit(self, status: int) -> Exit:
@@ -183,11 +200,16 @@ def _wake(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
-def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int]:
-    """The process in a session of its own, and the end of its output pipe that we read."""
+def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes]:
+    """The process in a session of its own, the end of its output pipe that we read, and its other pipes."""
+    try:
+        pipes = CommandPipes(start.input, start.errors)
+    except OSError as error:
+        raise _not_started(start, error) from error
     try:
         ours, theirs = os.pipe()
     except OSError as error:
+        pipes.give_up()
         raise _not_started(start, error) from error
     passed: list[int] = []
     gate = -1
@@ -205,9 +227,9 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int]:
         stdin = _readable_file(start.stdin) if start.stdin else None
         process = subprocess.Popen(  # noqa: S603 - the command was decided upon by the policy, here it runs
             argv,
-            stdin=stdin or subprocess.DEVNULL,
+            stdin=stdin or (subprocess.DEVNULL if pipes.stdin is None else pipes.stdin),
             stdout=theirs,
-            stderr=theirs,
+            stderr=theirs if pipes.stderr is None else pipes.stderr,
             env={**start.env, MARK: start.mark},
             cwd=start.cwd,
             pass_fds=[*passed, *start.descriptors],
@@ -217,6 +239,7 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int]:
             put_limits(process.pid, start.limits)
     except (OSError, ValueError) as error:
         os.close(ours)
+        pipes.give_up()
         raise _not_started(start, error) from error
     finally:
         os.close(theirs)
@@ -224,7 +247,8 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int]:
             os.close(handle)
         if stdin is not None:
             stdin.close()
-    return process, ours
+    pipes.begin()
+    return process, ours, pipes
 
 
 def _not_started(start: Start, error: Exception) -> SandboxError:

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from msgspec.structs import replace
+
 from angelia.core.errors import ConfigError
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.egress.namespace import PORT, HeldCommand, proxy_variables
@@ -132,6 +134,7 @@ class LocalSandbox:
         return self._begun(start, command, life)
 
     def _begun(self, start: Start, command: Command, life: Life) -> LocalRunning:
+        start = replace(start, input=command.input, errors=command.errors)
         self._started += 1
         running = LocalRunning(f"p{self._started}", start, seconds=command.seconds)
         life.note(running.pid)

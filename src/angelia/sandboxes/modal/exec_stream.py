@@ -6,22 +6,27 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from angelia.sandboxes.modal.errors import plain_words
-from angelia.sandboxes.port import SandboxError, SandboxGone
+from angelia.sandboxes.port import Errors, SandboxError, SandboxGone
+from angelia.sandboxes.shared.error_tail import ErrorTail
 
 if TYPE_CHECKING:
     from modal import Sandbox
     from modal.container_process import ContainerProcess
 
+_LAST_WORDS = 0.5
+"""Seconds that errors may still take to come once the output has ended."""
 _PIECE = 1 << 20
 """Bytes sent at once; the SDK takes up to 16 MiB (modal 1.6, `io_streams.TASK_COMMAND_ROUTER_MAX_BUFFER_SIZE`)."""
 
 
 class ModalExecStream:
-    """See `sandboxes.by_commands.exec_stream.ExecStream`."""
+    """See `sandboxes.by_commands.stream_port.ExecStream`."""
 
-    def __init__(self, process: "ContainerProcess[bytes]") -> None:
+    def __init__(self, process: "ContainerProcess[bytes]", errors: Errors) -> None:
         self._process = process
         self._chunks = aiter(process.stdout)
+        self._errors = ErrorTail()
+        self._hearing = asyncio.create_task(self._hear()) if errors is Errors.APART else None
         self._let_go = asyncio.get_running_loop().create_future()
         self._ended = False
 
@@ -36,6 +41,11 @@ class ModalExecStream:
                 reading.cancel()
                 await asyncio.gather(reading, return_exceptions=True)
 
+    @property
+    def last_errors(self) -> bytes:
+        """The end of what came by the second output, where that is apart."""
+        return self._errors.last
+
     async def write(self, data: bytes) -> None:
         """Send input."""
         with plain_words("take a command's input"):
@@ -43,8 +53,16 @@ class ModalExecStream:
                 self._process.stdin.write(data[at : at + _PIECE])
                 await self._process.stdin.drain.aio()
 
+    async def end_input(self) -> None:
+        """Let the input end after what was sent."""
+        with suppress(ValueError), plain_words("end a command's input"):  # it was ended before
+            self._process.stdin.write_eof()
+            await self._process.stdin.drain.aio()
+
     async def status(self) -> int:
         """Its status."""
+        if self._hearing is not None and not self._let_go.done():
+            await asyncio.wait([self._hearing], timeout=_LAST_WORDS)
         with plain_words("tell how a command ended"):
             status = await (self._process.poll.aio() if self._let_go.done() else self._process.wait.aio())
         if status is None or status < 0:
@@ -57,17 +75,25 @@ class ModalExecStream:
         if self._let_go.done():
             return
         self._let_go.set_result(None)
+        if self._hearing is not None:
+            self._hearing.cancel()
+            await asyncio.gather(self._hearing, return_exceptions=True)
         if not self._ended:
             with suppress(SandboxError, ValueError), plain_words("end a command"):  # it has ended already
                 self._process.stdin.write_eof()
                 await self._process.stdin.drain.aio()
+
+    async def _hear(self) -> None:
+        with suppress(SandboxError), plain_words("hand on what a command complains of"):  # its output tells of a cut
+            async for chunk in self._process.stderr:
+                self._errors.add(chunk)
 
     async def _next(self) -> bytes:
         with plain_words("hand on what a command says"):
             return await anext(self._chunks, b"")
 
 
-async def modal_wire(sandbox: "Sandbox", argv: Sequence[str]) -> ModalExecStream:
+async def modal_wire(sandbox: "Sandbox", argv: Sequence[str], errors: Errors = Errors.MERGED) -> ModalExecStream:
     """Run `argv` in it.
 
     Raises:
@@ -76,5 +102,7 @@ async def modal_wire(sandbox: "Sandbox", argv: Sequence[str]) -> ModalExecStream
     """
     from modal.stream_type import StreamType
 
-    with plain_words("run a command"):  # the launcher says nothing on its second output
-        return ModalExecStream(await sandbox.exec.aio(*argv, stderr=StreamType.DEVNULL, text=False))
+    # merged, the launcher says nothing on its second output
+    second = StreamType.PIPE if errors is Errors.APART else StreamType.DEVNULL
+    with plain_words("run a command"):
+        return ModalExecStream(await sandbox.exec.aio(*argv, stderr=second, text=False), errors)

@@ -108,7 +108,7 @@ class ModalSandbox(FilesByExec):
                     command,
                     cwd=posixpath.join(self._workspace, command.cwd),
                     env=_ENVIRONMENT,
-                    open_wire=lambda line: modal_wire(sandbox, ("/bin/sh", "-c", line)),
+                    open_wire=lambda line, errors: modal_wire(sandbox, ("/bin/sh", "-c", line), errors),
                 )
             except SandboxGone:
                 async with self._making:

@@ -12,7 +12,8 @@ from typing import Any
 import asyncssh
 
 from angelia.sandboxes.by_commands.launcher import quoted
-from angelia.sandboxes.port import Unreachable
+from angelia.sandboxes.port import Errors, Unreachable
+from angelia.sandboxes.shared.error_tail import ErrorTail
 from angelia.sandboxes.ssh.connection import SshConnection
 
 CHUNK = 256 * 1024
@@ -22,12 +23,15 @@ WINDOW = 1 << 20
 
 
 class SshExecStream(asyncssh.SSHClientSession[bytes]):
-    """See `ExecStream`. What comes by standard error, such as a login script's words, is passed over."""
+    """See `sandboxes.by_commands.stream_port.ExecStream`. What comes by standard error, such as a login script's
+    words, is passed over, unless errors are to be apart.
+    """
 
     _channel: "asyncssh.SSHClientChannel[bytes]"
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, errors: Errors) -> None:
         self._host = host
+        self._errors = ErrorTail() if errors is Errors.APART else None
         self._loop = asyncio.get_running_loop()
         self._chunks: deque[bytes] = deque()
         self._held = 0
@@ -44,6 +48,8 @@ class SshExecStream(asyncssh.SSHClientSession[bytes]):
     def data_received(self, data: bytes, datatype: Any) -> None:
         """Some output came."""
         if datatype is not None:
+            if self._errors is not None:
+                self._errors.add(data)
             return
         self._chunks.append(data)
         self._held += len(data)
@@ -87,6 +93,11 @@ class SshExecStream(asyncssh.SSHClientSession[bytes]):
         self._held -= size
         return b"".join(taken)
 
+    @property
+    def last_errors(self) -> bytes:
+        """The end of what came by the second output, where that is apart."""
+        return self._errors.last if self._errors is not None else b""
+
     async def write(self, data: bytes) -> None:
         """Send input."""
         try:
@@ -96,6 +107,13 @@ class SshExecStream(asyncssh.SSHClientSession[bytes]):
         await self._writable.wait()
         if self._lost.is_set():
             raise self._cut()
+
+    async def end_input(self) -> None:
+        """Let the input end after what was sent."""
+        try:
+            self._channel.write_eof()
+        except OSError as error:
+            raise self._cut() from error
 
     async def status(self) -> int:
         """Its status; where a signal ended the launcher itself, as shells say it."""
@@ -126,7 +144,7 @@ class SshExecStream(asyncssh.SSHClientSession[bytes]):
         )
 
 
-async def session_wire(link: SshConnection, line: str) -> SshExecStream:
+async def session_wire(link: SshConnection, line: str, errors: Errors) -> SshExecStream:
     """Start `/bin/sh -c line` over there.
 
     Raises:
@@ -134,7 +152,7 @@ async def session_wire(link: SshConnection, line: str) -> SshExecStream:
     """
 
     async def begin(connection: asyncssh.SSHClientConnection) -> SshExecStream:
-        wire = SshExecStream(link.host)
+        wire = SshExecStream(link.host, errors)
         command = f"exec /bin/sh -c {quoted(line)}"
         await connection.create_session(lambda: wire, command, encoding=None, window=WINDOW)
         return wire

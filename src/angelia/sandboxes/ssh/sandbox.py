@@ -73,7 +73,7 @@ class SshSandbox:
             command,
             cwd=posixpath.join(self._workspace, command.cwd),
             env=_ENVIRONMENT,
-            open_wire=lambda line: session_wire(self._link, line),
+            open_wire=lambda line, errors: session_wire(self._link, line, errors),
         )
 
     async def shell(self, terminal: Terminal) -> int:

@@ -10,6 +10,7 @@ from angelia.testing.claims import CheckFailed
 from angelia.testing.sandboxes.acts import FULL, Make, SandboxCheck, Sizes
 from angelia.testing.sandboxes.commands import COMMAND_CLAIMS
 from angelia.testing.sandboxes.files import FILE_CLAIMS
+from angelia.testing.sandboxes.input import INPUT_CLAIMS
 
 __all__ = ["FULL", "CheckFailed", "Make", "SandboxCheck", "Sizes", "checks"]
 
@@ -18,5 +19,5 @@ def checks(sizes: Sizes | None = None) -> list[SandboxCheck]:
     """Every check, each independent of the others; `sizes` are small unless given."""
     return [
         SandboxCheck(claim.__name__.replace("_", " "), claim, sizes or Sizes())
-        for claim in (*COMMAND_CLAIMS, *FILE_CLAIMS)
+        for claim in (*COMMAND_CLAIMS, *INPUT_CLAIMS, *FILE_CLAIMS)
     ]
