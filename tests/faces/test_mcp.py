@@ -1,6 +1,7 @@
 """MCP servers of the settings: their tools in the terminal, and what is said of those that are not well."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -106,3 +107,46 @@ def test_in_a_conversation_a_server_of_the_settings_is_asked_about_once(tmp_path
             terminal.sees("Both are noted.")
         assert (place.work / "seen").read_text().splitlines()[-2:] == ["one", "two"]
         assert place.kinds().count("ApprovalAsked") == 1
+
+
+def settle_inside(place: Place, **more: object) -> None:
+    """Write the server for places that have a shell alone into the settings, to run in the sandbox."""
+    shutil.copy(Path(__file__).parents[1] / "mcp/line_server.sh", place.work / "server.sh")
+    lines = ["[mcp]", "patience = 60.0", "[mcp.servers.lines]", 'command = ["sh", "server.sh"]', 'where = "sandbox"']
+    lines += [f"{key} = {json.dumps(value)}" for key, value in more.items()]
+    place.home.mkdir(parents=True, exist_ok=True)
+    (place.home / "config.toml").write_text("\n".join(lines))
+
+
+@pytest.mark.real("bwrap")
+def test_one_in_the_sandbox_is_listed_tried_asked_about_as_what_it_is_and_used(tmp_path: Path) -> None:
+    with serving(tmp_path, [call("lines__where", {}), say("There.")]) as place:
+        settle_inside(place)
+        assert "the sandbox" in place.run("mcp").out
+        tried = place.run("mcp", "test", "lines")
+        assert "and brings 4 tools" in tried.out, tried.err
+        with place.chat() as terminal:
+            terminal.types("where is it")
+            terminal.sees("Use the tool `where` of the MCP server lines?")
+            terminal.sees("It runs in this conversation's sandbox")
+            terminal.types("2")
+            terminal.sees("There.")
+        assert place.kinds().count("ApprovalAsked") == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (
+            'url = "https://notes.example/mcp"\nwhere = "sandbox"',
+            "Only a command is a program that the sandbox can start",
+        ),
+        ('command = ["x"]\nreach = "network"', "A program of the machine is not confined"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused_with_the_reason(place: Place, written: str, said: str) -> None:
+    place.home.mkdir(parents=True, exist_ok=True)
+    (place.home / "config.toml").write_text(f"[mcp.servers.odd]\n{written}\n")
+    assert said in place.run("mcp", "list").out
+    tried = place.run("mcp", "test", "odd")
+    assert (tried.code, said in tried.err) == (1, True)

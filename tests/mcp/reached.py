@@ -9,8 +9,9 @@ from pathlib import Path
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.verdict import Trust
 from angelia.sandboxes.local.process_ledger import Life
+from angelia.sandboxes.port import Sandbox
 from angelia.tools.mcp.connection import McpConnection
-from angelia.tools.mcp.server import Server, ServerProgram, Site, given
+from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site, given
 from angelia.tools.mcp.servers import Servers
 from angelia.tools.mcp.transports import Transports
 from angelia.tools.web.fetcher import Fetcher, resolve_name
@@ -29,9 +30,13 @@ def bare(folder: Path, era: str = "old", env: Mapping[str, str] | None = None) -
 
 @asynccontextmanager
 async def reached(
-    folder: Path, *ways: ServerProgram | Site, seconds: float = 60.0, resolve: Resolve = resolve_name
+    folder: Path,
+    *ways: ServerProgram | SandboxProgram | Site,
+    seconds: float = 60.0,
+    resolve: Resolve = resolve_name,
+    sandbox: Sandbox | None = None,
 ) -> AsyncIterator[tuple[Servers, list[str]]]:
-    """Servers `s1`, `s2` and so on, begun and settled, and a note for every change."""
+    """Servers `s1`, `s2` and so on, begun and settled, and a note for every change; `sandbox` is the conversation's."""
     lives: list[Life] = []
     changes: list[str] = []
 
@@ -42,7 +47,14 @@ async def reached(
     def fetcher(ranges: tuple[str, ...]) -> Fetcher:
         return Fetcher(judge_url, lambda address: judge_address(address, ranges), resolve=resolve)
 
-    transports = Transports(life, str(folder), ENVIRON, fetcher, lambda text: text.replace("s3cr3t-t0k3n", "[hidden]"))
+    def inside() -> Sandbox:
+        assert sandbox
+        return sandbox
+
+    def redact(text: str) -> str:
+        return text.replace("s3cr3t-t0k3n", "[hidden]")
+
+    transports = Transports(life, str(folder), ENVIRON, fetcher, redact, inside)
     servers = Servers(transports, lambda: changes.append("changed"))
     for number, way in enumerate(ways, 1):
         servers.add(Server(f"s{number}", way, Trust.PASSED, seconds)).begin()

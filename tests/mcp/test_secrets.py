@@ -6,8 +6,9 @@ import pytest
 
 from angelia.core.errors import ConfigError
 from angelia.policy.verdict import Trust
+from angelia.sandboxes.port import Reach
 from angelia.service.settings.secret_refs import SecretRefs
-from angelia.tools.mcp.server import Server, ServerProgram, Site, given
+from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site, given
 
 pytestmark = pytest.mark.anyio
 
@@ -82,6 +83,8 @@ def test_what_a_yes_holds_for_is_this_very_server() -> None:
         program("/tmp/npx", "serve"),
         program("npx", "serve", names=("NODE_OPTIONS",)),
         Server("other", program("npx", "serve").way, Trust.PASSED),
+        Server("notes", SandboxProgram(("npx", "serve"), given({})), Trust.PASSED),
+        Server("notes", SandboxProgram(("npx", "serve"), given({}), reach=Reach.NETWORK), Trust.PASSED),
         site("https://host.example/mcp"),
         site("https://host.example/mcp", ("Authorization",)),
         site("https://host.example/mcp?tenant=1"),

@@ -62,6 +62,23 @@ def test_a_yes_to_one_server_is_none_to_another_of_its_name_nor_to_a_command() -
 
 
 @pytest.mark.parametrize(
+    ("reach", "said", "unsaid"),
+    [
+        ("confined", "has no network", "whatever you may do"),
+        ("network", "with the network", "whatever you may do"),
+        ("outside", "whatever you may do", "sandbox"),
+    ],
+)
+def test_the_question_says_how_far_a_server_may_go(reach: str, said: str, unsaid: str) -> None:
+    for tool in ("", "find"):
+        asked = judged(msgspec.structs.replace(PROCESS, reach=reach, tool=tool))
+        assert isinstance(asked, Ask)
+        assert said in asked.reason
+        assert unsaid not in asked.question + asked.reason
+    assert letters(msgspec.structs.replace(PROCESS, reach=reach)) == "????"
+
+
+@pytest.mark.parametrize(
     ("url", "expected"),
     [
         ("https://notes.example/mcp", "?"),

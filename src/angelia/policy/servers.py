@@ -44,10 +44,17 @@ def _question(effect: UseServer) -> str:
     if effect.tool:
         return f"Use the tool `{effect.tool}` of the MCP server {effect.server}?"
     verb = "Connect to" if effect.url else "Start"
-    return f"{verb} the MCP server {effect.server}? `{one_line(effect.shown)}`"
+    where = "" if effect.reach == "outside" else " in the sandbox"
+    return f"{verb} the MCP server {effect.server}{where}? `{one_line(effect.shown)}`"
 
 
 def _reason(effect: UseServer) -> str:
     if effect.url:
         return f"What is sent to it leaves the confinement, for {one_line(effect.shown)}."
-    return "It runs outside of the confinement: it may do whatever you may do."
+    match effect.reach:
+        case "confined":
+            return "It runs in this conversation's sandbox: it may do what commands there may, and has no network."
+        case "network":
+            return "It runs in this conversation's sandbox, with the network: what it sees there, it may send."
+        case _:
+            return "It runs outside of the confinement: it may do whatever you may do."

@@ -19,6 +19,7 @@ from angelia.policy.verdict import Effect, Verdict
 from angelia.sandboxes.guard.guard import recover_all
 from angelia.sandboxes.local.confined_program import confined_prefix
 from angelia.sandboxes.local.process_ledger import reap_leftovers
+from angelia.sandboxes.port import Sandbox, SandboxGone
 from angelia.sandboxes.registry import fit_workspace
 from angelia.service.conversation.judging import MayAsk, anybody
 from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
@@ -178,10 +179,7 @@ class App:
             ConfigError: the model cannot be used as configured.
             SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
         """
-        if session.conversation not in self._places:
-            self._places[session.conversation] = workplace(
-                self, session, approver_present=approver_present, may_ask=may_ask
-            )
+        self.open_workplace(session, approver_present=approver_present, may_ask=may_ask)
         box, prompt = self.toolbox(session), self.prompt(session)
         at = kept(self.loaded.config.sandbox, session.sandbox, session.preset)
         prompt.work_in(at, self._places[session.conversation].sandbox, self.model_catalog.profile(model))
@@ -193,6 +191,17 @@ class App:
 
         await session.attach(RenewingDriver(session, box, prompt, make, first))
         return bound_models[0]
+
+    def open_workplace(self, session: Session, *, approver_present: bool, may_ask: MayAsk = anybody) -> None:
+        """Open the sandbox that a conversation works in, unless it is open.
+
+        Raises:
+            ConfigError, SandboxError: see `workplace`.
+        """
+        if session.conversation not in self._places:
+            self._places[session.conversation] = workplace(
+                self, session, approver_present=approver_present, may_ask=may_ask
+            )
 
     def toolbox(self, session: Session) -> Toolbox:
         """What a conversation can call, with the servers of the settings and those that it has of its own."""
@@ -214,6 +223,16 @@ class App:
             )
             self._prompts[session.conversation] = ConversationPrompt(session, sources)
         return self._prompts[session.conversation]
+
+    def sandbox_of(self, session: Session) -> Sandbox:
+        """Where a conversation's commands run, if it has been employed.
+
+        Raises:
+            SandboxGone: it has not, or was left.
+        """
+        if place := self._places.get(session.conversation):
+            return place.sandbox
+        raise SandboxGone("The conversation's sandbox is not open.", then="The next message opens it.")
 
     async def judged(self, session: Session, effect: Effect) -> Verdict:
         """What the policy says to something that is not a call of the model's; the conversation has been employed."""
@@ -254,11 +273,11 @@ class App:
         """Stop driving a conversation and end what runs in its sandbox; an open turn stays open in the log."""
         await session.close()
         self._sessions.pop(session.conversation, None)
+        if box := self._boxes.pop(session.conversation, None):  # before the sandbox: a server may run in it
+            await box.close()
         if place := self._places.pop(session.conversation, None):
             await place.close()
         self._prompts.pop(session.conversation, None)
-        if box := self._boxes.pop(session.conversation, None):
-            await box.close()
 
     async def _bound(self, spec: str, prompt: ConversationPrompt, tools: tuple[ToolSpec, ...]) -> BoundModel:
         catalog = self.model_catalog

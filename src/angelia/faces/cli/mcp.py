@@ -16,10 +16,12 @@ from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
 from angelia.policy.verdict import Trust
+from angelia.sandboxes.port import Reach, SandboxError
 from angelia.service.app import App
 from angelia.service.conversation.servers import configured
 from angelia.service.conversation.toolbox import Toolbox
 from angelia.service.settings.secret_refs import SecretRefs
+from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site
 from angelia.tools.mcp.servers import trouble
 
 
@@ -47,11 +49,25 @@ def _list(given: dict[str, Any]) -> int:
         try:
             known = configured(name, server, SecretRefs({}))
         except ConfigError as error:
-            rows.append((name, str(error), ""))
+            rows.append((name, str(error), "", ""))
             continue
-        rows.append((name, one_line(known.shown, 300), "unasked" if known.trust is Trust.ALLOWED else "asks once"))
-    echo("\n".join(table([("NAME", "SERVER", "ITS TOOLS"), *rows], screen().columns if sys.stdout.isatty() else 0)))
+        trusted = "unasked" if known.trust is Trust.ALLOWED else "asks once"
+        rows.append((name, one_line(known.shown, 300), _where(known), trusted))
+    head = ("NAME", "SERVER", "WHERE", "ITS TOOLS")
+    echo("\n".join(table([head, *rows], screen().columns if sys.stdout.isatty() else 0)))
     return 0
+
+
+def _where(server: Server) -> str:
+    match server.way:
+        case Site():
+            return "a site"
+        case ServerProgram():
+            return "this machine"
+        case SandboxProgram(reach=Reach.NETWORK):
+            return "the sandbox, with network"
+        case SandboxProgram():
+            return "the sandbox"
 
 
 async def _test(name: str, given: dict[str, Any]) -> int:
@@ -68,10 +84,13 @@ async def _test(name: str, given: dict[str, Any]) -> int:
 async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
     """Connect to a server of the settings: what came of it, then a line for each tool; whether it is well."""
     session = app.begin(door="terminal", workspace=folder_here(app, lambda text: echo(text, err=True)))
-    box = Toolbox(app, session, {name: app.loaded.config.mcp.servers[name]})
-    box.begin()
-    began = time.monotonic()
+    settings = app.loaded.config.mcp.servers[name]
+    box = Toolbox(app, session, {name: settings})
     try:
+        if settings.where == "sandbox":
+            app.open_workplace(session, approver_present=False)
+        box.begin()
+        began = time.monotonic()
         await box.servers.settled()
         connection = box.servers.get(name)
         if connection is None or trouble(connection):
@@ -82,6 +101,8 @@ async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
         tools = [tool for one in names if (tool := box.registry.get(one))]
         lines += [f"{tool.name}\n    {tool.description}" for tool in tools]
         return [*lines, *box.news()], True
+    except SandboxError as error:
+        return [f"The MCP server {name} cannot be used: {error}"], False
     finally:
         await box.close()
         await app.leave(session)

@@ -18,6 +18,7 @@ from angelia.policy.verdict import (
     RunCommand,
     ShowUrl,
     UseEditor,
+    UseServer,
     Verdict,
     WritePath,
     strictest,
@@ -125,8 +126,9 @@ def _confinement(loaded: Loaded, described: Description) -> Confinement:
 def _as_they_are(effect: Effect, described: Description, situation: Situation) -> list[tuple[Effect, Situation]]:
     """What an effect comes to in this sandbox, and where each part of it happens.
 
-    A confined command of a sandbox that is always on the network reaches it, whether or not it says so. Where a command
-    is not held to the hosts that it names, it is judged as one that may reach all. What the
+    A confined command of a sandbox that is always on the network reaches it, whether or not it says so, and so does a
+    server that runs there; where nothing is confined, such a server is not either. Where a command is not held to the
+    hosts that it names, it is judged as one that may reach all. What the
     editor does in place of the sandbox is not confined; where the person has given up confinement, that is no news.
     """
     news = situation.confinement is not Confinement.SWITCHED_OFF
@@ -141,5 +143,9 @@ def _as_they_are(effect: Effect, described: Description, situation: Situation) -
             return [(replace(effect, reach="network", hosts=()), situation)]
         case RunCommand() if effect.hosts and not described.limits_hosts:
             return [(replace(effect, hosts=()), situation)]
+        case UseServer() if not described.confined:
+            return [(replace(effect, reach="outside"), situation)]
+        case UseServer(reach="confined") if described.always_networked:
+            return [(replace(effect, reach="network"), situation)]
         case _:
             return [(effect, situation)]

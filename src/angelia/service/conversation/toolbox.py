@@ -68,7 +68,7 @@ class Toolbox:
         def fetcher(named: tuple[str, ...]) -> Fetcher:
             return Fetcher(judge_url, lambda address: judge_address(address, (*ranges, *named)))
 
-        return Transports(life, folder, app.environ, fetcher, app.redaction.text)
+        return Transports(life, folder, app.environ, fetcher, app.redaction.text, lambda: app.sandbox_of(session))
 
     async def pass_on(self, servers: Iterable[Server]) -> tuple[McpConnection, ...]:
         """Take in what somebody's program names for this conversation, in place of what it named before.

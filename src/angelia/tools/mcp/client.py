@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import jsonschema  # noqa: F401 - a schema is checked with it later, on the event loop
@@ -18,7 +18,6 @@ from msgspec import Struct
 from pydantic import FileUrl
 
 from angelia import __version__
-from angelia.sandboxes.by_commands.sidecar import Sidecar
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, leaf
 from mcp import Client
 
@@ -130,19 +129,44 @@ async def call_tool(client: Client, name: str, arguments: dict[str, Any], heard:
         raise ServerRefused(f"its answer is none of the protocol's: {error}", gone=False) from error
 
 
+class ServerProcess(Protocol):
+    """A program that speaks over its pipes, wherever it runs."""
+
+    @property
+    def complaint(self) -> str:
+        """The last thing that it complained of, for people; empty for none."""
+        ...
+
+    def lines(self) -> AsyncIterator[bytes]:
+        """What it says, line by line, until it ends."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Hand it some bytes; waits while it does not read.
+
+        Raises:
+            OSError: it has ended, or closed its stdin.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close its stdin, and end it with everything that it started. Idempotent."""
+        ...
+
+
 @asynccontextmanager
-async def program(start: Callable[[], Awaitable[Sidecar]], told: Callable[[str], None]) -> AsyncIterator[Any]:
+async def program(start: Callable[[], Awaitable[ServerProcess]], told: Callable[[str], None]) -> AsyncIterator[Any]:
     """The pipes of a program as a transport; `told` is given the last thing it complained about when it has ended.
 
     A line that is no message (a program that greets whoever started it) is passed over.
     """
-    sidecar = await start()
+    process = await start()
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
 
     async def read() -> None:
         async with to_us:
-            async for line in sidecar.lines():
+            async for line in process.lines():
                 try:
                     message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
@@ -153,7 +177,7 @@ async def program(start: Callable[[], Awaitable[Sidecar]], told: Callable[[str],
         async with from_us:
             async for one in from_us:
                 text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await sidecar.write(text.encode() + b"\n")
+                await process.write(text.encode() + b"\n")
 
     async def until_closed(pump: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -171,8 +195,8 @@ async def program(start: Callable[[], Awaitable[Sidecar]], told: Callable[[str],
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
-            await sidecar.close()
-        told(sidecar.complaint)
+            await process.close()
+        told(process.complaint)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from msgspec import Struct
 from angelia.core.text import clean, one_line
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, in_words
 from angelia.tools.mcp.server import Server
-from angelia.tools.mcp.transports import Transports, TransportTrace, part, way_to
+from angelia.tools.mcp.transports import Transports, TransportTrace, part, root_of, way_to
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -201,8 +201,9 @@ class McpConnection:
         """Say hello, list the tools, and stay until the other side has gone."""
         module = await part("client")
         over = asyncio.Event()
-        hooks = module.Hooks(stale=self._stale.set, over=over.set, roots=(Path(self._transports.folder).as_uri(),))
         way = await way_to(self.server, self._transports, self._noticed)
+        root = await root_of(self.server, self._transports)
+        hooks = module.Hooks(stale=self._stale.set, over=over.set, roots=(Path(root).as_uri(),))
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(HELLO_S):
                 client = await stack.enter_async_context(module.talking(way, hooks))

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Trust, UseServer
+from angelia.sandboxes.port import Reach
 
 Late = Callable[[], Awaitable[Mapping[str, str]]]
 """Reads environment variables or headers, with their secrets, at the moment they are needed.
@@ -37,6 +38,19 @@ class ServerProgram(Struct, frozen=True):
     cwd: str = ""
 
 
+class SandboxProgram(Struct, frozen=True):
+    """A server that is a command of the conversation's sandbox, spoken to over its pipes.
+
+    `names` are those of the variables that `env` reads; `cwd` is absolute or relative to the workspace.
+    """
+
+    argv: tuple[str, ...]
+    env: Late
+    names: tuple[str, ...] = ()
+    cwd: str = ""
+    reach: Reach = Reach.CONFINED
+
+
 class Site(Struct, frozen=True):
     """A server that is reached by HTTP; `names` are those of the headers. `sse` is the older of the two transports."""
 
@@ -50,7 +64,7 @@ class Server(Struct, frozen=True):
     """One server. `seconds` is how long a call of its tools may be silent."""
 
     name: str
-    way: ServerProgram | Site
+    way: ServerProgram | SandboxProgram | Site
     trust: Trust
     seconds: float = 300.0
 
@@ -58,7 +72,7 @@ class Server(Struct, frozen=True):
     def shown(self) -> str:
         """Its command line or address as a person may read it, whole: what looks like a secret is left out."""
         match self.way:
-            case ServerProgram(argv=argv):
+            case ServerProgram(argv=argv) | SandboxProgram(argv=argv):
                 words = [word if HIDDEN in word else shlex.quote(word) for word in without_secrets(argv)]
                 return clean(" ".join(words))
             case Site(url=url):
@@ -70,6 +84,8 @@ class Server(Struct, frozen=True):
         match self.way:
             case ServerProgram(argv=argv, names=names, cwd=cwd):
                 what, told = argv[0].rpartition("/")[2], [*argv, "", *names, "", cwd]
+            case SandboxProgram(argv=argv, names=names, cwd=cwd, reach=reach):
+                what, told = argv[0].rpartition("/")[2], [*argv, "", *names, "", cwd, "", "sandbox", reach]
             case Site(url=url, names=names, transport=transport):
                 queries = sorted(name for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True))
                 what, told = urlsplit(url).netloc.rpartition("@")[2], [plain(url), transport, *queries, "", *names]
@@ -79,7 +95,8 @@ class Server(Struct, frozen=True):
     def effect(self, tool: str = "", *, looks: bool = False) -> UseServer:
         """What it is to use one of its tools, or to begin with it."""
         url = self.way.url if isinstance(self.way, Site) else ""
-        return UseServer(self.name, tool, self.shown, self.pattern, self.trust, url, looks)
+        reach = self.way.reach if isinstance(self.way, SandboxProgram) else Reach.OUTSIDE
+        return UseServer(self.name, tool, self.shown, self.pattern, self.trust, url, looks, reach.value)
 
 
 def given(values: Mapping[str, str]) -> Late:

@@ -10,8 +10,10 @@ class ServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     Values of `env` and `headers` may hold `${NAME}` (an environment variable), `${file:PATH}` (the first line of a
     file that only you can read) and `${command:LINE}` (the first line that a command prints); these are secrets.
-    `cwd` is where a command runs, empty for the conversation's folder. `allow` lets its tools be used unasked. A call
-    that is silent for `seconds` is given up.
+    `cwd` is where a command runs, empty for the conversation's folder. `where` is whose program it is: one of this
+    machine, outside of every confinement, or one in the conversation's sandbox, with what commands there see and no
+    network, unless its `reach` is the network. `allow` lets its tools be used unasked. A call that is silent for
+    `seconds` is given up.
     """
 
     command: tuple[str, ...] = ()
@@ -20,6 +22,8 @@ class ServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     env: dict[str, str] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     cwd: str = ""
+    where: Literal["machine", "sandbox"] = "machine"
+    reach: Literal["confined", "network"] = "confined"
     allow: bool = False
     seconds: float = 300.0
 

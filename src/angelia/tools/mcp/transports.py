@@ -14,15 +14,22 @@ from angelia.policy.egress import ranges_named
 from angelia.policy.verdict import Trust
 from angelia.sandboxes.by_commands.sidecar import Sidecar
 from angelia.sandboxes.local.process_ledger import Life
-from angelia.tools.mcp.server import Server, ServerProgram, Site
+from angelia.sandboxes.port import Sandbox, SandboxGone
+from angelia.tools.mcp.sandboxed_server import SandboxedServer
+from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site
 from angelia.tools.web.fetcher import Fetcher
+
+
+def _no_sandbox() -> Sandbox:
+    raise SandboxGone("There is no sandbox to run it in.", then="Say something first: then the sandbox is opened.")
 
 
 class Transports(Struct, frozen=True):
     """What it takes to reach servers. `life` records programs, `folder` is where they work by default.
 
     `environ` is the person's environment; `fetcher` judges addresses, with further ranges that were opened by name.
-    `redact` takes known secrets out of what a server complains about.
+    `redact` takes known secrets out of what a server complains about. `sandbox` gives the conversation's sandbox, or
+    raises SandboxGone where there is none.
     """
 
     life: Callable[[], Life]
@@ -30,6 +37,7 @@ class Transports(Struct, frozen=True):
     environ: Mapping[str, str]
     fetcher: Callable[[tuple[str, ...]], Fetcher]
     redact: Callable[[str], str]
+    sandbox: Callable[[], Sandbox] = _no_sandbox
 
 
 class TransportTrace(Struct):
@@ -63,6 +71,14 @@ async def way_to(server: Server, transports: Transports, noticed: TransportTrace
                 return await Sidecar.start(argv, variables, cwd or transports.folder, transports.life())
 
             return lambda: client.program(start, noticed.complained)
+        case SandboxProgram() as inside:
+            client, sandbox = await part("client"), transports.sandbox()
+            await sandbox.describe()  # it may have to be made first, which takes as long as it takes
+
+            async def start_inside() -> SandboxedServer:
+                return await SandboxedServer.start(sandbox, inside)
+
+            return lambda: client.program(start_inside, noticed.complained)
         case Site(url=url, headers=headers) as to:
             web, values = await part("web"), await headers()
 
@@ -72,6 +88,13 @@ async def way_to(server: Server, transports: Transports, noticed: TransportTrace
                 return await http_client(url, transports.environ)
 
             return lambda: web.site(to, connected, values, noticed.answered)
+
+
+async def root_of(server: Server, transports: Transports) -> str:
+    """The folder that the server may take for its own: an absolute path where it runs."""
+    if isinstance(server.way, SandboxProgram):
+        return (await transports.sandbox().describe()).workspace
+    return transports.folder
 
 
 async def part(name: str) -> ModuleType:
