@@ -15,7 +15,7 @@ from angelia.sandboxes.by_commands import streamed_input
 from angelia.sandboxes.by_commands.commands import RunningCommands
 from angelia.sandboxes.by_commands.exec_stream import StreamedCommand
 from angelia.sandboxes.local.processes import MARK
-from angelia.sandboxes.port import Command, Errors, Input, InputClosed, OutOfSpace, Unreachable
+from angelia.sandboxes.port import Command, InputClosed, OutOfSpace, StderrMode, StdinMode, Unreachable
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +29,7 @@ class Machine:
         self.streams: list[ProcessExecStream] = []
         self.refuses: int | None = None
 
-    async def wire(self, line: str, errors: Errors) -> ProcessExecStream:
+    async def wire(self, line: str, errors: StderrMode) -> ProcessExecStream:
         if len(self.streams) == self.refuses:
             raise Unreachable("No more streams can be had.")
         env = {"PATH": os.environ["PATH"], "TMPDIR": str(self.folder)}
@@ -37,7 +37,7 @@ class Machine:
         return self.streams[-1]
 
     async def open(self, line: str) -> StreamedCommand:
-        command = Command(shell=line, input=Input.OPEN)
+        command = Command(shell=line, input=StdinMode.OPEN)
         return await self.commands.start(command, cwd="/", env={}, open_wire=self.wire)
 
     def living(self) -> list[str]:

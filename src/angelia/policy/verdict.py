@@ -74,8 +74,8 @@ class Trust(StrEnum):
 class UseServer(Struct, frozen=True, tag=True):
     """Use a server that brings tools of its own; an empty `tool` means to start or to reach it.
 
-    `url` is empty for one that is a program; `reach`, a `sandboxes.port.Reach` value, is how far that may go: outside of
-    every confinement as a program of this machine, less in the conversation's sandbox. `shown` is its command line
+    `url` is empty for one that is a program; `reach`, a `sandboxes.port.Reach` value, is how far that may go: outside
+    of every confinement as a program of this machine, less in the conversation's sandbox. `shown` is its command line
     or address as a person may read it, without secrets; `pattern` is what a yes to it is remembered as. `looks` is
     the server's own word that the tool changes nothing.
     """

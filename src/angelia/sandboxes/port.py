@@ -88,7 +88,7 @@ class Reach(StrEnum):
     """Everything the user may do. Only after a person said yes, or with confinement switched off."""
 
 
-class Input(StrEnum):
+class StdinMode(StrEnum):
     """Where a command's standard input comes from."""
 
     GIVEN = "given"
@@ -97,7 +97,7 @@ class Input(StrEnum):
     """What is written to it while it runs (`Running.write`), until `Running.close_input`; `stdin` is empty then."""
 
 
-class Errors(StrEnum):
+class StderrMode(StrEnum):
     """Where a command's standard error goes."""
 
     MERGED = "merged"
@@ -112,7 +112,8 @@ class Command(Struct, frozen=True):
     `seconds` is the time-out (0 for none): at its end the whole process tree is killed. `env` adds to the
     sandbox's small clean environment; nothing of our own environment is inherited. `call` is the tool call whose
     command this is; empty for what tools run on their own. `hosts` are the only ones that it may reach by NETWORK,
-    empty for all; whether a sandbox holds it to them is in `Description.limits_hosts`.
+    empty for all; whether a sandbox holds it to them is in `Description.limits_hosts`. `input`
+    says whether it is talked to while it runs, `errors` whether its standard error comes with the output.
     """
 
     argv: tuple[str, ...] = ()
@@ -124,11 +125,11 @@ class Command(Struct, frozen=True):
     reach: Reach = Reach.CONFINED
     call: str = ""
     hosts: tuple[str, ...] = ()
-    input: Input = Input.GIVEN
-    errors: Errors = Errors.MERGED
+    input: StdinMode = StdinMode.GIVEN
+    errors: StderrMode = StderrMode.MERGED
 
     def __post_init__(self) -> None:
-        if self.input is Input.OPEN and self.stdin:
+        if self.input is StdinMode.OPEN and self.stdin:
             raise ValueError("what an open input gets is written to it")
 
 
@@ -162,13 +163,13 @@ class Running(Protocol):
     def output(self) -> AsyncIterator[bytes]:
         """Stdout and stderr in the order they were written, in chunks; ends when the command's output ends.
 
-        With `Errors.APART` it is stdout alone.
+        With `StderrMode.APART` it is stdout alone.
         """
         ...
 
     @property
     def last_errors(self) -> bytes:
-        """With `Errors.APART` the end of what was written to stderr, at most `KEPT_ERRORS` bytes; else nothing.
+        """With `StderrMode.APART` the end of what was written to stderr, at most `KEPT_ERRORS` bytes; else nothing.
 
         It is whole once `wait` has returned.
         """

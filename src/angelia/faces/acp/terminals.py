@@ -10,7 +10,7 @@ from angelia.faces.acp import incoming as i
 from angelia.faces.acp import results as r
 from angelia.faces.acp.faults import Fault
 from angelia.faces.acp.session_sender import Client
-from angelia.sandboxes.port import AccessRefused, Command, Errors, Exit, Input, InputClosed, SandboxGone
+from angelia.sandboxes.port import AccessRefused, Command, Exit, InputClosed, SandboxGone, StderrMode, StdinMode
 
 MOST_OUTPUT = 4_000_000
 """Bytes of output that the editor is asked to keep."""
@@ -40,7 +40,7 @@ class AcpTerminal:
         Raises:
             AccessRefused: the editor did not; says why.
         """
-        if command.input is Input.OPEN or command.errors is Errors.APART:
+        if command.input is StdinMode.OPEN or command.errors is StderrMode.APART:
             raise AccessRefused(
                 "The editor's terminal shows a command to the person; a program cannot talk to it there.",
                 then="Set the editor's terminal aside for this session: then commands run in the sandbox.",

@@ -6,7 +6,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from angelia.sandboxes.port import Errors, SandboxGone
+from angelia.sandboxes.port import SandboxGone, StderrMode
 from angelia.sandboxes.shared.error_tail import ErrorTail
 
 CHUNK = 64 * 1024
@@ -86,7 +86,7 @@ class ProcessExecStream:
 
 
 async def process_wire(
-    argv: Sequence[str], env: Mapping[str, str], errors: Errors = Errors.MERGED
+    argv: Sequence[str], env: Mapping[str, str], errors: StderrMode = StderrMode.MERGED
 ) -> ProcessExecStream:
     """Start it, out of reach of the terminal's signals."""
     ours, theirs = os.pipe()
@@ -96,7 +96,7 @@ async def process_wire(
             *argv,
             stdin=PIPE,
             stdout=theirs,
-            stderr=PIPE if errors is Errors.APART else theirs,
+            stderr=PIPE if errors is StderrMode.APART else theirs,
             env=env,
             cwd="/",
             start_new_session=True,

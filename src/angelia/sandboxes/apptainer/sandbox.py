@@ -21,12 +21,12 @@ from angelia.sandboxes.local.safe_open import shown
 from angelia.sandboxes.port import (
     Command,
     Description,
-    Errors,
     ExpectedFile,
     FileStat,
     SandboxError,
     SandboxGone,
     SandboxMissing,
+    StderrMode,
 )
 from angelia.sandboxes.shared.bound_folders import HOME, BoundFolders
 from angelia.sandboxes.shared.idle import Idle
@@ -197,7 +197,7 @@ class ApptainerSandbox:
         if instance and not self._stays and await end_unless_used(self._program, instance):
             await asyncio.to_thread(remove_tree, self._layout.scratch)
 
-    async def _wire(self, instance: str, line: str, errors: Errors = Errors.MERGED) -> ProcessExecStream:
+    async def _wire(self, instance: str, line: str, errors: StderrMode = StderrMode.MERGED) -> ProcessExecStream:
         argv = self._program.line(*inside(instance, "/bin/sh", "-c", line))
         return await process_wire(argv, self._program.env, errors)
 

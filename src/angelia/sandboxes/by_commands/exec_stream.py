@@ -13,7 +13,7 @@ from angelia.sandboxes.by_commands.stream_port import ExecStream, OpenWire
 from angelia.sandboxes.by_commands.streamed_input import StreamedInput, closed
 from angelia.sandboxes.local.processes import GRACE
 from angelia.sandboxes.local.safe_open import shown
-from angelia.sandboxes.port import Errors, Exit, Input, NoSuchFile, OutOfSpace, SandboxError, SandboxGone
+from angelia.sandboxes.port import Exit, NoSuchFile, OutOfSpace, SandboxError, SandboxGone, StderrMode, StdinMode
 
 HELD = 256 * 1024
 """Bytes of output that are taken in before anybody reads them; then the command waits."""
@@ -164,7 +164,7 @@ async def launched(name: str, wire: ExecStream, launch: Launch, open_wire: OpenW
         word, rest = await _word(wire, launch.token)
         if word.startswith(FIFO):
             path = os.fsdecode(word.removeprefix(FIFO + b" "))
-            input_wire = await open_wire(input_boot(launch, path), Errors.MERGED)
+            input_wire = await open_wire(input_boot(launch, path), StderrMode.MERGED)
             await _word(input_wire, launch.token)
             await wire.write(GO)
         if word == READY and launch.command.stdin:
@@ -175,7 +175,7 @@ async def launched(name: str, wire: ExecStream, launch: Launch, open_wire: OpenW
         if word == NO_INPUT:
             raise OutOfSpace(
                 f"{len(launch.command.stdin)} bytes of input could not be stored there, where `mktemp` is."
-                if launch.command.input is Input.GIVEN
+                if launch.command.input is StdinMode.GIVEN
                 else "No input can be made there that stays open: `mktemp -d` or `mkfifo` did not work."
             )
         return StreamedCommand(name, wire, seconds=launch.command.seconds, held=rest, input_wire=input_wire)

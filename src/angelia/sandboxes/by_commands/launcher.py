@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from angelia.sandboxes.local.command import LINGER
 from angelia.sandboxes.local.processes import GRACE, MARK
-from angelia.sandboxes.port import Command, Errors, Input
+from angelia.sandboxes.port import Command, StderrMode, StdinMode
 
 READY = b"ok"
 NO_FOLDER = b"nofolder"
@@ -66,7 +66,7 @@ class Launch(Struct, frozen=True):
         words = command.argv or ("-c", command.shell)
         lines = (
             f"mark={MARK}={self.mark}; cwd={quoted(self.cwd)}; input={len(command.stdin)}",
-            f"open={int(command.input is Input.OPEN)}; exec 7>&{2 if command.errors is Errors.APART else 1}",
+            f"open={int(command.input is StdinMode.OPEN)}; exec 7>&{2 if command.errors is StderrMode.APART else 1}",
             f"rounds={round(GRACE / _ROUND)}; pause={_ROUND}; linger={LINGER}",
             f"begin={quoted(f'echo $$ >&6; exec 6>&-; {exports}; {run}')}",
             f"set -- {' '.join(map(quoted, words))}",

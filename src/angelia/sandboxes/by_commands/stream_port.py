@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from angelia.sandboxes.port import Errors
+from angelia.sandboxes.port import StderrMode
 
 
 class ExecStream(Protocol):
@@ -35,7 +35,7 @@ class ExecStream(Protocol):
 
     @property
     def last_errors(self) -> bytes:
-        """The end of what came by its second output, if it was opened with `Errors.APART`."""
+        """The end of what came by its second output, if it was opened with `StderrMode.APART`."""
         ...
 
     async def status(self) -> int:
@@ -47,5 +47,5 @@ class ExecStream(Protocol):
         ...
 
 
-OpenWire = Callable[[str, Errors], Awaitable[ExecStream]]
+OpenWire = Callable[[str, StderrMode], Awaitable[ExecStream]]
 """Starts `/bin/sh -c LINE` at the place, and gives its input and outputs; a second output is apart or merged."""

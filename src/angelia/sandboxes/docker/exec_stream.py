@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from angelia.sandboxes.docker.engine import DaemonRefused, DockerEngine
 from angelia.sandboxes.docker.hijacked_stream import Stream
-from angelia.sandboxes.port import Errors, SandboxGone, Unreachable
+from angelia.sandboxes.port import SandboxGone, StderrMode, Unreachable
 from angelia.sandboxes.shared.error_tail import ErrorTail
 
 CHUNK = 256 * 1024
@@ -23,13 +23,13 @@ class ContainerExecStream:
     two outputs, so that their order is kept.
     """
 
-    def __init__(self, engine: DockerEngine, exec_id: str, stream: Stream, errors: Errors) -> None:
+    def __init__(self, engine: DockerEngine, exec_id: str, stream: Stream, errors: StderrMode) -> None:
         self._engine = engine
         self._exec = exec_id
         self._stream = stream
         self._header = b""
         self._frame = 0
-        self._apart = _STDERR if errors is Errors.APART else -1
+        self._apart = _STDERR if errors is StderrMode.APART else -1
         self._errors = ErrorTail()
         self._in_errors = False
         self._open = True
@@ -110,7 +110,7 @@ class ContainerExecStream:
 
 
 async def exec_wire(
-    engine: DockerEngine, container: str, argv: Sequence[str], errors: Errors = Errors.MERGED
+    engine: DockerEngine, container: str, argv: Sequence[str], errors: StderrMode = StderrMode.MERGED
 ) -> ContainerExecStream:
     """Run `argv` in a container and take over its input and output.
 

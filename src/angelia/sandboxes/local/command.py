@@ -17,7 +17,7 @@ from angelia.core.text import clean, one_line
 from angelia.sandboxes.local.command_pipes import CommandPipes
 from angelia.sandboxes.local.processes import MARK, end, living_tree
 from angelia.sandboxes.local.resource_limits import LocalSettings, put_limits
-from angelia.sandboxes.port import AccessRefused, Errors, Exit, Input, NoSuchFile, SandboxError
+from angelia.sandboxes.port import AccessRefused, Exit, NoSuchFile, SandboxError, StderrMode, StdinMode
 
 CHUNK = 64 * 1024
 """Bytes taken from the output at once: what a Linux pipe holds (pipe(7))."""
@@ -42,8 +42,8 @@ class Start(Struct, frozen=True):
     options: Sequence[str] = ()
     limits: LocalSettings | None = None
     descriptors: Sequence[int] = ()
-    input: Input = Input.GIVEN
-    errors: Errors = Errors.MERGED
+    input: StdinMode = StdinMode.GIVEN
+    errors: StderrMode = StderrMode.MERGED
 
 
 OPTIONS = "{options}"
@@ -71,7 +71,8 @@ class LocalRunning:
         self._loop = asyncio.get_running_loop()
         self._began = time.monotonic()
         crash_point("command.before_start")
-        self._process, self._output, self._pipes = _spawn(start)
+        self._process, self._output, pipes = _spawn(start)
+        self._pipes = pipes
         crash_point("command.after_start")
         self._let_go = weakref.finalize(self, os.close, self._output)
         self._reading = asyncio.Lock()

@@ -3,7 +3,7 @@
 import asyncio
 import os
 
-from angelia.sandboxes.port import Errors, Input, InputClosed
+from angelia.sandboxes.port import InputClosed, StderrMode, StdinMode
 from angelia.sandboxes.shared.error_tail import ErrorTail
 
 _CHUNK = 64 * 1024
@@ -15,7 +15,7 @@ _MOST_READS = 16
 class CommandPipes:
     """Made before the process, `stdin` and `stderr` are its ends, or None; then `begin` or `give_up`; at last `end`."""
 
-    def __init__(self, wanted: Input, errors: Errors) -> None:
+    def __init__(self, wanted: StdinMode, errors: StderrMode) -> None:
         """Raises OSError: no more files can be opened."""
         self._loop = asyncio.get_running_loop()
         self._errors = ErrorTail()
@@ -26,10 +26,10 @@ class CommandPipes:
         self.stdin: int | None = None
         self.stderr: int | None = None
         try:
-            if wanted is Input.OPEN:
+            if wanted is StdinMode.OPEN:
                 self.stdin, self._writes = os.pipe()
                 os.set_blocking(self._writes, False)
-            if errors is Errors.APART:
+            if errors is StderrMode.APART:
                 self._reads, self.stderr = os.pipe()
                 os.set_blocking(self._reads, False)
         except OSError:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from angelia.sandboxes.modal.errors import plain_words
-from angelia.sandboxes.port import Errors, SandboxError, SandboxGone
+from angelia.sandboxes.port import SandboxError, SandboxGone, StderrMode
 from angelia.sandboxes.shared.error_tail import ErrorTail
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ _PIECE = 1 << 20
 class ModalExecStream:
     """See `sandboxes.by_commands.stream_port.ExecStream`."""
 
-    def __init__(self, process: "ContainerProcess[bytes]", errors: Errors) -> None:
+    def __init__(self, process: "ContainerProcess[bytes]", errors: StderrMode) -> None:
         self._process = process
         self._chunks = aiter(process.stdout)
         self._errors = ErrorTail()
-        self._hearing = asyncio.create_task(self._hear()) if errors is Errors.APART else None
+        self._hearing = asyncio.create_task(self._hear()) if errors is StderrMode.APART else None
         self._let_go = asyncio.get_running_loop().create_future()
         self._ended = False
 
@@ -93,7 +93,9 @@ class ModalExecStream:
             return await anext(self._chunks, b"")
 
 
-async def modal_wire(sandbox: "Sandbox", argv: Sequence[str], errors: Errors = Errors.MERGED) -> ModalExecStream:
+async def modal_wire(
+    sandbox: "Sandbox", argv: Sequence[str], errors: StderrMode = StderrMode.MERGED
+) -> ModalExecStream:
     """Run `argv` in it.
 
     Raises:
@@ -103,6 +105,6 @@ async def modal_wire(sandbox: "Sandbox", argv: Sequence[str], errors: Errors = E
     from modal.stream_type import StreamType
 
     # merged, the launcher says nothing on its second output
-    second = StreamType.PIPE if errors is Errors.APART else StreamType.DEVNULL
+    second = StreamType.PIPE if errors is StderrMode.APART else StreamType.DEVNULL
     with plain_words("run a command"):
         return ModalExecStream(await sandbox.exec.aio(*argv, stderr=second, text=False), errors)

@@ -12,7 +12,7 @@ from typing import Any
 import asyncssh
 
 from angelia.sandboxes.by_commands.launcher import quoted
-from angelia.sandboxes.port import Errors, Unreachable
+from angelia.sandboxes.port import StderrMode, Unreachable
 from angelia.sandboxes.shared.error_tail import ErrorTail
 from angelia.sandboxes.ssh.connection import SshConnection
 
@@ -29,9 +29,9 @@ class SshExecStream(asyncssh.SSHClientSession[bytes]):
 
     _channel: "asyncssh.SSHClientChannel[bytes]"
 
-    def __init__(self, host: str, errors: Errors) -> None:
+    def __init__(self, host: str, errors: StderrMode) -> None:
         self._host = host
-        self._errors = ErrorTail() if errors is Errors.APART else None
+        self._errors = ErrorTail() if errors is StderrMode.APART else None
         self._loop = asyncio.get_running_loop()
         self._chunks: deque[bytes] = deque()
         self._held = 0
@@ -144,7 +144,7 @@ class SshExecStream(asyncssh.SSHClientSession[bytes]):
         )
 
 
-async def session_wire(link: SshConnection, line: str, errors: Errors) -> SshExecStream:
+async def session_wire(link: SshConnection, line: str, errors: StderrMode) -> SshExecStream:
     """Start `/bin/sh -c line` over there.
 
     Raises:

@@ -5,7 +5,7 @@ import hashlib
 import os
 from collections.abc import AsyncIterator
 
-from angelia.sandboxes.port import KEPT_ERRORS, Command, Errors, Input, InputClosed, Running, Sandbox
+from angelia.sandboxes.port import KEPT_ERRORS, Command, InputClosed, Running, Sandbox, StderrMode, StdinMode
 from angelia.testing.claims import expect
 from angelia.testing.memory import Peak
 from angelia.testing.sandboxes.acts import MB, Make, Sizes, refused, said, script, shell
@@ -159,7 +159,7 @@ async def closing_ends_who_waits_for_input(make: Make, sizes: Sizes) -> None:
 async def errors_that_are_apart_are_kept_at_their_end(make: Make, sizes: Sizes) -> None:
     async with make() as sandbox:
         line = "i=0; while [ $i -lt 5000 ]; do echo out$i; echo err$i >&2; i=$((i+1)); done; printf 'the end' >&2"
-        running = await sandbox.start(Command(shell=line, errors=Errors.APART))
+        running = await sandbox.start(Command(shell=line, errors=StderrMode.APART))
         output = await _all(running)
         await running.wait()
         expect(output == b"".join(b"out%d\n" % n for n in range(5000)), f"errors are in the output: {output[-200:]!r}")
@@ -171,7 +171,7 @@ async def errors_that_are_apart_are_kept_at_their_end(make: Make, sizes: Sizes) 
 
 
 async def _open(sandbox: Sandbox, line: str) -> Running:
-    return await sandbox.start(Command(shell=line, input=Input.OPEN))
+    return await sandbox.start(Command(shell=line, input=StdinMode.OPEN))
 
 
 async def _all(running: Running) -> bytes:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from angelia.core.text import clean, one_line
 from angelia.sandboxes.by_commands.sidecar import FAREWELL_S, MOST_LINE
-from angelia.sandboxes.port import Command, Errors, Input, Running, Sandbox, SandboxError
+from angelia.sandboxes.port import Command, Running, Sandbox, SandboxError, StderrMode, StdinMode
 from angelia.tools.mcp.server import SandboxProgram
 
 
@@ -30,8 +30,8 @@ class SandboxedServer:
             cwd=program.cwd,
             env=await program.env(),
             reach=program.reach,
-            input=Input.OPEN,
-            errors=Errors.APART,
+            input=StdinMode.OPEN,
+            errors=StderrMode.APART,
         )
         return cls(await sandbox.start(command))
 
