@@ -167,7 +167,7 @@ def alive(mark: str) -> list[str]:
 
 @pytest.mark.real("bwrap")
 async def test_leaving_ends_it_with_all_it_started_and_the_call_that_runs(tmp_path: Path) -> None:
-    program = SandboxProgram(("sh", "-c", f": {tmp_path}; sleep 1000 & {LINES}"), given({}))
+    program = SandboxProgram(("sh", "-c", f": {tmp_path}; sleep 1000 & {LINES}\nsleep 1000"), given({}))
     async with confined(tmp_path) as sandbox:
         async with reached(tmp_path, program, sandbox=sandbox) as (servers, _):
             waiting = asyncio.create_task(said(only(servers), "wait"))

@@ -75,12 +75,13 @@ async def much_goes_through_a_command_in_little_memory(make: Make, sizes: Sizes)
 async def writers_take_turns(make: Make, sizes: Sizes) -> None:
     async with make() as sandbox:
         running = await _open(sandbox, "cat")
-        long = [bytes([letter]) * 200_000 for letter in b"abc"]
+        length = MB  # more than any room sends at once
+        long = [bytes([letter]) * length for letter in b"abc"]
         reading = asyncio.create_task(_all(running))
         await asyncio.gather(*map(running.write, long))
         await running.close_input()
         came = await reading
-        parts = [came[at : at + 200_000] for at in range(0, len(came), 200_000)]
+        parts = [came[at : at + length] for at in range(0, len(came), length)]
         expect(sorted(parts) == long, "what several wrote at once was mixed")
 
 
