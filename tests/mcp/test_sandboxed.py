@@ -24,7 +24,7 @@ from angelia.tools.mcp.failures import ServerLost, Unavailable
 from angelia.tools.mcp.server import SandboxProgram, given
 from angelia.tools.mcp.servers import trouble
 from tests.mcp.reached import only, reached
-from tests.sandboxes.byexec_room import RoomThatConfinesNothing
+from tests.sandboxes.by_commands_sandbox import SandboxThatConfinesNothing
 from tests.sandboxes.conftest import apptainer, docker, modal, own, person, sshd
 from tests.sandboxes.daemon import IMAGE
 
@@ -189,7 +189,7 @@ async def test_a_sandbox_that_is_closed_takes_its_servers_with_it_and_they_say_s
 
 
 async def test_where_nothing_can_be_confined_it_is_refused_and_runs_nowhere(tmp_path: Path) -> None:
-    room = RoomThatConfinesNothing(tmp_path / "work", tmp_path / "own")
+    room = SandboxThatConfinesNothing(tmp_path / "work", tmp_path / "own")
     program = SandboxProgram(("sh", "-c", f"touch {tmp_path}/ran; {LINES}"), given({}))
     async with reached(tmp_path, program, sandbox=room) as (servers, _):
         assert trouble(only(servers)).endswith("This room cannot confine commands.")

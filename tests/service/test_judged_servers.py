@@ -60,6 +60,7 @@ async def test_a_server_goes_as_far_as_its_sandbox_lets_commands_go(
         str(tmp_path / "work"),
         address=lambda: TERMINAL,
         mode=lambda: Mode.EDIT,
+        entries=tuple,
         approver_present=True,
     )
     judge = judging(load(tmp_path / "own", {}), standing, sandbox, Grants(db))
