@@ -122,3 +122,12 @@ def test_what_cannot_be_remembered_is_not_offered() -> None:
     assert [words for words, _ in offered(asked)] == ["yes, once", "no"]
     assert meant(asked, "2") == meant(asked, "No.")
     assert meant(asked, "3") != meant(asked, "2"), "a number that is not offered is a message"
+
+
+@pytest.mark.parametrize("upto", range(1, len("Here it is.\n\nMEDIA:may.txt") + 1))
+def test_the_line_that_names_a_file_is_not_shown_while_it_is_written(upto: int) -> None:
+    view = LiveView(TranscriptLines())
+    view.see(Writing("Here it is.\n\nMEDIA:may.txt"[:upto]))
+    shown = "".join(line for _, line in view.shown(80, 10))
+    assert "MED" not in shown
+    assert shown.strip() == "Here it is."[:upto].strip()

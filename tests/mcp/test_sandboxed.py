@@ -192,7 +192,7 @@ async def test_where_nothing_can_be_confined_it_is_refused_and_runs_nowhere(tmp_
     room = SandboxThatConfinesNothing(tmp_path / "work", tmp_path / "own")
     program = SandboxProgram(("sh", "-c", f"touch {tmp_path}/ran; {LINES}"), given({}))
     async with reached(tmp_path, program, sandbox=room) as (servers, _):
-        assert trouble(only(servers)).endswith("This room cannot confine commands.")
+        assert trouble(only(servers)).endswith("This sandbox cannot confine commands.")
     assert not (tmp_path / "ran").exists()
     await room.close()
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from angelia.context.prompt.facts import PromptFacts
 from angelia.context.tokens import text_tokens
 
-_ROOM = 40
+_CUT_LINE = 40
 """Tokens, and four times as many bytes, that the line about a cut takes at most."""
 
 
@@ -61,7 +61,7 @@ def fitted(text: str, budget: SectionBudget) -> tuple[str, int]:
     """
     if _fits(text, budget.tokens, budget.bytes):
         return text, 0
-    tokens, size = budget.tokens - _ROOM, budget.bytes and budget.bytes - 4 * _ROOM
+    tokens, size = budget.tokens - _CUT_LINE, budget.bytes and budget.bytes - 4 * _CUT_LINE
     low, high = 0, len(text)
     while low < high:  # both measures only grow with the text
         middle = (low + high + 1) // 2

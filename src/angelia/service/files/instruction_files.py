@@ -98,9 +98,9 @@ def repository_of(workspace: Path, home: Path) -> Path:
 
 def on_this_machine(at: Chosen) -> bool:
     """Whether a conversation there works in a folder of this machine: with it, or with one that is bound in."""
-    room = at.spec.partition(":")[0]
-    bound = room == "docker" and getattr(at.settings.get(room), "workspace", "") == "bind"
-    return room in ("local", "apptainer") or bound
+    kind = at.spec.partition(":")[0]
+    bound = kind == "docker" and getattr(at.settings.get(kind), "workspace", "") == "bind"
+    return kind in ("local", "apptainer") or bound
 
 
 async def find_instructions(search: InstructionSearch) -> FoundInstructions | UnusableFile | NoFolderFile:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from angelia.context.media_lines import without_files
+from angelia.context.media_lines import while_written, without_files
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.ids import CallId
@@ -97,7 +97,7 @@ class LiveView:
     def shown(self, columns: int, rows: int) -> list[Styled]:
         """At most `rows` lines of at most `columns` cells, each ended by a newline: the end of what there is."""
         lines: list[Styled] = [("class:thought", line) for line in wrapped(visible(self._thought), columns - 2)[-2:]]
-        lines += [("", line) for line in wrapped(visible(self._text), columns)]
+        lines += [("", line) for line in wrapped(visible(while_written(self._text)), columns)]
         if self._coming and not self._running:
             lines.append(("class:dim", f"… {visible_line(self._coming)}"))
         for running in self._running.values():
