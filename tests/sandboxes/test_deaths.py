@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import signal
 import sys
 import threading
@@ -97,6 +98,32 @@ async def test_what_a_dead_life_left_running_is_ended_at_the_next_start(tmp_path
     assert await reap_leftovers(tmp_path / "own/run") == []
 
 
+@pytest.mark.parametrize("reused", [False, True])
+async def test_what_a_first_process_left_and_ended_itself_is_known_by_its_session(reused: bool, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "beat")
+    os.mkfifo(tmp_path / "go")
+    async with witness(tmp_path / "beat") as everyone_gone:
+        await live_and_be_killed(
+            tmp_path, Reach.OUTSIDE, "exec 9> beat; env -i sleep 1000 & echo ready; read -r _ < go; true"
+        )
+        (record,) = tmp_path.glob("own/run/*/commands")
+        (count, boot), (pid, *_) = (line.split() for line in record.read_text().splitlines())
+        if reused:  # all numbers may have been given out since
+            record.write_text(record.read_text().replace(f"{count} {boot}", f"{-10**9} {boot}", 1))
+        ended = os.pidfd_open(int(pid))
+        (tmp_path / "go").write_text("on\n")
+        await asyncio.to_thread(select.select, [ended], [], [])
+        os.close(ended)
+        while int(pid) in everybody():  # whoever takes in orphans has not seen it yet
+            await asyncio.sleep(0)
+        told = await reap_leftovers(tmp_path / "own/run")
+        if reused:
+            assert told == [] and not everyone_gone.done()
+            os.killpg(int(pid), signal.SIGKILL)
+        await asyncio.wait_for(everyone_gone, 60)
+    assert [sentence.partition(")")[0].partition("(")[2] for sentence in told] == ([] if reused else ["sleep 1000"])
+
+
 PUT = """
 import asyncio, hashlib, os, pathlib, signal, sys
 from angelia.core.crash import on_crash_point
@@ -145,7 +172,7 @@ async def test_records_of_another_boot_and_of_another_process_end_nobody(own: Pa
     bystander = await asyncio.create_subprocess_exec("sleep", "1000", start_new_session=True)
     life.note(bystander.pid)
     record = life.folder / "commands"
-    pid, started, boot = record.read_text().split()
+    _, _, pid, started, boot = record.read_text().split()
     record.write_text(f"{pid} {int(started) + 1} {boot}\n{pid} {started} another-boot\n{pid} {started[:2]}")
     os.close(life._lock)
     assert await reap_leftovers(own / "run") == []

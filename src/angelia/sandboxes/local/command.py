@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 import weakref
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -57,8 +57,8 @@ class LocalRunning:
     is confined), so that nothing is left behind, and everything written until then is read.
     """
 
-    def __init__(self, name: str, start: Start, *, seconds: float) -> None:
-        """Start it; `seconds` is the time-out, 0 for none.
+    def __init__(self, name: str, start: Start, *, seconds: float, begun: Callable[[int], None]) -> None:
+        """Start it, and at once tell `begun` its number; `seconds` is the time-out, 0 for none.
 
         Raises:
             NoSuchFile: there is no such working folder.
@@ -72,6 +72,7 @@ class LocalRunning:
         self._began = time.monotonic()
         crash_point("command.before_start")
         self._process, self._output, pipes = _spawn(start)
+        begun(self._process.pid)
         self._pipes = pipes
         crash_point("command.after_start")
         self._let_go = weakref.finalize(self, os.close, self._output)

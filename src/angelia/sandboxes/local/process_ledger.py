@@ -40,6 +40,7 @@ class Life:
             self._commands = os.open(
                 self.folder / "commands", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
             )
+            os.write(self._commands, f"{_started_so_far()} {_boot()}\n".encode())
         except OSError as error:
             raise AccessRefused(
                 f"What runs and what is written cannot be recorded in {state}: {error.strerror}.",
@@ -66,7 +67,8 @@ class Life:
     def note(self, pid: int) -> None:
         """Remember its first process too, for commands that wipe their environment.
 
-        The start time tells it from a later process of the same number.
+        The start time tells it from a later process of the same number. A death in the millisecond between its start
+        and this leaves what wipes its environment, and outlives it, unfound.
         """
         known = facts(pid)
         if known is not None:
@@ -155,13 +157,14 @@ async def _end_life(folder: Path) -> list[str]:
 
 
 def _members(folder: Path) -> Callable[[], set[int]]:
-    leaders = _recorded(folder / "commands")
+    leaders, numbers_are_new = _recorded(folder / "commands")
 
     def find() -> set[int]:
         table = everybody()
         found = {pid for pid, known in table.items() if known.alive and bears(pid, f"{folder.name}.")}
         for pid, started in leaders.items():
-            if pid in table and table[pid].started == started:
+            # The first process may have ended since, and left others in its session: they bear its number.
+            if table[pid].started == started if pid in table else numbers_are_new:
                 found |= belonging(pid, folder.name, table)
         return found
 
@@ -183,17 +186,38 @@ def drafts_of(folder: Path) -> list[Path]:
     return []
 
 
-def _recorded(commands: Path) -> dict[int, int]:
-    """First processes with their start times, as far as they are of this boot; a line cut by a crash is dropped."""
+def _recorded(commands: Path) -> tuple[dict[int, int], bool]:
+    """First processes with their start times, as far as they are of this boot; a line cut by a crash is dropped.
+
+    And whether no number can have been given out a second time since the life began: Linux gives them out in a circle
+    (pid_namespaces(7), `/proc/sys/kernel/pid_max`), and counts what it has started (proc(5), `processes`).
+    """
     leaders: dict[int, int] = {}
+    numbers_are_new = False
     with suppress(FileNotFoundError):
         for line in commands.read_text().splitlines():
             match line.split():
                 case [pid, started, boot] if boot == _boot():
                     leaders[int(pid)] = int(started)
+                case [count, boot] if boot == _boot() and int(count):
+                    numbers_are_new = _started_so_far() - int(count) < _numbers() // 2
                 case _:
                     pass
-    return leaders
+    return leaders, numbers_are_new
+
+
+def _started_so_far() -> int:
+    """Processes and threads since the machine's start, 0 where nobody counts them."""
+    with suppress(OSError):
+        for line in (PROC / "stat").read_bytes().splitlines():
+            if line.startswith(b"processes "):
+                return int(line.split()[1])
+    return 0
+
+
+def _numbers() -> int:
+    """How many numbers there are for processes."""
+    return int((PROC / "sys/kernel/pid_max").read_bytes())
 
 
 def _lock_new_name(state: Path) -> tuple[int, str]:

@@ -136,8 +136,7 @@ class LocalSandbox:
     def _begun(self, start: Start, command: Command, life: Life) -> LocalRunning:
         start = replace(start, input=command.input, errors=command.errors)
         self._started += 1
-        running = LocalRunning(f"p{self._started}", start, seconds=command.seconds)
-        life.note(running.pid)
+        running = LocalRunning(f"p{self._started}", start, seconds=command.seconds, begun=life.note)
         self._running = [*(other for other in self._running if not other.ended), running]
         return running
 
