@@ -195,6 +195,21 @@ async def test_after_a_crash_the_container_is_found_again_and_its_commands_have_
     assert len(docker.containers()) == 1
 
 
+async def test_a_read_that_was_given_up_holds_no_container(contain: Contain, docker: Daemon) -> None:
+    for moments in (0, 12, 24, 10_000):
+        sandbox = contain(workspace="tmpfs")
+        await place(sandbox, "file", b"x")
+        reading = asyncio.ensure_future(anext(aiter(sandbox.get("file", limit=1))))
+        for _ in range(moments):
+            if len(sandbox._engine.begun) == 2:  # the holder, and this
+                break
+            await asyncio.sleep(0)
+        reading.cancel()
+        await asyncio.wait([reading])
+        await sandbox.close()
+        assert docker.containers() == []
+
+
 async def test_a_container_of_other_settings_is_not_taken_for_ours(contain: Contain, docker: Daemon) -> None:
     first, second = contain(), contain(processes=77)
     await shell(first, "echo x >/tmp/kept")

@@ -72,9 +72,6 @@ async def test_in_the_persons_folder(tmp_path: Path, docker: Daemon) -> None:
     assert docker.containers() == []
 
 
-@pytest.mark.skip(
-    reason="in two of three runs its container stays until it is idle: the holder's end is not seen in 10 s"
-)
 async def test_in_an_editor(tmp_path: Path, docker: Daemon) -> None:
     async with (
         ModelServer(by_replies(script())) as server,

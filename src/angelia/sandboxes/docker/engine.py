@@ -40,6 +40,8 @@ class DockerEngine:
         import httpx2
 
         self.socket = socket
+        self.begun: set[str] = set()
+        """The ids of commands that were begun through us and not seen to end: given up, one runs on for a moment."""
         _look_at(socket)
         transport = httpx2.AsyncHTTPTransport(uds=socket, limits=httpx2.Limits(max_connections=None))
         self._http = httpx2.AsyncClient(transport=transport, base_url="http://docker", trust_env=False, timeout=SECONDS)

@@ -95,6 +95,7 @@ class ContainerExecStream:
             while waited < _PATIENCE:
                 told = await self._engine.call("GET", f"/exec/{self._exec}/json", deed="tell how a command ended")
                 if not told["Running"] and told["ExitCode"] is not None:
+                    self._engine.begun.discard(self._exec)
                     return int(told["ExitCode"])
                 await asyncio.sleep(pause)
                 waited, pause = waited + pause, min(pause * 2, 0.2)
@@ -121,6 +122,7 @@ async def exec_wire(
     wanted = {"AttachStdin": True, "AttachStdout": True, "AttachStderr": True, "Tty": False, "Cmd": list(argv)}
     try:
         made = await engine.call("POST", f"/containers/{container}/exec", wanted, deed="run a command")
+        engine.begun.add(made["Id"])
         path = f"/exec/{made['Id']}/start"
         stream = await engine.take_over(path, {"Detach": False, "Tty": False}, deed="run a command")
     except DaemonRefused as error:

@@ -31,7 +31,7 @@ async def end(place: Lasting) -> None:
 
 
 async def in_use(engine: DockerEngine, container: str) -> bool:
-    """Whether anybody holds it, or runs a command in it: a process there that its first one did not start."""
+    """Whether anybody but `engine` holds it, or runs a command in it: a process that its first one did not start."""
     return await _runs_more(engine, await _told(engine, f"/containers/{container}/json"))
 
 
@@ -42,7 +42,8 @@ async def is_idle(engine: DockerEngine, container: str) -> bool:
 
 
 async def _runs_more(engine: DockerEngine, known: Mapping[str, Any]) -> bool:
-    commands = [await _told(engine, f"/exec/{name}/json") for name in known.get("ExecIDs") or ()]
+    others = set(known.get("ExecIDs") or ()) - engine.begun
+    commands = [await _told(engine, f"/exec/{name}/json") for name in others]
     return any(command.get("Running") for command in commands)
 
 

@@ -66,6 +66,7 @@ class _Shell:
             "Env": [f"{name}={value}" for name, value in {**env, "TERM": terminal.kind}.items()],
         }
         made = await engine.call("POST", f"/containers/{container}/exec", wanted, deed="open a shell")
+        engine.begun.add(made["Id"])
         path = f"/exec/{made['Id']}/start"
         stream = await engine.take_over(path, {"Detach": False, "Tty": True}, deed="open a shell")
         shell = cls(engine, str(made["Id"]), stream, terminal)
