@@ -10,7 +10,6 @@ from angelia.channels.incoming import Envelope
 from angelia.channels.port import Channel, ChannelContext
 from angelia.channels.settings import Secret
 from angelia.core.ids import wall_clock
-from angelia.models.http.client import http_client
 from angelia.testing.changes import Changes
 
 _COMMANDS = {"status": "what is going on", "stop": "stop what is running"}
@@ -28,7 +27,7 @@ class RealChannel:
         self.heard, self.health, self._memory = list[Envelope](), list[Health](), dict[str, str]()
         self._secret, self._make, self._changes = secret, make, Changes()
         self._outfit = ChannelContext(
-            door, folder, wall_clock, self._tell, self._recall, self._remember, self._report, _COMMANDS, http_client
+            door, folder, wall_clock, self._tell, self._recall, self._remember, self._report, _COMMANDS
         )
         self.channel = make(self._outfit)
 

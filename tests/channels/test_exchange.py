@@ -37,7 +37,7 @@ async def ask(exchanges: Exchanges, request: ChannelRequest) -> bytes:
 
 async def test_a_short_wait_for_an_answer_does_not_cut_what_goes_out() -> None:
     far = Far()
-    exchanges = Exchanges("Somewhere", far.open, 0.05)
+    exchanges = Exchanges("Somewhere", 0.05, far.open)
     assert await ask(exchanges, ChannelRequest("POST", "https://example.com/a", b"words")) == b"yes"
     await ask(exchanges, ChannelRequest("POST", "https://example.com/a", b"words", wait=90.0))
     await exchanges.close()
@@ -62,7 +62,7 @@ async def test_only_without_a_connection_certainly_nothing_was_done(error: Excep
         raise error
 
     far = Far(fail)
-    exchanges = Exchanges("Somewhere", far.open, 1.0)
+    exchanges = Exchanges("Somewhere", 1.0, far.open)
     with pytest.raises(kind, match="Somewhere") as failed:
         await ask(exchanges, ChannelRequest("GET", "https://example.com/a"))
     await exchanges.close()
@@ -72,7 +72,7 @@ async def test_only_without_a_connection_certainly_nothing_was_done(error: Excep
 
 async def test_hosts_have_connections_of_their_own_until_they_are_closed() -> None:
     far = Far()
-    exchanges = Exchanges("Somewhere", far.open, 1.0)
+    exchanges = Exchanges("Somewhere", 1.0, far.open)
     for url in ("https://example.com/a", "https://example.com/b", "http://example.org:81/c"):
         await ask(exchanges, ChannelRequest("GET", url))
     await exchanges.close()

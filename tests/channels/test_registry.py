@@ -14,7 +14,6 @@ from angelia.channels.telegram.channel import CHANNEL, TelegramChannel
 from angelia.channels.telegram.settings import TelegramSettings
 from angelia.core.errors import ConfigError, MissingPart
 from angelia.core.ids import wall_clock
-from angelia.models.http.client import http_client
 
 
 def context(folder: Path) -> ChannelContext:
@@ -27,7 +26,7 @@ def context(folder: Path) -> ChannelContext:
     async def remember(name: str, value: str) -> None:
         return None
 
-    return ChannelContext("phone", folder, wall_clock, secret, recall, remember, lambda health: None, {}, http_client)
+    return ChannelContext("phone", folder, wall_clock, secret, recall, remember, lambda health: None, {})
 
 
 def test_a_section_opens_the_channel_of_its_name_or_of_its_kind(tmp_path: Path) -> None:

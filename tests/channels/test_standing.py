@@ -28,7 +28,7 @@ class Scene:
         async def nobody(*_: Any) -> NoReturn:
             raise AssertionError("nothing else is asked of a context")
 
-        context = ChannelContext("door", Path(), lambda: self.now, nobody, nobody, nobody, self.told.append, {}, nobody)
+        context = ChannelContext("door", Path(), lambda: self.now, nobody, nobody, nobody, self.told.append, {})
         self.standing = ConnectionState(context, 0.0, 60.0, changed)
 
     async def meets(self, *ends: ChannelError, lost: Callable[[ChannelError], None] = lambda error: None) -> int:

@@ -29,7 +29,7 @@ def _told(*_: object) -> None:
 def network(kind: str) -> Network:
     """One of `NETWORKS`."""
     provider = find_channel(kind, {})
-    context = ChannelContext(kind, Path(), wall_clock, _nothing, _nothing, _nothing, _told, {}, _nothing)  # type: ignore[arg-type]
+    context = ChannelContext(kind, Path(), wall_clock, _nothing, _nothing, _nothing, _told, {})  # type: ignore[arg-type]
     channel = provider.open(provider.settings(), context)
     return Network(channel.capabilities, channel.dialect)
 

@@ -34,7 +34,7 @@ WARM = (
     *(f"angelia.tools.people.{name}" for name in ("ask_user", "look_again", "send_file", "todo")),
     *("angelia.tools.shell.shell", "angelia.tools.shell.process", "angelia.tools.web.fetch"),
     *("PIL.PngImagePlugin", "pypdfium2", "markdown_it", "tree_sitter", "tree_sitter_bash"),
-    *("httpx2", "angelia.models.http.transport", "tomllib"),
+    *("httpx2", "angelia.http.transport", "tomllib"),
 )
 """What a gateway imports before it listens, and the dearest of what it imports later."""
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from angelia.core.failure import FailureKind
-from angelia.models.http.retry_after import wait_of
 from angelia.models.wires.failures import PHRASES, of_response, of_stream
+from angelia.models.wires.retry_after import wait_of
 
 CASES: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("vendor_errors.toml").read_text("utf-8"))["case"]
 NOW = 1_700_000_000.0

@@ -81,7 +81,7 @@ def test_the_way_to_the_first_request_loads_no_price_table_and_no_http() -> None
         "import sys\n"
         "from angelia.models import registry\n"
         "from angelia.models.catalog import credentials\n"
-        "from angelia.models.http import client\n"
+        "from angelia.http import client\n"
         "from angelia.models.wires import anthropic, openai_chat, openai_responses\n"
         "from angelia.models.catalog.prices import PriceBook\n"
         "from angelia.models.catalog.vendors import profile\n"

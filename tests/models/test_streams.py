@@ -11,7 +11,7 @@ from angelia.core.entry import StopReason, Usage
 from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.core.ids import CallId
-from angelia.models.http.events import EventDecoder
+from angelia.http.events import EventDecoder
 from angelia.models.port import CallBegun, Piece, Reply, TextDelta, ThinkingDelta
 from angelia.models.wires.anthropic import MessagesReader
 from angelia.models.wires.openai_chat import ChatReader

@@ -12,7 +12,7 @@ from angelia.core.content import Text, ToolCall
 from angelia.core.entry import StopReason
 from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
-from angelia.models.http.client import http_client
+from angelia.http.client import http_client
 from angelia.models.port import Piece, Reply, TextDelta
 from angelia.models.registry import open_provider
 from angelia.models.wires.wire import HttpProviderSession, WireTimeouts

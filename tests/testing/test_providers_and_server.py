@@ -14,7 +14,7 @@ from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.core.ids import call_id
 from angelia.core.profile import Ability, Profile
-from angelia.models.http.client import http_client
+from angelia.http.client import http_client
 from angelia.models.port import Credential, Piece, Provider, Reply
 from angelia.models.registry import open_provider
 from angelia.testing.logs.random_logs import log_from

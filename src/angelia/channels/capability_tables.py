@@ -14,7 +14,7 @@ Row = tuple[str, ...]
 
 def table_of(provider: ChannelProvider) -> Capabilities:
     """A channel's table under its default settings; the channel is opened for it, and reaches nothing."""
-    context = ChannelContext("matrix", Path(), wall_clock, _unreached, _unreached, _unheard, _untold, {}, _unreached)
+    context = ChannelContext("matrix", Path(), wall_clock, _unreached, _unreached, _unheard, _untold, {})
     return provider.open(provider.settings(), context).capabilities
 
 

@@ -10,9 +10,12 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from angelia.channels.failures import NotSent, Unsure
+from angelia.http.client import http_client
 
 if TYPE_CHECKING:
     import httpx2
+
+MakeClient = Callable[[str], Awaitable["httpx2.AsyncClient"]]
 
 CONNECT = 10.0
 """Seconds for a connection."""
@@ -35,9 +38,11 @@ class ChannelRequest(Struct, frozen=True):
 
 
 class Exchanges:
-    """The connections to one `network`, kept until they are closed. `wait` is as in `ChannelRequest`."""
+    """The connections to one `network`, kept until they are closed. `wait` is as in `ChannelRequest`; `http` makes the
+    client of a base URL, with the proxies and certificates of this machine if nobody says otherwise.
+    """
 
-    def __init__(self, network: str, http: Callable[[str], Awaitable["httpx2.AsyncClient"]], wait: float) -> None:
+    def __init__(self, network: str, wait: float, http: MakeClient = http_client) -> None:
         self._network = network
         self._http = http
         self._wait = wait

@@ -136,7 +136,7 @@ class MatrixChannel:
         self._settings = settings
         self._context = context
         self._timeouts = timeouts
-        self._exchanges = Exchanges("The homeserver", context.http, timeouts.answer)
+        self._exchanges = Exchanges("The homeserver", timeouts.answer)
         self._connection_state = ConnectionState(context, timeouts.pause, timeouts.silence)
         self._server, self._token = settings.server.rstrip("/"), ""
         self._us, self._since = "", ""

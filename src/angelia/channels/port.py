@@ -6,7 +6,7 @@ and messages are the network's own immutable ones. Failures are drawn in `channe
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -18,9 +18,6 @@ from angelia.channels.outgoing import Outgoing, OutText
 from angelia.channels.settings import ChannelSettings, Secret
 from angelia.core.entry import Address
 from angelia.core.ids import Clock
-
-if TYPE_CHECKING:
-    import httpx2
 
 
 class Channel(Protocol):
@@ -138,8 +135,7 @@ class ChannelContext(Struct, frozen=True):
     """What a channel is handed. `folder` is its own and private, for what its library keeps (sessions, keys).
 
     `recall` and `remember` keep a few short values durably, such as a cursor. `report` is told how the connection is.
-    `commands` are our verbs and what each does, for a network that shows a menu of them. `http` makes an HTTP client
-    for a base URL, with the proxies and certificates of this machine; the channel closes it.
+    `commands` are our verbs and what each does, for a network that shows a menu of them.
     """
 
     door: str
@@ -150,7 +146,6 @@ class ChannelContext(Struct, frozen=True):
     remember: Callable[[str, str], Awaitable[None]]
     report: Callable[[Health], None]
     commands: Mapping[str, str]
-    http: Callable[[str], Awaitable["httpx2.AsyncClient"]]
 
 
 class ChannelProvider(Struct, frozen=True):

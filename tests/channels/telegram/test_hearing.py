@@ -12,7 +12,6 @@ from angelia.channels.outgoing import Button, OutText
 from angelia.channels.telegram.api import TelegramApi
 from angelia.channels.telegram.payloads import TelegramUser, Update
 from angelia.channels.telegram.receive import TelegramReader
-from angelia.models.http.client import http_client
 from angelia.testing.channels.network import ChannelTimeouts, Thing
 from angelia.testing.channels.samples import sample_of
 from angelia.testing.channels.stage import staged
@@ -111,7 +110,7 @@ async def test_whoever_sent_what_cannot_be_read_is_told(chat: str, wordless: lis
 async def test_another_program_with_the_same_bot_is_told() -> None:
     server = TelegramServer()
     async with staged(lambda: server) as stage:
-        other = TelegramApi(server.url, _token, http_client, 60.0)
+        other = TelegramApi(server.url, _token, 60.0)
         await other.call("getUpdates", {}, list[Any])
         await other.close()
         await stage.until(lambda: any(one.state is ConnectionHealth.WAITING for one in stage.health))

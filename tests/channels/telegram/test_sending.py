@@ -18,7 +18,6 @@ from angelia.channels.telegram.capabilities import LOCAL_UPLOAD, capabilities
 from angelia.channels.telegram.channel import TelegramChannel
 from angelia.channels.telegram.send import draft_for, keyboard
 from angelia.core.entry import Address
-from angelia.models.http.client import http_client
 from angelia.testing.channels.network import Flood, ServerError
 from angelia.testing.channels.samples import sample_of
 from angelia.testing.channels.stage import Stage, staged
@@ -184,7 +183,7 @@ async def called(url: str, token: str) -> None:
     async def read() -> str:
         return token
 
-    api = TelegramApi(url, read, http_client, 60.0)
+    api = TelegramApi(url, read, 60.0)
     try:
         await api.call("sendMessage", {"chat_id": "1", "text": "x"}, bool)
     finally:

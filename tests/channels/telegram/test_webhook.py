@@ -12,7 +12,6 @@ from angelia.channels.incoming import IncomingMessage
 from angelia.channels.telegram.api import TelegramApi
 from angelia.channels.telegram.connection import SECRET_HEADER
 from angelia.channels.webhooks import HasWebhook, WebRequest
-from angelia.models.http.client import http_client
 from angelia.testing.channels.network import ChannelTimeouts, Thing
 from angelia.testing.channels.stage import Stage, staged
 from angelia.testing.networks.telegram_server import TOKEN, TelegramServer
@@ -93,7 +92,7 @@ async def test_an_error_from_before_we_came_says_nothing_of_now() -> None:
 async def test_a_webhook_that_another_program_has_set_is_told_and_set_again() -> None:
     server = TelegramServer(visits=True)
     async with staged(lambda: server, ChannelTimeouts(silence=0.1)) as stage:
-        other = TelegramApi(server.url, _token, http_client, 60.0)
+        other = TelegramApi(server.url, _token, 60.0)
         await other.call("setWebhook", {"url": "https://example.com/elsewhere"}, bool)
         await other.close()
         await stage.until(lambda: any("Another program" in one.why for one in stage.health))

@@ -7,7 +7,6 @@ from angelia.channels.port import ChannelContext
 from angelia.channels.settings import Secret
 from angelia.channels.whatsapp.channel import WhatsAppChannel
 from angelia.core.ids import wall_clock
-from angelia.models.http.client import http_client
 from angelia.testing.channels.network import ChannelTimeouts
 from angelia.testing.networks.whatsapp_server import WhatsAppServer
 
@@ -28,5 +27,5 @@ def opened(network: WhatsAppServer) -> WhatsAppChannel:
     def report(health: Health) -> None:
         return None
 
-    context = ChannelContext("door", Path(), wall_clock, secret, recall, remember, report, {}, http_client)
+    context = ChannelContext("door", Path(), wall_clock, secret, recall, remember, report, {})
     return network.open(context, ChannelTimeouts())

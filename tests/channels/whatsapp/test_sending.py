@@ -15,7 +15,6 @@ from angelia.channels.whatsapp.channel import WhatsAppChannel
 from angelia.channels.whatsapp.refusals import GraphError
 from angelia.channels.whatsapp.settings import WhatsAppSettings
 from angelia.core.ids import sortable_id
-from angelia.models.http.client import http_client
 from angelia.testing.channels.network import Flood
 from angelia.testing.channels.samples import sample_of
 from angelia.testing.channels.stage import Stage, staged
@@ -168,13 +167,13 @@ def test_a_refusal_is_named_by_what_can_be_done(status: int, code: int, kind: ty
 async def test_the_token_goes_to_nobody_but_meta() -> None:
     async with WhatsAppServer() as network:
         number, network.files_at = network.world.store(b"x", "text/plain"), "https://evil.example"
-        graph = Graph(WhatsAppSettings(phone=PHONE, api=network.url), token, http_client, 5.0)
+        graph = Graph(WhatsAppSettings(phone=PHONE, api=network.url), token, 5.0)
         with pytest.raises(CannotFetch, match=r"evil\.example"):
             await anext(graph.download(number))
         await graph.close()
 
 
 async def test_without_a_phone_number_it_is_said_what_is_missing() -> None:
-    graph = Graph(WhatsAppSettings(api="http://127.0.0.1:9"), token, http_client, 5.0)
+    graph = Graph(WhatsAppSettings(api="http://127.0.0.1:9"), token, 5.0)
     with pytest.raises(LoginFailed, match="`phone`"):
         await graph.look(1.0)

@@ -12,7 +12,6 @@ from angelia.channels.settings import Secret
 from angelia.channels.whatsapp.bridge.channel import PersonalChannel
 from angelia.channels.whatsapp.bridge.settings import BridgeWaits, PersonalSettings
 from angelia.core.ids import wall_clock
-from angelia.models.http.client import http_client
 from tests.channels.whatsapp_personal.people import HERE
 
 
@@ -28,7 +27,7 @@ def context(folder: Path) -> ChannelContext:
     async def remember(_: str, __: str) -> None:
         return None
 
-    return ChannelContext("door", folder, wall_clock, secret, recall, remember, lambda health: None, {}, http_client)
+    return ChannelContext("door", folder, wall_clock, secret, recall, remember, lambda health: None, {})
 
 
 async def hold(folder: Path, modules: str, file: Path) -> None:

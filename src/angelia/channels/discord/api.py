@@ -56,11 +56,10 @@ class DiscordApi:
         self,
         base: str,
         token: Callable[[], Awaitable[str]],
-        http: Callable[[str], Awaitable["httpx2.AsyncClient"]],
         answer: float,
     ) -> None:
         self._base, self._read_token = base.rstrip("/"), token
-        self._exchanges = Exchanges("Discord", http, answer)
+        self._exchanges = Exchanges("Discord", answer)
         self._token = ""
         self._spent: dict[str, float] = {}
 

@@ -30,7 +30,7 @@ class DiscordChannel:
         self.door = context.door
         self.capabilities: Capabilities = capabilities()
         self.dialect: Dialect = send.DIALECT
-        self._api = DiscordApi(settings.api, lambda: context.secret(settings.token), context.http, timeouts.answer)
+        self._api = DiscordApi(settings.api, lambda: context.secret(settings.token), timeouts.answer)
         self._places = Places(context.door, self._api)
         self._connection = DiscordConnection(settings, context, self._api, self._places, timeouts)
         self._files = (f"{settings.cdn.rstrip('/')}/", "https://cdn.discordapp.com/", "https://media.discordapp.net/")

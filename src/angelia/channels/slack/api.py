@@ -51,7 +51,7 @@ class SlackApi:
     def __init__(self, settings: SlackSettings, context: ChannelContext, timeouts: SlackWaits) -> None:
         self._settings, self._context = settings, context
         self._base = settings.api.rstrip("/")
-        self._exchanges = Exchanges("Slack", context.http, timeouts.step)
+        self._exchanges = Exchanges("Slack", timeouts.step)
         self._tokens: dict[Secret, str] = {}
 
     async def call(

@@ -7,7 +7,7 @@ more than its own queue, retries and waiting, all of which have to be switched o
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -17,9 +17,6 @@ from angelia.channels.exchange import ChannelRequest, Exchanges
 from angelia.channels.failures import ChannelError, NotSent, Unsure, login_failure
 from angelia.channels.multipart import CHUNK, Field, Multipart, UploadField
 from angelia.channels.telegram.refusals import TelegramRefusal, told
-
-if TYPE_CHECKING:
-    import httpx2
 
 T = TypeVar("T")
 
@@ -48,11 +45,10 @@ class TelegramApi:
         self,
         base: str,
         token: Callable[[], Awaitable[str]],
-        http: Callable[[str], Awaitable["httpx2.AsyncClient"]],
         answer: float,
     ) -> None:
         self._base, self._read_token = base.rstrip("/"), token
-        self._exchanges = Exchanges("Telegram", http, answer)
+        self._exchanges = Exchanges("Telegram", answer)
         self._token = ""
 
     async def token(self) -> str:

@@ -41,7 +41,7 @@ class TelegramChannel:
         self.capabilities: Capabilities = capabilities(LOCAL_UPLOAD if settings.local else UPLOAD)
         self.dialect: Dialect = TelegramHtml()
         self._local = settings.local
-        self._api = TelegramApi(settings.api, lambda: context.secret(settings.token), context.http, timeouts.answer)
+        self._api = TelegramApi(settings.api, lambda: context.secret(settings.token), timeouts.answer)
         self._connection = TelegramConnection(settings, context, self._api, timeouts)
         self._moved: dict[str, str] = {}
         self._undrafted: set[str] = set()

@@ -40,12 +40,11 @@ class Graph:
         self,
         settings: WhatsAppSettings,
         token: Callable[[], Awaitable[str]],
-        http: Callable[[str], Awaitable["httpx2.AsyncClient"]],
         answer: float,
     ) -> None:
         self._phone, self._base = settings.phone, f"{settings.api.rstrip('/')}/{settings.version}"
         self._read_token = token
-        self._exchanges = Exchanges("WhatsApp", http, answer)
+        self._exchanges = Exchanges("WhatsApp", answer)
         self._floods: dict[str, int] = {}
 
     async def look(self, silence: float) -> None:

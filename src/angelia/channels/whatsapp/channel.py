@@ -57,7 +57,7 @@ class WhatsAppChannel:
         self._context = context
         self._timeouts = timeouts
         self._memory = WhatsAppMemory()
-        self._graph = Graph(settings, lambda: context.secret(settings.token), context.http, timeouts.answer)
+        self._graph = Graph(settings, lambda: context.secret(settings.token), timeouts.answer)
         keys = Keys(lambda: context.secret(settings.app_secret), lambda: context.secret(settings.verify))
         self._webhook = WhatsAppWebhook(keys, settings.phone, WhatsAppReader(self.door, self._memory), self._memory)
         self._uploads: dict[tuple[str, str], tuple[str, int]] = {}

@@ -10,7 +10,7 @@ import msgspec
 from angelia.core.errors import UNREADABLE
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.text import clean, one_line, shorten
-from angelia.models.http.retry_after import wait_of
+from angelia.models.wires.retry_after import wait_of
 
 _RETRIED = r"retrydelay|please retry in|try again in"
 

@@ -13,8 +13,8 @@ from angelia.context.request import ModelRequest, RequestMessage
 from angelia.core.content import ReplyPart
 from angelia.core.errors import ConfigError, ModelError
 from angelia.core.failure import Failure, FailureKind
-from angelia.models.http.deadlines import DeadlineTimer
-from angelia.models.http.events import EventDecoder
+from angelia.http.deadlines import DeadlineTimer
+from angelia.http.events import EventDecoder
 from angelia.models.port import Credential, Piece, Reply
 from angelia.models.wires.failures import of_response, redacted
 from angelia.models.wires.fragments import Fragments

@@ -20,7 +20,6 @@ from angelia.channels.settings import Secret
 from angelia.channels.webhooks import HasWebhook, WebHead, WebRequest, WebResponse
 from angelia.core.content import Media
 from angelia.core.errors import AngeliaError, BadInput, ConfigError
-from angelia.models.http.client import http_client
 from angelia.service.app import App
 from angelia.service.chats.commands import menu
 from angelia.service.chats.delivery import DeliveryStores
@@ -232,5 +231,4 @@ class Gateway:
             remember=remember,
             report=partial(self._report, door),
             commands=menu(),
-            http=http_client,
         )

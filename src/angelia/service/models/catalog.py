@@ -13,10 +13,10 @@ from angelia.core.errors import KeyMissing
 from angelia.core.profile import Profile
 from angelia.engine.driver import BoundModel, Refresh
 from angelia.engine.model_call import Cost
+from angelia.http.client import base, http_client
 from angelia.models.catalog.credentials import Keyring, KeySource
 from angelia.models.catalog.prices import KnownModel, PriceBook
 from angelia.models.catalog.vendors import Rows, Vendor, profile, vendors
-from angelia.models.http.client import base, http_client
 from angelia.models.port import Credential
 from angelia.models.registry import open_provider
 from angelia.models.wires.wire import GetClient, WireTimeouts

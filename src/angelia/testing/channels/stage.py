@@ -16,7 +16,6 @@ from angelia.channels.outgoing import OutFile, OutText
 from angelia.channels.port import Channel, ChannelContext
 from angelia.channels.settings import Secret
 from angelia.core.ids import sortable_id, wall_clock
-from angelia.models.http.client import http_client
 from angelia.testing.changes import Changes
 from angelia.testing.channels.network import ArrivedMessage, ChannelTimeouts, FakeNetwork, Sample, Thing
 from angelia.testing.claims import CheckFailed, expect
@@ -187,9 +186,7 @@ class Stage:
             self._memory[name] = value
 
         commands = {"status": "what is going on", "stop": "stop what is running"}
-        return ChannelContext(
-            DOOR, self._folder, wall_clock, secret, recall, remember, self._report, commands, http_client
-        )
+        return ChannelContext(DOOR, self._folder, wall_clock, secret, recall, remember, self._report, commands)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from angelia.core.errors import MissingPart
-from angelia.models.http.client import http_client
+from angelia.http.client import http_client
 from angelia.policy.egress import ranges_named
 from angelia.policy.verdict import Trust
 from angelia.sandboxes.by_commands.sidecar import Sidecar

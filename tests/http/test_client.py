@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from angelia.core.errors import ConfigError
-from angelia.models.http.client import _trusting, http_client, proxy_for
+from angelia.http.client import _trusting, http_client, proxy_for
 from tests.models.loopback import Server, says
 
 pytestmark = pytest.mark.anyio

@@ -1,4 +1,4 @@
-"""The one HTTP client that a vendor gets: quick to build, kept alive, and blind to surprises in the environment."""
+"""The one HTTP client, for a server that the person named: quick to build, kept alive, and told what it may trust."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ CA_FILES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.
 
 
 async def http_client(base_url: str, environ: Mapping[str, str] = os.environ) -> "httpx2.AsyncClient":
-    """A client for everything below `base_url`; close it when the vendor is no longer needed.
+    """A client for everything below `base_url`; close it when it is no longer needed.
 
     Authorities are read in a thread (31 ms) while httpx2 is imported here; `http://` reads none. Proxies
     (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`) and `SSL_CERT_FILE` or `SSL_CERT_DIR` are honoured.
@@ -65,7 +65,7 @@ def _road(proxy: str, trust: "ssl.SSLContext | bool | None") -> "httpx2.AsyncBas
 
     context = httpx2.create_ssl_context(trust_env=False) if trust is True else trust or None
     if not proxy:
-        from angelia.models.http.transport import DirectTransport
+        from angelia.http.transport import DirectTransport
 
         return DirectTransport(context, most_idle=MOST_IDLE, keep=KEEP_ALIVE)
     return httpx2.AsyncHTTPTransport(

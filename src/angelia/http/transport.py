@@ -10,8 +10,8 @@ from ipaddress import ip_address
 
 import httpx2
 
-from angelia.models.http.connection import ModelConnection, Origin
-from angelia.models.http.deadlines import DeadlineTimer
+from angelia.http.connection import HttpConnection, Origin
+from angelia.http.deadlines import DeadlineTimer
 
 
 class DirectTransport(httpx2.AsyncBaseTransport):
@@ -21,8 +21,8 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         self._trust = trust
         self._most_idle = most_idle
         self._keep = keep
-        self._idle: list[ModelConnection] = []
-        self._open: set[ModelConnection] = set()
+        self._idle: list[HttpConnection] = []
+        self._open: set[HttpConnection] = set()
         if trust:
             trust.set_alpn_protocols(["http/1.1"])
 
@@ -50,7 +50,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             await asyncio.wait([connection.closed for connection in self._open])
         self._idle.clear()
 
-    def let_go(self, connection: ModelConnection) -> None:
+    def let_go(self, connection: HttpConnection) -> None:
         """Keep a connection whose reply was read to its end; any other is closed."""
         if not connection.reusable:
             connection.close()
@@ -61,7 +61,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         while self._idle and (len(self._idle) > self._most_idle or now - self._idle[0].idle_since > self._keep):
             self._idle.pop(0).close()
 
-    def _kept(self, origin: Origin) -> ModelConnection | None:
+    def _kept(self, origin: Origin) -> HttpConnection | None:
         """The connection that was used last, if it is still of use."""
         oldest = asyncio.get_running_loop().time() - self._keep
         for connection in [one for one in reversed(self._idle) if one.origin == origin]:
@@ -71,13 +71,13 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             connection.close()
         return None
 
-    async def _connect(self, url: httpx2.URL, seconds: float | None) -> ModelConnection:
+    async def _connect(self, url: httpx2.URL, seconds: float | None) -> HttpConnection:
         loop, origin = asyncio.get_running_loop(), _origin(url)
         secure, host, port = origin
         try:
             async with asyncio.timeout(seconds):
                 _, connection = await loop.create_connection(
-                    lambda: ModelConnection(origin),
+                    lambda: HttpConnection(origin),
                     host,
                     port,
                     ssl=self._trust if secure else None,
@@ -111,7 +111,7 @@ def _origin(url: httpx2.URL) -> Origin:
 class _Body(httpx2.AsyncByteStream):
     """The body of one reply, as it comes."""
 
-    def __init__(self, direct: DirectTransport, connection: ModelConnection, silence: float | None) -> None:
+    def __init__(self, direct: DirectTransport, connection: HttpConnection, silence: float | None) -> None:
         self._direct = direct
         self._connection = connection
         self._silence = silence

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from angelia.models.http.http1 import Incoming, Malformed, head
+from angelia.http.http1 import Incoming, Malformed, head
 
 _MOST_AHEAD = 1 << 20
 """Bytes of a reply that are held for a reader who is slower than its server."""
@@ -16,7 +16,7 @@ Origin = tuple[bool, str, int]
 """Whether it is reached over TLS, host, port."""
 
 
-class ModelConnection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """One connection. Only one task waits at a time: to send, for the head, or for more of the body."""
 
     def __init__(self, origin: Origin) -> None:

@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from angelia.models.http.deadlines import DeadlineTimer
+from angelia.http.deadlines import DeadlineTimer
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from angelia.models.http.client import http_client
-from angelia.models.http.transport import DirectTransport
+from angelia.http.client import http_client
+from angelia.http.transport import DirectTransport
 from tests.models.loopback import STREAM, Peer, Server, chunked, says
 
 pytestmark = pytest.mark.anyio

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.models.http.events import EventDecoder, ServerSentEvent
+from angelia.http.events import EventDecoder, ServerSentEvent
 
 lines = st.lists(
     st.binary(max_size=12).map(lambda b: b.replace(b"\r", b"").replace(b"\n", b"")), min_size=1, max_size=3

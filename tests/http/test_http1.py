@@ -2,7 +2,7 @@
 
 import pytest
 
-from angelia.models.http.http1 import MOST_HEAD, Incoming, Malformed
+from angelia.http.http1 import MOST_HEAD, Incoming, Malformed
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -7,7 +7,7 @@ import h11
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from angelia.models.http.http1 import Incoming, Malformed
+from angelia.http.http1 import Incoming, Malformed
 from tests.examples import examples
 
 BODY = st.binary(max_size=60)

@@ -1,1 +1,0 @@
-"""HTTP to a model's server: a client, a transport, events and deadlines."""
