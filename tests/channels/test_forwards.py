@@ -20,6 +20,7 @@ from angelia.channels.whatsapp.memory import WhatsAppMemory
 from angelia.channels.whatsapp.payloads import Value
 from angelia.channels.whatsapp.receive import WhatsAppReader as WhatsAppReader
 from angelia.core.entry import Address
+from angelia.service.chats.commands import verb_in
 
 pytestmark = pytest.mark.anyio
 
@@ -87,6 +88,7 @@ FORWARDS: list[tuple[Callable[..., Awaitable[Envelope | None]], dict[str, Any]]]
         telegram,
         {"text": ORDER, "entities": [{"type": "bot_command", "offset": 0, "length": 8}], "forward_origin": _ORIGIN},
     ),
+    (telegram, {"text": ORDER, "via_bot": {"id": 8, "is_bot": True, "first_name": "Beep", "username": "beep_bot"}}),
     (whatsapp, {"text": {"body": ORDER}, "context": {"forwarded": True}}),
     (whatsapp, {"text": {"body": ORDER}, "context": {"frequently_forwarded": True}}),
     (personal, {"text": ORDER, "forwarded": True}),
@@ -124,6 +126,30 @@ async def test_a_page_that_slack_unfolds_by_itself_is_nobodys_words() -> None:
     heard = await slack(text="look", attachments=[{"text": ORDER, "from_url": "https://a.at"}])
     assert heard is not None
     assert heard.what == IncomingMessage("look")
+
+
+_AT = {"latitude": 1.5, "longitude": 2.5}
+_DOCUMENT = {"id": "F2", "mode": "external", "title": ORDER, "external_url": "https://docs.at/1"}
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        (telegram, {"location": _AT, "venue": {"title": ORDER, "address": "1"}}),
+        (telegram, {"contact": {"first_name": ORDER, "phone_number": "1"}}),
+        (whatsapp, {"type": "location", "location": {**_AT, "name": ORDER}}),
+        (whatsapp, {"type": "contacts", "contacts": [{"name": {"formatted_name": ORDER}, "phones": []}]}),
+        (slack, {"text": "", "files": [_DOCUMENT], "subtype": "file_share"}),
+    ],
+)
+async def test_a_name_that_somebody_else_chose_is_no_verb(
+    read: Callable[..., Awaitable[Envelope | None]], told: dict[str, Any]
+) -> None:
+    heard = await read(**told)
+    assert heard is not None
+    assert isinstance(heard.what, IncomingMessage)
+    assert ORDER in heard.what.text
+    assert verb_in(heard.what.text) is None
 
 
 def test_the_bridge_tells_what_is_forwarded() -> None:

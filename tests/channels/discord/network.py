@@ -26,7 +26,7 @@ class Discord:
     here, group, topic = Address("", w.DIRECT), Address("", w.GROUP), Address("", w.GROUP, w.TOPIC)
     nowhere = Address("", "404404")
     broken = ""
-    keeps = takes_empty = True
+    keeps = takes_empty = forwards = True
 
     def __init__(self) -> None:
         self.world, self.changes = w.World(), Changes()
@@ -144,6 +144,8 @@ class Discord:
             more["attachments"] = [self._attached(thing, index) for index in range(len(thing.files))]
         if thing.heard is IncomingKind.VOICE:
             more["flags"] = 1 << 13
+        if thing.forwarded:
+            content, more = "", _passed_on(content, more)
         message = self.world.write(_WHO[thing.who], channel, content, **more)
         self._bring("MESSAGE_CREATE", message)
         return str(message["id"])
@@ -167,6 +169,15 @@ class Discord:
                 data |= {"member": w.member()}
         self.gateway.tell(name, data)
         self.changes.tell()
+
+
+def _passed_on(content: str, more: dict[str, Any]) -> dict[str, Any]:
+    """A forward says nothing itself: it refers to a message, and holds a snapshot of it, without its author."""
+    said = {"type": 0, "content": content, "timestamp": w.now(), "edited_timestamp": None, "flags": 0}
+    lists: dict[str, Any] = {"mentions": [], "mention_roles": [], "embeds": [], "attachments": [], "components": []}
+    reference = {"type": 1, "message_id": "700100", "channel_id": "700200"}
+    snapshot = {"message": said | lists | more}
+    return {"flags": 1 << 14, "message_reference": reference, "message_snapshots": [snapshot], "attachments": []}
 
 
 @asynccontextmanager

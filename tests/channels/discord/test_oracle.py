@@ -88,6 +88,9 @@ async def test_it_hears_what_people_do(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (await client.next("edit")).content == "hello again"
         (direct,) = await fake.bring(Thing(IncomingKind.TEXT, fake.here, "psst"))
         assert isinstance((await client.next("message")).channel, library.DMChannel)
+        await fake.bring(Thing(IncomingKind.TEXT, fake.here, "not mine", forwarded=True))
+        forward = await client.next("message")
+        assert (forward.content, [one.content for one in forward.message_snapshots]) == ("", ["not mine"])
         await fake.bring(Thing(IncomingKind.REACTION, fake.here, "👍", about=direct))
         assert str((await client.next("reaction")).emoji) == "👍"
         await fake.bring(Thing(IncomingKind.COMMAND, fake.here, "/status now"))

@@ -21,7 +21,7 @@ class IrcNetwork:
     here, group, topic = Address("", "ann"), Address("", s.CHANNEL), Address("")
     nowhere = Address("", "nobody")
     broken = ""
-    keeps = takes_empty = False
+    keeps = takes_empty = forwards = False
 
     def __init__(self) -> None:
         self.server = s.Server()

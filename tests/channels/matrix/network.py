@@ -27,7 +27,7 @@ class Matrix:
     here, group, nowhere = Address("", w.DIRECT), Address("", w.GROUP), Address("", w.NOWHERE)
     broken = ""
     # Synapse, upload_resource.py: a length has to be told, and may be 0
-    keeps, takes_empty = True, True
+    keeps, takes_empty, forwards = True, True, False
 
     def __init__(self) -> None:
         self.world, self.changes = w.World(), Changes()

@@ -30,7 +30,7 @@ class Slack:
     }
     here, group, nowhere = Address("", w.DIRECT), Address("", w.GROUP), Address("", "C0404")
     broken = ""
-    keeps, takes_empty = True, False
+    keeps, takes_empty, forwards = True, False, True
 
     def __init__(self, transport: str) -> None:
         self.world, self.changes = w.World(), Changes()
@@ -175,11 +175,25 @@ class Slack:
         if thing.files:
             more |= {"subtype": "file_share", "files": [self._file(thing, one) for one in range(len(thing.files))]}
         text = f"<@{w.US}> {_wire(thing.text)}" if thing.to_us else _wire(thing.text)
+        if thing.forwarded:
+            text, more = "", self._shared(text, more)
         message = self.world.write(thing.where.chat, _WHO[thing.who], text, **more)
         self.happen(message | place | {"event_ts": message["ts"]})
         if thing.to_us and thing.who is Who.FRIEND:
             self.happen(message | {"type": "app_mention", "channel": thing.where.chat, "event_ts": message["ts"]})
         return str(message["ts"])
+
+    def _shared(self, text: str, more: dict[str, Any]) -> dict[str, Any]:
+        """What somebody shares: the other's message is an attachment, with its files."""
+        shared = {"is_share": True, "is_msg_unfurl": True, "ts": self.world.now(), "channel_id": "C0ELSEWHERE", "id": 1}
+        shared |= {"author_id": "U0EVE", "author_name": "Eve", "fallback": f"Eve: {text}", "text": text}
+        shared |= {
+            "mrkdwn_in": ["text"],
+            "footer": "Slack Conversation",
+            "from_url": "https://team.slack.com/archives/C",
+        }
+        thread = {"thread_ts": more["thread_ts"]} if "thread_ts" in more else {}
+        return thread | {"attachments": [shared | ({"files": more["files"]} if "files" in more else {})]}
 
     def _file(self, thing: Thing, number: int) -> dict[str, Any]:
         sample = thing.files[number]

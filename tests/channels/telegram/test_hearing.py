@@ -173,7 +173,7 @@ async def test_in_a_topic_the_message_that_opened_it_is_not_what_is_answered() -
 WORDLESS = {
     "a place with a name": (
         {"location": {"latitude": 1.5, "longitude": 2.5}, "venue": {"title": "Garden", "address": "Main 1"}},
-        "Garden, Main 1 (Location: 1.5, 2.5)",
+        "Location: 1.5, 2.5 (Garden, Main 1)",
     ),
     "a place that moves": (
         {"location": {"latitude": 1.5, "longitude": 2.5, "live_period": 900}},

@@ -48,7 +48,7 @@ class PersonalNetwork:
     secrets: Mapping[str, str] = {}
     here, group, topic, nowhere = HERE, GROUP, Address("", ""), NOWHERE
     broken = ""
-    keeps, takes_empty = True, False
+    keeps, takes_empty, forwards = True, False, True
 
     def __init__(self) -> None:
         self.arrived: list[ArrivedMessage] = []

@@ -13,6 +13,9 @@ HERE = Address("", ANN)
 GROUP = Address("", "120363043211234567@g.us")
 NOWHERE = Address("", "19999999999@s.whatsapp.net")
 
+_FORWARDED = {"isForwarded": True, "forwardingScore": 1}
+"""`ContextInfo` of what was passed on once."""
+
 _FIELDS = {
     IncomingKind.PHOTO: "imageMessage",
     IncomingKind.VIDEO: "videoMessage",
@@ -72,6 +75,8 @@ class People:
             context |= {"stanzaId": thing.answers, "participant": us, "quotedMessage": self.quoted[thing.answers]}
         if thing.to_us and thing.where == GROUP:
             context |= {"mentionedJid": ["99887766@lid"]}
+        if thing.forwarded:
+            context |= _FORWARDED
         if not context:
             return {"conversation": thing.text}
         return {"extendedTextMessage": {"text": thing.text, "contextInfo": context}}
@@ -82,5 +87,6 @@ class People:
         about: dict[str, Any] = {"directPath": path, "mimetype": file.mime, "fileLength": str(len(file.data))}
         about |= {"ptt": True, "seconds": 1} if thing.heard is IncomingKind.VOICE else {}
         about |= {"caption": thing.text} if thing.text else {}
+        about |= {"contextInfo": _FORWARDED} if thing.forwarded else {}
         field = _FIELDS.get(thing.heard, "documentMessage")
         return {field: about | ({"fileName": file.name} if field == "documentMessage" else {})}

@@ -209,7 +209,7 @@ def _links(message: s.SlackContent) -> list[str]:
     found = []
     for file in message.files:
         if file.mode == "external":
-            found.append(f"{file.title or file.name} ({file.external_url})")
+            found.append(f"File: {file.title or file.name} ({file.external_url})")
         elif file.mode == "tombstone":
             found.append("(a file that was deleted)")
     return found

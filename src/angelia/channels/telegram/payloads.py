@@ -153,6 +153,12 @@ class TelegramMessage(Struct, frozen=True, kw_only=True):
     invoice: dict[str, Any] | None = None
     rich_message: dict[str, Any] | None = None
     forward_origin: dict[str, Any] | None = None
+    via_bot: TelegramUser | None = None
+
+    @property
+    def of_others(self) -> bool:
+        """Whether its words and files are not its sender's: forwarded, or made by a bot that they called inline."""
+        return self.forward_origin is not None or self.via_bot is not None
 
 
 class TelegramReaction(Struct, frozen=True):

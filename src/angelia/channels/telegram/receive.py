@@ -119,7 +119,7 @@ class TelegramReader:
         offers, words = tuple(_offers(message)), _words(message)
         if not offers and not words:
             return None
-        if message.forward_origin is not None:
+        if message.of_others:
             return IncomingMessage("", offers, shared=words, forwarded=True)
         return IncomingMessage(self._without_our_name(words, message), offers)
 
@@ -134,7 +134,7 @@ class TelegramReader:
 
     def _to_us(self, message: TelegramMessage) -> bool:
         """Whether it is a command or a mention of ours, or answers us. What is passed on says nothing to anybody."""
-        if message.forward_origin is not None:
+        if message.of_others:
             return False
         answers = message.reply_to_message
         if answers and answers.from_ and answers.from_.id == self._me.id:
@@ -213,7 +213,7 @@ def _words(message: TelegramMessage) -> str:
     if message.text or message.caption:
         return message.text or message.caption
     if message.venue and message.location:
-        return f"{message.venue.title}, {message.venue.address} ({_place(message)})"
+        return f"{_place(message)} ({message.venue.title}, {message.venue.address})"
     if message.location:
         return _place(message)
     if message.contact:

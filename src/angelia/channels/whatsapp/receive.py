@@ -165,7 +165,7 @@ def _words(content: WhatsAppContent) -> str:
 def _place(place: WhatsAppPlace) -> str:
     named = ", ".join(part for part in (place.name, place.address) if part)
     where = f"Location: {place.latitude}, {place.longitude}"
-    return f"{named} ({where})" if named else where
+    return f"{where} ({named})" if named else where
 
 
 def _card(card: Card) -> str:

@@ -99,7 +99,8 @@ class Thing(Struct, frozen=True):
 
     `files` are several for an album. `about` is the message that is edited, deleted, reacted to, or whose button is
     pressed; `value` the button's. `answers` is the message that this one replies to. `to_us`: in a group, whether it
-    mentions us, in the network's way. `text` of a reaction is its emoji.
+    mentions us, in the network's way. `text` of a reaction is its emoji. `forwarded`: words and files are somebody
+    else's, passed on with the network's own means; only asked for where the network tells it (`forwards`).
     """
 
     heard: IncomingKind
@@ -111,6 +112,7 @@ class Thing(Struct, frozen=True):
     value: str = ""
     answers: str = ""
     to_us: bool = False
+    forwarded: bool = False
 
 
 class FakeNetwork(Protocol):
@@ -120,7 +122,8 @@ class FakeNetwork(Protocol):
     `secrets` are the credentials by the `env` that the settings name them with. `here` is a private chat with a
     friend, `group` a group that the friend and we are in, `topic` a thread (each with an empty chat where there is
     none), `nowhere` a chat that is not there. `broken` is markup that it refuses, empty where it takes any. `keeps`
-    says whether it brings later what it could not bring while we were away, `takes_empty` whether a file may be empty.
+    says whether it brings later what it could not bring while we were away, `takes_empty` whether a file may be empty,
+    `forwards` whether it tells what is forwarded.
     """
 
     secrets: Mapping[str, str]
@@ -131,6 +134,7 @@ class FakeNetwork(Protocol):
     broken: str
     keeps: bool
     takes_empty: bool
+    forwards: bool
 
     @property
     def arrived(self) -> list[ArrivedMessage]:

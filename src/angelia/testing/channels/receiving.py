@@ -35,8 +35,10 @@ def hearing_checks(capabilities: Capabilities) -> list[ChannelCheck]:
         ChannelCheck("a chat's messages are handed in in order", _in_order),
         ChannelCheck("bots and ourselves are not heard as people", _bots),
         ChannelCheck("in a group it is known who is spoken to", _group),
+        ChannelCheck("a forward has no words of its senders own", _forward),
     ]
     if IncomingKind.DOCUMENT in hears:
+        found.append(ChannelCheck("a forwarded file is marked as others", _forwarded_file))
         found.append(ChannelCheck("a file that cannot be had is told as such", _cannot_fetch))
     if IncomingKind.PHOTO in hears and capabilities.can(Kind.ALBUM):
         found.append(ChannelCheck("an album is one envelope", _album))
@@ -257,6 +259,28 @@ async def _album(make: Make) -> None:
         what = stage.heard[0].what
         await _is_offered(stage, what, *several)
         expect(isinstance(what, IncomingMessage) and what.text == "all", f"the caption came as {what}")
+
+
+async def _forward(make: Make) -> None:
+    """Each looks like an order to us; where the network does not tell a forward, its words are the sender's own."""
+    async with staged(make) as stage:
+        if not stage.network.forwards:
+            return
+        for words in ("/approve", "1", "yes"):
+            what = (await hear_one(stage, msgspec.structs.replace(_text(stage, text=words), forwarded=True))).what
+            right = isinstance(what, IncomingMessage) and what.forwarded and not what.text and words in what.shared
+            expect(right, f"a forwarded {words!r} came as {what}")
+
+
+async def _forwarded_file(make: Make) -> None:
+    async with staged(make) as stage:
+        if not stage.network.forwards:
+            return
+        sample = sample_of(Kind.DOCUMENT)
+        thing = Thing(IncomingKind.DOCUMENT, stage.network.here, "", (sample,), forwarded=True)
+        what = (await hear_one(stage, thing)).what
+        await _is_offered(stage, what, sample)
+        expect(isinstance(what, IncomingMessage) and what.forwarded, f"a forwarded file came as {what}")
 
 
 async def _quoted(make: Make) -> None:

@@ -54,7 +54,7 @@ class TelegramServer:
     """
 
     broken = "a <b>bold word that nobody ends"
-    keeps, takes_empty = True, False
+    keeps, takes_empty, forwards = True, False, True
     here, group, topic, nowhere = HERE, GROUP, TOPIC, NOWHERE
 
     def __init__(self, port: int = 0, *, visits: bool = False, folder: Path | None = None) -> None:

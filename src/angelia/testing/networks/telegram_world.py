@@ -29,6 +29,8 @@ CHATS: dict[str, dict[str, Any]] = {
     GROUP.chat: {"id": int(GROUP.chat), "type": "supergroup", "title": "Garden", "is_forum": True},
 }
 
+_FROM_EVE = {"type": "hidden_user", "sender_user_name": "Eve", "date": 1}
+"""`MessageOriginHiddenUser`: somebody who does not let forwards link to their account."""
 _WHO = {Who.FRIEND: ANN, Who.BOT: BEEP, Who.OURSELVES: BOT}
 
 
@@ -130,11 +132,12 @@ class TelegramWorld:
         album = {"media_group_id": f"album-{self._number}"} if len(thing.files) > 1 else {}
         answered = self.messages.get((thing.where.chat, int(thing.answers))) if thing.answers else None
         reply = {"reply_to_message": answered} if answered else {}
+        passed_on = {"forward_origin": _FROM_EVE} if thing.forwarded else {}
         first = ""
         for at, file in enumerate(thing.files or (None,)):
             text = "" if at else thing.text
             said = self._content(thing, text, file)
-            message = self.post(thing.where, _WHO[thing.who], **said, **album, **reply)
+            message = self.post(thing.where, _WHO[thing.who], **said, **album, **reply, **passed_on)
             self._tell(message=message)
             first = first or str(message["message_id"])
         return first

@@ -53,7 +53,7 @@ class WhatsAppServer:
     """
 
     broken = ""
-    keeps, takes_empty = True, False
+    keeps, takes_empty, forwards = True, False, True
     here, group, topic, nowhere = HERE, GROUP, Address("", ""), NOWHERE
     secrets: Mapping[str, str] = _SECRETS
 

@@ -144,7 +144,9 @@ class WhatsAppWorld:
         known = {"from_user_id": who} if "." in who else {"from": who}
         contact = {"profile": {"name": "Ann Example"}, **({"user_id": who} if "." in who else {"wa_id": who})}
         group = {"group_id": GROUP.chat} if thing.where == GROUP else {}
-        context = {"context": {"from": OURS, "id": thing.answers}} if thing.answers else {}
+        context: dict[str, Any] = {"context": {"from": OURS, "id": thing.answers}} if thing.answers else {}
+        if thing.forwarded:
+            context = {"context": {"forwarded": True}}
         self._theirs[number] = thing.where.chat
         self.tell(contacts=[contact], messages=[{**known, **said, **group, **context}])
         return number

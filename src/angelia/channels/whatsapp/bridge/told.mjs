@@ -79,7 +79,7 @@ function wordsOf (content) {
   if (place) {
     const named = [place.name, place.address].filter(Boolean).join(', ')
     const where = `Location: ${place.degreesLatitude}, ${place.degreesLongitude}`
-    return named ? `${named} (${where})` : where
+    return named ? `${where} (${named})` : where
   }
   const cards = content.contactsArrayMessage?.contacts ?? (content.contactMessage ? [content.contactMessage] : [])
   if (cards.length) return cards.map(card).join('\n')
