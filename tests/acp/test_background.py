@@ -26,9 +26,9 @@ def script(request: ReceivedRequest) -> Step:
     return LATER if request.heard.replies == 0 else say(f"Reply {request.heard.replies}.")
 
 
-async def ends(place: Place) -> list[e.ProcessEnded]:
+async def ends(place: Place) -> list[e.WorkEnded]:
     """What has ended, according to the log."""
-    return [fact for fact in await place.facts() if isinstance(fact, e.ProcessEnded)]
+    return [fact for fact in await place.facts() if isinstance(fact, e.WorkEnded)]
 
 
 async def test_an_end_after_the_turn_is_announced_and_read_once(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ async def test_killed_with_its_process_it_is_unknown_and_told_once(tmp_path: Pat
     assert said.count("has ended") == (1 if method == "session/load" else 0)
 
 
-@pytest.mark.parametrize("point", ["process.ended:1", "process.told:1"])
+@pytest.mark.parametrize("point", ["work.ended:1", "work.told:1"])
 async def test_killed_around_the_announcement_it_is_told_once(tmp_path: Path, point: str) -> None:
     async with ModelServer(script) as server:
         place = first(server, tmp_path)
@@ -136,7 +136,7 @@ async def test_killed_around_the_announcement_it_is_told_once(tmp_path: Path, po
             assert await editor.prompt(session, "And?") == "end_turn"
             assert editor.text().count("has ended") == 1
         [end] = await ends(place)
-    assert end.status is (CallStatus.OK if point == "process.told:1" else CallStatus.UNKNOWN)
+    assert end.status is (CallStatus.OK if point == "work.told:1" else CallStatus.UNKNOWN)
 
 
 async def test_another_process_that_opens_the_conversation_leaves_it_alone(tmp_path: Path) -> None:

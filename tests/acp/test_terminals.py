@@ -141,7 +141,7 @@ async def test_one_in_the_background_is_polled_there_and_its_end_is_announced(tm
             (place.workspace / "go").touch()
             await editor.until(lambda editor: "has ended: exit status 0" in editor.text())
             assert await editor.prompt(session, "Well?") == "end_turn"
-        assert any(isinstance(fact, e.ProcessEnded) for fact in await place.facts())
+        assert any(isinstance(fact, e.WorkEnded) for fact in await place.facts())
     assert "down" in server.requests[-1].raw.decode()
     assert desk.shells["term-1"].released
 

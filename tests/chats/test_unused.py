@@ -83,5 +83,5 @@ async def test_what_goes_on_in_the_background_is_not_ended_by_a_day_of_silence(t
         assert len(life.turns()) == 2
         await write(place / "go", "gone\n")
         await far.when(lambda far: any("background command" in text for text in far.texts("7")))
-        ended = [fact for fact in await life.facts() if isinstance(fact, e.ProcessEnded)]
+        ended = [fact for fact in await life.facts() if isinstance(fact, e.WorkEnded)]
         assert [fact.status.value for fact in ended] == ["ok"]

@@ -27,7 +27,7 @@ from angelia.store.sql.database import Database
 from angelia.testing.logs.playbook import Line, read
 from angelia.testing.model.in_process import ScriptedProvider
 from angelia.testing.model.steps import Step
-from angelia.tools.port import Tool, ToolContext, ToolOutcome, Traits
+from angelia.tools.port import Tool, ToolContext, ToolOutcome, Traits, Work
 from angelia.tools.registry import Registry
 
 F = TypeVar("F", bound=e.Fact)
@@ -164,8 +164,8 @@ class Driven:
         return Driver(self.log, [bound], Broker(self.log, deps), Settings(rules), self._clock, wording)
 
     def _calling(self, call: ToolCall, answer: str) -> ToolContext:
-        async def later(outcome: ToolOutcome) -> None:
-            await self.background.ended(call.id, outcome, ANN)
+        async def later(work: Work, outcome: ToolOutcome) -> None:
+            await self.background.ended(call.id, work, outcome, ANN)
 
         none = cast("Any", None)
         return ToolContext(

@@ -41,7 +41,7 @@ async def test_and_of_what_a_process_in_the_background_left(tmp_path: Path) -> N
             await chat.say("Begin.")
             assert await chat.ending() == end.Answered()
             await written(home.workspace / "runs")
-        assert "x/.git/config" in text(chat.facts(e.ProcessEnded)[0].parts)
+        assert "x/.git/config" in text(chat.facts(e.WorkEnded)[0].parts)
         assert len(notices(chat)) == 1
         assert not (home.workspace / "x/.git/config").exists()
 

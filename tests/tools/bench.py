@@ -13,7 +13,7 @@ from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
 from angelia.sandboxes.port import Sandbox
-from angelia.tools.port import Fetched, JsonArguments, Schema, Tool, ToolContext, ToolOutcome
+from angelia.tools.port import Fetched, JsonArguments, Schema, Tool, ToolContext, ToolOutcome, Work
 
 
 class Memory:
@@ -82,7 +82,7 @@ class Bench:
         except BadInput:
             return Media(await self.blobs.put(data), MediaKind.DOCUMENT, name)
 
-    async def _later(self, outcome: ToolOutcome) -> None:
+    async def _later(self, work: Work, outcome: ToolOutcome) -> None:
         self.ends.append(outcome)
 
     async def _fetch(self, url: str) -> Fetched:

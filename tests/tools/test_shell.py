@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from angelia.core.content import CallStatus
-from angelia.core.entry import ProcessEnded, ToolFinished
+from angelia.core.entry import ToolFinished, WorkEnded, WorkKind
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import CallId
 from angelia.policy.verdict import RunCommand
@@ -16,6 +16,7 @@ from angelia.sandboxes.local.confinement import Unconfined
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import SandboxGone
 from angelia.tools.files.read import Read
+from angelia.tools.port import Work
 from angelia.tools.shell.background import all_told
 from angelia.tools.shell.output import SHOWN
 from angelia.tools.shell.process import ProcessTool
@@ -160,13 +161,13 @@ async def test_a_background_process_has_a_time_out_only_where_one_was_given(benc
 
 async def test_an_end_that_nobody_looked_at_is_handed_in_once(bench: Bench) -> None:
     outcome = await bench.run(Shell(), command="while [ ! -e go ]; do sleep 0.01; done; echo made", background=True)
-    assert outcome.goes_on.endswith("echo made")
+    assert outcome.goes_on == Work(WorkKind.PROCESS, "while [ ! -e go ]; do sleep 0.01; done; echo made")
     (bench.root / "go").touch()
     await all_told(bench.state)
     [end] = bench.ends
     assert (end.status, text_of(end)) == (OK, "made\n[exit status 0]")
     name = CallId(text_of(outcome).split()[-1])
-    bench.log(ProcessEnded(name, OK, end.parts))
+    bench.log(WorkEnded(name, WorkKind.PROCESS, OK, end.parts))
     assert "a note tells you how" in await bench.said(ProcessTool(), action="poll", id=name)
 
 

@@ -59,7 +59,7 @@ def in_view(log: Sequence[e.Entry], owner: str = "owner") -> InView:
                 brought.update({part.id: part.name for part in said if isinstance(part, ToolCall)})
             case e.ToolFinished(call=call, status=status) if status not in _WITHOUT_RUNNING:
                 untrusted = untrusted or brought.get(call, "send_file") not in _OWN_WORDS
-            case e.ProcessEnded():
+            case e.WorkEnded():
                 untrusted = True
             case _:
                 pass

@@ -1,6 +1,7 @@
 """Lines that tell a model what happened outside its own words."""
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from angelia.core import ending as end
 from angelia.core.content import Text
@@ -13,9 +14,10 @@ from angelia.core.entry import (
     Entry,
     FilesPlaced,
     Pinned,
-    ProcessEnded,
     SystemSaid,
     Unpinned,
+    WorkEnded,
+    WorkKind,
 )
 
 
@@ -65,12 +67,19 @@ def about_files(placed: FilesPlaced) -> str:
     )
 
 
-def about_process(ended: ProcessEnded) -> str:
-    """What the model should know of a background process that has ended; empty when a result told it."""
+def about_work(ended: WorkEnded) -> str:
+    """What the model should know of work that went on and has ended; empty when a result told it."""
     if ended.told_by:
         return ""
     said = "".join(part.text for part in ended.parts if isinstance(part, Text))
-    return f"The background process {ended.call} has ended ({ended.status}). What it wrote is data:\n{said}"
+    match ended.work:
+        case WorkKind.PROCESS:
+            what = "background process"
+        case WorkKind.REMOTE_TASK:
+            what = "remote task"
+        case _:
+            assert_never(ended.work)
+    return f"The {what} {ended.call} has ended ({ended.status}). What it wrote is data:\n{said}"
 
 
 def note_of(fact: AnyFact) -> str:
@@ -86,8 +95,8 @@ def note_of(fact: AnyFact) -> str:
             return f"The network has given up a delivery that it had taken: {why}"
         case DeliverySettled():
             return about_delivery(fact)
-        case ProcessEnded():
-            return about_process(fact)
+        case WorkEnded():
+            return about_work(fact)
         case _:
             return ""
 

@@ -339,21 +339,34 @@ class ToolFinished(Fact, frozen=True):
     digest: str = ""
 
 
-class ProcessStarted(Fact, frozen=True):
-    """What the call began goes on after its result. `life` names the process of ours that holds it."""
+class WorkKind(StrEnum):
+    """What goes on behind a result."""
 
-    call: CallId
-    command: str
-    life: str
+    PROCESS = "process"
+    """A program of ours: it ends with the process of Angelia that holds it."""
+    REMOTE_TASK = "remote_task"
+    """Something that somebody else does: it may go on when nobody of ours watches it any more."""
 
 
-class ProcessEnded(Fact, frozen=True):
-    """What the call began has come to its end; told once: here, or by the result of the call `told_by`.
-
-    `unknown` means that it ended together with the life that held it.
+class WorkStarted(Fact, frozen=True):
+    """What the call began goes on after its result. `what` names it for people, such as its command line; `life` is the
+    process of ours that holds or watches it.
     """
 
     call: CallId
+    work: WorkKind
+    what: str
+    life: str
+
+
+class WorkEnded(Fact, frozen=True):
+    """What the call began has come to its end; told once: here, or by the result of the call `told_by`.
+
+    `unknown` means that the life which held or watched it has ended.
+    """
+
+    call: CallId
+    work: WorkKind
     status: CallStatus
     parts: tuple[Content, ...] = ()
     full: BlobRef | None = None
@@ -589,8 +602,8 @@ AnyFact = (
     | RemedyUsed
     | ToolStarted
     | ToolFinished
-    | ProcessStarted
-    | ProcessEnded
+    | WorkStarted
+    | WorkEnded
     | ApprovalAsked
     | ApprovalGiven
     | ApprovalRefused
@@ -609,8 +622,8 @@ AnyFact = (
 
 SideFact = (
     ConversationOpened
-    | ProcessStarted
-    | ProcessEnded
+    | WorkStarted
+    | WorkEnded
     | SystemSaid
     | Pinned
     | Unpinned

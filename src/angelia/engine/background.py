@@ -1,37 +1,39 @@
 """What a call left running: its beginning and its end are facts, and the end is told once, whatever dies."""
 
 from collections.abc import Callable, Sequence
+from typing import assert_never
 
 from msgspec import structs
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Text, ToolCall
 from angelia.core.crash import crash_point
-from angelia.core.ids import CallId, delivery_id
+from angelia.core.ids import CallId, ConversationId, delivery_id
 from angelia.core.text import clean, one_line
 from angelia.engine.log import Log
 from angelia.store.log.lease import Lease
-from angelia.tools.port import ToolOutcome
-
-_LOST = (
-    "It ended together with the process of Angelia that held it. It may or may not have done its work: look before "
-    "you start it again."
-)
+from angelia.tools.port import ToolOutcome, Work
 
 
 class Background:
-    """The processes behind one conversation. `life` names this process of ours to those that come after it."""
+    """The work behind one conversation's results. `life` names this process of ours to those that come after it."""
 
     def __init__(self, log: Log, redact: Callable[[str], str], life: Callable[[], str]) -> None:
         self._log = log
         self._redact = redact
         self._life = life
+        self._work = BackgroundWork()
+        self._told = set[CallId]()
 
     def facts(self, call: ToolCall, outcome: ToolOutcome) -> list[e.AnyFact]:
-        """What a result says of processes, for the commit that holds it."""
-        if outcome.goes_on:
-            return [e.ProcessStarted(call.id, self._redact(clean(outcome.goes_on)), self._life())]
-        return [e.ProcessEnded(outcome.ended, outcome.status, told_by=call.id)] if outcome.ended else []
+        """What a result says of work, for the commit that holds it. An end that was told is not told again."""
+        if work := outcome.goes_on:
+            return [e.WorkStarted(call.id, work.kind, self._redact(clean(work.what)), self._life())]
+        going_on = {fact.call: fact for fact in self._work.now(self._log.entries)}
+        if (begun := going_on.get(outcome.ended)) and begun.call not in self._told:
+            self._told.add(begun.call)
+            return [e.WorkEnded(begun.call, begun.work, outcome.status, told_by=call.id)]
+        return []
 
     def notices(self, call: CallId, outcome: ToolOutcome, address: e.Address) -> list[e.AnyFact]:
         """What the person is told besides, as one message for the commit that holds the result."""
@@ -41,54 +43,92 @@ class Background:
         name = delivery_id(self._log.conversation, f"{call}.notices")
         return [e.DeliveryQueued(name, address, (Text(text),), "notice")]
 
-    async def ended(self, call: CallId, outcome: ToolOutcome, address: e.Address) -> None:
-        """What `call` left running has ended, and no result told it: the model reads it with its next request, and
-        the person is told at `address`.
+    async def ended(self, call: CallId, work: Work, outcome: ToolOutcome, address: e.Address) -> None:
+        """The work that `call` left going on has ended: the model reads it with its next request, and the person is
+        told at `address`. Nothing happens where that was told, here or by a result.
         """
+        if call in self._told or self._work.is_over(call, self._log.entries):
+            return
+        self._told.add(call)
         parts = tuple(cleaned(part, self._redact) for part in outcome.parts)
-        fact = e.ProcessEnded(call, outcome.status, parts, outcome.full)
-        crash_point("process.ended")
-        await self._log.append(fact, notice(self._log, fact, address), *self.notices(call, outcome, address))
-        crash_point("process.told")
+        fact = e.WorkEnded(call, work.kind, outcome.status, parts, outcome.full)
+        told = notice(self._log.conversation, fact, self._redact(clean(work.what)), address)
+        crash_point("work.ended")
+        await self._log.append(fact, told, *self.notices(call, outcome, address))
+        crash_point("work.told")
 
 
-class BackgroundProcesses:
+class BackgroundWork:
     """What goes on behind the results of one conversation, as far as its log tells; only what is new is looked at."""
 
     def __init__(self) -> None:
-        self._begun: dict[CallId, e.ProcessStarted] = {}
+        self._begun: dict[CallId, e.WorkStarted] = {}
         self._over: set[CallId] = set()
         self._seen = 0
 
-    def now(self, log: Sequence[e.Entry]) -> list[e.ProcessStarted]:
+    def now(self, log: Sequence[e.Entry]) -> list[e.WorkStarted]:
         """What was begun and has not ended; a quick end may stand before its beginning."""
-        for entry in log[self._seen :]:
-            if isinstance(entry.fact, e.ProcessStarted):
-                self._begun[entry.fact.call] = entry.fact
-            elif isinstance(entry.fact, e.ProcessEnded):
-                self._over.add(entry.fact.call)
-        self._seen = len(log)
+        self._look(log)
         return [fact for call, fact in self._begun.items() if call not in self._over]
 
+    def is_over(self, call: CallId, log: Sequence[e.Entry]) -> bool:
+        """Whether the end of what this call left going on is in the log."""
+        self._look(log)
+        return call in self._over
 
-async def lose(log: Log, lost: Sequence[e.ProcessStarted], lease: Lease) -> None:
-    """Note what ended with a life that held it, and tell whoever spoke last."""
+    def _look(self, log: Sequence[e.Entry]) -> None:
+        for entry in log[self._seen :]:
+            if isinstance(entry.fact, e.WorkStarted):
+                self._begun[entry.fact.call] = entry.fact
+            elif isinstance(entry.fact, e.WorkEnded):
+                self._over.add(entry.fact.call)
+        self._seen = len(log)
+
+
+async def lose(log: Log, lost: Sequence[e.WorkStarted], lease: Lease) -> None:
+    """Note what nobody holds or watches any more since a life has ended, and tell whoever spoke last."""
     spoken = (entry.fact for entry in reversed(log.entries) if isinstance(entry.fact, e.Opening))
     said = next(spoken, e.UserSaid(()))
     facts: list[e.AnyFact] = []
     for started in lost:
-        fact = e.ProcessEnded(started.call, CallStatus.UNKNOWN, (Text(_LOST),))
-        facts += [fact, notice(log, fact, said.address)]
+        fact = e.WorkEnded(started.call, started.work, CallStatus.UNKNOWN, (Text(_lost(started.work)),))
+        facts += [fact, notice(log.conversation, fact, started.what, said.address)]
     await log.append(*facts, lease=lease)
 
 
-def notice(log: Log, ended: e.ProcessEnded, address: e.Address) -> e.DeliveryQueued:
-    """What the person reads of an end: which command, and how it ended."""
-    begun = {x.fact.call: x.fact.command for x in log.entries if isinstance(x.fact, e.ProcessStarted)}
-    command = begun.get(ended.call, "")
+def _lost(kind: e.WorkKind) -> str:
+    match kind:
+        case e.WorkKind.PROCESS:
+            return (
+                "It ended together with the process of Angelia that held it. It may or may not have done its work: "
+                "look before you start it again."
+            )
+        case e.WorkKind.REMOTE_TASK:
+            return (
+                "The process of Angelia that watched it has ended. It may still go on where it runs, or be done: look "
+                "there before you start it again."
+            )
+        case _:
+            assert_never(kind)
+
+
+def notice(conversation: ConversationId, ended: e.WorkEnded, what: str, address: e.Address) -> e.DeliveryQueued:
+    """What the person reads of an end: of what, and how."""
     last = "".join(part.text for part in ended.parts if isinstance(part, Text)).rstrip().rpartition("\n")[2]
-    text = f"The background command `{one_line(command, 100)}` has ended: {one_line(last.strip('[]'), 300)}"
-    return e.DeliveryQueued(delivery_id(log.conversation, f"{ended.call}.end"), address, (Text(text),), "notice")
+    text = f"{_named(ended, what)}: {one_line(last.strip('[]'), 300)}"
+    return e.DeliveryQueued(delivery_id(conversation, f"{ended.call}.end"), address, (Text(text),), "notice")
+
+
+def _named(ended: e.WorkEnded, what: str) -> str:
+    match ended.work:
+        case e.WorkKind.PROCESS:
+            return f"The background command `{one_line(what, 100)}` has ended"
+        case e.WorkKind.REMOTE_TASK if ended.status is CallStatus.UNKNOWN:
+            return f"The remote task `{one_line(what, 100)}` is not watched any more"
+        case e.WorkKind.REMOTE_TASK:
+            return f"The remote task `{one_line(what, 100)}` has ended"
+        case _:
+            assert_never(ended.work)
 
 
 def cleaned(part: Content, redact: Callable[[str], str]) -> Content:

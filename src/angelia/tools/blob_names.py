@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from angelia.core.content import BlobRef, Content, Media, Text
-from angelia.core.entry import DeliveryQueued, Entry, ProcessEnded, ToolFinished, UserSaid
+from angelia.core.entry import DeliveryQueued, Entry, ToolFinished, UserSaid, WorkEnded
 from angelia.core.errors import NotFound
 
 PREFIX = "blob:"
@@ -80,7 +80,7 @@ def known_blobs(entries: Sequence[Entry]) -> Iterator[KnownBlob]:
         match entry.fact:
             case UserSaid(parts=parts) | DeliveryQueued(parts=parts):
                 yield from _of(parts)
-            case ToolFinished(parts=parts, full=full, call=call) | ProcessEnded(parts=parts, full=full, call=call):
+            case ToolFinished(parts=parts, full=full, call=call) | WorkEnded(parts=parts, full=full, call=call):
                 yield from _of(parts)
                 if full is not None:
                     yield KnownBlob(full, f"output of {call}")

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from msgspec import Raw, Struct
 
 from angelia.core.content import BlobRef, CallStatus, Content, Media
-from angelia.core.entry import Address, Diff, Entry
+from angelia.core.entry import Address, Diff, Entry, WorkKind
 from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
 from angelia.sandboxes.port import Sandbox
@@ -47,12 +47,19 @@ class Delivery(Struct, frozen=True):
     parts: tuple[Content, ...]
 
 
+class Work(Struct, frozen=True):
+    """What goes on behind a result; `what` names it for people, such as its command line."""
+
+    kind: WorkKind
+    what: str
+
+
 class ToolOutcome(Struct, frozen=True):
     """What a call came to. `full` holds the whole output where `parts` shows only head and tail.
 
-    `goes_on` is a command that goes on after this result, and is handed in by `ToolContext.later` when it ends. `ended`
-    is the call whose command has come to the end that this result tells. Both are empty for none. `notices` are
-    sentences that the person reads besides, at whichever door.
+    `goes_on` is what goes on after this result, None for nothing; `ToolContext.later` hands its end in. `ended` is the
+    call whose work has come to the end that this result tells, empty for none. `notices` are sentences that the person
+    reads besides, at whichever door.
     """
 
     parts: tuple[Content, ...]
@@ -60,7 +67,7 @@ class ToolOutcome(Struct, frozen=True):
     full: BlobRef | None = None
     diffs: tuple[Diff, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
-    goes_on: str = ""
+    goes_on: Work | None = None
     ended: CallId = CallId("")
     notices: tuple[str, ...] = ()
 
@@ -103,7 +110,8 @@ class ToolContext(Struct, frozen=True):
     and size: the two ways in which media come into being. `most_sent` is how many bytes of a file may be sent.
     `state` is this conversation's memory of tools in this process (what was read, background processes).
     `led` is where the paths of this call lead, as they were judged (`places.led`).
-    `later` hands in what the call came to in the end, where its result said that something goes on.
+    `later` hands in what the work that its result left going on (`goes_on`) came to in the end. Whatever calls it how
+    often, an end is told once.
     """
 
     conversation: ConversationId
@@ -118,7 +126,7 @@ class ToolContext(Struct, frozen=True):
     take: Callable[[AsyncIterator[bytes], str, int], Awaitable[Media]]
     most_sent: int
     state: dict[str, Any]
-    later: Callable[[ToolOutcome], Awaitable[None]]
+    later: Callable[[Work, ToolOutcome], Awaitable[None]]
     answer: str = ""
     led: dict[str, str] = {}
 

@@ -8,7 +8,7 @@ import msgspec
 
 from angelia.core.content import CallStatus, Media, Text, ToolCall
 from angelia.core.content import Content as Part
-from angelia.core.entry import Diff, ProcessEnded, ToolFinished
+from angelia.core.entry import Diff, ToolFinished, WorkEnded
 from angelia.core.errors import UNREADABLE
 from angelia.core.text import clean, fenced
 from angelia.faces.acp import outgoing as o
@@ -70,8 +70,8 @@ def in_terminal(call: ToolCall, terminal: str) -> o.CallChanged:
     return o.CallChanged(call.id, status="in_progress", content=(o.InTerminal(terminal),))
 
 
-def ended(call: ToolCall, fact: ProcessEnded) -> o.CallChanged:
-    """What a command came to that went on behind its call."""
+def ended(call: ToolCall, fact: WorkEnded) -> o.CallChanged:
+    """What the work came to that went on behind a call."""
     status = "completed" if fact.status is CallStatus.OK else "failed"
     return o.CallChanged(
         call.id, status=status, content=tuple(o.AcpShown(shown(part, call.name)) for part in fact.parts)

@@ -153,7 +153,7 @@ class SessionUpdates:
                 yield calls.finished(
                     self.calls[call], entry.fact, self.workspace, self.streamed.terminals.get(call, "")
                 )
-            case e.ProcessEnded(call=call, told_by="") if call in self.calls and call not in self.streamed.terminals:
+            case e.WorkEnded(call=call, told_by="") if call in self.calls and call not in self.streamed.terminals:
                 yield calls.ended(self.calls[call], entry.fact)
             case e.DeliveryQueued(parts=parts, origin=origin, id=number) if origin not in ("answer", "ending"):
                 for part in parts:

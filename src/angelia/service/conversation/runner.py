@@ -120,7 +120,7 @@ class TurnRunner:
         finally:
             keeper.cancel()
 
-    def _lost(self) -> list[e.ProcessStarted]:
+    def _lost(self) -> list[e.WorkStarted]:
         """What is in the background according to the log, and was held by a process of ours that is not there."""
         folder = self._db.home / "alive"
         return [started for started in self._session.behind if not is_alive(folder, started.life)]

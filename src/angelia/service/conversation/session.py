@@ -12,7 +12,7 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId, Clock, ConversationId
 from angelia.core.text import clean
-from angelia.engine.background import BackgroundProcesses
+from angelia.engine.background import BackgroundWork
 from angelia.engine.calls import Asked
 from angelia.engine.live import Live
 from angelia.engine.log import Log
@@ -53,7 +53,7 @@ class Session:
         self._opened = opened
         self._clock: Clock = db.clock
         self.around: Around = lambda sandbox: sandbox
-        self._turn, self._behind = Turn(), BackgroundProcesses()
+        self._turn, self._behind = Turn(), BackgroundWork()
         self._changed = asyncio.Event()
         self._fell = asyncio.Event()
         self._putting = asyncio.Lock()
@@ -226,7 +226,7 @@ class Session:
         self._turn = await in_slices(folding(self._turn, self.log.entries))
 
     @property
-    def behind(self) -> list[e.ProcessStarted]:
+    def behind(self) -> list[e.WorkStarted]:
         """What calls left running, as far as the log tells."""
         return self._behind.now(self.log.entries)
 

@@ -129,7 +129,7 @@ def _contexts(
             take=take,
             most_sent=most_sent,
             state=state,
-            later=lambda outcome: background.ended(call.id, outcome, address),
+            later=lambda work, outcome: background.ended(call.id, work, outcome, address),
             answer=answer,
         )
 

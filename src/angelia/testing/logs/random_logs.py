@@ -32,7 +32,7 @@ class _Story(RandomLog):
     def __init__(self, tape: bytes) -> None:
         super().__init__(tape)
         self.unread: list[tuple[int, e.UserSaid]] = []
-        self.going_on: list[CallId] = []
+        self.going_on: list[tuple[CallId, e.WorkKind]] = []
         self.cancelled = False
         self.add(opened(), setup())
 
@@ -172,10 +172,11 @@ class _Story(RandomLog):
         finished = e.ToolFinished(call, status, self.content(), digest=f"d{self.choose(4)}")
         match self.choose(6):
             case 1:
-                self.add(finished, e.ProcessStarted(call, "serve", "life"))
-                self.going_on.append(call)
+                kind = tuple(e.WorkKind)[self.choose(len(e.WorkKind))]
+                self.add(finished, e.WorkStarted(call, kind, "serve", "life"))
+                self.going_on.append((call, kind))
             case 2 if self.going_on:
-                self.add(finished, e.ProcessEnded(self.going_on.pop(0), CallStatus.OK, told_by=call))
+                self.add(finished, e.WorkEnded(*self.going_on.pop(0), CallStatus.OK, told_by=call))
             case _:
                 self.add(finished)
 
@@ -204,7 +205,7 @@ class _Story(RandomLog):
             case 11:
                 come_in(self)
             case 12 if self.going_on:
-                self.add(e.ProcessEnded(self.going_on.pop(0), CallStatus.UNKNOWN, (Text("It is gone."),)))
+                self.add(e.WorkEnded(*self.going_on.pop(0), CallStatus.UNKNOWN, (Text("It is gone."),)))
             case _:
                 pass
 

@@ -7,10 +7,11 @@ from signal import Signals
 from typing import Any
 
 from angelia.core.content import CallStatus, Text
+from angelia.core.entry import WorkKind
 from angelia.core.errors import AngeliaError
 from angelia.sandboxes.port import Command, Exit, Running
 from angelia.tools.blob_names import pointer
-from angelia.tools.port import ToolContext, ToolOutcome
+from angelia.tools.port import ToolContext, ToolOutcome, Work
 from angelia.tools.shell.output import SHOWN, LiveOutput, Output, head_and_tail
 
 _TELLING = "telling"
@@ -36,6 +37,11 @@ class Process:
         self._show = show
         self._end = asyncio.create_task(self._follow())
         self._end.add_done_callback(_seen)
+
+    @property
+    def work(self) -> Work:
+        """It as work that goes on behind a result."""
+        return Work(WorkKind.PROCESS, self.command.shell)
 
     async def _follow(self) -> Exit:
         live = LiveOutput()
@@ -93,7 +99,7 @@ async def _hand_in(process: Process, context: ToolContext) -> None:
         if processes(context).pop(context.call, None) is None:
             return
         try:
-            await context.later(await outcome_of(process, context, shown=process.take_fresh()))
+            await context.later(process.work, await outcome_of(process, context, shown=process.take_fresh()))
         except AngeliaError:  # the next life finds that it was begun and has not ended
             logger.exception("the end of %s could not be told", context.call)
 

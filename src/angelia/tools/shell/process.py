@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from angelia.core.content import Text
-from angelia.core.entry import ProcessEnded
+from angelia.core.entry import WorkEnded
 from angelia.core.errors import NotFound
 from angelia.core.ids import CallId
 from angelia.core.text import one_line
@@ -65,7 +65,7 @@ class ProcessTool:
 
 def _told(name: str, context: ToolContext) -> bool:
     """Whether its end was handed in while nobody looked."""
-    ends = (entry.fact for entry in context.entries if isinstance(entry.fact, ProcessEnded))
+    ends = (entry.fact for entry in context.entries if isinstance(entry.fact, WorkEnded))
     return any(fact.call == name and not fact.told_by for fact in ends)
 
 

@@ -103,4 +103,4 @@ def _named(process: Process, context: ToolContext) -> ToolOutcome:
     """The call's own id names the process: it is unique in the conversation, also after a restart."""
     keep(process, context)
     said = f"Started in the background; you will be told when it has ended; its id is {context.call}"
-    return ToolOutcome((Text(said),), goes_on=process.command.shell)
+    return ToolOutcome((Text(said),), goes_on=process.work)
