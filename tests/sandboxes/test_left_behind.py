@@ -11,7 +11,6 @@ import pytest
 
 from angelia.sandboxes.docker.engine import DaemonRefused, DockerEngine
 from angelia.service.app import App
-from angelia.service.places import places
 from angelia.service.settings.config import load
 from angelia.testing.model.server import ModelServer
 from tests.promise.lives import environment
@@ -79,14 +78,14 @@ async def test_fifty_conversations_that_were_killed_leave_nothing(tmp_path: Path
             left += len(running(tmp_path))
         assert left, "nothing was left behind that could be missed"
         app = await App.open(load(tmp_path / "home", env, settings(docker.socket), {"model": MODEL}), env)
-        await places.clear(app)
+        await app.places.clear()
         await asyncio.wait_for(gone(docker), 60)
         assert docker.containers() == before
         assert running(tmp_path) == []
         assert list((tmp_path / "tmp").iterdir()) == []
         assert {entry.name for entry in app.running.iterdir()} <= {"docker", "open", "owner"}
-        assert await places.places(app) == []
-        assert await places.forsaken_homes(app) == []
+        assert await app.places.all() == []
+        assert await app.places.forsaken_homes() == []
         files = {path.name for path in (tmp_path / "work").rglob("*") if path.is_file()}
         assert files <= {"made", "note.txt"}
         assert len(list((tmp_path / "work").iterdir())) > LIVES

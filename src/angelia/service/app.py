@@ -32,7 +32,7 @@ from angelia.service.files.inbox import Inboxes
 from angelia.service.logs import log_to
 from angelia.service.models.catalog import ModelCatalog
 from angelia.service.models.second_model import summariser, wording
-from angelia.service.places.places import tidied
+from angelia.service.places.places import SandboxPlaces
 from angelia.service.places.presets import chosen, kept
 from angelia.service.redaction import Redaction
 from angelia.service.settings.config import Loaded
@@ -88,6 +88,7 @@ class App:
         self.environ = environ
         self.redaction = Redaction(self._secrets)
         self.registry = Registry.default()
+        self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
         self._sessions: dict[ConversationId, Session] = {}
         self._places: dict[ConversationId, Workplace] = {}
         self._boxes: dict[ConversationId, Toolbox] = {}
@@ -279,6 +280,17 @@ class App:
             await place.close()
         self._prompts.pop(session.conversation, None)
 
+    async def stop_turn(self, conversation: ConversationId) -> bool:
+        """Tell the running turn of a conversation to stop, whichever process drives it; False when none runs.
+
+        Raises:
+            NotFound, CodecError: as `resume`.
+        """
+        session = await self.resume(conversation, door="terminal")
+        stopped = await session.stop("owner")
+        await self.leave(session)
+        return stopped
+
     async def _bound(self, spec: str, prompt: ConversationPrompt, tools: tuple[ToolSpec, ...]) -> BoundModel:
         catalog = self.model_catalog
         return await catalog.bound(spec, prompt.prompt_for(catalog.profile(spec)).text, tools)
@@ -307,7 +319,7 @@ class App:
         if self.clock() - last >= DAY_MS:
             await self.key_value.put(_SWEPT, str(self.clock()))
             await sweep(self.db, self.blobs)
-            await tidied(self)
+            await self.places.tidied()
 
     async def close(self) -> None:
         """Stop every conversation and close the store; open turns stay open in the log."""

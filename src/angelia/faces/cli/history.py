@@ -19,7 +19,6 @@ from angelia.faces.words.output import asked, echo, echo_json, sure
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
 from angelia.sandboxes.port import SandboxError
-from angelia.service.places.places import forget
 from angelia.store.log.references import blobs_in
 from angelia.store.log.transcript import Summary
 from angelia.store.tables.outbox import Receipt
@@ -122,7 +121,7 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
         await app.renditions.forget(sha256)
     echo(f"The conversation {short(found)} is erased.", err=True)
     try:
-        await forget(app, found)
+        await app.places.forget(found)
     except SandboxError as error:
         echo(f"Its sandbox is left behind: {error}\n`angelia sandbox prune` tries again.", err=True)
         return 1

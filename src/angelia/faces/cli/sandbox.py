@@ -22,8 +22,7 @@ from angelia.faces.words.widths import table
 from angelia.sandboxes.port import FileKind
 from angelia.service.files.folders import Carried, bring_folder, fetch_folder
 from angelia.service.files.transfers import Moved, bring, fetch
-from angelia.service.places import places
-from angelia.service.places.places import FoundPlace, PlaceState
+from angelia.service.places.places import FoundPlace, PlaceState, end_all, remove_homes, stands, target_in
 
 WHERE = "WHERE is a conversation's id, a preset, or a sandbox such as docker:python:3.12 or ssh:box:/srv/data."
 
@@ -47,7 +46,7 @@ def list_(as_json: bool, **given: Any) -> int:
 async def _list(as_json: bool, given: dict[str, Any]) -> int:
     app = await open_app(given)
     with working("looking"):
-        found = await places.places(app)
+        found = await app.places.all()
     if as_json:
         for place in found:
             echo_json(msgspec.json.encode(place))
@@ -113,7 +112,7 @@ async def _shell(where: str, workspace: Path, given: dict[str, Any]) -> int:
     from angelia.sandboxes.terminal import HasShell
 
     app = await open_app(given)
-    async with places.visited(app, where, workspace, _note) as (there, spec):
+    async with app.places.visited(where, workspace, _note) as (there, spec):
         if not isinstance(there, HasShell):
             then = "The model can run commands there; `angelia sandbox get` and `put` move files."
             raise BadInput(f"{spec} gives no shell to people.", then=then)
@@ -141,7 +140,7 @@ def get(where: str, path: str, target: Path | None, yes: bool, **given: Any) -> 
 
 async def _get(where: str, path: str, target: Path, yes: bool, given: dict[str, Any]) -> int:
     app = await open_app(given)
-    async with places.visited(app, where, Path.cwd(), _note) as (there, _):
+    async with app.places.visited(where, Path.cwd(), _note) as (there, _):
         folder = (await there.stat(path)).kind is FileKind.FOLDER
         if not folder and target.exists() and not yes and not _sure(f"Replace {target}?", "--yes"):
             return _left("Nothing was copied.")
@@ -164,9 +163,9 @@ def put(where: str, source: Path, path: str | None, yes: bool, **given: Any) -> 
 
 async def _put(where: str, source: Path, path: str, yes: bool, given: dict[str, Any]) -> int:
     app = await open_app(given)
-    async with places.visited(app, where, Path.cwd(), _note) as (there, _):
-        path = await places.target_in(there, path, source.resolve().name)
-        if not yes and await places.stands(there, path) and not _sure(f"Replace {path} there?", "--yes"):
+    async with app.places.visited(where, Path.cwd(), _note) as (there, _):
+        path = await target_in(there, path, source.resolve().name)
+        if not yes and await stands(there, path) and not _sure(f"Replace {path} there?", "--yes"):
             return _left("Nothing was copied.")
         with moving(source.name) as told:
             moved = await (bring_folder if source.is_dir() else bring)(there, source, path, told)
@@ -185,7 +184,7 @@ def stop(where: str, yes: bool, **given: Any) -> int:
 
 async def _stop(where: str, yes: bool, given: dict[str, Any]) -> int:
     app = await open_app(given)
-    found = [place for place in await places.places(app) if _is_meant(place, where.strip().lower())]
+    found = [place for place in await app.places.all() if _is_meant(place, where.strip().lower())]
     if not found:
         raise BadInput(f"No sandbox is called {where!r}.", then="`angelia sandbox list` shows those that there are.")
     if len({place.conversation for place in found}) > 1:
@@ -195,7 +194,7 @@ async def _stop(where: str, yes: bool, given: dict[str, Any]) -> int:
         what += " Its files lie there alone, and are lost." if place.only_copy else ""
         if not yes and not _sure(what, "--yes"):
             return _left("Nothing was ended.")
-        _note(await places.stop(app, place))
+        _note(await app.places.stop(place, app.stop_turn))
     await app.close()
     return 0
 
@@ -217,8 +216,8 @@ def prune(yes: bool, **given: Any) -> int:
 async def _prune(yes: bool, given: dict[str, Any]) -> int:
     app = await open_app(given)
     with working("looking"):
-        unused = [place for place in await places.places(app) if place.unused]
-        homes = await places.forsaken_homes(app)
+        unused = [place for place in await app.places.all() if place.unused]
+        homes = await app.places.forsaken_homes()
     for place in unused:
         echo(f"{place.spec} of {short(place.conversation)}: {_state(place)}, {place.where}")
     for home in homes:
@@ -228,8 +227,8 @@ async def _prune(yes: bool, given: dict[str, Any]) -> int:
         return 0
     if not yes and not _sure("Remove all of this? Workspaces stay.", "--yes"):
         return _left("Nothing was removed.")
-    await places.end_all(unused)
-    await places.remove_homes(homes)
+    await end_all(unused)
+    await remove_homes(homes)
     _note(f"{len(unused)} sandboxes are ended, {len(homes)} folders removed.")
     await app.close()
     return 0

@@ -2,20 +2,19 @@
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from angelia.core import entry as e
 from angelia.core.errors import Fenced, NotFound, StoreError
 from angelia.engine import machine as m
 from angelia.engine.background import lose
 from angelia.engine.live import Resting
+from angelia.engine.log import Log
+from angelia.engine.state import Turn
 from angelia.store.log.lease import HeldElsewhere, Lease
 from angelia.store.log.transcript import Spending, Transcript
 from angelia.store.presence import is_alive
 from angelia.store.sql.database import Database
-
-if TYPE_CHECKING:
-    from angelia.service.conversation.session import Session
 
 _DAY_MS = 86_400_000
 _HELD_RETRY_S = 1.0
@@ -38,11 +37,26 @@ class TurnDriver(Protocol):
         ...
 
 
+class LogState(Protocol):
+    """What a conversation's log says now."""
+
+    @property
+    def turn(self) -> Turn:
+        """Where the conversation stands."""
+        ...
+
+    @property
+    def behind(self) -> list[e.WorkStarted]:
+        """What calls left running."""
+        ...
+
+
 class TurnRunner:
     """One conversation's driving in this process; `holder` is who others are told has it."""
 
-    def __init__(self, session: "Session", db: Database, transcript: Transcript, holder: str) -> None:
-        self._session = session
+    def __init__(self, log: Log, state: LogState, db: Database, transcript: Transcript, holder: str) -> None:
+        self._log = log
+        self._state = state
         self._db = db
         self._transcript = transcript
         self._holder = holder
@@ -59,7 +73,7 @@ class TurnRunner:
 
     async def go_on(self, driver: TurnDriver) -> None:
         """Drive until cancelled, at rest until something is appended or the time has come."""
-        forget = self._session.log.listen(lambda _: self._wake.set())
+        forget = self._log.listen(lambda _: self._wake.set())
         try:
             while True:
                 self._wake.clear()
@@ -84,20 +98,20 @@ class TurnRunner:
     async def _drive(self, driver: TurnDriver, *, expected: bool) -> m.Rest:
         """Drive with the lease; a conversation that somebody else drives is looked at again a moment later."""
         later = m.Rest(self._clock() + int(_HELD_RETRY_S * 1000))
-        log, today = self._session.log, self._clock() // _DAY_MS * _DAY_MS
+        today = self._clock() // _DAY_MS * _DAY_MS
         try:
             lease, news, spent = await self._transcript.take_up(
-                self._session.conversation, self._holder, len(log.entries), today
+                self._log.conversation, self._holder, len(self._log.entries), today
             )
         except HeldElsewhere as held:
-            self._session.live.emit(Resting(later.until, str(held)))
+            self._log.live.emit(Resting(later.until, str(held)))
             return later
         except (StoreError, NotFound):
             if expected:
                 return m.Rest()  # whoever wanted to say something hears of it
             raise
         try:
-            log.take(news)
+            self._log.take(news)
             return await self._with_lease(driver, lease, spent)
         except Fenced:
             return later
@@ -113,8 +127,8 @@ class TurnRunner:
         keeper = asyncio.create_task(lease.keep())
         try:
             if lost := self._lost():
-                await lose(self._session.log, lost, lease)
-            turn = self._session.turn
+                await lose(self._log, lost, lease)
+            turn = self._state.turn
             before = (max(spent.tokens - turn.tokens, 0), max(spent.cost - turn.cost, 0))
             return await driver.drive(lease, before)
         finally:
@@ -123,7 +137,7 @@ class TurnRunner:
     def _lost(self) -> list[e.WorkStarted]:
         """What is in the background according to the log, and was held by a process of ours that is not there."""
         folder = self._db.home / "alive"
-        return [started for started in self._session.behind if not is_alive(folder, started.life)]
+        return [started for started in self._state.behind if not is_alive(folder, started.life)]
 
     def _seconds_until(self, rest: m.Rest) -> float | None:
         return max(rest.until - self._clock(), 0) / 1000 if rest.until else None

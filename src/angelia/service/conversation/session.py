@@ -238,7 +238,7 @@ class Session:
     async def attach(self, driver: TurnDriver) -> None:
         """Drive the conversation from now on, whenever there is something to do; an earlier driver stops."""
         await self._stop_driving()
-        self._runner = TurnRunner(self, self._db, self._transcript, self._holder)
+        self._runner = TurnRunner(self.log, self, self._db, self._transcript, self._holder)
         self._fell.clear()
         self._tasks = [asyncio.create_task(self._runner.go_on(driver)), asyncio.create_task(self._hear_others())]
         for task in self._tasks:

@@ -184,9 +184,3 @@ class ModelServer:
         ]
         ends = {"first_id": self._models[0], "last_id": self._models[-1]} if self._models else {}
         return msgspec.json.encode({"object": "list", "data": data, "has_more": False, **ends})
-
-
-if __name__ == "__main__":
-    from angelia.testing.model.server_command import main
-
-    main()

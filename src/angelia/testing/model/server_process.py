@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def model_server_process(*options: str) -> Iterator[str]:
-    """Run `python -m angelia.testing.model.server` with these options; gives its root URL, ends it afterwards.
+    """Run `python -m angelia.testing.model` with these options; gives its root URL, ends it afterwards.
 
     Raises:
         AssertionError: it complained about a request, or could not start.
     """
-    argv = [sys.executable, "-m", "angelia.testing.model.server", *options]
+    argv = [sys.executable, "-m", "angelia.testing.model", *options]
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:  # noqa: S603 - our own
         assert process.stdin is not None

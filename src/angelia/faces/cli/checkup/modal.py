@@ -8,7 +8,6 @@ from angelia.core.errors import AngeliaError
 from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
 from angelia.sandboxes.modal.settings import ModalSettings
 from angelia.service.app import App
-from angelia.service.places.places import visited
 from angelia.service.places.presets import Chosen, chosen
 
 CHANNEL = "modal"
@@ -44,7 +43,7 @@ async def _asked(app: App, name: str, at: Chosen) -> CheckResult:
     settings = at.settings[CHANNEL]
     assert isinstance(settings, ModalSettings)
     try:
-        async with asyncio.timeout(SECONDS), visited(app, name, Path.cwd(), lambda _: None):
+        async with asyncio.timeout(SECONDS), app.places.visited(name, Path.cwd(), lambda _: None):
             await Service(settings).find(_NOBODY)
     except AngeliaError as error:
         seen = " ".join(part for part in (error.what, error.why) if part)

@@ -12,7 +12,6 @@ from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.port import Command, Reach
 from angelia.service.app import App
-from angelia.service.places.places import visited
 from angelia.service.places.presets import Chosen, chosen
 
 SECONDS = 60.0
@@ -96,7 +95,7 @@ async def _is_in_docker(image: str, at: Chosen) -> bool:
 
 async def _said(app: App, name: str) -> str:
     with tempfile.TemporaryDirectory(prefix="angelia-doctor-") as folder:
-        async with visited(app, name, Path(folder), lambda _: None) as (there, _):
+        async with app.places.visited(name, Path(folder), lambda _: None) as (there, _):
             reach = Reach.CONFINED if (await there.describe()).confined else Reach.OUTSIDE
             running = await there.start(Command(argv=("echo", "it runs"), seconds=SECONDS, reach=reach))
             output = b"".join([chunk async for chunk in running.output()])
