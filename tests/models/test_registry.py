@@ -8,6 +8,7 @@ import pytest
 from angelia.core.errors import ConfigError
 from angelia.core.profile import Profile
 from angelia.models import registry
+from angelia.models.context import ProviderContext
 from angelia.models.registry import open_provider
 from angelia.models.wires.wire import HttpProvider
 from tests.models.shapes import MODELS, always, open_media
@@ -15,7 +16,7 @@ from tests.models.shapes import MODELS, always, open_media
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_each_wire_has_its_provider(model: Profile) -> None:
-    assert isinstance(open_provider(model, always(httpx2.AsyncClient()), open_media), HttpProvider)
+    assert isinstance(open_provider(model, ProviderContext(open_media, always(httpx2.AsyncClient()))), HttpProvider)
 
 
 def test_a_third_party_provider_is_opened_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,7 +27,8 @@ def test_a_third_party_provider_is_opened_by_its_entry_point(monkeypatch: pytest
 
     monkeypatch.setattr("importlib.metadata.entry_points", installed)
     assert isinstance(
-        open_provider(Profile("v:m", "v", "m", "telepathy"), always(httpx2.AsyncClient()), open_media), HttpProvider
+        open_provider(Profile("v:m", "v", "m", "telepathy"), ProviderContext(open_media, always(httpx2.AsyncClient()))),
+        HttpProvider,
     )
     with pytest.raises(ConfigError, match="smoke signals"):
-        open_provider(Profile("v:m", "v", "m", "smoke signals"), None, open_media)
+        open_provider(Profile("v:m", "v", "m", "smoke signals"), ProviderContext(open_media))

@@ -13,9 +13,10 @@ from angelia.core.entry import StopReason
 from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
 from angelia.http.client import http_client
+from angelia.models.context import ProviderContext, WireTimeouts
 from angelia.models.port import Piece, Reply, TextDelta
 from angelia.models.registry import open_provider
-from angelia.models.wires.wire import HttpProviderSession, WireTimeouts
+from angelia.models.wires.wire import HttpProviderSession
 from tests.models.loopback import QUICK, STREAM, Answer, Peer, Server, chunked, says, streams
 from tests.models.shapes import KEY, MODELS, WIRES, always, open_media, request, user
 from tests.models.test_streams import CASES, recorded
@@ -28,7 +29,7 @@ HELLO = request(user(1, Text("Hello")))
 
 
 def session(http: httpx2.AsyncClient, timeouts: WireTimeouts = QUICK, name: str = "openai-chat") -> HttpProviderSession:
-    opened = open_provider(MODELS[name], always(http), open_media, timeouts).session()
+    opened = open_provider(MODELS[name], ProviderContext(open_media, always(http), timeouts)).session()
     assert isinstance(opened, HttpProviderSession)
     return opened
 

@@ -15,6 +15,7 @@ from angelia.core.failure import FailureKind
 from angelia.core.ids import call_id
 from angelia.core.profile import Ability, Profile
 from angelia.http.client import http_client
+from angelia.models.context import ProviderContext
 from angelia.models.port import Credential, Piece, Provider, Reply
 from angelia.models.registry import open_provider
 from angelia.testing.logs.random_logs import log_from
@@ -70,7 +71,7 @@ async def opened(wire: str, server: ModelServer) -> AsyncIterator[Provider]:
     """The wire's provider, connected to the server."""
     base = server.url if wire == "anthropic" else server.base_url
     async with await http_client(base, {}) as http:
-        yield open_provider(profile(wire), always(http), open_media)
+        yield open_provider(profile(wire), ProviderContext(open_media, always(http)))
 
 
 async def asked(provider: Provider, wire: str, *messages: RequestMessage) -> list[Piece]:

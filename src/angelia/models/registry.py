@@ -3,11 +3,10 @@
 from importlib import import_module
 from typing import Protocol, cast
 
-from angelia.context.request import OpenMedia
 from angelia.core.errors import ConfigError
 from angelia.core.profile import Profile
+from angelia.models.context import ProviderContext
 from angelia.models.port import Provider
-from angelia.models.wires.wire import GetClient, WireTimeouts
 
 GROUP = "angelia.models"
 """The entry point group: the name is the wire, the value an `OpenProvider`."""
@@ -23,16 +22,14 @@ OURS = {
 
 
 class OpenProvider(Protocol):
-    """How a provider is opened. Providers that do not speak HTTP leave the client alone."""
+    """How a provider is opened."""
 
-    def __call__(self, profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: WireTimeouts) -> Provider:
+    def __call__(self, profile: Profile, context: ProviderContext) -> Provider:
         """The provider of one model."""
         ...
 
 
-def open_provider(
-    profile: Profile, client: GetClient | None, open_media: OpenMedia, timeouts: WireTimeouts | None = None
-) -> Provider:
+def open_provider(profile: Profile, context: ProviderContext) -> Provider:
     """The provider for the wire that `profile` names.
 
     Raises:
@@ -42,7 +39,7 @@ def open_provider(
         opener = cast("OpenProvider", import_module(OURS[profile.wire]).open_provider)
     else:
         opener = _third_party(profile.wire)
-    return opener(profile, cast("GetClient", client), open_media, timeouts or WireTimeouts())
+    return opener(profile, context)
 
 
 def _third_party(wire: str) -> OpenProvider:

@@ -14,9 +14,9 @@ from pydantic_ai.settings import ModelSettings
 from angelia.context.request import ModelRequest, RequestMessage, Role, ToolSpec
 from angelia.core.content import Text
 from angelia.core.profile import Profile
+from angelia.models.context import WireTimeouts
 from angelia.models.port import Credential, Piece
 from angelia.models.pydantic_ai.provider import BridgeProvider
-from angelia.models.wires.wire import WireTimeouts
 from tests.models.shapes import open_media
 
 KEY = Credential("test", "sk-very-secret")

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from angelia.models.context import ProviderContext, WireTimeouts
 from angelia.models.pydantic_ai.provider import BridgeProvider, open_provider
-from angelia.models.wires.wire import WireTimeouts
 from tests.models.bridge.asked import GPT, KEY
 from tests.models.loopback import Server
 from tests.models.shapes import open_media
@@ -15,6 +15,6 @@ from tests.models.shapes import open_media
 async def provider(server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BridgeProvider]:
     """OpenAI's model of theirs, with a key of ours, at the loopback server."""
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    made = open_provider(GPT, None, open_media, WireTimeouts(silence=0.5))
+    made = open_provider(GPT, ProviderContext(open_media, timeouts=WireTimeouts(silence=0.5)))
     async with made.model(KEY):  # closes its client
         yield made

@@ -12,9 +12,9 @@ from pydantic_ai.models.function import AgentInfo
 from angelia.core.content import Text
 from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
+from angelia.models.context import ProviderContext
 from angelia.models.port import Credential, TextDelta
 from angelia.models.pydantic_ai.provider import BridgeProvider, open_provider
-from angelia.models.wires.wire import WireTimeouts
 from tests.models.bridge.asked import DONE, GPT, KEY, TEXT, chunk, collected, request, scripted
 from tests.models.loopback import Answer, Peer, Server, says, streams
 from tests.models.shapes import open_media
@@ -122,7 +122,7 @@ async def test_a_name_or_key_that_is_not_there_fails_before_anything_is_sent(
     for variable in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     profile = msgspec.structs.replace(GPT, model=name)
-    session = open_provider(profile, None, open_media, WireTimeouts()).session()
+    session = open_provider(profile, ProviderContext(open_media)).session()
     with pytest.raises(ModelError) as failed:
         await anext(aiter(session.ask(request(), Credential("test", secret))))
     assert failed.value.failure.kind is kind

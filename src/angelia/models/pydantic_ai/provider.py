@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, StreamedResponse
     from pydantic_ai.settings import ModelSettings
 
-    from angelia.models.wires.wire import GetClient, WireTimeouts
+    from angelia.models.context import ProviderContext, WireTimeouts
 
 _FAULTS = (TimeoutError, LookupError, ValueError)
 """Silence, and what pydantic-ai raises by mistake when a stream is not what it expects (`choices=[]`, no JSON)."""
@@ -53,11 +53,9 @@ MakeModel = Callable[[Profile, Credential], "Model"]
 """Makes pydantic-ai's model for a profile and a key."""
 
 
-def open_provider(
-    profile: Profile, client: "GetClient | None", open_media: OpenMedia, timeouts: "WireTimeouts"
-) -> "BridgeProvider":
+def open_provider(profile: Profile, context: "ProviderContext") -> "BridgeProvider":
     """The provider of one model; pydantic-ai brings clients of its own."""
-    return BridgeProvider(profile, open_media, timeouts)
+    return BridgeProvider(profile, context.open_media, context.timeouts)
 
 
 def model_by_name(profile: Profile, credential: Credential) -> "Model":

@@ -10,10 +10,11 @@ from msgspec import Struct
 
 from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
+from angelia.models.context import WireTimeouts
 from angelia.models.port import Credential
 from angelia.models.speech.port import TranscribedWords, file_name
 from angelia.models.wires.failures import of_response, redacted
-from angelia.models.wires.wire import WireTimeouts, bearer
+from angelia.models.wires.wire import bearer
 
 if TYPE_CHECKING:
     import httpx2

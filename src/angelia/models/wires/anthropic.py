@@ -12,6 +12,7 @@ from angelia.core.entry import StopReason, Usage
 from angelia.core.ids import CallId
 from angelia.core.profile import Profile
 from angelia.core.text import clean
+from angelia.models.context import ProviderContext
 from angelia.models.port import CallBegun, Credential, Reply, TextDelta, ThinkingDelta
 from angelia.models.port import Piece as ReplyPiece
 from angelia.models.wires.cache_marks import mark_of, mark_positions, marked
@@ -32,7 +33,7 @@ from angelia.models.wires.fragments import (
     own,
     text_block,
 )
-from angelia.models.wires.wire import GetClient, HttpProvider, WireRequest, WireTimeouts, bearer
+from angelia.models.wires.wire import HttpProvider, WireRequest, bearer
 
 VERSION = "2023-06-01"
 THOUGHT = {"low": 2048, "medium": 8192, "high": 16384}
@@ -41,9 +42,9 @@ LEAST_ANSWER = 4096
 """What is asked for when nobody knows the model's own limit: the wire wants a number, and every Claude allows this."""
 
 
-def open_provider(profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: WireTimeouts) -> HttpProvider:
+def open_provider(profile: Profile, context: ProviderContext) -> HttpProvider:
     """The provider of a model that speaks Messages."""
-    return HttpProvider(MessagesWire(profile, open_media), client, timeouts)
+    return HttpProvider(MessagesWire(profile, context.open_media), context)
 
 
 class MessagesWire:

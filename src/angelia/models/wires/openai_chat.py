@@ -8,6 +8,7 @@ from angelia.core.content import ProviderBlock, ReplyPart, Text, Thinking, ToolC
 from angelia.core.entry import StopReason, Usage
 from angelia.core.profile import Profile
 from angelia.core.text import clean
+from angelia.models.context import ProviderContext
 from angelia.models.port import CallBegun, Credential, Reply, TextDelta, ThinkingDelta
 from angelia.models.port import Piece as ReplyPiece
 from angelia.models.wires.chat_chunks import (
@@ -39,7 +40,7 @@ from angelia.models.wires.fragments import (
     own,
     text_block,
 )
-from angelia.models.wires.wire import GetClient, HttpProvider, WireRequest, WireTimeouts, bearer
+from angelia.models.wires.wire import HttpProvider, WireRequest, bearer
 
 UNSIGNED = b'{"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}}'
 """What Gemini takes in place of a signature, for calls that it did not make
@@ -47,9 +48,9 @@ UNSIGNED = b'{"extra_content":{"google":{"thought_signature":"skip_thought_signa
 """
 
 
-def open_provider(profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: WireTimeouts) -> HttpProvider:
+def open_provider(profile: Profile, context: ProviderContext) -> HttpProvider:
     """The provider of a model that speaks Chat Completions."""
-    return HttpProvider(ChatWire(profile, open_media), client, timeouts)
+    return HttpProvider(ChatWire(profile, context.open_media), context)
 
 
 class ChatWire:

@@ -12,6 +12,7 @@ from angelia.core.entry import StopReason, Usage
 from angelia.core.ids import CallId
 from angelia.core.profile import Ability, Profile
 from angelia.core.text import clean
+from angelia.models.context import ProviderContext
 from angelia.models.port import CallBegun, Credential, Reply, TextDelta, ThinkingDelta
 from angelia.models.port import Piece as ReplyPiece
 from angelia.models.wires.decoding import given, native, read, refuse, settled
@@ -31,12 +32,12 @@ from angelia.models.wires.fragments import (
     own,
     text_block,
 )
-from angelia.models.wires.wire import GetClient, HttpProvider, WireRequest, WireTimeouts, bearer
+from angelia.models.wires.wire import HttpProvider, WireRequest, bearer
 
 
-def open_provider(profile: Profile, client: GetClient, open_media: OpenMedia, timeouts: WireTimeouts) -> HttpProvider:
+def open_provider(profile: Profile, context: ProviderContext) -> HttpProvider:
     """The provider of a model that speaks Responses."""
-    return HttpProvider(ResponsesWire(profile, open_media), client, timeouts)
+    return HttpProvider(ResponsesWire(profile, context.open_media), context)
 
 
 class ResponsesWire:

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -15,27 +15,13 @@ from angelia.core.errors import ConfigError, ModelError
 from angelia.core.failure import Failure, FailureKind
 from angelia.http.deadlines import DeadlineTimer
 from angelia.http.events import EventDecoder
+from angelia.models.context import GetClient, ProviderContext, WireTimeouts
 from angelia.models.port import Credential, Piece, Reply
 from angelia.models.wires.failures import of_response, redacted
 from angelia.models.wires.fragments import Fragments
 
 if TYPE_CHECKING:
     import httpx2
-
-GetClient = Callable[[], Awaitable["httpx2.AsyncClient"]]
-"""The vendor's one HTTP client, which has its base URL. It is made when it is first asked for: importing and making it
-takes longer than everything else that opens a conversation. Raises ConfigError when its certificates or its proxy are
-of no use."""
-
-
-class WireTimeouts(Struct, frozen=True, forbid_unknown_fields=True):
-    """Seconds without progress. `connect` is for one connection; `first_byte` runs from sending to the first byte
-    of the reply's body, however early the headers come; `silence` is the longest pause between two bytes after it.
-    """
-
-    connect: float = 10.0
-    first_byte: float = 600.0
-    silence: float = 120.0
 
 
 class WireRequest(Struct, frozen=True):
@@ -98,10 +84,18 @@ class Wire(Protocol):
 class HttpProvider:
     """A model behind an HTTP server."""
 
-    def __init__(self, wire: Wire, client: GetClient, timeouts: WireTimeouts) -> None:
-        self._wire = wire
-        self._client = client
-        self._timeouts = timeouts
+    def __init__(self, wire: Wire, context: ProviderContext) -> None:
+        """Nothing is sent yet.
+
+        Raises:
+            ConfigError: its vendor is not reached by HTTP.
+        """
+        if context.client is None:
+            raise ConfigError(
+                "This model's wire is spoken over HTTP, and its vendor has no address.",
+                then="Set base_url in the vendor's row of config.toml.",
+            )
+        self._wire, self._client, self._timeouts = wire, context.client, context.timeouts
 
     def session(self) -> "HttpProviderSession":
         """A session with an empty fragment cache."""

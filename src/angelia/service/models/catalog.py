@@ -17,9 +17,9 @@ from angelia.http.client import base, http_client
 from angelia.models.catalog.credentials import Keyring, KeySource
 from angelia.models.catalog.prices import KnownModel, PriceBook
 from angelia.models.catalog.vendors import Rows, Vendor, profile, vendors
+from angelia.models.context import GetClient, ProviderContext, WireTimeouts
 from angelia.models.port import Credential
 from angelia.models.registry import open_provider
-from angelia.models.wires.wire import GetClient, WireTimeouts
 from angelia.service.settings.config import Loaded
 from angelia.store.media.blobs import BlobStore
 
@@ -40,6 +40,7 @@ class ModelCatalog:
         self.rows: Rows = vendors(rows)
         self.keyring = Keyring(self._sources, environ)
         self._book = PriceBook(loaded.home / "models.json")
+        self._weights = loaded.home / "models"
         self._blobs = blobs
         self._open_media = open_media
         self._environ = environ
@@ -58,7 +59,7 @@ class ModelCatalog:
         if vendor == "local" and model:
             from angelia.models.local.provider import local_profile
 
-            return local_profile(model)
+            return local_profile(model, self._weights)
         return profile(spec, self.rows, self._book.known(spec))
 
     async def client(self, vendor: Vendor) -> "httpx2.AsyncClient | None":
@@ -101,7 +102,8 @@ class ModelCatalog:
                 f"There is no key for {spec}.",
                 then=f"Set {variable} in the environment, or key_command under [vendors.{vendor.name}] in config.toml.",
             )
-        provider = open_provider(known, self._way(vendor), self._open_media, self.timeouts)
+        context = ProviderContext(self._open_media, self._way(vendor), self.timeouts, self._weights)
+        provider = open_provider(known, context)
         return BoundModel(
             profile=known,
             session=provider.session(),
