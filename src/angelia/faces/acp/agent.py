@@ -21,7 +21,7 @@ from angelia.faces.acp.conversation import Conversation
 from angelia.faces.acp.faults import INVALID_REQUEST, LOGIN, Fault
 from angelia.faces.acp.rpc import Method, Notice, Peer, Then
 from angelia.faces.acp.session_sender import DOOR, Client
-from angelia.service.models.choice import EMBEDDED, ModelChoice, choose
+from angelia.service.models.choice import ModelChoice, choose
 from angelia.tools.mcp.servers import able_to_connect
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Agent:
             raise
         self._open[session.conversation] = conversation
         notes = left_out(given.additional_directories)
-        if chosen.spec == EMBEDDED and chosen.because:
+        if chosen.embedded:
             notes.insert(0, chosen.because)
 
         def attach() -> None:

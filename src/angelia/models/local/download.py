@@ -20,7 +20,7 @@ import msgspec
 
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.http.client import http_client
-from angelia.models.local.weights import Weights, weights_path
+from angelia.models.local.weights import Weights
 
 if TYPE_CHECKING:
     import httpx2
@@ -49,7 +49,7 @@ async def get_weights(
         BadInput: there is no room for it, the folder cannot be written, or somebody else is at it.
         DownloadFailed: no source has it now; says what each said.
     """
-    path = weights_path(weights.name, folder)
+    path = weights.path_in(folder)
     if path.is_file() and path.stat().st_size == weights.size:
         return path
     with _partly(path.with_suffix(".part"), weights) as file:

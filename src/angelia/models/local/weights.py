@@ -1,5 +1,6 @@
 """The weights that are known by name: what they are, what they need, and where they are kept."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -37,6 +38,10 @@ class Weights(Struct, frozen=True):
     licence: str
     hub: str
     packages: IndexPackages
+
+    def path_in(self, folder: Path) -> Path:
+        """Where they are kept, there or not."""
+        return folder / f"{self.name}.gguf"
 
 
 _TABLE = (
@@ -81,8 +86,34 @@ _TABLE = (
     ),
 )
 WEIGHTS: Mapping[str, Weights] = {one.name: one for one in _TABLE}
-DEFAULT = "qwen2.5-coder-1.5b"
-"""What is offered where there is no key and no local server."""
+DEFAULT, SMALLER = "qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b"
+"""What is offered where there is no key and no local server, and on a machine with little memory."""
+_LITTLE_MEMORY = 4_000_000_000
+"""Bytes of this machine below which the smaller one is offered."""
+
+
+def offered_weights(folder: Path) -> str:
+    """The name of the best weights that are in `folder`; where there are none, of those that fit this machine."""
+    here = [name for name in (DEFAULT, SMALLER) if weights_path(name, folder).is_file()]
+    return here[0] if here else (DEFAULT if _memory() >= _LITTLE_MEMORY else SMALLER)
+
+
+def _memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        return _LITTLE_MEMORY
+
+
+def to_be_got(spec: str, folder: Path) -> Weights | None:
+    """The weights that a model named by `spec` needs, if they are known and not here.
+
+    >>> to_be_got("openai:gpt", Path("models")), to_be_got("local:smollm2", Path("models")).name
+    (None, 'smollm2')
+    """
+    vendor, _, model = spec.partition(":")
+    known = WEIGHTS.get(model) if vendor == "local" else None
+    return known if known and not weights_path(model, folder).is_file() else None
 
 
 def weights_path(model: str, folder: Path) -> Path:
@@ -91,7 +122,7 @@ def weights_path(model: str, folder: Path) -> Path:
     >>> weights_path("smollm2", Path("models")).name
     'smollm2.gguf'
     """
-    return folder / f"{model}.gguf" if model in WEIGHTS else Path(model).expanduser()
+    return WEIGHTS[model].path_in(folder) if model in WEIGHTS else Path(model).expanduser()
 
 
 def found_weights(model: str, folder: Path) -> Path:

@@ -40,7 +40,7 @@ class ModelCatalog:
         self.rows: Rows = vendors(rows)
         self.keyring = Keyring(self._sources, environ)
         self._book = PriceBook(loaded.home / "models.json")
-        self._weights = loaded.home / "models"
+        self.weights = loaded.home / "models"
         self._blobs = blobs
         self._open_media = open_media
         self._environ = environ
@@ -59,7 +59,7 @@ class ModelCatalog:
         if vendor == "local" and model:
             from angelia.models.local.provider import local_profile
 
-            return local_profile(model, self._weights)
+            return local_profile(model, self.weights)
         return profile(spec, self.rows, self._book.known(spec))
 
     async def client(self, vendor: Vendor) -> "httpx2.AsyncClient | None":
@@ -102,7 +102,7 @@ class ModelCatalog:
                 f"There is no key for {spec}.",
                 then=f"Set {variable} in the environment, or key_command under [vendors.{vendor.name}] in config.toml.",
             )
-        context = ProviderContext(self._open_media, self._way(vendor), self.timeouts, self._weights)
+        context = ProviderContext(self._open_media, self._way(vendor), self.timeouts, self.weights)
         provider = open_provider(known, context)
         return BoundModel(
             profile=known,

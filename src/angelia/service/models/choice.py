@@ -7,6 +7,7 @@ from msgspec import Struct
 from angelia.core.errors import ModelError
 from angelia.models.catalog.credentials import NO_KEY
 from angelia.models.catalog.listing import list_models, probe_local
+from angelia.models.local.weights import offered_weights
 from angelia.service.models.catalog import ModelCatalog
 from angelia.store.tables.key_value import KeyValue
 
@@ -22,17 +23,18 @@ FAVOURITES = {
 }
 """The model that a key alone stands for: each vendor's general one as of November 2026 (names from genai-prices)."""
 
-EMBEDDED = "local:smollm2"
-
 AskYes = Callable[[str], Awaitable[bool]]
 """Puts a yes-or-no question to the person."""
 
 
 class ModelChoice(Struct, frozen=True):
-    """A model, and the sentence that says why it is this one; empty when the person named it."""
+    """A model, and the sentence that says why it is this one; empty when the person named it. `embedded` is what is
+    left where nothing else was found.
+    """
 
     spec: str
     because: str = ""
+    embedded: bool = False
 
 
 class LocalModelOffer(Struct, frozen=True):
@@ -55,10 +57,12 @@ async def choose(named: str, model_catalog: ModelCatalog, key_value: KeyValue, a
             await key_value.put(_key(offer.vendor), "yes" if yes else "no")
         if yes:
             return ModelChoice(offer.spec, f"Using {offer.spec}: a {offer.vendor} server answers on this machine.")
+    name = offered_weights(model_catalog.weights)
     return ModelChoice(
-        EMBEDDED,
-        "Using the small embedded model SmolLM2 (135 million weights, free, on this machine): it chats, and is often "
-        "wrong. For real work set a key such as OPENAI_API_KEY or ANTHROPIC_API_KEY, or start Ollama.",
+        f"local:{name}",
+        f"Using the small embedded model {name} (free, on this machine): it does simple things in a folder. "
+        "For real work set a key such as OPENAI_API_KEY or ANTHROPIC_API_KEY, or start Ollama.",
+        embedded=True,
     )
 
 
@@ -66,7 +70,8 @@ async def likely(named: str, model_catalog: ModelCatalog, key_value: KeyValue) -
     """The model that a conversation would begin with if the person said yes to the first local server; asks nobody."""
     if choice := _without_asking(named, model_catalog):
         return choice.spec
-    return await anext((offer.spec async for offer in _offers(model_catalog, key_value)), EMBEDDED)
+    embedded = f"local:{offered_weights(model_catalog.weights)}"
+    return await anext((offer.spec async for offer in _offers(model_catalog, key_value)), embedded)
 
 
 def at_hand(model_catalog: ModelCatalog) -> tuple[str, ...]:

@@ -123,9 +123,20 @@ class ChatApp:
             self.screen.note(choice.because)
         if self.session.turn.opened:
             self.screen.note("going on with the turn that was open")
+        await self._get_weights(choice.spec)
         await self.use(choice.spec)
         await self._ask_about_folder()
         self.ready.set()
+
+    async def _get_weights(self, spec: str) -> None:
+        """Get what an embedded model needs and this machine has not, if the person wants that."""
+        from angelia.faces.cli.weights import fetched
+        from angelia.models.local.weights import to_be_got
+
+        folder = self.app.model_catalog.weights
+        weights = to_be_got(spec, folder)
+        if weights and await self._ask(f"{weights.title} is not here yet: {weights.size / 1e6:,.0f} MB. Get it now?"):
+            await fetched(weights, folder, self.screen.note)
 
     async def close(self) -> None:
         """Close the home, if it was opened; an open turn stays open in the log."""

@@ -1,0 +1,51 @@
+"""Getting weights with a person looking: how much there is, how fast it comes, when it will be done."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from angelia.core.errors import BadInput
+from angelia.models.local.download import get_weights
+from angelia.models.local.weights import WEIGHTS, Weights
+
+_EVERY = 2.0
+"""Seconds between two lines."""
+
+
+def known_weights(name: str) -> Weights:
+    """The weights of that name.
+
+    Raises:
+        BadInput: there are none of it.
+    """
+    name = name.removeprefix("local:")
+    if name in WEIGHTS:
+        return WEIGHTS[name]
+    raise BadInput(
+        f"No weights are known as {name}.",
+        f"Known are {', '.join(WEIGHTS)}.",
+        "A file of your own needs no getting: --model local:/path/to/weights.gguf",
+    )
+
+
+async def fetched(weights: Weights, folder: Path, say: Callable[[str], None]) -> Path:
+    """The file, got if need be; what has come is said every two seconds.
+
+    Raises:
+        BadInput, DownloadFailed: see `get_weights`.
+    """
+    began = said = time.monotonic()
+    first = -1
+
+    def progress(have: int) -> None:
+        nonlocal said, first
+        now = time.monotonic()
+        first = have if first < 0 else first
+        if now - said < _EVERY:
+            return
+        said = now
+        speed = (have - first) / (now - began)
+        left = f", {(weights.size - have) / speed:,.0f} s left" if speed else ""
+        say(f"{have / 1e6:,.0f} of {weights.size / 1e6:,.0f} MB, {speed / 1e6:,.0f} MB/s{left}")
+
+    return await get_weights(weights, folder, progress)
