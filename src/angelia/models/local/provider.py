@@ -92,7 +92,9 @@ class LocalSession:
     """One conversation with the embedded model."""
 
     def __init__(self, profile: Profile, weights: Path, open_media: OpenMedia) -> None:
-        self._profile, self._weights, self._open = profile, weights, open_media
+        self._profile = profile
+        self._weights = weights
+        self._open = open_media
 
     async def ask(self, request: ModelRequest, credential: Credential) -> AsyncIterator[Piece]:
         """See `Session.ask`. Requests of all conversations wait for each other."""

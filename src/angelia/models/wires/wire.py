@@ -95,7 +95,9 @@ class HttpProvider:
                 "This model's wire is spoken over HTTP, and its vendor has no address.",
                 then="Set base_url in the vendor's row of config.toml.",
             )
-        self._wire, self._client, self._timeouts = wire, context.client, context.timeouts
+        self._wire = wire
+        self._client = context.client
+        self._timeouts = context.timeouts
 
     def session(self) -> "HttpProviderSession":
         """A session with an empty fragment cache."""
