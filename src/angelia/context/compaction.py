@@ -2,7 +2,8 @@
 
 Steps, cheapest first, stopping as soon as the target is met: age media; shorten old tool results; drop superseded
 reads; fold the oldest messages into a summary by a model, or into an outline where there is none; shorten what is
-left. Each move contains the last one's, so what was folded stays folded and what was aged keeps its line.
+left. Each move contains the last one's, so what was folded stays folded and what was aged keeps its line. The newest
+media of each side stay in sight through all of it, smaller if need be, and each medium that is folded leaves a line.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from angelia.context.budget import Allowance, Size, exceeds
+from angelia.context.folded_media import folded_media, newest_with_media
 from angelia.context.media_aging import aged_media, shortened_results, superseded_reads
-from angelia.context.media_forms import form_of, smaller
+from angelia.context.media_forms import STEPS, form_of, smaller
 from angelia.context.outline import outline
 from angelia.context.request import Shown
 from angelia.context.view import View, advance, estimated_size
@@ -133,9 +135,16 @@ def safe_cuts(log: Sequence[e.Entry]) -> list[int]:
 
 
 def folded(ground: CompactionInput, moved: e.ViewMoved, cut: int, summary: str) -> e.ViewMoved:
-    """`moved`, with everything before `cut` told by `summary`; the running request stays word for word."""
-    kept = tuple(seq for seq in ground.running if seq < cut)
-    return replace(moved, keep_from=cut, kept=kept, summary=summary)
+    """`moved`, with everything before `cut` told by `summary`; the running request stays word for word, and the newest
+    media stay. Every other medium before `cut` is told by its line.
+    """
+    return _kept_by(ground, moved, cut, summary, newest_with_media(ground.log, cut))
+
+
+def _kept_by(ground: CompactionInput, moved: e.ViewMoved, cut: int, summary: str, media: Sequence[int]) -> e.ViewMoved:
+    kept = tuple(sorted({*(seq for seq in ground.running if seq < cut), *media}))
+    lines = folded_media(ground.log, cut, kept)
+    return replace(moved, keep_from=cut, kept=kept, summary=summary, folded=lines)
 
 
 def outlined(ground: CompactionInput, moved: e.ViewMoved, cut: int) -> e.ViewMoved:
@@ -145,13 +154,17 @@ def outlined(ground: CompactionInput, moved: e.ViewMoved, cut: int) -> e.ViewMov
 
 
 def pressed(ground: CompactionInput, moved: e.ViewMoved) -> e.ViewMoved:
-    """The last steps, until the request is allowed or nothing is left: fold more, shorten all, shrink pictures."""
+    """The last steps, until the request is allowed or nothing is left: fold more, shorten all, shrink pictures.
+
+    Only where all of that is not enough do media of earlier turns become lines, too.
+    """
     steps: list[Callable[[e.ViewMoved], e.ViewMoved]] = [
         lambda move: shortened(ground.log, move, keep_newest=1),
         lambda move: _smaller_media(ground, move),
         lambda move: _fold_harder(ground, move),
         lambda move: shortened(ground.log, move, keep_newest=0),
-        lambda move: _smaller_media(ground, _smaller_media(ground, move)),
+        *(lambda move: _smaller_media(ground, move) for _ in STEPS),
+        lambda move: _kept_by(ground, move, move.keep_from, move.summary, ()) if move.keep_from else move,
     ]
     for step in steps:
         if not exceeds(size_under(ground, moved), ground.allowed):

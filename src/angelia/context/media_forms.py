@@ -30,8 +30,8 @@ MOST_TEXT = 200_000
 MOST_PAGES = 20
 """Pages of a PDF that go as pictures: some 30,000 tokens."""
 
-_STEPS = (1568, 1024, 768, 512)
-"""Long edges that `smaller` goes down by."""
+STEPS = (1568, 1024, 768, 512, 384, 256)
+"""Long edges that `smaller` goes down by, in pixels; at the last one a picture costs a hundred tokens."""
 
 _WORDS = frozenset(
     {
@@ -111,7 +111,7 @@ def smaller(shown: Shown, profile: Profile) -> Shown | None:
         return None
     now = max(shown.media.width, shown.media.height) or PAGE_EDGE + 1
     edge = min(shown.long_edge or now, now)
-    step = next((step for step in _STEPS if step < edge), 0)
+    step = next((step for step in STEPS if step < edge), 0)
     if step:
         return Shown(shown.media, shown.form, step)
     return Shown(shown.media, Form.TEXT) if shown.form is Form.TEXT_OR_PAGES else None

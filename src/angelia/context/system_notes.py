@@ -116,7 +116,8 @@ def pins(log: Sequence[Entry]) -> tuple[str, ...]:
     return tuple(held)
 
 
-def told_summary(summary: str, pinned: Sequence[str]) -> str:
-    """What stands for the folded part of a conversation; pinned words follow it word for word."""
+def told_summary(summary: str, media: str, pinned: Sequence[str]) -> str:
+    """What stands for the folded part of a conversation: the summary, the lines of its media, and pinned words."""
+    shown = f"\n\n[pictures and files from before, oldest first]\n{media}" if media else ""
     kept = "\n\n[pinned by the person, word for word]\n" + "\n".join(pinned) if pinned else ""
-    return f"[summary of the conversation so far; go on with the person's running request]\n{summary}{kept}"
+    return f"[summary of the conversation so far; go on with the person's running request]\n{summary}{shown}{kept}"

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.context.budget import Size, message_size, total
+from angelia.context.folded_media import told_media
 from angelia.context.limits import Learnt, learnt_limits
 from angelia.context.media_forms import AsText, Refused, form_of
 from angelia.context.pairing import as_words, results_message, without_native
@@ -75,8 +76,9 @@ def folding(view: View, log: Sequence[e.Entry]) -> SlicedFold[View]:
     move = next((entry for entry in reversed(fresh) if isinstance(entry.fact, e.ViewMoved)), None)
     if move and isinstance(move.fact, e.ViewMoved):
         fold = _Fold(View(view.profile, generation=move.seq, moved=move.fact), before=view)
-        if move.fact.summary:
-            text = told_summary(move.fact.summary, pins(log[: move.seq]))
+        if move.fact.summary or move.fact.folded:
+            media = told_media(move.fact.folded, view.profile.window)
+            text = told_summary(move.fact.summary, media, pins(log[: move.seq]))
             fold.show(RequestMessage(move.seq, Role.USER, (Text(text),)))
         fresh = log[_first_in_sight(move.fact) - 1 :]
     else:

@@ -436,7 +436,8 @@ class CancelAsked(Fact, frozen=True):
 class ViewMoved(Fact, frozen=True):
     """What the model sees from here on. Each one is complete: the view honours the last and no other.
 
-    Entries before `keep_from` are replaced by `summary`, except those in `kept`, which stay word for word.
+    Entries before `keep_from` are replaced by `summary`, except those in `kept`, which stay word for word; `folded` has
+    the line of each medium that is replaced with them, whoever wrote the summary.
     `left_out` names opening entries of turns that the view leaves out. Provider blocks before `plain_before`
     are left out; calls and results before `flat_before` are told as text. `refused` holds for later media too.
     Token and byte counts are estimates. `summariser` is the model that wrote `summary`, empty for an outline made
@@ -447,6 +448,7 @@ class ViewMoved(Fact, frozen=True):
     keep_from: int = 0
     kept: tuple[int, ...] = ()
     summary: str = ""
+    folded: tuple[Aged, ...] = ()
     aged: tuple[Aged, ...] = ()
     reshown: tuple[Reshown, ...] = ()
     shortened: tuple[Shortened, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from angelia.core.content import BlobRef, Content, Media, Text
-from angelia.core.entry import DeliveryQueued, Entry, ToolFinished, UserSaid, WorkEnded
+from angelia.core.entry import DeliveryQueued, Entry, Opening, ToolFinished, WorkEnded
 from angelia.core.errors import NotFound
 
 PREFIX = "blob:"
@@ -78,7 +78,7 @@ def known_blobs(entries: Sequence[Entry]) -> Iterator[KnownBlob]:
     """Every blob that people or tools brought into this log, oldest first."""
     for entry in entries:
         match entry.fact:
-            case UserSaid(parts=parts) | DeliveryQueued(parts=parts):
+            case Opening(parts=parts) | DeliveryQueued(parts=parts):
                 yield from _of(parts)
             case ToolFinished(parts=parts, full=full, call=call) | WorkEnded(parts=parts, full=full, call=call):
                 yield from _of(parts)

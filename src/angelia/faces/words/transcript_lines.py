@@ -217,8 +217,9 @@ def _failed(fact: e.ModelFailed) -> Iterator[TranscriptLine]:
 def _moved(fact: e.ViewMoved) -> str:
     if fact.tokens_before and fact.tokens_after >= fact.tokens_before and fact.bytes_after >= fact.bytes_before:
         return "There was nothing to fold: what is left is already as short as it can be"
+    media = {(one.seq, one.part) for one in (*fact.aged, *fact.folded)}
     folded = [
-        (len(fact.aged), "older picture or file", "older pictures and files"),
+        (len(media), "older picture or file", "older pictures and files"),
         (len(fact.shortened), "tool result", "tool results"),
     ]
     what = [f"{count} {one if count == 1 else many}" for count, one, many in folded if count]

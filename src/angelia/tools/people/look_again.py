@@ -5,6 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from angelia.context.folded_media import folded_media
 from angelia.core.content import Text
 from angelia.core.errors import NotFound
 from angelia.policy.verdict import Effect, NoEffect
@@ -15,7 +16,7 @@ from angelia.tools.port import ToolContext, ToolOutcome, Traits
 class LookAgainArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """Which medium."""
 
-    id: Annotated[str, Meta(description="8 or more digits, as in the line that stands in its place.")]
+    id: Annotated[str, Meta(description="8 or more digits, as in the line that stands in its place; empty lists all.")]
 
 
 class LookAgain:
@@ -31,11 +32,14 @@ class LookAgain:
         return (NoEffect(),)
 
     async def run(self, arguments: LookAgainArguments, context: ToolContext) -> ToolOutcome:
-        """Show it.
+        """Show it, or tell which there are.
 
         Raises:
             NotFound: unknown in this conversation, ambiguous, no medium, or expired.
         """
+        if not arguments.id.strip():
+            lines = folded_media(context.entries, len(context.entries) + 1)
+            return ToolOutcome((Text("\n".join(one.line for one in lines) or "There is none in this conversation."),))
         known = find_blob(context.entries, arguments.id)
         if known.media is None:
             raise NotFound(f"{arguments.id} is stored text.", then=f"Read it with `read`: blob:{arguments.id}.")
