@@ -172,7 +172,8 @@ class Storm:
         """What is still to come has been seen growing, in some chats: before it was sent, as answers are."""
         for receipt in await outbox.pending("chat"):
             progress = await outbox.progress(receipt.conversation, receipt.id)
-            if progress.preview is None and not receipt.attempt and self.weather.chance.random() < 0.06:
+            grows = receipt.origin == "answer" and progress.preview is None and not receipt.attempt
+            if grows and self.weather.chance.random() < 0.06:
                 draft = Preview(receipt.conversation, receipt.id, receipt.address)
                 draft.write(f"growing {receipt.id}")
                 dispatcher.writer(receipt.address).draft(draft)

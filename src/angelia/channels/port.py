@@ -119,6 +119,19 @@ def drafts_in(channel: Channel, to: Address) -> HasDrafts | None:
 
 
 @runtime_checkable
+class HasProbe(Protocol):
+    """A channel that can ask whether its network works, before what may have arrived already is sent once more."""
+
+    async def probe(self) -> None:
+        """Make a call that changes nothing and that nobody sees.
+
+        Raises:
+            ChannelError: calls do not work now; as `send`.
+        """
+        ...
+
+
+@runtime_checkable
 class HasLinking(Protocol):
     """A channel that somebody has to link to an account before it can run: by a code that their phone scans, say."""
 

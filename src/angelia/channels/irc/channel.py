@@ -134,6 +134,10 @@ class IrcChannel:
             raise Rejected("IRC carries words alone, and no files.")
         return await self._speaker.say(await self._ready_link(), to, outgoing, key)
 
+    async def probe(self) -> None:
+        """See `HasProbe.probe`: a connection is ready once the server has answered on it."""
+        await self._ready_link()
+
     async def _ready_link(self) -> IrcLink:
         """The connection; one that is being tried may still come to be."""
         if not (self._link and self._link.ready) and not self._connection_state.refused:

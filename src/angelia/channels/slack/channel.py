@@ -93,6 +93,10 @@ class SlackChannel:
         said = {"channel": await self._channel(to), "timestamp": message, "name": name}
         await self._api.call("reactions.add", said, dict[str, Any], self._seen)
 
+    async def probe(self) -> None:
+        """See `HasProbe.probe`."""
+        await self._api.call("auth.test", {}, dict[str, Any])
+
     async def close(self) -> None:
         """See `Channel.close`."""
         await self._api.close()

@@ -19,7 +19,7 @@ from angelia.channels.port import ChannelContext, ChannelProvider
 from angelia.channels.telegram.api import TelegramApi
 from angelia.channels.telegram.capabilities import LOCAL_UPLOAD, UPLOAD, capabilities, is_private, without_drafts
 from angelia.channels.telegram.connection import TelegramConnection
-from angelia.channels.telegram.payloads import TelegramFile, TelegramSent
+from angelia.channels.telegram.payloads import TelegramFile, TelegramSent, TelegramUser
 from angelia.channels.telegram.refusals import FETCH_LIMIT, ChatMoved, NoText, NotModified
 from angelia.channels.telegram.send import TelegramCall, call_for, draft_for, keyboard, words
 from angelia.channels.telegram.settings import TelegramSettings, TelegramWaits
@@ -28,7 +28,7 @@ from angelia.core.entry import Address
 
 
 class TelegramChannel:
-    """One bot. See `Channel`, `HasWebhook`, `HasLimitsByChat` and `HasDrafts`.
+    """One bot. See `Channel`, `HasWebhook`, `HasLimitsByChat`, `HasDrafts` and `HasProbe`.
 
     Drafts exist in private chats: since Bot API 9.3 for bots with topics, since 9.5 for all. Apps show one like a
     message at the chat's end, fade in what it has grown by, and remove it when a message of ours comes or its time is
@@ -123,6 +123,10 @@ class TelegramChannel:
         await self._call(
             TelegramCall("setMessageReaction", {"chat_id": to.chat, "message_id": int(message), "reaction": marks})
         )
+
+    async def probe(self) -> None:
+        """See `HasProbe.probe`."""
+        await self._api.call("getMe", {}, TelegramUser)
 
     async def close(self) -> None:
         """See `Channel.close`."""

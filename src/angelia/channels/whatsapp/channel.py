@@ -143,6 +143,10 @@ class WhatsAppChannel:
         mark = {"message_id": message, "emoji": emoji}
         await self._post({**send.envelope(to), "type": "reaction", "reaction": mark}, to)
 
+    async def probe(self) -> None:
+        """See `HasProbe.probe`."""
+        await self._graph.look(self._timeouts.silence)
+
     async def close(self) -> None:
         """See `Channel.close`."""
         await self._graph.close()

@@ -7,8 +7,10 @@
 | nothing was sent | `DeliveryPutOff` with back-off, and then again |
 | the markup is wrong | again without markup |
 | never | the delivery ends as `failed`; its other messages go all the same |
-| nothing at all | sent once more, marked or under the same key; or it ends as `unknown`, as the setting says |
-| then no to the repeat | it ends as `unknown` |
+| nothing at all | under the same key again; else, once the network is seen to work, once more with a mark |
+| nothing at all to the repeat, or no | it ends as `unknown`, and a notice says so |
+
+A notice tells what was lost, and must not be lost like it: it goes with a mark until it is known to be there.
 
 The choices of a question stand beneath its last message, which goes only once all before it are known to be there:
 nobody presses yes to what they were not shown whole.
@@ -25,6 +27,7 @@ from msgspec.structs import replace
 
 from angelia.channels import failures as f
 from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
+from angelia.channels.port import HasProbe
 from angelia.core import entry as e
 from angelia.core.content import Media, Text
 from angelia.core.crash import crash_point
@@ -42,6 +45,10 @@ MOST_TRIES = 30
 """Sends of one message that certainly failed, before it is given up: two hours, by the back-off."""
 LONGEST_PAUSE_S = 300.0
 """The longest pause between two of them."""
+NOTICE_TRIES = 2_000
+"""Sends of a notice before it is given up: a week."""
+_UNPROBED_S = 60.0
+"""The pause before a repeat where a channel cannot say whether its network works: most outages of a front are over."""
 
 NOTICE = "notice"
 """The origin of what tells of other deliveries; what becomes of itself is told no more."""
@@ -196,6 +203,27 @@ class ChatDelivery:
         await self._append(receipt, e.DeliveryPutOff(receipt.id, number, until, why))
         await self._wait(None, seconds)
 
+    async def works_again(self, tries: int) -> bool:
+        """Wait until the network is seen to work, longer each time; False if it is not within so many tries.
+
+        A repeat right behind a send in doubt would meet the same outage, and be in doubt, too.
+        """
+        channel = self._line.channel
+        if not isinstance(channel, HasProbe):
+            await self._wait(None, _UNPROBED_S)
+            return True
+        for number in range(1, tries + 1):
+            await self._wait(None, pause(number))
+            try:
+                await channel.probe()
+            except f.Later as later:
+                await self._wait(None, later.seconds)
+            except f.ChannelError as failed:
+                logger.info("a repeat to %s waits: %s", channel.door, failed)
+            else:
+                return True
+        return False
+
     async def start(self, receipt: Receipt, number: int, attempt: int) -> None:
         """Write down that the next thing is the send."""
         await self._append(receipt, e.DeliveryStarted(receipt.id, attempt, number))
@@ -233,22 +261,36 @@ class _Tries:
 
     async def until_known(self, doubts: int) -> Outcome:
         """`doubts` are the sends in this life and earlier ones of which nobody knows whether they arrived."""
-        marked = False
+        unmarked, may_mark, marked = self._message, True, False
         while True:
             if doubts and not self._delivering.line.channel.capabilities.idempotent:
-                if self._delivering.line.settings.unsure == "keep" or doubts > 1:
+                if doubts > self._most_doubts or not await self._delivering.works_again(self._most_tries):
                     return Unknown("the network did not say whether it arrived")
-                if not marked:
-                    self._message = repeated(self._message, self._delivering.line.channel.dialect)
-                    marked = True
+                if may_mark and not marked:
+                    self._message, marked = repeated(self._message, self._delivering.line.channel.dialect), True
             self._attempt += 1
             await self._delivering.start(self._receipt, self._number, self._attempt)
             outcome = await self._once()
             if marked and isinstance(outcome, SendFailed):  # of the repeat alone: with its mark it may be too long
-                return Unknown(f"the network did not say whether it arrived, and did not take it again: {outcome.why}")
+                if self._receipt.origin != NOTICE:
+                    why = "the network did not say whether it arrived, and did not take it again"
+                    return Unknown(f"{why}: {outcome.why}")
+                self._message, may_mark, marked = unmarked, False, False
+                continue
             if not isinstance(outcome, Doubt | PutOff):
                 return outcome
             doubts += isinstance(outcome, Doubt)
+
+    @property
+    def _most_doubts(self) -> int:
+        """How many sends may end in doubt before it is left at that; what a notice tells has to be told."""
+        if self._receipt.origin == NOTICE:
+            return NOTICE_TRIES
+        return 0 if self._delivering.line.settings.unsure == "keep" else 1
+
+    @property
+    def _most_tries(self) -> int:
+        return NOTICE_TRIES if self._receipt.origin == NOTICE else MOST_TRIES
 
     async def _once(self) -> "Outcome | Doubt | PutOff":
         """One send, and what came of it."""
@@ -268,7 +310,7 @@ class _Tries:
                 logger.warning("a send to %s ended in doubt: %s", receipt.address.door, failed)
                 return Doubt()
             self._failed += 1
-            if self._failed >= MOST_TRIES:
+            if self._failed >= self._most_tries:
                 return SendFailed(f"{failed} It was tried {self._failed} times.")
             await self._put_off(pause(self._failed), str(failed))
         except f.Rejected as rejected:

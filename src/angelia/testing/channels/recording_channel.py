@@ -206,6 +206,11 @@ class RecordingChannel:
         self.far.reactions.append((message, emoji))
         self.far.changed.set()
 
+    async def probe(self) -> None:
+        """Whether calls work."""
+        if self._trouble("probe"):
+            raise Unsure("No answer came.")
+
     async def close(self) -> None:
         """Nothing is held."""
 

@@ -6,7 +6,7 @@ from angelia.channels.capabilities import Capabilities, Kind, Units
 from angelia.channels.failures import MarkupRejected, MessageGone, Rejected
 from angelia.channels.markup.dialect import Dialect
 from angelia.channels.outgoing import Button, OutText
-from angelia.channels.port import HasDrafts, drafts_in
+from angelia.channels.port import HasDrafts, HasProbe, drafts_in
 from angelia.core.ids import sortable_id
 from angelia.testing.channels.files import TROUBLES, meets, patience_for
 from angelia.testing.channels.network import Trouble
@@ -41,6 +41,7 @@ def word_checks(capabilities: Capabilities) -> list[ChannelCheck]:
         ChannelCheck("the longest text arrives, and a longer one is rejected", _longest),
         ChannelCheck("markup that cannot be read is told as such", _broken),
         ChannelCheck("a chat that is not there is rejected", _nowhere),
+        ChannelCheck("whether the network works is asked without anybody seeing it", _probe),
     ]
     found += [ChannelCheck(f"words and {trouble}", partial(_trouble, trouble)) for trouble in TROUBLES]
     for kind, (name, claim) in _MORE.items():
@@ -128,6 +129,15 @@ async def _trouble(trouble: Trouble, make: Make) -> None:
     async with staged(make, patience_for(trouble)) as stage:
         await meets(stage, OutText("words"), trouble)
         await meets(stage, OutText("words", stage.channel.dialect.strong("words")), trouble)
+
+
+async def _probe(make: Make) -> None:
+    async with staged(make) as stage:
+        if not isinstance(stage.channel, HasProbe):
+            return
+        before = len(stage.network.arrived)
+        await stage.channel.probe()
+        expect(len(stage.network.arrived) == before, "a probe was seen by somebody")
 
 
 async def _edit(make: Make) -> None:

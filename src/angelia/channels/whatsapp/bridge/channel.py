@@ -196,8 +196,19 @@ class PersonalChannel:
     async def close(self) -> None:
         """See `Channel.close`: the bridge ends with `run`."""
 
+    async def probe(self) -> None:
+        """See `HasProbe.probe`: the bridge is there as long as WhatsApp answers it."""
+        await self._ready()
+
     async def _ask(self, do: str, to: Address, **more: Any) -> Any:
         """Have the bridge do something in a chat; raises as `Channel.send`."""
+        bridge = await self._ready()
+        try:
+            return await bridge.ask(do, _STUCK, jid=jid(to.chat), **more)
+        except BridgeFailed as failed:
+            raise told(failed, self.door) from failed
+
+    async def _ready(self) -> Bridge:
         with suppress(TimeoutError):
             async with asyncio.timeout(_TRYING):
                 await self._tried.wait()
@@ -205,10 +216,7 @@ class PersonalChannel:
             raise self._connection_state.refused or NotSent(
                 "The connection to WhatsApp is not there.", then="It is tried again."
             )
-        try:
-            return await self._bridge.ask(do, _STUCK, jid=jid(to.chat), **more)
-        except BridgeFailed as failed:
-            raise told(failed, self.door) from failed
+        return self._bridge
 
     async def _fetched(self, message: str) -> AsyncIterator[bytes]:
         path = self._context.folder / f"coming-{secrets.token_hex(8)}"
