@@ -31,7 +31,7 @@ async def storm_of(folder: Path, far: FarEnd, seconds: float, kind: ChannelTroub
 
     far.trouble = trouble
     db = storm._open()
-    facts = [
+    facts: list[e.AnyFact] = [
         e.ConversationOpened("chat", "/w"),
         e.DeliveryQueued(DeliveryId("7.t2"), e.Address("chat", "7"), (Text("The answer."),), origin),
     ]

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from angelia.context.summary import SECTIONS
+from angelia.context.view import project
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.content import Media, Text
+from angelia.core.content import Text
 from angelia.testing.model.answerers import by_replies
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer, ServerLimits
 from angelia.testing.model.steps import Step, call, say, server_error
 from tests.context.long_logs import PROFILE, Story, ground, picture
 from tests.context.test_compaction import media_in, moved, plan
-from tests.context.test_compaction import project as projected
 from tests.long.home import home, moves, opened, turn
 from tests.long.test_pictures import noise
 from tests.long.test_summaries import is_summary
@@ -85,7 +85,7 @@ def test_a_picture_that_a_tool_showed_stays_with_its_call_through_a_fold() -> No
         story.turn(Text(f"{number} " + "word " * 2_000))
     running = story.say(Text("the running request"))
     move = plan(story.log, running, tokens=30_000)
-    view = projected(moved(story.log, move), PROFILE)
+    view = project(moved(story.log, move), PROFILE)
     assert move.keep_from > asked
     assert [media.name for media in media_in(view)] == ["shot-2.png"]
     [line] = [one.line for one in move.folded]
@@ -100,8 +100,8 @@ def test_an_album_that_no_window_holds_is_told_by_lines_rather_than_ending_the_c
     base = ground(story.log, running=running, tokens=4_000)
     move = plan(story.log, running, tokens=4_000)
     assert len(move.folded) == 80
-    view = projected(moved(story.log, move), PROFILE)
+    view = project(moved(story.log, move), PROFILE)
     told = "".join(part.text for message in view.messages for part in message.parts if isinstance(part, Text))
     assert "older ones are not listed here" in told
-    assert [m for m in media_in(view) if isinstance(m, Media)] == []
+    assert media_in(view) == []
     assert base.allowed.tokens == 4_000
