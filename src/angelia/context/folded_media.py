@@ -94,14 +94,14 @@ def _line(media: Media, path: str) -> str:
 
 
 def told_media(lines: Sequence[e.Aged], window: int) -> str:
-    """What a model reads of folded media beside the summary: the newest ones' lines, as many as have room, and how to
-    have all of them.
+    """What a model reads of folded media beside the summary: the newest ones' lines, as many as the budget holds, and
+    how to have all of them.
     """
-    room = min(_MOST_TOKENS, window // _SHARE) if window else _MOST_TOKENS
+    budget = min(_MOST_TOKENS, window // _SHARE) if window else _MOST_TOKENS
     told: list[str] = []
     for one in reversed(lines):
-        room -= text_tokens(one.line)
-        if room < 0 and told:
+        budget -= text_tokens(one.line)
+        if budget < 0 and told:
             break
         told.append(one.line)
     older = len(lines) - len(told)
