@@ -40,6 +40,7 @@ TAKEN_BACK = [
     ".autoenv.zsh",
     ".direnv/flake.rc",
     ".exrc",
+    ".vimrc",
     ".nvim.lua",
     ".venv/bin/python",
     ".venv/bin/activate",

@@ -73,6 +73,16 @@ async def test_only_workspace_home_and_tmp_can_be_written(enter: Enter, apptaine
         await sandbox.close()
 
 
+async def test_the_kernels_settings_are_read_only_even_for_root(enter: Enter) -> None:
+    """One of them names a program that runs outside of everything, `kernel/core_pattern`."""
+    one = "/proc/sys/kernel/shm_rmid_forced"
+    tried = f"cat {one} > /tmp/x; cat /tmp/x > {one} && echo written; ls /sys/kernel; test -s /tmp/x && echo looked"
+    output, _ = await said(enter(), Command(shell=tried))
+    assert output.split()[-1] == b"looked"
+    assert b"written" not in output
+    assert b"/sys/kernel: No such file" in output or os.geteuid()
+
+
 async def test_it_has_no_capabilities_no_new_privileges_and_no_network(enter: Enter) -> None:
     sandbox = enter()
     status = await shell(sandbox, "grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status")

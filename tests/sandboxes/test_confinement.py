@@ -140,6 +140,13 @@ async def test_the_system_is_read_only(build: Build) -> None:
     assert b"wrote" not in output
 
 
+async def test_the_kernels_settings_are_read_only_even_for_root(build: Build) -> None:
+    """One of them names a program that runs outside of everything, `kernel/core_pattern`."""
+    files = "find /proc -path '/proc/[0-9]*' -prune -o -path /proc/pressure -prune -o -type f -writable -print"
+    output, _ = await said(build(), Command(shell=f"{files}; test -d /proc/sys/kernel && echo looked"))
+    assert output.split() == [b"looked"]
+
+
 async def test_processes_outside_are_out_of_sight_and_reach(build: Build) -> None:
     output, _ = await said(build(), Command(shell=f"ls /proc | grep -c '^[0-9]'; kill -0 {os.getpid()}"))
     assert int(output.split()[0]) < 10

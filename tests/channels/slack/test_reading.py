@@ -148,7 +148,7 @@ async def test_what_stands_among_files_and_is_none_is_told() -> None:
     found = await envelope("event", **whole, files=files)
     assert found
     assert found.what == IncomingMessage(
-        "(a file that was deleted)\nThe plan (https://docs.at/1)",
+        "(a file that was deleted)\nFile: The plan (https://docs.at/1)",
         (OfferedFile(Kind.ANIMATION, "F3 https://x", "a.gif", "image/gif", 7),),
     )
 

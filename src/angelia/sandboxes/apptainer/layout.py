@@ -8,6 +8,7 @@ from angelia.sandboxes.apptainer.instance import LOOK, InstancePlan
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.local.safe_open import AllowedRoot, AllowedRoots
 from angelia.sandboxes.shared.bound_folders import HOME, BoundFolders
+from angelia.sandboxes.shared.kernel_settings import kernel_settings
 from angelia.sandboxes.shared.limits import limits, processes
 from angelia.sandboxes.shared.volumes import Volume, refuse_within
 
@@ -67,6 +68,9 @@ class Layout:
         options += ["--memory", str(settings.memory_mb * 1_000_000)] if settings.memory_mb else []
         options += ["--cpus", str(settings.cpus)] if settings.cpus else []
         options += ["--pids-limit", str(settings.processes)] if settings.processes else []
+        options += (
+            ["--no-mount", "sys"] if kernel_settings() else []
+        )  # cgroups and the kernel are root's to write there
         options += self._overlay()
         for volume in self._mounts():
             options += ["--mount", _mount(volume)]
@@ -101,6 +105,7 @@ class Layout:
         places = [*self._volumes, Volume(str(bound.workspace), str(bound.workspace), writable=True)]
         places += [Volume(str(bound.home), HOME, writable=True)]
         places += [Volume(str(share.path), str(share.path), share.writable) for share in bound.guarded()]
+        places += [Volume(path, path) for path in kernel_settings()]
         places += [Volume("/dev/null", path) for path in files]
         return places + [Volume(str(bound.nothing), path) for path in folders]
 

@@ -57,13 +57,14 @@ OF_GIT = {
 """What counts in every repository of Git, beside its hooks and old remotes."""
 
 _SCRIPTS = _names(
-    """.envrc .autoenv .autoenv.leave .autoenv.zsh .autoenv_leave.zsh .exrc .nvimrc .nvim.lua .lvimrc
+    """.envrc .autoenv .autoenv.leave .autoenv.zsh .autoenv_leave.zsh .exrc _exrc .vimrc _vimrc
+    .gvimrc _gvimrc .nvimrc .nvim.lua .lvimrc
     mise.toml .mise.toml mise.local.toml .mise.local.toml .rtx.toml
     .vscode/tasks.json .idea/watchertasks.xml .idea/startup.xml .config/mise.toml mise/config.toml .mise/config.toml
     .hg/sharedpath .jj/repo .jj/config.toml .jj/workspace-config.toml repo/config.toml prefs/defaults"""
 )
 _TOLD = _names(
-    """.dir-locals.el .dir-locals-2.el .vimrc .bashrc .bash_profile .bash_login .profile .zshrc .zshenv .zprofile
+    """.dir-locals.el .dir-locals-2.el .bashrc .bash_profile .bash_login .profile .zshrc .zshenv .zprofile
     .gdbinit .lldbinit .inputrc .irbrc .pryrc .tmux.conf .yarnrc .yarnrc.yml .pnpmfile.cjs .mcp.json .npmrc
     .tool-versions .pre-commit-config.yaml .pre-commit-config.yml lefthook.yml .lefthook.yml .gitattributes
     .devcontainer.json"""

@@ -16,6 +16,7 @@ from angelia.sandboxes.local.confinement import ConfinedView, Share
 from angelia.sandboxes.local.git_guard import git_guard, repositories
 from angelia.sandboxes.local.startup_guard import startup_guard
 from angelia.sandboxes.local.toolchains import SYSTEM
+from angelia.sandboxes.shared.kernel_settings import kernel_settings
 
 _FURTHER_SYSTEM = (Path("/var/lib/ca-certificates"),)
 """Where SUSE keeps the certificates that /etc/ssl points to."""
@@ -59,7 +60,7 @@ def options(fixed: Fixed, *, cwd: str, env: Mapping[str, str]) -> list[str]:
     mounts = [
         *fixed.system,
         *_covered(fixed.private_in_etc),
-        *("--proc", "/proc", "--dev", "/dev"),
+        *proc_and_dev(),
         *("--bind", str(fixed.view.private_tmp), "/tmp", "--symlink", "../tmp", "/var/tmp"),  # noqa: S108 - its own
         *(word for place in fixed.places for word in (*place.mount, *_covered(place.covers))),
         *git_guard(dict.fromkeys([fixed.view.workspace, *fixed.repositories])),
@@ -80,6 +81,14 @@ def _read_only_covers(mounts: list[str]) -> Iterator[str]:
     """
     for folder in dict.fromkeys(at for word, at in pairwise(mounts) if word == "--tmpfs"):
         yield from ("--remount-ro", folder)
+
+
+def proc_and_dev() -> tuple[str, ...]:
+    """`/proc` and `/dev` of its own. bubblewrap covers the kernel's settings there only where their folder is writable,
+    and the folder `sys` is nobody's to write, while the files in it are root's.
+    """
+    settings = (word for path in kernel_settings() for word in ("--ro-bind", path, path))
+    return ("--proc", "/proc", "--dev", "/dev", *settings)
 
 
 def private_in_etc() -> tuple[str, ...]:

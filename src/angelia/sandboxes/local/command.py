@@ -29,6 +29,7 @@ class Start(Struct, frozen=True):
     """What to start. `confined`: `argv` leads to another process tree that dies with its first process.
 
     `options` are handed to `argv` over a file descriptor whose number is put in place of `OPTIONS`, unseen by `ps`.
+    So is `seccomp`, a filter of the calls of what bubblewrap starts; empty for none.
     With `limits` it waits at its first option, which is read from a pipe, until they are set.
     `descriptors` are handed on, under their own numbers.
     """
@@ -40,6 +41,7 @@ class Start(Struct, frozen=True):
     confined: bool
     stdin: bytes = b""
     options: Sequence[str] = ()
+    seccomp: bytes = b""
     limits: LocalSettings | None = None
     descriptors: Sequence[int] = ()
     input: StdinMode = StdinMode.GIVEN
@@ -218,10 +220,7 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes]:
     stdin: IO[bytes] | None = None
     try:
         os.set_blocking(ours, False)
-        argv = list(start.argv)
-        if start.options:
-            passed.append(in_memory(start.options))
-            argv[argv.index(OPTIONS)] = str(passed[0])
+        argv = handed_on(start, passed)
         if start.limits:
             waits, gate = os.pipe()
             passed.append(waits)
@@ -269,12 +268,23 @@ def _not_started(start: Start, error: Exception) -> SandboxError:
             )
 
 
-def in_memory(words: Sequence[str]) -> int:
-    """A file of these words, for a program that reads its options from a descriptor; the caller closes it."""
-    if any("\0" in word for word in words):
-        raise ValueError("embedded null byte")  # it would end one option and begin another of the writer's choice
+def handed_on(start: Start, passed: list[int]) -> list[str]:
+    """The words to start it by; what it reads from descriptors is added to `passed`, for the caller to close."""
+    argv = list(start.argv)
+    if start.options:
+        if any("\0" in word for word in start.options):
+            raise ValueError("embedded null byte")  # it would end one option and begin another of the writer's choice
+        passed.append(_in_memory(os.fsencode("\0".join(start.options))))
+        argv[argv.index(OPTIONS)] = str(passed[-1])
+    if start.seccomp:
+        passed.append(_in_memory(start.seccomp))
+        argv[1:1] = ["--seccomp", str(passed[-1])]
+    return argv
+
+
+def _in_memory(content: bytes) -> int:
     handle = os.memfd_create("options")
-    os.write(handle, os.fsencode("\0".join(words)))
+    os.write(handle, content)
     os.lseek(handle, 0, os.SEEK_SET)
     return handle
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from angelia.sandboxes.local.bubblewrap import proc_and_dev
 from angelia.sandboxes.local.confinement import Confined, bubblewrap_program, confinement
 from angelia.sandboxes.local.toolchains import SYSTEM
 
@@ -20,7 +21,8 @@ def confined_prefix(places: Iterable[str]) -> tuple[str, ...]:
         *("--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--new-session"),
         *_system(),
         *("--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"),
-        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - its own
+        *proc_and_dev(),
+        *("--tmpfs", "/tmp"),  # noqa: S108 - its own
         *(word for place in _shown(places) for word in ("--ro-bind", place, place)),
         *("--chdir", "/"),
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from angelia.sandboxes.local.command import OPTIONS, Start, in_memory, until_dead
+from angelia.sandboxes.local.command import Start, handed_on, until_dead
 from angelia.sandboxes.local.processes import MARK, end, living_tree
 from angelia.sandboxes.port import SandboxError
 from angelia.sandboxes.terminal import Terminal
@@ -54,13 +54,10 @@ async def in_terminal(start: Start, terminal: Terminal, begun: Callable[[int], N
 
 
 def _spawned(start: Start, theirs: int) -> "subprocess.Popen[bytes]":
-    argv, passed = list(start.argv), list[int]()
+    passed = list[int]()
     try:
-        if start.options:
-            passed.append(in_memory(start.options))
-            argv[argv.index(OPTIONS)] = str(passed[0])
         return subprocess.Popen(  # noqa: S603 - the person's own shell
-            argv,
+            handed_on(start, passed),
             env={**start.env, MARK: start.mark},
             cwd=start.cwd,
             pass_fds=(theirs, *passed),

@@ -35,6 +35,7 @@ from angelia.sandboxes.local.resource_limits import USUAL, LocalSettings, in_wor
 from angelia.sandboxes.local.safe_open import AllowedRoot, AllowedRoots, shown
 from angelia.sandboxes.local.seatbelt import profile
 from angelia.sandboxes.local.secret_places import secret_places
+from angelia.sandboxes.local.setuid_filter import setuid_filter
 from angelia.sandboxes.local.startup_guard import startup_targets
 from angelia.sandboxes.local.toolchains import enterable, inner_path, tool_roots
 from angelia.sandboxes.port import (
@@ -279,6 +280,7 @@ class LocalSandbox:
                 cwd=self._inner_folder(command.cwd, view),
                 env={**self._environment(self._inner_path, home), **network, **command.env},
             ),
+            seccomp=setuid_filter(),
             descriptors=held.descriptors if held else (),
             env={},
             mark=mark,

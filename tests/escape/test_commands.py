@@ -1,0 +1,68 @@
+"""Whatever hostile commands leave, nothing of it runs outside when the person goes on working, and it is told."""
+
+import os
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from angelia.sandboxes.local.sandbox import LocalSandbox
+from angelia.sandboxes.port import Command, Sandbox
+from angelia.testing.sandboxes.acts import said
+
+from .conftest import Open, Person
+from .outside import lives_on
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
+
+_HERE = Path(__file__).parent
+WAYS: dict[str, dict[str, Any]] = tomllib.loads((_HERE / "commands.toml").read_text())
+OF_GIT: dict[str, dict[str, Any]] = tomllib.loads((_HERE / "git_ways.toml").read_text())
+ENOUGH = 80
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(WAYS) + len(OF_GIT) >= ENOUGH
+
+
+async def attack(person: Person, sandbox: Sandbox, way: dict[str, Any]) -> tuple[str, ...]:
+    """Let the way be gone; what was told of it."""
+    line = way["line"].replace("{run}", f"touch {person.marker}").replace("{marker}", str(person.marker))
+    line = line.replace("{home}", str(person.home)).replace("{own}", str(person.own))
+    _, end = await said(sandbox, Command(shell=line))
+    return end.notes
+
+
+def state(folder: Path) -> dict[str, bytes]:
+    """Every file of the person outside of the project."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", WAYS)
+async def test_nothing_runs_outside_and_what_is_left_is_told(name: str, person: Person, guarded: Open) -> None:
+    way = WAYS[name]
+    person.runs(way.get("before", "true"))
+    (person.home / ".bashrc").write_text("true\n")
+    home = state(person.home)
+    told = await attack(person, guarded(), way)
+    assert state(person.home) == home
+    report = lives_on(person)
+    assert not person.marker.exists(), report
+    assert bool(told) is not way.get("quiet", False), told
+    bits = [path for path in person.work.rglob("*") if os.lstat(path).st_mode & stat.S_ISUID]
+    assert bits == []
+
+
+@pytest.mark.parametrize("name", [name for name, way in WAYS.items() if not way.get("quiet") and not way.get("inert")])
+async def test_without_the_guard_the_same_lines_run(name: str, person: Person) -> None:
+    way = WAYS[name]
+    person.runs(way.get("before", "true"))
+    bare = LocalSandbox(person.work, home=person.own, state=person.own / "run")
+    try:
+        assert await attack(person, bare, way) == ()
+    finally:
+        await bare.close()
+    report = lives_on(person)
+    assert person.marker.exists(), report
