@@ -16,6 +16,7 @@ from angelia.core import entry as e
 from angelia.core.content import Media, Text
 from angelia.core.ending import Answered
 from angelia.core.ids import ConversationId, DeliveryId, new_conversation
+from angelia.core.principal import OWNER
 from angelia.service.app import App
 from angelia.service.chats.gateway import Gateway
 from angelia.service.chats.open_channel import OpenChannel
@@ -78,7 +79,7 @@ async def _filled(home: Path, workspace: Path, facts: list[e.AnyFact]) -> Conver
     await transcript.append(
         name,
         [
-            e.DoorMoved(CHAT, "1"),
+            e.DoorMoved(CHAT, OWNER),
             e.DeliveryQueued(sent, CHAT, there, "answer"),
             e.PieceArrived(sent, 0, "n1"),
             e.DeliverySettled(sent, e.DeliveryStatus.SENT, "n1"),

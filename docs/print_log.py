@@ -4,6 +4,7 @@ from typing import get_args
 
 from angelia.core import content, ending, entry
 from angelia.core.failure import Failure, FailureKind
+from angelia.core.principal import OWNER
 from angelia.core.sentences import sentence
 from angelia.engine import machine
 from angelia.engine.remedies import DEFAULT, Remedy, Row, ending_for
@@ -19,7 +20,7 @@ EXAMPLES: dict[type, ending.Ending] = {
     type(one): one
     for one in (
         ending.Answered(note=f"{M} added nothing after its last note, so the text above is its answer."),
-        ending.Cancelled(by="owner"),
+        ending.Cancelled(by=OWNER),
         ending.StepLimit(steps=90),
         ending.BudgetSpent("cost this turn", "$0.5021", "$0.5000"),
         ending.ModelUnavailable(M, 4, SAID),

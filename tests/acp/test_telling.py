@@ -12,6 +12,7 @@ from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.entry import Usage
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
+from angelia.core.principal import OWNER
 from angelia.engine.live import Committed, Resting, Thinks, Working, Writing
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp.endings import stop_reason
@@ -148,7 +149,7 @@ def test_every_ending_is_a_true_stop_reason_or_an_error_with_its_sentence() -> N
     known = {"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}
     every: list[end.Ending] = [
         end.Answered(),
-        end.Cancelled("you"),
+        end.Cancelled(OWNER),
         end.StepLimit(9),
         end.BudgetSpent("money today", "$2", "$1"),
         end.BudgetSpent("tokens this turn", "2", "1"),

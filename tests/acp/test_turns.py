@@ -10,6 +10,7 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.principal import OWNER
 from angelia.testing.model import steps
 from angelia.testing.model.answerers import by_replies, instant
 from angelia.testing.model.received import ReceivedRequest
@@ -280,5 +281,5 @@ async def test_commands_answer_without_the_model(tmp_path: Path) -> None:
         assert await editor.prompt(session, "/unknown words") == "end_turn"
         assert len(server.requests) == 1
         facts = await editor.place.facts()
-    assert e.Pinned("Never touch main.", "owner") in facts
+    assert e.Pinned("Never touch main.", OWNER) in facts
     assert any(isinstance(fact, e.UserSaid) and fact.parts == (Text("/unknown words"),) for fact in facts)

@@ -44,6 +44,12 @@ def test_settings_are_of_the_networks_own_type() -> None:
     assert (settings.token.file, settings.local, settings.chats["-5"].model) == ("~/token", True, "small")
 
 
+@pytest.mark.parametrize("name", ["owner", "angelia", "key", "tele:gram", ""])
+def test_no_channel_is_called_so_that_its_people_could_be_taken_for_somebody_else(name: str) -> None:
+    with pytest.raises(ConfigError, match="No channel can be called"):
+        find_channel(name, {"kind": "telegram"})
+
+
 @pytest.mark.parametrize(
     ("section", "key"),
     [

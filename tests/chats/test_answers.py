@@ -9,6 +9,7 @@ from angelia.channels.capabilities import Kind
 from angelia.channels.incoming import OfferedFile
 from angelia.core import entry as e
 from angelia.core.content import Media
+from angelia.core.principal import OWNER, Principal
 from angelia.engine.live import Committed
 from angelia.testing.channels.recording_channel import WITHOUT_EDIT, ChannelTrouble, FarEnd
 from angelia.testing.model.pictures import one_colour
@@ -81,8 +82,8 @@ async def test_a_stranger_is_told_a_code_and_nothing_else_happens(tmp_path: Path
         assert len(far.in_chat("99")) == 1
         assert far.fetched == []
         code = far.texts("99")[0].partition("Your code is ")[2][:8]
-        paired = await life.app.pairings.approve(code.lower(), by="owner")
-        assert paired.person == "99"
+        paired = await life.app.pairings.approve(code.lower(), by=OWNER)
+        assert paired.principal.id == "99"
         assert await life.app.doors.of_door("chat") == []
         assert server.requests == []
 
@@ -96,7 +97,7 @@ async def test_two_chats_have_two_conversations_and_two_folders(tmp_path: Path) 
             assert await life.answered(1, "7") == ["You said one."]
             assert await life.answered(1, "8") == ["You said two."]
             owners = {one.owner for one in await life.app.transcript.conversations(5)}
-            assert owners == {"owner", "chat:2"}
+            assert owners == {OWNER, Principal("chat", "2")}
 
 
 async def test_a_repeat_that_the_network_does_not_take_leaves_the_first_in_doubt(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from angelia.channels.incoming import Pressed
 from angelia.core import ending as end
 from angelia.core import entry as e
+from angelia.core.principal import OWNER, Principal
 from angelia.store.tables.pairings import PairingRole
 from angelia.testing.channels.recording_channel import FarEnd, RecordedMessage
 from angelia.testing.model.server import ModelServer
@@ -25,7 +26,7 @@ def asked(far: FarEnd, chat: str) -> list[RecordedMessage]:
     return [one for one in far.in_chat(chat) if one.buttons or "Answer with the number" in one.plain]
 
 
-async def given(life: Town, chat: str) -> list[str]:
+async def given(life: Town, chat: str) -> list[Principal]:
     """By whom something was allowed in a chat's conversation."""
     return [fact.by for fact in await life.facts(chat) if isinstance(fact, e.ApprovalGiven)]
 
@@ -79,7 +80,7 @@ async def test_what_a_guest_needs_is_asked_in_the_owners_chat_saying_for_whom(tm
         assert await given(life, "8") == []
         await life.says(Pressed(question.buttons[0].value) if question.buttons else "1", chat="7")
         await far.when(lambda far: any("Done as told." in text for text in far.texts("8")))
-        assert await given(life, "8") == ["owner"]
+        assert await given(life, "8") == [OWNER]
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -104,7 +105,7 @@ async def test_the_models_own_question_is_still_the_guests(tmp_path: Path) -> No
         await far.when(lambda far: bool(asked(far, "8")))
         await life.says(Pressed(asked(far, "8")[0].buttons[1].value), chat="8", sender=BEN)
         await far.when(lambda far: "Green it is." in far.texts("8"))
-        assert await given(life, "8") == ["chat:2"]
+        assert await given(life, "8") == [Principal("chat", "2")]
 
 
 async def test_what_the_owner_was_granted_is_no_guests(tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ async def test_what_the_owner_was_granted_is_no_guests(tmp_path: Path) -> None:
         await life.says("Run.", chat="g", sender=BEN, private=False)
         await far.when(lambda far: any("Refused." in text for text in far.texts("g")))
         assert "nobody is here who could give it" in str(server.requests[-1].heard.messages[-1])
-        assert await given(life, "g") == ["owner"]
+        assert await given(life, "g") == [OWNER]
 
 
 async def test_a_guest_neither_stops_the_owners_turn_nor_takes_the_group_elsewhere(tmp_path: Path) -> None:
@@ -142,7 +143,7 @@ async def test_a_guest_neither_stops_the_owners_turn_nor_takes_the_group_elsewhe
         await far.when(lambda far: "Stopping." in far.texts("g"))
         await life.settled()
         closed = [fact.ending for fact in await life.facts("g") if isinstance(fact, e.TurnClosed)]
-        assert closed == [end.Cancelled("owner")]
+        assert closed == [end.Cancelled(OWNER)]
 
 
 @pytest.mark.parametrize("words", ["what is this?", "/steer hurry"])
@@ -157,7 +158,7 @@ async def test_a_guests_chatter_withdraws_no_question_of_the_owners(tmp_path: Pa
         (question,) = asked(far, "g")
         assert await life.says(Pressed(question.buttons[-1].value), chat="g", private=False) == "Refused"
         await far.when(lambda far: any("That was a question." in text for text in far.texts("g")))
-        assert [fact.by for fact in await life.facts("g") if isinstance(fact, e.ApprovalRefused)] == ["owner"]
+        assert [fact.by for fact in await life.facts("g") if isinstance(fact, e.ApprovalRefused)] == [OWNER]
 
 
 @pytest.mark.parametrize("role", PairingRole)
@@ -167,10 +168,10 @@ async def test_who_is_let_in_as_an_owner_approves_and_a_guest_does_not(tmp_path:
     async with ModelServer([RISKY, say("Ended.")]) as server, town(tmp_path, server, far, nobody) as life:
         await life.says("hello", chat="7", sender=ANN)
         code = far.texts("7")[0].partition("Your code is ")[2][:8]
-        await life.app.pairings.approve(code, by="owner", role=role)
+        await life.app.pairings.approve(code, by=OWNER, role=role)
         await life.says("Clean up.", chat="7", sender=ANN)
         if role is PairingRole.OWNER:
             await far.when(lambda far: bool(asked(far, "7")))
             await life.says(Pressed(asked(far, "7")[0].buttons[0].value), chat="7")
         await far.when(lambda far: "Ended." in far.texts("7"))
-        assert await given(life, "7") == (["owner"] if role is PairingRole.OWNER else [])
+        assert await given(life, "7") == ([OWNER] if role is PairingRole.OWNER else [])

@@ -9,6 +9,7 @@ from angelia.channels.incoming import Pressed
 from angelia.channels.settings import ChatSettings
 from angelia.core import ending as end
 from angelia.core import entry as e
+from angelia.core.principal import OWNER
 from angelia.service.chats.commands import VERBS
 from angelia.testing.channels.recording_channel import WITHOUT_EDIT, FarEnd
 from angelia.testing.model.received import ReceivedRequest
@@ -71,7 +72,7 @@ async def test_stop_ends_the_turn_and_says_so(tmp_path: Path) -> None:
         await life.answered(2)
         await life.settled()
         closed = [fact.ending for fact in await life.facts() if isinstance(fact, e.TurnClosed)]
-        assert closed == [end.Cancelled("owner")]
+        assert closed == [end.Cancelled(OWNER)]
         assert "Stopping." in far.texts("7")
 
 
@@ -91,7 +92,7 @@ async def test_a_question_comes_with_buttons_that_are_bound_to_its_call(tmp_path
         assert "not open" in await life.says(Pressed(yes.value))
         facts = await life.facts()
         assert not [fact for fact in facts if isinstance(fact, e.ApprovalGiven)]
-        assert [fact.by for fact in facts if isinstance(fact, e.ApprovalRefused)] == ["owner"]
+        assert [fact.by for fact in facts if isinstance(fact, e.ApprovalRefused)] == [OWNER]
 
 
 async def test_a_question_survives_a_restart_and_is_asked_once(tmp_path: Path) -> None:
@@ -119,7 +120,7 @@ async def test_without_buttons_the_number_answers(tmp_path: Path) -> None:
         number = next(line.partition(".")[0] for line in asked.splitlines() if line.endswith("No"))
         await life.says(number)
         await far.when(lambda far: "Left alone." in far.texts("7"))
-        assert [fact.by for fact in await life.facts() if isinstance(fact, e.ApprovalRefused)] == ["owner"]
+        assert [fact.by for fact in await life.facts() if isinstance(fact, e.ApprovalRefused)] == [OWNER]
 
 
 async def test_a_queued_message_is_read_after_the_turn_and_steering_within_it(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
 from angelia.core.failure import FailureKind
+from angelia.core.principal import OWNER
 from angelia.engine.live import LiveEvent, Writing
 from angelia.testing.model.steps import Cut, CutUnit, How, Speak, Step, call, calls, empty, say, server_error
 from tests.engine.driven import Driven, Probe, World, driven
@@ -28,7 +29,7 @@ def stop_at_the_first_word(one: Driven) -> None:
 
     def heed(event: LiveEvent) -> None:
         if isinstance(event, Writing) and not asked:
-            asked.append(asyncio.create_task(one.log.append(e.CancelAsked("ann"))))
+            asked.append(asyncio.create_task(one.log.append(e.CancelAsked(OWNER))))
 
     one.log.live.watch(heed)
 
@@ -55,7 +56,7 @@ async def test_who_stops_it_is_told_and_what_had_come_is_kept(tmp_path: Path) ->
         (failed,) = one.facts(e.ModelFailed)
         assert failed.failure.kind is FailureKind.STREAM_CUT
         assert "".join(part.text for part in failed.partial if isinstance(part, Text)).startswith("one")
-        assert [fact.ending for fact in one.facts(e.TurnClosed)] == [end.Cancelled("ann")]
+        assert [fact.ending for fact in one.facts(e.TurnClosed)] == [end.Cancelled(OWNER)]
         assert [origin for origin, _, _ in one.told] == ["ending"]
 
 

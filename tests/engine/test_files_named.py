@@ -7,6 +7,7 @@ from angelia.core import entry as e
 from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text
 from angelia.core.failure import FailureKind
 from angelia.core.ids import DeliveryId
+from angelia.core.principal import OWNER
 from angelia.core.profile import Profile
 from angelia.core.sentences import sentence
 from angelia.engine import machine as m
@@ -170,7 +171,7 @@ def test_a_file_that_is_being_sent_when_the_time_is_up_leaves_the_answer_standin
 def test_a_stop_while_files_are_sent_still_gives_the_answer() -> None:
     simulated = asked()
     simulated.reply("The answer.\nMEDIA:a.pdf")
-    simulated.add(e.CancelAsked("owner"))
+    simulated.add(e.CancelAsked(OWNER))
     ending, words = closed(simulated)
     assert isinstance(ending, end.Cancelled)
     assert words.startswith("The answer.\nMEDIA:a.pdf\n\na.pdf was not sent: The person stopped the turn")

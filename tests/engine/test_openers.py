@@ -9,6 +9,7 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ids import ConversationId
+from angelia.core.principal import ANGELIA, OWNER
 from angelia.engine.endings import closing_facts
 from angelia.engine.machine import AskModel, Close, Moment, Rules, decide
 from angelia.engine.state import Turn, advance
@@ -31,7 +32,7 @@ def log_of(*facts: e.Fact) -> list[e.Entry]:
 def test_every_ending_of_a_turn_is_delivered_to_whoever_opened_it(
     opening: type[e.Opening], kind: type[end.Outcome]
 ) -> None:
-    log = log_of(opening((Text("wake up"),), "clock", CHAT, reply_to="m1"))
+    log = log_of(opening((Text("wake up"),), ANGELIA, CHAT, reply_to="m1"))
     turn = advance(Turn(), log)
     assert isinstance(decide(turn, Rules(), Moment(2_000)), AskModel)
 
@@ -48,11 +49,11 @@ def test_who_spoke_too_late_for_a_closed_turn_opens_the_next_one_under_their_own
     log = log_of(
         e.UserSaid((Text("one"),), address=TERMINAL),
         e.ModelAsked("m", 1, heard=(1,)),
-        ClockStruck((Text("two"),), "clock", CHAT),
+        ClockStruck((Text("two"),), ANGELIA, CHAT),
         e.TurnClosed(end.Answered()),
     )
     turn = advance(Turn(), log)
-    assert (turn.opened, turn.opener) == (3, e.Opener("clock", CHAT))
+    assert (turn.opened, turn.opener) == (3, e.Opener(ANGELIA, CHAT))
 
 
 def test_after_the_last_turn_the_opener_is_still_known() -> None:
@@ -60,4 +61,4 @@ def test_after_the_last_turn_the_opener_is_still_known() -> None:
         e.UserSaid((Text("one"),), address=CHAT), e.ModelAsked("m", 1, heard=(1,)), e.TurnClosed(end.Answered())
     )
     turn = advance(Turn(), log)
-    assert (turn.opened, turn.opener) == (0, e.Opener("owner", CHAT))
+    assert (turn.opened, turn.opener) == (0, e.Opener(OWNER, CHAT))

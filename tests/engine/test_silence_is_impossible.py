@@ -5,6 +5,7 @@ import pytest
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.failure import FailureKind
+from angelia.core.principal import OWNER
 from angelia.core.sentences import sentence
 from angelia.engine import machine as m
 from angelia.engine.caps import TurnCaps
@@ -176,7 +177,7 @@ def test_a_message_that_kills_the_process_is_given_up_after_three_tries() -> Non
 def test_a_message_whose_turn_was_stopped_before_it_was_read_goes_along_with_the_next_request() -> None:
     simulated = Simulated()
     simulated.say("first")
-    simulated.add(e.CancelAsked("owner"))
+    simulated.add(e.CancelAsked(OWNER))
     assert isinstance(simulated.until_asked(), m.Rest)
     simulated.say("second")
     asked = simulated.until_asked()

@@ -12,6 +12,7 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId
+from angelia.core.principal import OWNER
 from angelia.engine.question import digest
 from angelia.policy.verdict import Allow, Ask, Deny, Effect, Verdict
 from angelia.testing.logs.playbook import reply, started
@@ -31,7 +32,7 @@ async def ask(effects: Sequence[Effect]) -> Verdict:
 
 async def answer(one: Driven, bound_to: str) -> None:
     """A person says yes to the one call."""
-    await one.log.append(e.ApprovalGiven(only_call(one), bound_to, "ann"))
+    await one.log.append(e.ApprovalGiven(only_call(one), bound_to, OWNER))
 
 
 async def test_nothing_that_asks_runs_without_a_yes(tmp_path: Path) -> None:
@@ -179,7 +180,7 @@ async def test_neighbours_that_only_read_run_side_by_side_and_writers_one_by_one
 
 async def test_who_stops_a_turn_stops_what_runs_and_is_told(tmp_path: Path) -> None:
     async def forever(words: Words, context: ToolContext) -> ToolOutcome:
-        await one.log.append(e.CancelAsked("ann"))
+        await one.log.append(e.CancelAsked(OWNER))
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -187,7 +188,7 @@ async def test_who_stops_a_turn_stops_what_runs_and_is_told(tmp_path: Path) -> N
         await one.say("Go.")
         await one.drive()
         assert [status for status, _ in one.results] == [CallStatus.CANCELLED.value]
-        assert [closed.ending for closed in one.facts(e.TurnClosed)] == [end.Cancelled("ann")]
+        assert [closed.ending for closed in one.facts(e.TurnClosed)] == [end.Cancelled(OWNER)]
         assert [origin for origin, _, _ in one.told] == ["ending"]
 
 

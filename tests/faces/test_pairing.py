@@ -7,6 +7,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from angelia.core.principal import Principal
 from angelia.service.app import App
 from angelia.service.settings.config import load
 from angelia.store.tables.pairings import PairingRole
@@ -20,7 +21,7 @@ def waiting(place: Place) -> str:
 
     async def ask() -> str:
         app = await App.open(load(place.home, {}, (), {}))
-        code = await app.pairings.ask("telegram", "4711", ESCAPING)
+        code = await app.pairings.ask(Principal("telegram", "4711"), ESCAPING)
         await app.close()
         assert isinstance(code, str)
         return code

@@ -13,6 +13,7 @@ from threading import Thread
 import pexpect
 import pytest
 
+from angelia.core.principal import Principal
 from angelia.service.app import App
 from angelia.service.settings.config import load
 from angelia.testing.model.steps import call, say
@@ -75,7 +76,7 @@ async def _known(place: Place) -> None:
     """A stranger of that name has asked to be let in."""
     env = place.environment({})
     app = await App.open(load(place.home, env, (), {}), env)
-    await app.pairings.ask("telegram", "4711", HOSTILE)
+    await app.pairings.ask(Principal("telegram", "4711"), HOSTILE)
     await app.close()
 
 

@@ -6,6 +6,7 @@ from angelia.context.summary import transcript
 from angelia.context.view import project
 from angelia.core import entry as e
 from angelia.core.content import Media, MediaKind, Text
+from angelia.core.principal import OWNER
 from angelia.core.profile import Ability, Profile
 from angelia.engine import machine as m
 from angelia.engine.state import Turn, advance
@@ -66,6 +67,6 @@ def test_a_recording_that_ends_every_process_is_given_up_after_three_tries() -> 
 
 
 def test_a_recording_that_waits_outlives_its_turn() -> None:
-    begun = (said(NOTE), e.TranscriptAsked(2, "scribe"), e.CancelAsked("you"), closed())
+    begun = (said(NOTE), e.TranscriptAsked(2, "scribe"), e.CancelAsked(OWNER), closed())
     assert advance(Turn(), log(*begun)).recordings == {2: 1}
     assert advance(Turn(), log(*begun, heard(2, "Hi", 0))).recordings == {}

@@ -8,6 +8,7 @@ from angelia.context.summary import INSTRUCTIONS, SECTIONS
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
+from angelia.core.principal import OWNER
 from angelia.engine import machine as m
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer, ServerLimits
@@ -76,7 +77,7 @@ async def test_what_a_person_pinned_and_the_running_request_survive_word_for_wor
     ):
         session = await opened(app, tmp_path)
         await turn(session, Text("hello"))
-        await session.pin(pinned, by="owner")
+        await session.pin(pinned, by=OWNER)
         closed = await turn(session, Text(request_text))
         assert closed.ending == end.Answered()
         folds = [move for move in moves(session) if move.keep_from]

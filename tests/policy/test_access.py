@@ -2,36 +2,28 @@
 
 import pytest
 
-from angelia.policy.access import Principal, admit
+from angelia.core.principal import Principal
+from angelia.policy.access import admit
 from angelia.policy.verdict import Allow, Deny
 
-ANN = Principal("telegram", "4711", "ann")
+ANN = Principal("telegram", "4711")
 
 
 def test_whoever_is_listed_by_id_is_admitted() -> None:
-    assert isinstance(admit(ANN, ["discord:1", "telegram:4711"]), Allow)
+    assert isinstance(admit(ANN, [Principal("discord", "1"), Principal("telegram", "4711")]), Allow)
 
 
 @pytest.mark.parametrize(
     "allowlist",
     [
         [],
-        ["*"],
         ["telegram:*"],
-        ["4711"],
-        ["ann"],
-        ["@ann"],
         ["telegram:ann"],
+        ["telegram:@ann"],
         ["discord:4711"],
         ["telegram:47110"],
-        [""],
-        [":"],
+        ["owner"],
     ],
 )
 def test_everybody_else_is_not(allowlist: list[str]) -> None:
-    assert isinstance(admit(ANN, allowlist), Deny)
-
-
-@pytest.mark.parametrize("nobody", [Principal("", ""), Principal("telegram", ""), Principal("", "4711")])
-def test_without_an_id_nobody_is_admitted(nobody: Principal) -> None:
-    assert isinstance(admit(nobody, [str(nobody), "", ":"]), Deny)
+    assert isinstance(admit(ANN, [Principal.parse(one) for one in allowlist]), Deny)

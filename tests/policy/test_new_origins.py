@@ -7,6 +7,7 @@ from angelia.context.in_view import InView, in_view
 from angelia.core import entry as e
 from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
+from angelia.core.principal import Principal
 from angelia.policy.judge import judge
 from angelia.policy.situation import Mode, NetworkSetting, Situation
 from angelia.policy.verdict import Allow, Ask, Deny, FetchUrl, RunCommand, ShowUrl
@@ -15,6 +16,7 @@ WORK = "/home/me/work"
 NAMED = frozenset({"https://named.example/start", "https://named.example/q?k=given"})
 MIXED = InView(private=True, untrusted=True, named=NAMED)
 SITUATION = Situation(WORK, "/home/me", "/home/me/.angelia", mode=Mode.AUTONOMOUS, seen=MIXED)
+GUEST = Principal("telegram", "2")
 KEY = "9f8a7b6c5d4e3f2a1b0c"
 
 
@@ -113,8 +115,8 @@ SAID = e.UserSaid((Text("Read https://named.example/start, please."),))
         ([SAID, *called("of_a_package")], True),
         ([e.UserSaid((Text("See"), PICTURE))], True),
         ([e.UserSaid((VOICE,))], False),
-        ([e.UserSaid((VOICE,), sender="telegram:2")], True),
-        ([e.UserSaid((Text("Hello"),), sender="telegram:2")], True),
+        ([e.UserSaid((VOICE,), sender=GUEST)], True),
+        ([e.UserSaid((Text("Hello"),), sender=GUEST)], True),
     ],
 )
 def test_whose_words_are_in_view_is_read_from_the_log(facts: list[e.AnyFact], mixed: bool) -> None:
@@ -123,8 +125,8 @@ def test_whose_words_are_in_view_is_read_from_the_log(facts: list[e.AnyFact], mi
 
 
 def test_only_the_owner_names_an_address() -> None:
-    log = [SAID, *called("fetch"), e.UserSaid((Text("https://guest.example/"),), sender="telegram:2")]
+    log = [SAID, *called("fetch"), e.UserSaid((Text("https://guest.example/"),), sender=GUEST)]
     seen = in_view([e.Entry(seq, 0, fact) for seq, fact in enumerate(log, 1)])
     assert "https://named.example/start" in seen.named
     assert not any("brought" in url or "guest" in url for url in seen.named)
-    assert "https://guest.example/" in in_view([e.Entry(1, 0, log[-1])], owner="telegram:2").named
+    assert "https://guest.example/" in in_view([e.Entry(1, 0, log[-1])], owner=GUEST).named

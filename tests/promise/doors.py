@@ -12,6 +12,7 @@ from angelia.__main__ import main
 from angelia.core import entry as e
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
+from angelia.core.principal import OWNER
 from angelia.engine.driver import BoundModel
 from angelia.engine.live import Committed, LiveEvent
 from angelia.engine.log import Log
@@ -79,7 +80,7 @@ def _say_yes() -> None:
 
 async def _approve(session: Session, asked: e.ApprovalAsked) -> None:
     with suppress(BadInput):  # somebody else was faster
-        await session.approve(asked.call, by="owner")
+        await session.approve(asked.call, by=OWNER)
 
 
 def _acknowledge(*, early: bool) -> None:

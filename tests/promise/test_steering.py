@@ -9,6 +9,7 @@ import pytest
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import CallStatus
+from angelia.core.principal import OWNER, Principal
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, hang, say, slowly
@@ -76,19 +77,19 @@ async def test_a_stop_ends_a_running_command_at_once(tmp_path: Path) -> None:
         async with conversation(place) as chat:
             await chat.say("Wait.")
             number = await written(place.workspace / "number")
-            assert await chat.session.stop("owner")
-            assert await chat.ending() == end.Cancelled("owner")
+            assert await chat.session.stop(OWNER)
+            assert await chat.ending() == end.Cancelled(OWNER)
             assert not is_alive(int(number))
             assert [fact.status for fact in chat.facts(e.ToolFinished)] == [CallStatus.CANCELLED]
-            assert chat.words() == ["Stopped by owner. What was done so far is kept; write to go on."]
+            assert chat.words() == ["Stopped by the owner. What was done so far is kept; write to go on."]
 
 
 async def test_a_stop_ends_a_request_that_is_never_answered(tmp_path: Path) -> None:
     async with ModelServer([hang(), say("Here again.")]) as server, conversation(Place(tmp_path, server)) as chat:
         await chat.say("Hello?")
         await server.when(lambda server: len(server.requests) == 1)
-        await chat.session.stop("owner")
-        assert await chat.ending() == end.Cancelled("owner")
+        await chat.session.stop(OWNER)
+        assert await chat.ending() == end.Cancelled(OWNER)
         await server.when(lambda server: server.open_connections == 0)
         await chat.say("Hello?")
         assert await chat.ending() == end.Answered()
@@ -104,11 +105,11 @@ async def test_one_process_drives_and_another_speaks_and_stops(tmp_path: Path) -
             await other.say("From elsewhere.")
             await write(place.workspace / "go", "gone\n")
             number = await written(place.workspace / "number")
-            await other.session.stop("somebody else")
+            await other.session.stop(Principal("telegram", "2"))
             life = await driving
         assert server.requests[1].heard.last_words == "From elsewhere."
     assert (life.status, life.stdout) == (3, "")
-    assert "Stopped by somebody else." in life.stderr
+    assert "Stopped by telegram:2." in life.stderr
     assert not is_alive(int(number))
 
 
@@ -125,7 +126,7 @@ async def test_an_interrupt_from_the_keyboard_stops_the_turn_aloud(tmp_path: Pat
         process.send_signal(signal.SIGINT)
         out, err = await process.communicate()
     assert (process.returncode, out) == (3, b"")
-    assert b"Stopped by owner." in err
+    assert b"Stopped by the owner." in err
     assert not is_alive(int(number))
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from angelia.context.prompt.facts import NoFolderFile, UntrustedFile, UnusableFile
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.principal import Principal
 from angelia.sandboxes.docker.settings import DockerSettings
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import FileStat
@@ -171,10 +172,10 @@ async def test_another_person_trusts_nothing_by_it(tmp_path: Path) -> None:
         (place.workspace / "AGENTS.md").write_text(WORDS)
         async with conversation(place) as talk:
             await trust(talk)
-            theirs = talk.app.begin(door="telegram", workspace=place.workspace, owner="telegram:4711")
+            theirs = talk.app.begin(door="telegram", workspace=place.workspace, owner=Principal("telegram", "4711"))
             await talk.app.employ(theirs, f"{place.wire}:m", approver_present=True)
             assert isinstance(talk.app.prompt(theirs).facts.folder, UntrustedFile)
-            assert await talk.app.trusted_files.list("telegram:4711") == []
+            assert await talk.app.trusted_files.list(Principal("telegram", "4711")) == []
 
 
 async def test_a_chat_is_sent_what_has_changed(tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from angelia.core.entry import Address
 from angelia.core.ids import new_conversation, wall_clock
+from angelia.core.principal import OWNER
 from angelia.policy.situation import Mode
 from angelia.policy.verdict import Ask, RunCommand
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Description
-from angelia.service.conversation.judging import OWNER, JudgedConversation, judging
+from angelia.service.conversation.judging import JudgedConversation, judging
 from angelia.service.settings.config import load
 from angelia.store.sql.database import Database
 from angelia.store.tables.grants import Grants

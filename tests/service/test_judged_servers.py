@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from angelia.core.ids import new_conversation, wall_clock
+from angelia.core.principal import OWNER
 from angelia.policy.situation import Mode
 from angelia.policy.verdict import Ask, Trust, UseServer
 from angelia.sandboxes.local.sandbox import LocalSandbox
@@ -55,7 +56,7 @@ async def test_a_server_goes_as_far_as_its_sandbox_lets_commands_go(
     db = Database.open(tmp_path / "own")
     standing = JudgedConversation(
         new_conversation(wall_clock),
-        "owner",
+        OWNER,
         "local",
         str(tmp_path / "work"),
         address=lambda: TERMINAL,

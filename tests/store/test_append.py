@@ -9,12 +9,15 @@ from angelia.core.content import BlobRef, Media, MediaKind, Text
 from angelia.core.entry import AnyFact, ConversationOpened, DeliveryReach, DeliveryReached, SystemSaid, UserSaid
 from angelia.core.errors import BadInput, CodecError, NotFound, StoreError
 from angelia.core.ids import ConversationId, DeliveryId, new_conversation
+from angelia.core.principal import Principal
 from angelia.store.log.transcript import Summary, Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql.database import Database
 from tests.store.words import answered, said
 
 pytestmark = pytest.mark.anyio
+
+ANN, BOB = Principal("chat", "ann"), Principal("chat", "bob")
 
 
 async def test_entries_count_from_one_and_come_back_as_they_went_in(
@@ -130,14 +133,14 @@ async def test_conversations_are_listed_by_last_use_with_their_first_words(home:
     db = Database.open(home, clock=lambda: next(now))
     transcript = Transcript(db)
     first, second = ConversationId("a"), ConversationId("b")
-    await transcript.append(first, [ConversationOpened("terminal", "/w", owner="ann"), said("one\n line")])
-    await transcript.append(second, [ConversationOpened("acp", "/v", owner="bob")])
+    await transcript.append(first, [ConversationOpened("terminal", "/w", owner=ANN), said("one\n line")])
+    await transcript.append(second, [ConversationOpened("acp", "/v", owner=BOB)])
     assert [summary.id for summary in await transcript.conversations()] == [second, first]
     await transcript.append(first, [said("more")])
     assert await transcript.conversations(limit=1) == [
-        Summary(first, "one line", 1000, 1002, 3, "terminal", "ann", "/w", "local")
+        Summary(first, "one line", 1000, 1002, 3, "terminal", ANN, "/w", "local")
     ]
-    assert [summary.id for summary in await transcript.conversations(owner="bob")] == [second]
+    assert [summary.id for summary in await transcript.conversations(owner=BOB)] == [second]
     db.close()
 
 

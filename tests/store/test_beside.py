@@ -21,6 +21,7 @@ from angelia.core.entry import (
 from angelia.core.errors import NotFound
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, ConversationId, DeliveryId
+from angelia.core.principal import Principal
 from angelia.store.log.transcript import Spending, Transcript
 from angelia.store.sql.database import Database
 from angelia.store.tables.grants import Grants
@@ -61,18 +62,19 @@ async def test_queueing_the_same_delivery_again_sends_it_once(
     assert await Outbox(db).pending("telegram") == []
 
 
+ANN, BOB = Principal("chat", "ann"), Principal("chat", "bob")
 CALL = CallId("c1_0")
 ASKED = ApprovalAsked(CALL, "May I push?", digest="d1", pattern="shell:git push")
 
 
 async def ask_and_allow(transcript: Transcript, name: str, scope: Scope, *, until: int = 0, digest: str = "d1") -> None:
     conversation = ConversationId(name)
-    opened = ConversationOpened("terminal", "/work", owner="ann")
+    opened = ConversationOpened("terminal", "/work", owner=ANN)
     await transcript.append(conversation, [opened, ASKED])
-    await transcript.append(conversation, [ApprovalGiven(CALL, digest, "ann", scope, until)])
+    await transcript.append(conversation, [ApprovalGiven(CALL, digest, ANN, scope, until)])
 
 
-async def patterns(db: Database, name: str, principal: str = "ann", workspace: str = "/work") -> list[str]:
+async def patterns(db: Database, name: str, principal: Principal = ANN, workspace: str = "/work") -> list[str]:
     found = await Grants(db).matching(principal, "local", workspace, ConversationId(name))
     return [grant.pattern for grant in found]
 
@@ -82,7 +84,7 @@ async def test_a_remembered_yes_holds_for_the_same_person_sandbox_and_workspace(
 ) -> None:
     await ask_and_allow(transcript, "c1", Scope.REMEMBERED)
     assert await patterns(db, "c1") == await patterns(db, "c2") == ["shell:git push"]
-    assert await patterns(db, "c1", principal="bob") == []
+    assert await patterns(db, "c1", principal=BOB) == []
     assert await patterns(db, "c1", workspace="/elsewhere") == []
 
 
@@ -106,7 +108,7 @@ async def test_a_grant_ends_at_its_date_and_can_be_taken_back(home: Path) -> Non
     await ask_and_allow(transcript, "c1", Scope.REMEMBERED, until=2000)
     await ask_and_allow(transcript, "c2", Scope.REMEMBERED)
     first, second = await grants.list()
-    assert (first.until, first.given_by, first.given_at, second.until) == (2000, "ann", 1000, 0)
+    assert (first.until, first.given_by, first.given_at, second.until) == (2000, ANN, 1000, 0)
     now = 2000
     assert await grants.list() == [second]
     assert await patterns(db, "c1") == ["shell:git push"]

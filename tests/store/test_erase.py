@@ -18,6 +18,7 @@ from angelia.core.entry import (
 )
 from angelia.core.errors import Fenced, NotFound
 from angelia.core.ids import CallId, ConversationId, DeliveryId
+from angelia.core.principal import OWNER
 from angelia.store.log.lease import HeldElsewhere
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
@@ -50,7 +51,7 @@ async def test_a_conversation_goes_with_all_that_belongs_to_it_alone(
             UserSaid((Media(shared, MediaKind.IMAGE),)),
             DeliveryQueued(DeliveryId("d1"), Address("terminal"), (), "answer"),
             asked,
-            ApprovalGiven(CallId("c1_0"), "d", "owner", Scope.CONVERSATION),
+            ApprovalGiven(CallId("c1_0"), "d", OWNER, Scope.CONVERSATION),
         ],
     )
     await transcript.append(OTHER, [ConversationOpened("terminal", "/"), UserSaid((Media(shared, MediaKind.IMAGE),))])

@@ -9,6 +9,7 @@ import msgspec
 from angelia.channels.port import Channel, ChannelContext, ChannelProvider
 from angelia.channels.settings import ChannelSettings
 from angelia.core.errors import ConfigError, MissingPart
+from angelia.core.principal import RESERVED
 
 GROUP = "angelia.channels"
 """The entry point group: the name is the network's, the value a `ChannelProvider`."""
@@ -57,9 +58,14 @@ def find_channel(door: str, section: Mapping[str, object]) -> ChannelProvider:
     """What opens a channel: the provider of its `kind`, or of the door's own name.
 
     Raises:
-        ConfigError: nobody knows such a network.
+        ConfigError: nobody knows such a network, or a channel cannot be called so.
         MissingPart: the channel needs an extra.
     """
+    if door in RESERVED or not door or ":" in door:
+        why = (
+            "Whoever writes through a channel is called by its name, a colon and their id; this would be somebody else."
+        )
+        raise ConfigError(f"No channel can be called {door!r}.", why, "Give its section of the settings another name.")
     name = str(section.get("kind") or door)
     if name in OURS:
         try:

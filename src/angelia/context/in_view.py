@@ -13,6 +13,7 @@ from angelia.context.known_urls import urls_in
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
+from angelia.core.principal import OWNER, Principal
 
 _OWN_WORDS = frozenset({"ask_user", "edit", "send_file", "todo", "write"})
 """Tools whose results are the person's words or repeat the model's. Every other brings what nobody answers for: pages
@@ -36,7 +37,7 @@ class InView(Struct, frozen=True):
         return self.private and self.untrusted
 
 
-def in_view(log: Sequence[e.Entry], owner: str = "owner") -> InView:
+def in_view(log: Sequence[e.Entry], owner: Principal = OWNER) -> InView:
     """What the whole conversation has shown to a model. Pure; one pass, 1 ms for some thousand entries.
 
     >>> in_view(()).mixed
@@ -49,7 +50,7 @@ def in_view(log: Sequence[e.Entry], owner: str = "owner") -> InView:
         match entry.fact:
             case e.Opening(parts=parts, sender=sender):
                 private = True
-                own = sender in ("owner", owner)
+                own = sender in (OWNER, owner)
                 # Who sends a file need not have written it; who records a voice message speaks.
                 files = [part for part in parts if isinstance(part, Media) and part.media is not MediaKind.VOICE]
                 untrusted = untrusted or not own or bool(files)

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from angelia.core.principal import Principal
+
 
 class Outcome(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind", tag=True):
     """How a turn ended. `said` quotes the provider where it spoke, redacted."""
@@ -16,7 +18,7 @@ class Answered(Outcome, frozen=True):
 class Cancelled(Outcome, frozen=True):
     """A person stopped the turn."""
 
-    by: str
+    by: Principal
 
 
 class StepLimit(Outcome, frozen=True):

@@ -8,6 +8,7 @@ from angelia.core.content import BlobRef, CallStatus, Content, Form, MediaKind, 
 from angelia.core.ending import Ending
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, DeliveryId
+from angelia.core.principal import OWNER, Principal
 
 
 class Address(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -103,14 +104,14 @@ class ConversationOpened(Fact, frozen=True):
     door: str
     workspace: str
     sandbox: str = "local"
-    owner: str = "owner"
+    owner: Principal = OWNER
     preset: str = ""
 
 
 class Opener(Struct, frozen=True):
     """Who or what opened a turn, and where its ending goes. Folded once into `Turn`; nobody looks it up in the log."""
 
-    by: str
+    principal: Principal
     address: Address
     reply_to: str = ""
 
@@ -124,7 +125,7 @@ class Opening(Fact, frozen=True):
     """
 
     parts: tuple[Content, ...]
-    sender: str = "owner"
+    sender: Principal = OWNER
     address: Address = Address("terminal")
     key: str = ""
     arrival: Arrival = Arrival.STEER
@@ -148,15 +149,15 @@ class DoorMoved(Fact, frozen=True):
     """
 
     address: Address
-    by: str
-    person: str = ""
+    by: Principal
+    person: Principal | None = None
 
 
 class CommandGiven(Fact, frozen=True):
     """A person used one of our verbs in a chat; what it does and its answer are in the same commit."""
 
     text: str
-    sender: str
+    sender: Principal
     address: Address
     key: str
 
@@ -165,7 +166,7 @@ class TurnedAway(Fact, frozen=True):
     """Something came in that no model reads; whoever sent it is told `why` in the same commit."""
 
     why: str
-    sender: str
+    sender: Principal
     address: Address
     key: str
 
@@ -177,7 +178,7 @@ class SetAside(Fact, frozen=True):
     """
 
     parts: tuple[Content, ...]
-    sender: str
+    sender: Principal
     address: Address
     key: str
     reply_to: str = ""
@@ -240,20 +241,20 @@ class Pinned(Fact, frozen=True):
     """A person wants these words kept word for word, whatever is folded."""
 
     text: str
-    by: str = "owner"
+    by: Principal = OWNER
 
 
 class Unpinned(Fact, frozen=True):
     """These words need not be kept any longer."""
 
     text: str
-    by: str = "owner"
+    by: Principal = OWNER
 
 
 class CompactionRequested(Fact, frozen=True):
     """A person wants the view folded before the next request; `keep` says what matters to them."""
 
-    by: str = "owner"
+    by: Principal = OWNER
     keep: str = ""
 
 
@@ -413,7 +414,7 @@ class ApprovalGiven(Fact, frozen=True):
 
     call: CallId
     digest: str
-    by: str
+    by: Principal
     scope: Scope = Scope.ONCE
     until: int = 0
     answer: str = ""
@@ -423,14 +424,14 @@ class ApprovalRefused(Fact, frozen=True):
     """A person said no, a new message made the question moot, or it expired."""
 
     call: CallId
-    by: str
+    by: Principal
     why: str = ""
 
 
 class CancelAsked(Fact, frozen=True):
     """A person wants the running turn to stop."""
 
-    by: str
+    by: Principal
 
 
 class ViewMoved(Fact, frozen=True):

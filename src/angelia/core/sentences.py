@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from angelia.core import ending as end
+from angelia.core.principal import OWNER
 
 _GO_ON = "Write “continue” to go on."
 _RETRY = "Your message is kept: write “continue” to try again, or choose another model."
@@ -18,7 +19,8 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
         case end.Answered(note=note):
             return note
         case end.Cancelled(by=by):
-            return f"Stopped by {by}. What was done so far is kept; write to go on."
+            whom = "the owner" if by == OWNER else by
+            return f"Stopped by {whom}. What was done so far is kept; write to go on."
         case end.StepLimit(steps=steps):
             what = f"Stopped after {steps} model calls, the limit for one turn. Everything done so far is kept."
             return f"{what} {_GO_ON} --max-steps raises the limit."

@@ -11,6 +11,7 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
+from angelia.core.principal import OWNER, Principal
 from angelia.core.slices import SLICE, SlicedFold, at_once
 from angelia.engine.calls import Asked, CallState, Declined, OpenCall, Permitted, Started, Wanted, calls_of
 from angelia.engine.remedies import DEFAULT, Remedy, Table, Uses
@@ -73,7 +74,7 @@ class Turn(Struct, frozen=True):
     stale: int = 0
     stale_tool: str = ""
     cancelled_at: int = 0
-    cancelled_by: str = ""
+    cancelled_by: Principal = OWNER
     joins: bool = False
     compaction_requested: bool = False
     recordings: Mapping[int, int] = {}

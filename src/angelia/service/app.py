@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from angelia.context.request import ToolSpec
 from angelia.core import entry as e
 from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
+from angelia.core.principal import OWNER, Principal
 from angelia.engine.broker import Broker
 from angelia.engine.compacting import ContextBudget, Summariser
 from angelia.engine.driver import BoundModel, Driver, Settings
@@ -120,7 +121,7 @@ class App:
 
     # -- conversations ------------------------------------------------------------------------------------------
 
-    def begin(self, *, door: str, workspace: Path, sandbox: str = "", owner: str = "owner") -> Session:
+    def begin(self, *, door: str, workspace: Path, sandbox: str = "", owner: Principal = OWNER) -> Session:
         """A new conversation; it is in the store from its first message on. `sandbox` names a preset or a spec, as
         `service.places.presets.chosen` takes it; the configured one, if it is not given. `owner` is whose it is.
 

@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from angelia.core.principal import OWNER
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.words.usage_meter import money
-from angelia.service.conversation.judging import OWNER
 
 if TYPE_CHECKING:
     from angelia.faces.acp.conversation import Conversation

@@ -13,6 +13,7 @@ from angelia.context.view import refused_by
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId, sortable_id
+from angelia.core.principal import OWNER
 from angelia.engine.live import Committed, LiveEvent
 from angelia.engine.remedies import DEFAULT
 from angelia.engine.state import step
@@ -31,13 +32,11 @@ from angelia.faces.acp.servers import Introductions
 from angelia.faces.acp.session_sender import DOOR, Client, SessionSender, unsettled
 from angelia.faces.acp.session_settings import SessionSettings
 from angelia.faces.acp.session_updates import SessionUpdates, owed
-from angelia.service.conversation.judging import OWNER
 
 if TYPE_CHECKING:
     from angelia.service.app import App
     from angelia.service.conversation.session import Session
 
-YOU = "you"
 
 _SERVERS_STAY = (
     "A turn is running, so its MCP servers stay as they are. Load the session again after it for the new ones."
@@ -227,7 +226,7 @@ class Conversation:
     async def cancel(self) -> None:
         """Stop the running turn, after what was asked before has been stored."""
         async with self._order:
-            await self.session.stop(YOU)
+            await self.session.stop(OWNER)
 
     async def finish(self) -> None:
         """Stop what runs and wait until it has stopped."""

@@ -11,6 +11,7 @@ from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId, sortable_id
+from angelia.core.principal import OWNER
 from angelia.core.text import one_line
 from angelia.engine.question import digest
 from angelia.faces.acp import calls
@@ -20,7 +21,6 @@ from angelia.faces.acp import questions as q
 from angelia.faces.acp.faults import Fault
 from angelia.faces.acp.session_sender import Client
 from angelia.policy.verdict import Allow, Ask, Deny, Trust
-from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.session import DAY_MS
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.tools.mcp.connection import McpConnection, Ready

@@ -16,6 +16,7 @@ from angelia.core import entry as e
 from angelia.core.codec import to_json_line
 from angelia.core.content import Content, Text, ToolCall
 from angelia.core.errors import BadInput
+from angelia.core.principal import OWNER
 from angelia.core.text import one_line
 from angelia.engine.live import Committed, LiveEvent, Resting, Writing
 from angelia.faces.cli import exits
@@ -101,7 +102,7 @@ def _stop_on_interrupt(session: Session) -> None:
 
     def stop() -> None:
         loop.remove_signal_handler(signal.SIGINT)
-        stopping.append(asyncio.create_task(session.stop("owner")))
+        stopping.append(asyncio.create_task(session.stop(OWNER)))
 
     loop.add_signal_handler(signal.SIGINT, stop)
 

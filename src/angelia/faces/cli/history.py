@@ -41,7 +41,7 @@ async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
     rows = await app.transcript.conversations(limit)
     if as_json:
         for row in rows:
-            echo_json(msgspec.json.encode(row))
+            echo_json(msgspec.json.encode({**msgspec.to_builtins(row), "owner": str(row.owner)}))
     elif rows:
         echo("\n".join(sessions_table(rows, screen().columns if sys.stdout.isatty() else 0)))
     else:

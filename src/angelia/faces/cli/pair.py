@@ -9,6 +9,7 @@ import click
 from angelia.channels.registry import find_channel, read_settings
 from angelia.channels.settings import ChannelSettings
 from angelia.core.errors import BadInput, NotFound
+from angelia.core.principal import OWNER, Principal
 from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.faces.cli.history import when
 from angelia.faces.cli.options import open_app, settings_options
@@ -42,7 +43,7 @@ async def _list(given: dict[str, Any]) -> int:
 
 
 def _row(one: Paired, stands: str) -> tuple[str, str, str, str]:
-    return (one.door, unambiguous_line(one.person), claimed(one.name), stands)
+    return (one.principal.door, unambiguous_line(one.principal.id), claimed(one.name), stands)
 
 
 @pair.command(epilog="Examples:  angelia pair approve 7KQ2M9XD  ·  angelia pair approve 7KQ2M9XD --as owner")
@@ -63,13 +64,13 @@ async def _approve(code: str, role: str | None, given: dict[str, Any]) -> int:
     app = await open_app(given)
     try:
         asks = await app.pairings.find(code)
-        settings = _settings(app, asks.door)
-        first = not settings.owners and not await app.pairings.owners(asks.door)
-        one = await app.pairings.approve(code, by="owner", role=PairingRole(role) if role else _who(asks, first=first))
+        settings = _settings(app, asks.principal.door)
+        first = not settings.owners and not await app.pairings.owners(asks.principal.door)
+        one = await app.pairings.approve(code, by=OWNER, role=PairingRole(role) if role else _who(asks, first=first))
     finally:
         await app.close()
-    echo(f"{_called(one)} may talk to Angelia from now on. {may_do(PairingRole(one.role), settings.guests)}")
-    echo(f"Taken back with: angelia pair forget {one.door} {unambiguous_line(one.person)}")
+    echo(f"{_called(one)} may talk to Angelia from now on. {may_do(one.role, settings.guests)}")
+    echo(f"Taken back with: angelia pair forget {one.principal.door} {unambiguous_line(one.principal.id)}")
     return 0
 
 
@@ -83,7 +84,7 @@ def _who(asks: Paired, *, first: bool) -> PairingRole:
         return PairingRole.GUEST
     if not sys.stdin.isatty():
         raise BadInput(
-            f"{_called(asks)} would be the first of {asks.door}. Is that you, or somebody else?",
+            f"{_called(asks)} would be the first of {asks.principal.door}. Is that you, or somebody else?",
             why="An owner's yes counts for everything; a guest's for nothing.",
             then="Add --as owner or --as guest. The code is still good.",
         )
@@ -97,7 +98,7 @@ def _settings(app: App, door: str) -> ChannelSettings:
 
 
 def _called(one: Paired) -> str:
-    return f"“{claimed(one.name)}” ({unambiguous_line(one.door)}:{claimed(one.person, 60)})"
+    return f"“{claimed(one.name)}” ({unambiguous_line(one.principal.door)}:{claimed(one.principal.id, 60)})"
 
 
 @pair.command(epilog="Example: angelia pair forget telegram 4711")
@@ -111,7 +112,7 @@ def forget(channel: str, person: str, **given: Any) -> int:
 
 async def _forget(channel: str, person: str, given: dict[str, Any]) -> int:
     app = await open_app(given)
-    if not await app.pairings.forget(channel, person):
+    if not await app.pairings.forget(Principal.parse(f"{channel}:{person}")):
         raise NotFound(f"{channel}:{person} was not let in with a code.", then="`angelia pair` lists those who were.")
     echo(f"{channel}:{person} is not let in any more.")
     await app.close()

@@ -9,13 +9,13 @@ import click
 
 from angelia.context.prompt.facts import NoFolderFile, TrustedFile, UntrustedFile, UnusableFile
 from angelia.core.errors import BadInput, NotFound
+from angelia.core.principal import OWNER
 from angelia.faces.cli.history import when
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.folder_file import beginning, remarks
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
-from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.prompt import folder_file
 from angelia.service.files.instruction_files import NAMES, repository_of
 from angelia.store.tables.trusted_files import FileAnswer

@@ -18,6 +18,7 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.core.asked import shown_question
 from angelia.core.ids import DeliveryId
+from angelia.core.principal import OWNER, Principal
 from angelia.service.chats.questions import (
     QuestionAnswer,
     answer_fact,
@@ -28,7 +29,6 @@ from angelia.service.chats.questions import (
 )
 from angelia.service.chats.sender import CommandOutcome, Sender
 from angelia.service.chats.sessions import ChatSessions
-from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.session import Session
 
 NOT_YOURS = "This is not yours to answer."
@@ -53,15 +53,15 @@ class OpenQuestion(Struct, frozen=True):
         return self.asked.digest[:_CODE]
 
 
-def may_answer(person: str, session: Session, asked: e.ApprovalAsked) -> bool:
+def may_answer(person: Principal, session: Session, asked: e.ApprovalAsked) -> bool:
     """Whether a question is theirs to answer, and theirs to make moot by saying something else."""
     if person == OWNER:
         return True
     first = session.turn.opener
-    return asked.asks is e.QuestionKind.CHOICE and first is not None and first.by == person
+    return asked.asks is e.QuestionKind.CHOICE and first is not None and first.principal == person
 
 
-def arrival_of(person: str, session: Session | None) -> e.Arrival:
+def arrival_of(person: Principal, session: Session | None) -> e.Arrival:
     """How a message comes in: while a question waits that is not its sender's to answer, it waits behind that."""
     waiting = session.questions() if session else []
     theirs = all(may_answer(person, session, asked) for asked in waiting) if session else True

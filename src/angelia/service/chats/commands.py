@@ -10,12 +10,12 @@ from angelia.core import entry as e
 from angelia.core.asked import shown_question
 from angelia.core.content import Media, Text
 from angelia.core.errors import BadInput
+from angelia.core.principal import OWNER
 from angelia.core.text import clean, literally, one_line
 from angelia.service.chats.answering import approved, arrival_of, denied
 from angelia.service.chats.notices import introduction
 from angelia.service.chats.sender import CommandOutcome, Sender, may_change, may_stop
 from angelia.service.chats.sessions import ChatSessions
-from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.session import DAY_MS, Session
 from angelia.store.log.transcript import Summary
 from angelia.store.tables.outbox import Receipt

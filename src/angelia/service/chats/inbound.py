@@ -15,8 +15,9 @@ from angelia.channels.incoming import Confirmed, Envelope, IncomingMessage, Noti
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.crash import crash_point
-from angelia.core.errors import AngeliaError, StoreError
+from angelia.core.errors import AngeliaError, BadInput, StoreError
 from angelia.core.ids import sortable_id
+from angelia.core.principal import OWNER
 from angelia.core.text import clean
 from angelia.core.unambiguous import claimed
 from angelia.service.chats.answering import NOT_YOURS, arrival_of, typed_answer
@@ -31,7 +32,6 @@ from angelia.service.chats.presses import pressed
 from angelia.service.chats.questions import QUESTION, MessageStillWanted, value_of
 from angelia.service.chats.sender import CommandOutcome, Sender
 from angelia.service.chats.sessions import ChatSessions
-from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.session import Session
 
 SEEN = "👀"
@@ -68,7 +68,12 @@ class Inbound:
             if await self._app.doors.heard(door, envelope.key):
                 return ""
             line = await with_owners(line, self._app.pairings)
-            if not await may_speak(principal_of(envelope), line.settings, self._app.pairings):
+            try:
+                who = principal_of(envelope)
+            except BadInput as error:
+                logger.warning("a message through %s came from nobody we could answer to: %s", door, error)
+                return ""
+            if not await may_speak(who, line.settings, self._app.pairings):
                 await self.strangers.meet(line, envelope)
                 return NOT_YOURS if isinstance(envelope.what, Pressed) else ""
             return await self._take(line, envelope)

@@ -5,6 +5,7 @@ from angelia.channels.incoming import Envelope
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ids import ConversationId, DeliveryId
+from angelia.core.principal import Principal
 from angelia.core.text import clean
 from angelia.service.chats.delivery import NOTICE
 from angelia.service.chats.open_channel import OpenChannel
@@ -12,7 +13,7 @@ from angelia.service.chats.people import ChatKey
 from angelia.service.settings.config import GatewaySettings
 
 
-def introduction(line: OpenChannel, chat_key: ChatKey, person: str, settings: GatewaySettings) -> list[e.AnyFact]:
+def introduction(line: OpenChannel, chat_key: ChatKey, person: Principal, settings: GatewaySettings) -> list[e.AnyFact]:
     """A conversation's first words in a chat: that it is reached there, and what can be done there."""
     can = channel_description(
         line.channel.door, line.channel.capabilities, settings.link_hours if settings.links else 0

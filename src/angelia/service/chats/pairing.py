@@ -19,6 +19,7 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import DeliveryId
+from angelia.core.principal import Principal
 from angelia.core.text import fenced
 from angelia.core.unambiguous import claimed
 from angelia.service.chats.guests import may_do
@@ -44,7 +45,7 @@ class Strangers:
 
     def __init__(self, chat_sessions: ChatSessions) -> None:
         self._chat_sessions, self._pairings = chat_sessions, chat_sessions.app.pairings
-        self._codes: dict[tuple[str, str], str] = {}
+        self._codes: dict[Principal, str] = {}
         self._over: Counter[str] = Counter()
         self._gathering: set[str] = set()
 
@@ -56,7 +57,7 @@ class Strangers:
         if not envelope.private or not isinstance(envelope.what, IncomingMessage):
             return
         who = principal_of(envelope)
-        code = await self._pairings.ask(who.door, who.id, who.name)
+        code = await self._pairings.ask(who, envelope.sender.name)
         if code is NoCode.TOO_MANY:
             self._over[who.door] += 1
             logger.info("%s: too many strangers within an hour, one more is given no code", who.door)
@@ -70,9 +71,9 @@ class Strangers:
             await line.channel.send(envelope.address, OutText(words), f"pair.{who.door}.{who.id}.{code}")
         except ChannelError as error:
             logger.info("a code could not be sent: %s", error)
-            await self._pairings.unsent(who.door, who.id)
+            await self._pairings.unsent(who)
             return
-        self._codes[who.door, who.id] = code
+        self._codes[who] = code
         self._gather(who.door)
 
     def remind(self, door: str) -> None:
@@ -100,7 +101,7 @@ class Strangers:
             logger.warning("%s: the owner could not be asked about strangers: %s", door, error)
 
     async def _untold(self, door: str, told: int) -> list[Paired]:
-        return [one for one in await self._pairings.waiting() if one.door == door and one.asked_at > told]
+        return [one for one in await self._pairings.waiting() if one.principal.door == door and one.asked_at > told]
 
     async def _ask(self, door: str, found: list[Paired]) -> None:
         owner = await self._chat_sessions.owners_chat(door)
@@ -121,7 +122,7 @@ class Strangers:
 
     def _words(self, door: str, found: list[Paired]) -> str:
         lines = [
-            f"{number}. “{claimed(one.name)}”, {claimed(one.person, 60)}, {self._code(one)}"
+            f"{number}. “{claimed(one.name)}”, {claimed(one.principal.id, 60)}, {self._code(one)}"
             for number, one in enumerate(found[:_LISTED], 1)
         ]
         over = self._over.pop(door, 0)
@@ -138,7 +139,7 @@ class Strangers:
         )
 
     def _code(self, one: Paired) -> str:
-        code = self._codes.pop((one.door, one.person), "")
+        code = self._codes.pop(one.principal, "")
         return f"code {code}" if code else "with a code"
 
 
@@ -153,10 +154,10 @@ def pause_ms(told: int, now: int) -> int:
 
 def _choices(found: list[Paired]) -> tuple[e.QuestionChoice, ...]:
     if len(found) == 1:
-        let, no = (value_of(LetIn(found[0].door, found[0].person, yes)) for yes in (True, False))
+        let, no = (value_of(LetIn(found[0].principal, yes)) for yes in (True, False))
         return (e.QuestionChoice("Let them in", let), e.QuestionChoice("No", no))
     return tuple(
-        e.QuestionChoice(f"Let in number {number}", value_of(LetIn(one.door, one.person, True)))
+        e.QuestionChoice(f"Let in number {number}", value_of(LetIn(one.principal, True)))
         for number, one in enumerate(found[:_BUTTONS], 1)
     )
 

@@ -6,6 +6,7 @@ from angelia.core.content import Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import DeliveryId
+from angelia.core.principal import OWNER, Principal
 from angelia.core.text import literally
 from angelia.core.unambiguous import claimed
 from angelia.service.chats.answering import NOT_YOURS, may_answer
@@ -24,7 +25,6 @@ from angelia.service.chats.questions import (
     word_for,
 )
 from angelia.service.chats.sessions import ChatSessions
-from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.session import Session
 from angelia.store.tables.pairings import PairingRole
 
@@ -52,7 +52,7 @@ async def _in_conversation(
     chat_sessions: ChatSessions,
     line: OpenChannel,
     envelope: Envelope,
-    asked: tuple[Session, str, QuestionAnswer | MessageStillWanted],
+    asked: tuple[Session, Principal, QuestionAnswer | MessageStillWanted],
 ) -> str:
     session, person, meaning = asked
     used = e.CommandGiven(word_for(meaning), person, envelope.address, envelope.key)
@@ -73,7 +73,7 @@ async def _in_conversation(
 async def _wanted(
     chat_sessions: ChatSessions,
     at: tuple[OpenChannel, Envelope],
-    asked: tuple[Session, str, MessageStillWanted],
+    asked: tuple[Session, Principal, MessageStillWanted],
     used: e.CommandGiven,
 ) -> str:
     line, envelope = at
@@ -97,7 +97,7 @@ async def _wanted(
     return word_for(meaning)
 
 
-async def _let_in(chat_sessions: ChatSessions, envelope: Envelope, person: str, meaning: LetIn) -> str:
+async def _let_in(chat_sessions: ChatSessions, envelope: Envelope, person: Principal, meaning: LetIn) -> str:
     if person != OWNER:
         return NOT_YOURS
     found = await chat_sessions.owners_chat(envelope.address.door)
@@ -106,12 +106,12 @@ async def _let_in(chat_sessions: ChatSessions, envelope: Envelope, person: str, 
     session, address = found
     try:
         if meaning.yes:
-            paired = await chat_sessions.app.pairings.approve_person(meaning.door, meaning.person, by=person)
-            guests = chat_sessions.settings(meaning.door).guests
-            who = literally(claimed(paired.name or paired.person))
+            paired = await chat_sessions.app.pairings.approve_person(meaning.who, by=person)
+            guests = chat_sessions.settings(meaning.who.door).guests
+            who = literally(claimed(paired.name or paired.principal.id))
             words = f"{who} may talk to me now. {may_do(PairingRole.GUEST, guests)}"
         else:
-            await chat_sessions.app.pairings.forget(meaning.door, meaning.person)
+            await chat_sessions.app.pairings.forget(meaning.who)
             words = "They are not let in."
     except AngeliaError as error:
         words = str(error)
@@ -120,7 +120,7 @@ async def _let_in(chat_sessions: ChatSessions, envelope: Envelope, person: str, 
     return words[:60]
 
 
-async def _not_yours(envelope: Envelope, session: Session, person: str, question: DeliveryId) -> str:
+async def _not_yours(envelope: Envelope, session: Session, person: Principal, question: DeliveryId) -> str:
     """Tell somebody once, in the chat where they pressed, whatever the network shows of the press itself."""
     told = DeliveryId(f"{question}.{person}")
     known = (entry.fact.id for entry in session.log.entries if isinstance(entry.fact, e.DeliveryQueued))

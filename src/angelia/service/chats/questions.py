@@ -6,7 +6,9 @@ from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.asked import shown_question
+from angelia.core.errors import BadInput
 from angelia.core.ids import CallId, ConversationId, DeliveryId
+from angelia.core.principal import Principal
 
 QUESTION = "question"
 """The origin of a delivery that asks something."""
@@ -37,8 +39,7 @@ class MessageStillWanted(Struct, frozen=True):
 class LetIn(Struct, frozen=True):
     """Whether somebody unknown is let in."""
 
-    door: str
-    person: str
+    who: Principal
     yes: bool
 
 
@@ -48,7 +49,7 @@ Meaning = QuestionAnswer | MessageStillWanted | LetIn
 def value_of(meaning: Meaning) -> str:
     """What a button carries; `meaning_of` reads it.
 
-    >>> value_of(LetIn("telegram", "4711", True))
+    >>> value_of(LetIn(Principal("telegram", "4711"), True))
     'l:y:telegram:4711'
     """
     match meaning:
@@ -56,8 +57,8 @@ def value_of(meaning: Meaning) -> str:
             return f"q:{_letter(meaning)}:{meaning.conversation}:{meaning.call}:{meaning.digest[:_BOUND]}"
         case MessageStillWanted(conversation=conversation, seq=seq, yes=yes):
             return f"w:{'y' if yes else 'n'}:{conversation}:{seq}"
-        case LetIn(door=door, person=person, yes=yes):
-            return f"l:{'y' if yes else 'n'}:{door}:{person}"
+        case LetIn(who=who, yes=yes):
+            return f"l:{'y' if yes else 'n'}:{who}"
         case _:
             assert_never(meaning)
 
@@ -74,7 +75,7 @@ def meaning_of(value: str) -> Meaning | None:
     """What a button of ours means; None for anything else.
 
     >>> meaning_of("l:n:telegram:4711")
-    LetIn(door='telegram', person='4711', yes=False)
+    LetIn(who=Principal(door='telegram', id='4711'), yes=False)
     >>> meaning_of("something") is None
     True
     """
@@ -86,10 +87,17 @@ def meaning_of(value: str) -> Meaning | None:
             )
         case ["w", yes, conversation, seq] if seq.isdecimal():
             return MessageStillWanted(ConversationId(conversation), int(seq), yes == "y")
-        case ["l", yes, door, *person]:
-            return LetIn(door, ":".join(person), yes == "y")
+        case ["l", yes, door, *own] if own:
+            return _let_in(":".join((door, *own)), yes == "y")
         case _:
             return None
+
+
+def _let_in(text: str, yes: bool) -> LetIn | None:
+    try:
+        return LetIn(Principal.parse(text), yes)
+    except BadInput:
+        return None
 
 
 def choices_of(conversation: ConversationId, asked: e.ApprovalAsked) -> tuple[e.QuestionChoice, ...]:
@@ -118,7 +126,7 @@ def fits(answered: QuestionAnswer, asked: e.ApprovalAsked) -> bool:
     return answered.call == asked.call and asked.digest.startswith(answered.digest) and len(answered.digest) >= _BOUND
 
 
-def answer_fact(answered: QuestionAnswer, asked: e.ApprovalAsked, by: str) -> e.ApprovalGiven | e.ApprovalRefused:
+def answer_fact(answered: QuestionAnswer, asked: e.ApprovalAsked, by: Principal) -> e.ApprovalGiven | e.ApprovalRefused:
     """What the log says of an answer that fits."""
     if not answered.yes:
         return e.ApprovalRefused(asked.call, by)

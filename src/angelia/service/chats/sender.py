@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from angelia.core import entry as e
+from angelia.core.principal import OWNER, Principal
 from angelia.service.chats.open_channel import OpenChannel
 from angelia.service.chats.people import ChatKey
-from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.session import Session
 
 
@@ -17,7 +17,7 @@ class Sender(Struct, frozen=True):
 
     line: OpenChannel
     chat_key: ChatKey
-    person: str
+    person: Principal
     key: str
     reply_to: str
     private: bool
@@ -39,7 +39,7 @@ class CommandOutcome(Struct, frozen=True):
 def may_stop(sender: Sender, session: Session) -> bool:
     """Whether somebody may end the running turn: the owner, and whoever opened it."""
     first = session.turn.opener
-    return sender.person == OWNER or (first is not None and first.by == sender.person)
+    return sender.person == OWNER or (first is not None and first.principal == sender.person)
 
 
 def may_change(sender: Sender) -> bool:

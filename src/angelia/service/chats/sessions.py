@@ -14,6 +14,7 @@ from angelia.channels.settings import ChannelSettings
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import ConversationId
+from angelia.core.principal import ANGELIA, OWNER, Principal
 from angelia.core.text import fenced
 from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.engine.slices import in_slices
@@ -26,7 +27,6 @@ from angelia.service.chats.open_channel import OpenChannel, wait
 from angelia.service.chats.people import ChatKey
 from angelia.service.chats.questions import question_id
 from angelia.service.chats.watch import ChatWatch
-from angelia.service.conversation.judging import OWNER
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.speakers import guests_in
 from angelia.service.models.choice import choose
@@ -65,7 +65,7 @@ class ChatSessions:
         conversation = await self.app.doors.conversation(chat_key.address, chat_key.person)
         return await self.session(conversation) if conversation else None
 
-    def begin(self, line: OpenChannel, chat_key: ChatKey, owner: str, sandbox: str = "") -> Session:
+    def begin(self, line: OpenChannel, chat_key: ChatKey, owner: Principal, sandbox: str = "") -> Session:
         """A new conversation for a chat; it is in the store from its first entry on, and bound by `DoorMoved` alone.
 
         Raises:
@@ -248,7 +248,7 @@ class ChatSessions:
         channel's settings say so and there is a chat to ask in.
         """
         first = session.turn.opener
-        if first is None or first.by == OWNER or not self._dispatcher.has(first.address.door):
+        if first is None or first.principal == OWNER or not self._dispatcher.has(first.address.door):
             return True
         asks = self.settings(first.address.door).guests == "ask-owner"
         return asks and await self.owners_address(first.address.door) is not None
@@ -266,11 +266,11 @@ class ChatSessions:
     async def _put(self, session: Session, first: e.Opener, asked: e.ApprovalAsked) -> None:
         """Ask in the turn's own chat, or, for a guest's permission, in the owner's."""
         permission = asked.asks is e.QuestionKind.PERMISSION
-        away = permission and first.by != OWNER
+        away = permission and first.principal != OWNER
         there = await self.owners_address(first.address.door) if away else first.address
         if there is None:
             why = "It needs the owner's yes, and they have no chat here in which they could be asked."
-            await session.record(e.ApprovalRefused(asked.call, "angelia", why))
+            await session.record(e.ApprovalRefused(asked.call, ANGELIA, why))
             return
         whom = await self._whom(session) if permission else ""
         line, store = self._dispatcher.line(there.door), self.app.intake.to_media
@@ -281,8 +281,8 @@ class ChatSessions:
 
     async def _whom(self, session: Session) -> str:
         """For whom the running turn works besides the owner, as its question says; empty for nobody."""
-        names = {f"{one.door}:{one.person}": one.name for one in await self.app.pairings.list()}
-        told = [f"{claimed(names.get(one, ''))} ({unambiguous_line(one)})".strip() for one in guests_in(session)]
+        names = {one.principal: one.name for one in await self.app.pairings.list()}
+        told = [f"{claimed(names.get(one, ''))} ({unambiguous_line(str(one))})".strip() for one in guests_in(session)]
         return f"For somebody else, who cannot allow it:\n{fenced(chr(10).join(told))}" if told else ""
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from angelia.context.in_view import InView, in_view
 from angelia.core.entry import Address, Entry
 from angelia.core.ids import ConversationId
+from angelia.core.principal import Principal
 from angelia.engine.broker import Judge
 from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
 from angelia.policy.verdict import (
@@ -26,10 +27,6 @@ from angelia.policy.verdict import (
 from angelia.sandboxes.port import Description, NoSuchFile, Sandbox, SandboxError
 from angelia.service.settings.config import Loaded
 from angelia.store.tables.grants import Grants
-
-OWNER = "owner"
-"""Whoever owns this home: at the terminal, in an editor, and through the ids that channels name as owners."""
-
 
 MayAsk = Callable[[], Awaitable[bool]]
 """Whether somebody could give the running turn a permission; the model's own questions go to whoever it answers."""
@@ -49,7 +46,7 @@ class JudgedConversation(Struct, frozen=True):
     """
 
     conversation: ConversationId
-    owner: str
+    owner: Principal
     sandbox: str
     workspace: str
     address: Callable[[], Address]

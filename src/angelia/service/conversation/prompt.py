@@ -15,6 +15,7 @@ from angelia.context.prompt.visible_text import hidden_characters, visible
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ids import delivery_id
+from angelia.core.principal import Principal
 from angelia.core.profile import Profile
 from angelia.sandboxes.port import Sandbox, SandboxError
 from angelia.service.conversation.setups import setup_in_force
@@ -166,7 +167,7 @@ def notice_of(session: "Session", words: Sequence[str]) -> list[e.DeliveryQueued
     return [e.DeliveryQueued(number, opener.address, (Text("\n".join(words)),), "notice")]
 
 
-async def folder_file(folder: Path, home: Path, state: Path, trusted: TrustedFiles, owner: str) -> FolderFile:
+async def folder_file(folder: Path, home: Path, state: Path, trusted: TrustedFiles, owner: Principal) -> FolderFile:
     """The file of a folder of this machine, as a conversation of `owner` there would find it.
 
     Raises:
@@ -176,7 +177,7 @@ async def folder_file(folder: Path, home: Path, state: Path, trusted: TrustedFil
     return await judged_file(found, trusted, owner, "") if isinstance(found, FoundInstructions) else found
 
 
-async def judged_file(found: FoundInstructions, trusted: TrustedFiles, owner: str, where: str) -> FolderFile:
+async def judged_file(found: FoundInstructions, trusted: TrustedFiles, owner: Principal, where: str) -> FolderFile:
     """A file with what its person has said of it."""
     try:
         whole = found.data.decode("utf-8-sig")

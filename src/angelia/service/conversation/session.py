@@ -11,6 +11,7 @@ from angelia.core.content import Content, Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId, Clock, ConversationId
+from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean
 from angelia.engine.background import BackgroundWork
 from angelia.engine.calls import Asked
@@ -68,7 +69,7 @@ class Session:
         parts: Sequence[Content],
         *,
         address: e.Address,
-        sender: str = "owner",
+        sender: Principal = OWNER,
         key: str = "",
         arrival: e.Arrival = e.Arrival.STEER,
     ) -> bool:
@@ -100,7 +101,7 @@ class Session:
             self._opened = None
         return added
 
-    async def stop(self, by: str) -> bool:
+    async def stop(self, by: Principal) -> bool:
         """Ask the running turn to stop; False when none runs."""
         if not self.turn.opened:
             return False
@@ -108,7 +109,7 @@ class Session:
         return True
 
     async def approve(
-        self, call: CallId, *, by: str, scope: e.Scope = e.Scope.ONCE, until: int = 0, answer: str = ""
+        self, call: CallId, *, by: Principal, scope: e.Scope = e.Scope.ONCE, until: int = 0, answer: str = ""
     ) -> None:
         """Say yes to a call, or answer its question.
 
@@ -118,7 +119,7 @@ class Session:
         asked = self._question(call)
         await self.log.append(e.ApprovalGiven(call, asked.digest, by, scope, until, clean(answer)))
 
-    async def refuse(self, call: CallId, *, by: str, why: str = "") -> None:
+    async def refuse(self, call: CallId, *, by: Principal, why: str = "") -> None:
         """Say no to a call.
 
         Raises:
@@ -127,7 +128,7 @@ class Session:
         self._question(call)
         await self.log.append(e.ApprovalRefused(call, by, clean(why)))
 
-    async def pin(self, text: str, *, by: str) -> None:
+    async def pin(self, text: str, *, by: Principal) -> None:
         """Keep these words word for word, whatever is folded.
 
         Raises:
@@ -137,7 +138,7 @@ class Session:
             raise BadInput("There is nothing to pin.", then="Write the words after /pin.")
         await self._put(e.Pinned(clean(text.strip()), by))
 
-    async def unpin(self, text: str, *, by: str) -> None:
+    async def unpin(self, text: str, *, by: Principal) -> None:
         """Let pinned words be folded again.
 
         Raises:
@@ -150,7 +151,7 @@ class Session:
             raise BadInput(f"“{text}” names {len(found)} pinned texts.", why=f"Pinned: {listed}.")
         await self.log.append(e.Unpinned(found[0], by))
 
-    async def compact(self, *, by: str, keep: str = "") -> None:
+    async def compact(self, *, by: Principal, keep: str = "") -> None:
         """Fold the conversation before its next request; `keep` says what matters."""
         await self._put(e.CompactionRequested(by, clean(keep)))
 
@@ -186,8 +187,8 @@ class Session:
         return self._beginning.preset
 
     @property
-    def owner(self) -> str:
-        """Whose conversation it is: `owner`, or the door and id of somebody in a chat."""
+    def owner(self) -> Principal:
+        """Whose conversation it is."""
         return self._beginning.owner
 
     def begin_in(self, workspace: str, sandbox: str, preset: str) -> None:

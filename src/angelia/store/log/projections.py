@@ -97,7 +97,7 @@ def _opened(connection: sqlite3.Connection, at: _At, fact: ConversationOpened) -
         "INSERT INTO conversations (id, opened_at, door, owner, workspace, sandbox) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO UPDATE SET opened_at = excluded.opened_at, door = excluded.door,"
         " owner = excluded.owner, workspace = excluded.workspace, sandbox = excluded.sandbox",
-        (at.conversation, at.entry.at, fact.door, fact.owner, fact.workspace, fact.sandbox),
+        (at.conversation, at.entry.at, fact.door, str(fact.owner), fact.workspace, fact.sandbox),
     )
 
 
@@ -190,7 +190,7 @@ def _door_moved(connection: sqlite3.Connection, at: _At, fact: DoorMoved) -> Non
         "INSERT INTO doors (door, chat, thread, person, conversation, place) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (door, chat, thread, person) DO UPDATE SET conversation = excluded.conversation,"
         " place = excluded.place",
-        (fact.address.door, fact.address.chat, fact.address.thread, fact.person, at.conversation, at.place),
+        (fact.address.door, fact.address.chat, fact.address.thread, str(fact.person or ""), at.conversation, at.place),
     )
 
 

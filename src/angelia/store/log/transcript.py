@@ -11,6 +11,7 @@ from angelia.core import codec
 from angelia.core.entry import AnyFact, ConversationOpened, DeliveryReached, DeliverySettled, Entry, Keyed
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId
+from angelia.core.principal import Principal
 from angelia.store.log import lease as leases
 from angelia.store.log import word_index
 from angelia.store.log.change_feed import ChangeFeed
@@ -36,7 +37,7 @@ class Summary(Struct, frozen=True):
     last_at: int
     last_seq: int
     door: str
-    owner: str
+    owner: Principal
     workspace: str
     sandbox: str
 
@@ -139,14 +140,14 @@ class Transcript:
                 await more
 
     async def conversations(
-        self, limit: int = 50, owner: str | None = None, workspace: str | None = None, before: Mark | None = None
+        self, limit: int = 50, owner: Principal | None = None, workspace: str | None = None, before: Mark | None = None
     ) -> list[Summary]:
         """The conversations that were used last, newest first; of one owner and in one folder, or all.
 
         `before` is the mark of the last one of the page before.
         """
         conditions: list[tuple[str, tuple[object, ...]]] = [
-            *([("owner = ?", (owner,))] if owner is not None else []),
+            *([("owner = ?", (str(owner),))] if owner is not None else []),
             *([("workspace = ?", (workspace,))] if workspace is not None else []),
             *([("(last_at, id) < (?, ?)", before)] if before is not None else []),
         ]
@@ -278,7 +279,10 @@ def _last_seq(connection: sqlite3.Connection, conversation: ConversationId, draf
 def _summaries(connection: sqlite3.Connection, which: str, values: tuple[object, ...]) -> list[Summary]:
     columns = ", ".join(Summary.__struct_fields__)
     rows = connection.execute(f"SELECT {columns} FROM conversations {which}", values)  # noqa: S608 - fixed text
-    return [Summary(*row) for row in rows]
+    return [
+        Summary(own, title, opened_at, last_at, last_seq, door, Principal.parse(owner), workspace, sandbox)
+        for own, title, opened_at, last_at, last_seq, door, owner, workspace, sandbox in rows
+    ]
 
 
 def _matching(connection: sqlite3.Connection, part: str) -> list[Summary]:

@@ -190,15 +190,14 @@ _KEPT_BESIDE = (
     # Who may speak besides those in the configuration. `code` is a hash, empty once it was used.
     """
     CREATE TABLE pairings (
+        principal TEXT PRIMARY KEY,
         door TEXT NOT NULL,
-        person TEXT NOT NULL,
         name TEXT NOT NULL,
         code TEXT NOT NULL,
         asked_at INTEGER NOT NULL,
         expires INTEGER NOT NULL,
         approved_by TEXT NOT NULL DEFAULT '',
-        role TEXT NOT NULL DEFAULT 'guest',
-        PRIMARY KEY (door, person)
+        role TEXT NOT NULL DEFAULT 'guest'
     ) STRICT, WITHOUT ROWID
     """,
     """

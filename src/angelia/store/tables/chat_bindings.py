@@ -6,14 +6,15 @@ from msgspec import Struct
 
 from angelia.core.entry import Address
 from angelia.core.ids import ConversationId
+from angelia.core.principal import Principal
 from angelia.store.sql.database import Database
 
 
 class ChatBinding(Struct, frozen=True):
-    """An address, and the conversation that what is said there belongs to. `person` is empty for everybody's."""
+    """An address, and the conversation that what is said there belongs to. `person` is None for everybody's."""
 
     address: Address
-    person: str
+    person: Principal | None
     conversation: ConversationId
 
 
@@ -23,12 +24,12 @@ class ChatBindings:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def conversation(self, address: Address, person: str = "") -> ConversationId | None:
+    async def conversation(self, address: Address, person: Principal | None = None) -> ConversationId | None:
         """The conversation of this address, and of this person where everybody has their own; None before the first."""
         row = await self._db.read(
             lambda connection: connection.execute(
                 "SELECT conversation FROM doors WHERE door = ? AND chat = ? AND thread = ? AND person = ?",
-                (address.door, address.chat, address.thread, person),
+                (address.door, address.chat, address.thread, str(person or "")),
             ).fetchone()
         )
         return ConversationId(row[0]) if row else None
@@ -57,6 +58,8 @@ def _reached(connection: sqlite3.Connection, where: str, value: str) -> list[Cha
         (value,),
     )
     return [
-        ChatBinding(Address(door, chat, thread), person, ConversationId(conversation))
+        ChatBinding(
+            Address(door, chat, thread), Principal.parse(person) if person else None, ConversationId(conversation)
+        )
         for door, chat, thread, person, conversation in rows
     ]

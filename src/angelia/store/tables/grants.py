@@ -8,6 +8,7 @@ from angelia.core import codec
 from angelia.core.entry import ApprovalAsked, ApprovalGiven, Entry, Scope
 from angelia.core.errors import NotFound
 from angelia.core.ids import ConversationId
+from angelia.core.principal import Principal
 from angelia.store.sql.database import Database
 
 
@@ -19,12 +20,12 @@ class Grant(Struct, frozen=True):
     """
 
     id: int
-    principal: str
+    principal: Principal
     sandbox: str
     workspace: str
     conversation: str
     pattern: str
-    given_by: str
+    given_by: Principal
     given_at: int
     until: int
 
@@ -35,7 +36,9 @@ class Grants:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def matching(self, principal: str, sandbox: str, workspace: str, conversation: ConversationId) -> list[Grant]:
+    async def matching(
+        self, principal: Principal, sandbox: str, workspace: str, conversation: ConversationId
+    ) -> list[Grant]:
         """The grants that hold now for work in this conversation; the caller compares their patterns."""
         now = self._db.clock()
         return await self._db.read(
@@ -43,7 +46,7 @@ class Grants:
                 connection,
                 "principal = ? AND sandbox = ? AND workspace = ? AND conversation IN ('', ?)"
                 " AND (until = 0 OR until > ?)",
-                (principal, sandbox, workspace, conversation, now),
+                (str(principal), sandbox, workspace, conversation, now),
             )
         )
 
@@ -82,7 +85,7 @@ def grant(connection: sqlite3.Connection, conversation: ConversationId, entry: E
         (
             conversation if given.scope is Scope.CONVERSATION else "",
             pattern,
-            given.by,
+            str(given.by),
             entry.at,
             given.until,
             conversation,
@@ -105,4 +108,7 @@ def _pattern(connection: sqlite3.Connection, conversation: ConversationId, given
 def _grants(connection: sqlite3.Connection, where: str, values: tuple[object, ...]) -> list[Grant]:
     columns = ", ".join(Grant.__struct_fields__)
     rows = connection.execute(f"SELECT {columns} FROM grants WHERE {where} ORDER BY id", values)  # noqa: S608 - fixed text
-    return [Grant(*row) for row in rows]
+    return [
+        Grant(number, Principal.parse(whose), sandbox, workspace, conversation, pattern, Principal.parse(by), at, until)
+        for number, whose, sandbox, workspace, conversation, pattern, by, at, until in rows
+    ]

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.core.errors import NotFound
+from angelia.core.principal import Principal
 from angelia.store.sql.database import Database
 
 LIVES_MS = 3_600_000
@@ -44,15 +45,14 @@ class NoCode(Enum):
 
 
 class Paired(Struct, frozen=True):
-    """Somebody who may speak through a door, or who asks to. `person` is the platform's id; times are Unix ms."""
+    """Somebody who may speak through a door, or who asks to: then `approved_by` is None. Times are Unix ms."""
 
-    door: str
-    person: str
+    principal: Principal
     name: str
     asked_at: int
     expires: int
-    approved_by: str
-    role: str = PairingRole.GUEST
+    approved_by: Principal | None
+    role: PairingRole
 
 
 def draw_code() -> str:
@@ -68,35 +68,27 @@ class Pairings:
 
     async def admitted(self, door: str) -> frozenset[str]:
         """The ids of those who were let in through a door."""
-        rows = await self._db.read(
-            lambda connection: connection.execute(
-                "SELECT person FROM pairings WHERE door = ? AND approved_by <> ''", (door,)
-            ).fetchall()
-        )
-        return frozenset(person for (person,) in rows)
+        let_in = await self._db.read(lambda connection: _paired(connection, "door = ? AND approved_by <> ''", (door,)))
+        return frozenset(one.principal.id for one in let_in)
 
     async def owners(self, door: str) -> frozenset[str]:
         """The ids of those who were let in as an owner."""
-        rows = await self._db.read(
-            lambda connection: connection.execute(
-                "SELECT person FROM pairings WHERE door = ? AND approved_by <> '' AND role = ?",
-                (door, PairingRole.OWNER),
-            ).fetchall()
-        )
-        return frozenset(person for (person,) in rows)
+        where = "door = ? AND approved_by <> '' AND role = ?"
+        let_in = await self._db.read(lambda connection: _paired(connection, where, (door, PairingRole.OWNER)))
+        return frozenset(one.principal.id for one in let_in)
 
-    async def ask(self, door: str, person: str, name: str) -> str | NoCode:
+    async def ask(self, who: Principal, name: str) -> str | NoCode:
         """A code for somebody unknown, or why they are given none."""
         code, now = self._draw(), self._db.clock()
-        return await self._db.write(lambda connection: _ask(connection, (door, person, name), code, now))
+        return await self._db.write(lambda connection: _ask(connection, who, name, code, now))
 
-    async def unsent(self, door: str, person: str) -> None:
+    async def unsent(self, who: Principal) -> None:
         """A code could not be told: it is good for nothing, and whoever writes again in a minute is given another."""
         soon = self._db.clock() + _RETRY_MS
         await self._db.write(
             lambda connection: connection.execute(
-                "UPDATE pairings SET code = '', expires = ? WHERE door = ? AND person = ? AND approved_by = ''",
-                (soon, door, person),
+                "UPDATE pairings SET code = '', expires = ? WHERE principal = ? AND approved_by = ''",
+                (soon, str(who)),
             )
         )
 
@@ -123,32 +115,30 @@ class Pairings:
         found = await self._db.read(lambda connection: _paired(connection, f"code = ? AND {_GOOD}", (hashed, now)))
         return _or_nobody(found[0] if found else None)
 
-    async def approve(self, code: str, *, by: str, role: PairingRole = PairingRole.GUEST) -> Paired:
+    async def approve(self, code: str, *, by: Principal, role: PairingRole = PairingRole.GUEST) -> Paired:
         """Let in whoever was given this code.
 
         Raises:
             NotFound: nobody was, or it has expired or was used.
         """
         now, hashed = self._db.clock(), _hashed(code.strip().upper())
-        found = await self._db.write(lambda connection: _approve(connection, "code = ?", (hashed,), (by, now, role)))
+        found = await self._db.write(lambda connection: _approve(connection, "code = ?", hashed, (by, now, role)))
         return _or_nobody(found)
 
-    async def approve_person(self, door: str, person: str, *, by: str) -> Paired:
+    async def approve_person(self, who: Principal, *, by: Principal) -> Paired:
         """Let in somebody who waits; for a button in the owner's chat.
 
         Raises:
             NotFound: nobody of this id waits, or the code has expired.
         """
-        who, done = (door, person), (by, self._db.clock(), PairingRole.GUEST)
-        found = await self._db.write(lambda connection: _approve(connection, "door = ? AND person = ?", who, done))
+        done = (by, self._db.clock(), PairingRole.GUEST)
+        found = await self._db.write(lambda connection: _approve(connection, "principal = ?", str(who), done))
         return _or_nobody(found)
 
-    async def forget(self, door: str, person: str) -> bool:
+    async def forget(self, who: Principal) -> bool:
         """Let somebody in no longer; False if they were not."""
         gone = await self._db.write(
-            lambda connection: (
-                connection.execute("DELETE FROM pairings WHERE door = ? AND person = ?", (door, person)).rowcount
-            )
+            lambda connection: connection.execute("DELETE FROM pairings WHERE principal = ?", (str(who),)).rowcount
         )
         return bool(gone)
 
@@ -170,34 +160,33 @@ def _hashed(code: str) -> str:
 _GOOD = "code <> '' AND approved_by = '' AND expires > ?"
 
 
-def _ask(connection: sqlite3.Connection, who: tuple[str, str, str], code: str, now: int) -> str | NoCode:
-    door, person, name = who
+def _ask(connection: sqlite3.Connection, who: Principal, name: str, code: str, now: int) -> str | NoCode:
     before = now - LIVES_MS
     connection.execute("DELETE FROM pairings WHERE approved_by = '' AND expires <= ? AND asked_at <= ?", (now, before))
-    row = connection.execute("SELECT expires FROM pairings WHERE door = ? AND person = ?", (door, person)).fetchone()
+    row = connection.execute("SELECT expires FROM pairings WHERE principal = ?", (str(who),)).fetchone()
     if row and row[0] > now:
         return NoCode.TOLD
-    others = "SELECT count(*) FROM pairings WHERE door = ? AND person <> ? AND approved_by = '' AND asked_at > ?"
-    if connection.execute(others, (door, person, before)).fetchone()[0] >= MOST_ASKING:
+    others = "SELECT count(*) FROM pairings WHERE door = ? AND principal <> ? AND approved_by = '' AND asked_at > ?"
+    if connection.execute(others, (who.door, str(who), before)).fetchone()[0] >= MOST_ASKING:
         return NoCode.TOO_MANY
     connection.execute(
-        "INSERT OR REPLACE INTO pairings (door, person, name, code, asked_at, expires) VALUES (?, ?, ?, ?, ?, ?)",
-        (door, person, name, _hashed(code), now, now + LIVES_MS),
+        "INSERT OR REPLACE INTO pairings (principal, door, name, code, asked_at, expires) VALUES (?, ?, ?, ?, ?, ?)",
+        (str(who), who.door, name, _hashed(code), now, now + LIVES_MS),
     )
     return code
 
 
 def _approve(
-    connection: sqlite3.Connection, where: str, which: tuple[str, ...], done: tuple[str, int, PairingRole]
+    connection: sqlite3.Connection, where: str, which: str, done: tuple[Principal, int, PairingRole]
 ) -> Paired | None:
     by, now, role = done
-    found = _paired(connection, f"{where} AND {_GOOD}", (*which, now))
+    found = _paired(connection, f"{where} AND {_GOOD}", (which, now))
     if not found:
         return None
     one = found[0]
     connection.execute(
-        "UPDATE pairings SET approved_by = ?, code = '', role = ? WHERE door = ? AND person = ?",
-        (by, role, one.door, one.person),
+        "UPDATE pairings SET approved_by = ?, code = '', role = ? WHERE principal = ?",
+        (str(by), role, str(one.principal)),
     )
     return replace(one, approved_by=by, role=role)
 
@@ -205,4 +194,7 @@ def _approve(
 def _paired(connection: sqlite3.Connection, where: str, values: tuple[object, ...]) -> list[Paired]:
     columns = ", ".join(Paired.__struct_fields__)
     rows = connection.execute(f"SELECT {columns} FROM pairings WHERE {where}", values)  # noqa: S608 - fixed text
-    return [Paired(*row) for row in rows]
+    return [
+        Paired(Principal.parse(who), name, asked_at, expires, Principal.parse(by) if by else None, PairingRole(role))
+        for who, name, asked_at, expires, by, role in rows
+    ]

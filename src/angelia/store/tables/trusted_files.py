@@ -3,6 +3,7 @@
 import msgspec
 from msgspec import Struct
 
+from angelia.core.principal import Principal
 from angelia.store.tables.key_value import KeyValue
 
 _PREFIX = "trusted-file:"
@@ -14,7 +15,7 @@ class FileAnswer(Struct, frozen=True):
     `where` is empty for this machine, else the spec of the sandbox in which the path is. `at` is Unix milliseconds.
     """
 
-    owner: str
+    owner: Principal
     where: str
     path: str
     version: str
@@ -28,7 +29,7 @@ class TrustedFiles:
     def __init__(self, values: KeyValue) -> None:
         self._values = values
 
-    async def answer(self, owner: str, where: str, path: str) -> FileAnswer | None:
+    async def answer(self, owner: Principal, where: str, path: str) -> FileAnswer | None:
         """What this person said of the file the last time, of whichever version."""
         known = await self._values.get(_key(owner, where, path))
         return msgspec.json.decode(known, type=FileAnswer) if known else None
@@ -38,17 +39,17 @@ class TrustedFiles:
         key = _key(answer.owner, answer.where, answer.path)
         await self._values.put(key, msgspec.json.encode(answer).decode())
 
-    async def forget(self, owner: str, where: str, path: str) -> bool:
+    async def forget(self, owner: Principal, where: str, path: str) -> bool:
         """Forget what was said of a file, so that it is asked about again; False if nothing was."""
         known = await self.answer(owner, where, path)
         await self._values.forget(_key(owner, where, path))
         return known is not None
 
-    async def list(self, owner: str) -> list[FileAnswer]:
+    async def list(self, owner: Principal) -> list[FileAnswer]:
         """What this person said of each file, a no as well, in order of the paths."""
         rows = await self._values.all(f"{_PREFIX}{owner}\n")
         return [msgspec.json.decode(value, type=FileAnswer) for _, value in rows]
 
 
-def _key(owner: str, where: str, path: str) -> str:
+def _key(owner: Principal, where: str, path: str) -> str:
     return f"{_PREFIX}{owner}\n{where}\n{path}"

@@ -4,19 +4,23 @@ from angelia.core import entry as e
 from angelia.core.content import MediaKind
 from angelia.core.ids import DeliveryId
 from angelia.core.media_parts import media_parts
+from angelia.core.principal import Principal
 from angelia.testing.logs.random_draft import RandomLog
 
 CHAT = e.Address("telegram", "7")
+
+
+ANN = Principal("chat", "ann")
 
 
 def come_in(draft: RandomLog) -> None:
     """Something reaches us that opens no turn."""
     key = f"k{len(draft.entries)}"
     facts = (
-        e.CommandGiven("/status", "ann", CHAT, key),
-        e.TurnedAway("It is a sticker that moves.", "ann", CHAT, key),
-        e.SetAside(draft.words(), "ann", CHAT, key, reply_to="m1"),
-        e.DoorMoved(CHAT, "ann"),
+        e.CommandGiven("/status", ANN, CHAT, key),
+        e.TurnedAway("It is a sticker that moves.", ANN, CHAT, key),
+        e.SetAside(draft.words(), ANN, CHAT, key, reply_to="m1"),
+        e.DoorMoved(CHAT, ANN),
     )
     draft.add(facts[draft.choose(len(facts))])
 

@@ -13,6 +13,7 @@ from angelia.core.content import CallStatus, Form, ReplyPart, Text, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, ConversationId, DeliveryId, call_id, delivery_id, named_call_id
 from angelia.core.media_parts import media_parts
+from angelia.core.principal import OWNER
 from angelia.testing.logs.playbook import MODEL, opened, setup
 from angelia.testing.logs.random_beside import come_in, go_out, preview, write_down
 from angelia.testing.logs.random_draft import RandomLog
@@ -113,7 +114,7 @@ class _Story(RandomLog):
     def close(self, opening: int) -> None:
         """The ending and its delivery in one commit."""
         endings = (end.Answered(), end.StepLimit(6), end.ModelUnavailable(MODEL, 3, "busy"))
-        ending = end.Cancelled("owner") if self.cancelled else endings[self.choose(3)]
+        ending = end.Cancelled(OWNER) if self.cancelled else endings[self.choose(3)]
         name = _answer(opening)
         self.add(e.TurnClosed(ending), e.DeliveryQueued(name, e.Address("terminal"), (Text("…"),), "answer"))
         go_out(self, name)
@@ -160,9 +161,9 @@ class _Story(RandomLog):
             self.add(e.ApprovalAsked(call, "May I?", "d1"))
             self.meanwhile()
             if choice == 2:
-                self.add(e.ApprovalRefused(call, "owner"), e.ToolFinished(call, CallStatus.REFUSED, (Text("No."),)))
+                self.add(e.ApprovalRefused(call, OWNER), e.ToolFinished(call, CallStatus.REFUSED, (Text("No."),)))
                 return
-            self.add(e.ApprovalGiven(call, "d1", "owner"))
+            self.add(e.ApprovalGiven(call, "d1", OWNER))
         self.add(e.ToolStarted(call))
         running.append(call)
 
@@ -190,7 +191,7 @@ class _Story(RandomLog):
             case 3:
                 self.add(e.UserSaid(self.content(), arrival=e.Arrival.QUEUE))
             case 4:
-                self.add(e.CancelAsked("owner"))
+                self.add(e.CancelAsked(OWNER))
                 self.cancelled = True
             case 5:
                 self.add(e.SystemSaid("A note."))

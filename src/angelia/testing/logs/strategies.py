@@ -13,6 +13,7 @@ from msgspec import inspect as shapes
 
 from angelia.core import entry as e
 from angelia.core.ending import Ending, Outcome
+from angelia.core.principal import ALONE, ANGELIA, OWNER, Principal
 from angelia.testing.logs.random_logs import log_from
 
 KINDS: tuple[type[e.Fact], ...] = get_args(e.AnyFact)
@@ -40,8 +41,17 @@ def facts() -> st.SearchStrategy[e.AnyFact]:
 _TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 
 
+def principals() -> st.SearchStrategy[Principal]:
+    """Anybody: those without an id, and somebody of any door."""
+    plain = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=20)
+    doors = plain.filter(lambda door: ":" not in door and door not in ALONE)
+    return st.one_of(st.sampled_from((OWNER, ANGELIA)), st.builds(Principal, doors, plain))
+
+
 def _of(shape: Any) -> st.SearchStrategy[Any]:
     match shape:
+        case shapes.StructType(cls=cls) if cls is Principal:
+            return principals()
         case shapes.StructType(cls=cls, fields=fields):
             required = {f.name: _of(f.type) for f in fields if f.required}
             optional = {f.name: _of(f.type) for f in fields if not f.required}

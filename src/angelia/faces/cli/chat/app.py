@@ -12,6 +12,7 @@ from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import wall_clock
+from angelia.core.principal import OWNER
 from angelia.core.profile import Profile
 from angelia.faces.cli.chat.commands import command_in
 from angelia.faces.cli.chat.folder_question import FolderQuestion
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from angelia.faces.cli.chat.conversation_view import ConversationView
     from angelia.service.app import App
     from angelia.service.conversation.session import Session
-
-PERSON = "owner"
 
 
 class OpenConversation(Struct, frozen=True):
@@ -237,9 +236,9 @@ class ChatApp:
                 for path in paths:
                     await self.attach(path)
             case StopKey():
-                await self.session.stop("you")
+                await self.session.stop(OWNER)
             case BreakKey():
-                if await self.session.stop("you"):
+                if await self.session.stop(OWNER):
                     return
                 left_out = f"{len(self.attached_names)} attached files are left out; " if self.attached else ""
                 self._let_go_of_attached()
@@ -257,9 +256,9 @@ class ChatApp:
         match answer:
             case Yes(scope=scope, days=days, answer=words):
                 until = wall_clock() + days * DAY_MS if days else 0
-                await self.session.approve(questions[0].call, by=PERSON, scope=scope, until=until, answer=words)
+                await self.session.approve(questions[0].call, by=OWNER, scope=scope, until=until, answer=words)
             case No():
-                await self.session.refuse(questions[0].call, by=PERSON)
+                await self.session.refuse(questions[0].call, by=OWNER)
             case NewMessage():
                 await self.say(text)
 

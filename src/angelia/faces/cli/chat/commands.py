@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.errors import BadInput
+from angelia.core.principal import OWNER
 from angelia.faces.cli.chat import context_commands, places
 from angelia.faces.cli.open_conversation import short
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine
@@ -175,7 +176,7 @@ async def _queue(chat: "ChatApp", text: str) -> None:
 
 
 async def _stop(chat: "ChatApp", _: str) -> None:
-    if not await chat.session.stop("you"):
+    if not await chat.session.stop(OWNER):
         chat.screen.note("no turn is running")
 
 

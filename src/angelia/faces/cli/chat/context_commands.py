@@ -8,6 +8,7 @@ from angelia.context.view import project
 from angelia.context.window_usage import contents, rows
 from angelia.core import entry as e
 from angelia.core.errors import BadInput
+from angelia.core.principal import OWNER
 from angelia.faces.words.widths import table
 from angelia.service.conversation.setups import setup_in_force
 
@@ -19,7 +20,7 @@ async def compact(chat: "ChatApp", keep: str) -> None:
     """Fold now, or before the running turn's next request."""
     if not any(isinstance(entry.fact, e.ModelSaid) for entry in chat.session.log.entries):
         raise BadInput("There is nothing to fold yet.")
-    await chat.session.compact(by="you", keep=keep)
+    await chat.session.compact(by=OWNER, keep=keep)
     chat.screen.note("folding the conversation; nothing is lost")
 
 
@@ -39,11 +40,11 @@ async def context(chat: "ChatApp", _: str) -> None:
 
 async def pin(chat: "ChatApp", text: str) -> None:
     """Keep these words word for word."""
-    await chat.session.pin(text, by="you")
+    await chat.session.pin(text, by=OWNER)
     chat.screen.note("pinned: it is kept word for word, whatever is folded")
 
 
 async def unpin(chat: "ChatApp", text: str) -> None:
     """Let pinned words go."""
-    await chat.session.unpin(text, by="you")
+    await chat.session.unpin(text, by=OWNER)
     chat.screen.note("no longer pinned")
