@@ -10,6 +10,7 @@ from angelia.channels.incoming import IncomingSender, Pressed
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ids import CallId
+from angelia.core.principal import OWNER
 from angelia.engine.live import Committed, LiveEvent
 from angelia.service.app import App
 from angelia.service.conversation.session import Session
@@ -51,7 +52,7 @@ async def at_the_terminal(place: Place, _: ModelServer) -> list[e.AnyFact]:
 
 
 async def _refuse(session: Session, call: CallId) -> None:
-    await session.refuse(call, by="owner")
+    await session.refuse(call, by=OWNER)
 
 
 async def in_an_editor(place: Place, _: ModelServer) -> list[e.AnyFact]:
