@@ -288,7 +288,7 @@ class App:
             NotFound, CodecError: as `resume`.
         """
         session = await self.resume(conversation, door="terminal")
-        stopped = await session.stop("owner")
+        stopped = await session.stop(OWNER)
         await self.leave(session)
         return stopped
 
