@@ -3,7 +3,8 @@
 import hashlib
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 
@@ -26,6 +27,17 @@ class Memory:
         sha256 = hashlib.sha256(data).hexdigest()
         self.kept[sha256] = data
         return BlobRef(sha256, len(data), mime or "application/octet-stream")
+
+    async def put_stream(self, chunks: AsyncIterator[bytes], *, limit: int, mime: str = "") -> BlobRef:
+        data = b"".join([chunk async for chunk in chunks])
+        assert len(data) <= limit
+        return await self.put(data, mime=mime)
+
+    def scratch(self) -> BinaryIO:
+        return TemporaryFile()
+
+    async def chunks(self, sha256: str) -> AsyncIterator[bytes]:
+        yield await self.get(sha256)
 
     async def has(self, ref: BlobRef) -> bool:
         return ref.sha256 in self.kept

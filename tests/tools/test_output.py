@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.tools.shell.output import WATCHED, LiveOutput, Output, head_and_tail, plain
+from angelia.tools.shell.output import WATCHED, LiveOutput, Unseen, head_and_tail, plain
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_table_of_terminal_output(written: str, read: str) -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_become_text_that_can_be_stored(data: bytes) -> None:
-    output = Output()
+    output = Unseen()
     output.feed(data)
     text = output.text()
     assert text.encode().decode() == text
@@ -46,7 +46,7 @@ def test_any_bytes_become_text_that_can_be_stored(data: bytes) -> None:
     )
 )
 def test_what_is_shown_live_adds_up_to_what_is_kept(chunks: list[bytes]) -> None:
-    output, live = Output(), LiveOutput()
+    output, live = Unseen(), LiveOutput()
     shown = ""
     for chunk in (*chunks, b"\nend"):
         output.feed(chunk)
@@ -62,11 +62,11 @@ def test_of_a_flood_a_person_watches_the_latest() -> None:
 
 
 def test_a_flood_keeps_both_ends_and_counts_the_rest() -> None:
-    output = Output(kept=1000)
+    output = Unseen(kept=1000)
     whole = b"".join(b"line %d\n" % number for number in range(100_000))
     for start in range(0, len(whole), 777):
         output.feed(whole[start : start + 777])
-    head, counted, tail = re.split(r"\n… \((\d+) bytes of output were not kept\) …\n", output.text())
+    head, counted, tail = re.split(r"\n… \((\d+) bytes are left out here; [^)]+\) …\n", output.text())
     assert whole.startswith(head.encode())
     assert whole.endswith(tail.encode())
     assert len(head) + int(counted) + len(tail) == len(whole) == output.size

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from angelia.context.media_forms import label
+from angelia.context.media_forms import label, size_words
 from angelia.core import entry as e
 from angelia.core.content import Media, Text, ToolCall
 from angelia.core.errors import UNREADABLE
@@ -58,7 +58,8 @@ def shortened_results(log: Sequence[e.Entry], *, keep_newest: int) -> tuple[e.Sh
         text = "\n".join(part.text for part in fact.parts if isinstance(part, Text))
         if len(text) > SHORT_RESULT:
             pointer = f"blob:{fact.full.sha256[:12]}" if fact.full else f"call:{fact.call}"
-            whole = f'\n[{len(text)} characters, shortened: read("{pointer}") shows the whole]'
+            size = size_words(fact.full.size) if fact.full else f"{len(text)} characters"
+            whole = f'\n[{size} in all, shortened: read("{pointer}") shows the whole]'
             short.append(e.Shortened(fact.call, shorten(text, SHORT_RESULT) + whole))
     return tuple(short)
 

@@ -1,6 +1,7 @@
 """Known secrets never reach the store: texts and text blobs are redacted on their way in."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from typing import BinaryIO
 
 from angelia.core.content import BlobRef
 from angelia.policy.redact import Redactor
@@ -27,6 +28,13 @@ class Redaction:
             return data
         return self._current().data(data)
 
+    async def stream(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """`chunks` of a text without secrets."""
+        redacted = self._current().stream()
+        async for chunk in chunks:
+            yield redacted.feed(chunk)
+        yield redacted.finish()
+
     def _current(self) -> Redactor:
         secrets = self._secrets()
         if secrets != self._known:
@@ -44,6 +52,18 @@ class RedactingBlobs:
     async def put(self, data: bytes, *, mime: str = "") -> BlobRef:
         """Store bytes, without known secrets."""
         return await self._blobs.put(self._redaction.data(data), mime=mime)
+
+    async def put_stream(self, chunks: AsyncIterator[bytes], *, limit: int, mime: str = "") -> BlobRef:
+        """Store text that arrives in pieces, without known secrets, wherever it was cut."""
+        return await self._blobs.put_stream(self._redaction.stream(chunks), limit=limit, mime=mime)
+
+    def scratch(self) -> BinaryIO:
+        """See `tools.port.ToolBlobs`."""
+        return self._blobs.scratch()
+
+    def chunks(self, sha256: str) -> AsyncIterator[bytes]:
+        """See `tools.port.ToolBlobs`."""
+        return self._blobs.chunks(sha256)
 
     async def has(self, ref: BlobRef) -> bool:
         """See `tools.port.ToolBlobs`."""

@@ -1,7 +1,7 @@
 """The port of tools: a name, a schema, what a call would do, and the doing."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from msgspec import Raw, Struct
 
@@ -79,8 +79,24 @@ class ToolBlobs(Protocol):
         """Store bytes, durably; MIME is sniffed when not given."""
         ...
 
+    async def put_stream(self, chunks: AsyncIterator[bytes], *, limit: int, mime: str = "") -> BlobRef:
+        """Store what arrives, durably and in constant memory; over `limit` bytes raise BadInput, and store nothing."""
+        ...
+
+    def scratch(self) -> BinaryIO:
+        """An empty file without a name, on the disk where blobs lie; it is gone once it is closed."""
+        ...
+
     async def has(self, ref: BlobRef) -> bool:
         """Whether these bytes are there, without reading them."""
+        ...
+
+    def chunks(self, sha256: str) -> AsyncIterator[bytes]:
+        """The bytes piece by piece, in constant memory.
+
+        Raises:
+            NotFound: no such blob, or it has expired.
+        """
         ...
 
     async def get(self, sha256: str) -> bytes:

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import BinaryIO, TypeVar
 
 from angelia.core.content import BlobRef
@@ -76,6 +77,15 @@ class BlobStore:
             ref = BlobRef(digest.hexdigest(), size, mime or sniff(head))
             await self._do(size, lambda: file.keep(self.path(ref.sha256)))
         return ref
+
+    def scratch(self) -> BinaryIO:
+        """An empty file without a name, on the disk where blobs lie; it is gone once it is closed, or we end.
+
+        Raises:
+            OSError: the disk has no place for it.
+        """
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        return TemporaryFile(dir=self._folder)
 
     async def get(self, sha256: str) -> bytes:
         """The bytes, checked against their name.

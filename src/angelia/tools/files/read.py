@@ -1,6 +1,6 @@
 """The tool `read`: a file, folder or stored output as the model can take it in."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -11,7 +11,8 @@ from angelia.policy.verdict import Effect, NoEffect, ReadPath
 from angelia.sandboxes.port import FileKind
 from angelia.tools.blob_names import find_blob, is_pointer, names_result, result_text
 from angelia.tools.files.paths import judged, led
-from angelia.tools.files.sandbox_files import read_bytes, remember
+from angelia.tools.files.sandbox_files import READ_LIMIT, read_bytes, remember
+from angelia.tools.files.stored_text import line_page
 from angelia.tools.files.text_file import Look, look, words
 from angelia.tools.port import ToolContext, ToolOutcome, Traits
 
@@ -62,6 +63,8 @@ class Read:
         """
         if is_pointer(arguments.path):
             known = find_blob(context.entries, arguments.path)
+            if known.ref.size > READ_LIMIT and known.ref.mime == "text/plain":
+                return await _lines_of(context.blobs.chunks(known.ref.sha256), arguments)
             return await _shown(await context.blobs.get(known.ref.sha256), known.name, arguments, context)
         if names_result(arguments.path):
             return _lines(result_text(context.entries, arguments.path).encode(), arguments)
@@ -100,12 +103,25 @@ def _lines(data: bytes, arguments: ReadArguments) -> ToolOutcome:
         if left < 0 and shown:
             break
         shown.append(numbered)
-    last = first + len(shown) - 1
-    if last < len(lines):
-        shown.append(f"… ({len(lines) - last} more lines of {len(lines)}: go on with offset={last + 1})")
+    shown += _more(first + len(shown) - 1, len(lines))
     if read.foreign:
         shown.append("(not UTF-8: characters that could not be read stand as \ufffd)")
     return ToolOutcome((Text(clean("\n".join(shown))),))
+
+
+async def _lines_of(chunks: AsyncIterator[bytes], arguments: ReadArguments) -> ToolOutcome:
+    """A stored text that is too large to be held at once."""
+    first = arguments.offset
+    page = await line_page(
+        chunks, first=first, most=arguments.limit, characters=CHARACTERS, line_characters=LINE_CHARACTERS
+    )
+    if not page.shown:
+        return ToolOutcome((Text(f"The file has {page.total} lines; there is no line {first}."),), CallStatus.ERROR)
+    return ToolOutcome((Text("\n".join([*page.shown, *_more(first + len(page.shown) - 1, page.total)])),))
+
+
+def _more(last: int, total: int) -> list[str]:
+    return [f"… ({total - last} more lines of {total}: go on with offset={last + 1})"] if last < total else []
 
 
 async def _folder(resolved: str, context: ToolContext) -> str:

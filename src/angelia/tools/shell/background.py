@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from signal import Signals
-from typing import Any
+from typing import Any, BinaryIO
 
 from angelia.core.content import CallStatus, Text
 from angelia.core.entry import WorkKind
@@ -12,7 +12,8 @@ from angelia.core.errors import AngeliaError
 from angelia.sandboxes.port import Command, Exit, Running
 from angelia.tools.blob_names import pointer
 from angelia.tools.port import ToolContext, ToolOutcome, Work
-from angelia.tools.shell.output import SHOWN, LiveOutput, Output, head_and_tail
+from angelia.tools.shell.output import LiveOutput, Unseen, head_and_tail
+from angelia.tools.shell.spool import Spool
 
 _TELLING = "telling"
 """Where the tasks are kept that wait for their ends."""
@@ -27,11 +28,17 @@ logger = logging.getLogger("angelia.tools")
 class Process:
     """One running command. Its output is read from the moment it starts, so that it never blocks on a full pipe."""
 
-    def __init__(self, running: Running, command: Command, show: Callable[[str], None] | None = None) -> None:
-        """`show` is handed its output as plain text while it comes."""
+    def __init__(
+        self,
+        running: Running,
+        command: Command,
+        scratch: Callable[[], BinaryIO],
+        show: Callable[[str], None] | None = None,
+    ) -> None:
+        """`show` is handed its output as plain text while it comes; `scratch` opens files for what is long."""
         self.command = command
-        self.whole = Output()
-        self.fresh = Output(SHOWN)
+        self.whole = Spool(scratch)
+        self.fresh = Unseen()
         self.looked_at = asyncio.Lock()
         self._running = running
         self._show = show
@@ -74,7 +81,7 @@ class Process:
 
     def take_fresh(self) -> str:
         """What was written since the last look, both ends of it when it is long."""
-        fresh, self.fresh = self.fresh, Output(SHOWN)
+        fresh, self.fresh = self.fresh, Unseen()
         return fresh.text()
 
 
@@ -99,7 +106,7 @@ async def _hand_in(process: Process, context: ToolContext) -> None:
         if processes(context).pop(context.call, None) is None:
             return
         try:
-            await context.later(process.work, await outcome_of(process, context, shown=process.take_fresh()))
+            await context.later(process.work, await outcome_of(process, context, fresh=process.take_fresh()))
         except AngeliaError:  # the next life finds that it was begun and has not ended
             logger.exception("the end of %s could not be told", context.call)
 
@@ -121,22 +128,28 @@ def told(ended: Exit | AngeliaError, limit: float) -> str:
     return f"[exit status {ended.status}]"
 
 
-async def outcome_of(process: Process, context: ToolContext, *, shown: str) -> ToolOutcome:
-    """An ended command as a result: `shown` cut to both ends, its whole output kept where that is longer."""
+async def outcome_of(process: Process, context: ToolContext, *, fresh: str | None = None) -> ToolOutcome:
+    """An ended command as a result: both ends of its output, or of the `fresh` part where the rest was seen already;
+    the whole is kept where that is longer.
+    """
     ended = process.ended()
     if ended is None:
-        return ToolOutcome((Text(f"{head_and_tail(shown).rstrip() or '(no new output)'}\n[still running]"),))
-    whole = process.whole.text()
-    full = await context.blobs.put(whole.encode(), mime="text/plain") if len(whole) > SHOWN else None
-    text = head_and_tail(shown, pointer=pointer(full) if full else "").rstrip()
+        return ToolOutcome((Text(f"{head_and_tail(fresh or '').rstrip() or '(no new output)'}\n[still running]"),))
+    kept = await process.whole.keep(context.blobs)
+    process.whole.close()
+    where = pointer(kept.full) if kept.full else ""
+    way = "shows what was kept" if kept.lost else "shows the whole"
+    text = kept.ends.shown(where, way) if fresh is None else head_and_tail(fresh, pointer=where)
     said_by_sandbox = ended.notes if isinstance(ended, Exit) else ()
     notes = [*(f"[{note}]" for note in said_by_sandbox), told(ended, process.command.seconds)]
-    if full and len(shown) <= SHOWN:
-        notes.append(f"[the whole output: read {pointer(full)}]")
+    if kept.lost:
+        notes.insert(0, f"[{kept.lost}]")
+    if kept.full and fresh is not None and where not in text:
+        notes.append(f"[the whole output, {kept.ends.lines + 1} lines: read {where}]")
     good = isinstance(ended, Exit) and ended.status == 0 and not ended.timed_out
-    said = "\n".join([text or "(no output)", *notes])
-    notices = ended.notices if isinstance(ended, Exit) else ()
-    return ToolOutcome((Text(said),), CallStatus.OK if good else CallStatus.ERROR, full, notices=notices)
+    said = "\n".join([text.rstrip() or "(no output)", *notes])
+    notices = (*(ended.notices if isinstance(ended, Exit) else ()), *((f"{kept.lost}.",) if kept.lost else ()))
+    return ToolOutcome((Text(said),), CallStatus.OK if good else CallStatus.ERROR, kept.full, notices=notices)
 
 
 def _seen(end: asyncio.Task[Exit]) -> None:

@@ -5,9 +5,6 @@ import re
 
 from angelia.core.text import clean
 
-KEPT = 4_000_000
-"""Bytes kept of each end of an output; what lies between is counted and let go, so that memory stays bounded."""
-
 SHOWN = 8_000
 """Characters of an output that a model is shown; the tail matters more, since errors stand there."""
 
@@ -49,17 +46,39 @@ def _last_state(line: str) -> str:
     return "".join(kept)
 
 
+class BothEnds:
+    """The two ends of a text of any length that comes in pieces, at most about `most` characters, and its numbers."""
+
+    def __init__(self, most: int = SHOWN) -> None:
+        self._most = most
+        self._head, self._tail = "", ""
+        self.characters = self.lines = 0
+
+    def feed(self, text: str) -> None:
+        """Some more of it."""
+        self.characters += len(text)
+        self.lines += text.count("\n")
+        if len(self._head) < self._most + 1:
+            self._head += text[: self._most + 1 - len(self._head)]
+        self._tail = (self._tail + text[-self._most :])[-self._most :]
+
+    def shown(self, pointer: str = "", way: str = "shows the whole") -> str:
+        """Cut at line ends where there are any; says how much of how much is left out, and where it is."""
+        if self.characters <= self._most:
+            return self._head
+        head = _cut_after(self._head[: self._most * 3 // 8])
+        tail = _cut_before(self._tail[-(self._most * 5 // 8) :])
+        lines = self.lines - head.count("\n") - tail.count("\n")
+        counted = f"{lines} of {self.lines + 1} lines, " if lines else ""
+        where = f"; read {pointer} {way}" if pointer else ""
+        return f"{head}\n… ({counted}{self.characters - len(head) - len(tail)} characters left out{where}) …\n{tail}"
+
+
 def head_and_tail(text: str, most: int = SHOWN, *, pointer: str = "") -> str:
     """At most about `most` characters, cut at line ends where there are any; says what is left out and where it is."""
-    if len(text) <= most:
-        return text
-    head = _cut_after(text[: most * 3 // 8])
-    tail = _cut_before(text[-(most * 5 // 8) :])
-    left_out = text[len(head) : len(text) - len(tail)]
-    where = f"; read {pointer} shows the whole" if pointer else ""
-    lines = left_out.count("\n")
-    counted = f"{lines} lines, " if lines else ""
-    return f"{head}\n… ({counted}{len(left_out)} characters left out{where}) …\n{tail}"
+    ends = BothEnds(most)
+    ends.feed(text)
+    return ends.shown(pointer)
 
 
 def _cut_after(head: str) -> str:
@@ -87,10 +106,10 @@ class LiveOutput:
         return plain(text[: len(text) - len(self._pending)])
 
 
-class Output:
-    """A growing output in bounded memory: both ends are kept, and what lies between is counted."""
+class Unseen:
+    """What was written since the last look, in bounded memory: both ends are kept, and what lies between is counted."""
 
-    def __init__(self, kept: int = KEPT) -> None:
+    def __init__(self, kept: int = SHOWN) -> None:
         self._kept = kept
         self._head = bytearray()
         self._tail = bytearray()
@@ -112,8 +131,8 @@ class Output:
             self._let_go += excess
 
     def text(self) -> str:
-        """The whole as plain text, invalid UTF-8 as U+FFFD; bytes that were let go are counted where they stood."""
+        """It as plain text, invalid UTF-8 as U+FFFD; bytes that were let go are counted where they stood."""
         if not self._let_go:
             return plain((self._head + self._tail).decode("utf-8", "replace"))
-        gap = f"\n… ({self._let_go} bytes of output were not kept) …\n"
+        gap = f"\n… ({self._let_go} bytes are left out here; the whole output is kept until its end) …\n"
         return plain(self._head.decode("utf-8", "replace")) + gap + plain(self._tail.decode("utf-8", "replace"))

@@ -56,7 +56,7 @@ class ProcessTool:
                     await process.wait(arguments.seconds)
                 case "kill":
                     await process.kill()
-            outcome = await outcome_of(process, context, shown=process.take_fresh())
+            outcome = await outcome_of(process, context, fresh=process.take_fresh())
             if process.ended() is None:
                 return outcome
             del processes(context)[arguments.id]  # told now, and its output is kept with this call's result

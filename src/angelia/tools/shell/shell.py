@@ -88,15 +88,17 @@ class Shell:
             hosts=named_hosts(arguments.hosts),
         )
         running = await context.sandbox.start(command)
-        process = Process(running, command, None if arguments.background else context.progress)
+        show = None if arguments.background else context.progress
+        process = Process(running, command, context.blobs.scratch, show)
         if arguments.background:
             return _named(process, context)
         try:
             await process.wait()
+            return await outcome_of(process, context)
         finally:
             if process.ended() is None:  # the call was cancelled: nothing of it goes on running
                 await process.kill()
-        return await outcome_of(process, context, shown=process.whole.text())
+            process.whole.close()
 
 
 def _named(process: Process, context: ToolContext) -> ToolOutcome:

@@ -1,0 +1,39 @@
+"""A hundred megabytes of a command's output: kept whole, in the memory that a program needs anyhow."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from angelia.testing.model.steps import call, say
+from tests.faces.angelia import MODEL, serving
+
+PEAK = 60_000
+"""Kilobytes that the whole program may take at its peak."""
+
+_MEASURED = """
+import os, subprocess, sys
+child = subprocess.Popen(sys.argv[1:])
+_, status, used = os.wait4(child.pid, 0)
+print(used.ru_maxrss // (1024 if sys.platform == "darwin" else 1), file=sys.stderr)
+raise SystemExit(os.waitstatus_to_exitcode(status))
+"""
+"""Runs a program and tells its peak memory; small itself, since Linux counts what a child had before it became it."""
+
+
+def test_a_hundred_megabytes_of_output_are_kept_whole_and_the_program_stays_small(tmp_path: Path) -> None:
+    steps = [call("shell", {"command": "seq 100000000 111111110"}), say("There.")]
+    with serving(tmp_path, steps) as place:
+        ended = subprocess.run(
+            [sys.executable, "-c", _MEASURED, sys.executable, "-m", "angelia", "ask", "--model", MODEL, "count"],
+            cwd=place.work,
+            env=place.environment({"ANGELIA_SANDBOX__CONFINE": "off"}),
+            capture_output=True,
+            check=False,
+        )
+        assert ended.stdout == b"There.\n", ended.stderr
+        result = next(fact for fact in place.log() if fact["kind"] == "ToolFinished")
+        assert result["full"]["size"] == 10 * 11_111_111
+        assert "of 11111112 lines" in json.dumps(result)
+        assert "dropped" not in ended.stderr.decode()
+    assert int(ended.stderr.split()[-1]) < PEAK
