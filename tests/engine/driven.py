@@ -97,7 +97,7 @@ class Driven:
         self.provider, self.world, self.blobs = provider, world, BlobStore(db.home)
         self.transcript = Transcript(db)
         self.log = Log(conversation, self.transcript, Live())
-        self.background = Background(self.log, world.redact, lambda: "this life")
+        self.background = Background(self.log, world.redact, lambda: "this life", lambda _: ())
         self._ahead = 0
 
     async def say(self, *parts: str | Media, sender: e.Address = ANN) -> None:
@@ -158,7 +158,8 @@ class Driven:
         setup = e.SetupChanged("scripted:m", stored, stored, stored)
         key = (Credential("key", "secret"),)
         bound = BoundModel(profile, self.provider.session(), "Be kind.", registry.specs(), setup, key, _free)
-        deps = BrokerDeps(registry, world.judge, self._calling, world.redact, self.background, world.place or _nowhere)
+        place = world.place or _nowhere
+        deps = BrokerDeps(registry, world.judge, self._calling, world.redact, self.background, place, lambda _: ())
         rules = Rules(traits={tool.name: tool.traits for tool in world.tools}, can_place=world.place is not None)
         wording = Wording(transcriber=world.transcriber)
         return Driver(self.log, [bound], Broker(self.log, deps), Settings(rules), self._clock, wording)

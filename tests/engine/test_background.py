@@ -95,7 +95,7 @@ async def test_an_end_that_was_told_in_an_earlier_life_is_not_told_again(tmp_pat
         await one.say("Build it.")
         await one.drive()
         await one.background.ended(only_call(one), MAKE, ToolOutcome((Text("over"),)), ANN)
-        next_life = Background(one.log, str, lambda: "the next life")
+        next_life = Background(one.log, str, lambda: "the next life", lambda _: ())
         await next_life.ended(only_call(one), MAKE, ToolOutcome((Text("over"),)), ANN)
         assert len(one.facts(e.WorkEnded)) == 1
 

@@ -68,6 +68,14 @@ class Place:
         finally:
             db.close()
 
+    async def conversation(self) -> str:
+        """The id of the last conversation."""
+        db = Database.open(self.home)
+        try:
+            return (await Transcript(db).conversations(1))[0].id
+        finally:
+            db.close()
+
     async def facts(self) -> list[AnyFact]:
         """The facts of the last conversation."""
         return [entry.fact for entry in await self.entries()]

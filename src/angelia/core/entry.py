@@ -340,6 +340,32 @@ class ToolFinished(Fact, frozen=True):
     digest: str = ""
 
 
+class FilesChanged(Fact, frozen=True):
+    """A call changed files of the workspace, and what they were is kept: `angelia undo` takes it back.
+
+    `paths` are relative to the workspace, sorted; the first of `count`.
+    """
+
+    call: CallId
+    paths: tuple[str, ...]
+    count: int
+
+
+class FilesTakenBack(Fact, frozen=True):
+    """A person took back what calls had changed: those of the turn number `turn`, or 0 for what was taken back last.
+
+    `steps` are the journals that were taken back, `step` is the one of doing it. `count` is how many paths are as they
+    were; `left` are those that are not, each with the reason.
+    """
+
+    by: Principal
+    turn: int
+    steps: tuple[str, ...]
+    step: str
+    count: int
+    left: tuple[str, ...] = ()
+
+
 class WorkKind(StrEnum):
     """What goes on behind a result."""
 
@@ -605,6 +631,8 @@ AnyFact = (
     | RemedyUsed
     | ToolStarted
     | ToolFinished
+    | FilesChanged
+    | FilesTakenBack
     | WorkStarted
     | WorkEnded
     | ApprovalAsked
@@ -625,6 +653,8 @@ AnyFact = (
 
 SideFact = (
     ConversationOpened
+    | FilesChanged
+    | FilesTakenBack
     | WorkStarted
     | WorkEnded
     | SystemSaid

@@ -16,14 +16,23 @@ from angelia.tools.port import ToolOutcome, Work
 
 
 class Background:
-    """The work behind one conversation's results. `life` names this process of ours to those that come after it."""
+    """The work behind one conversation's results. `life` names this process of ours to those that come after it;
+    `changed` tells once which files a call has changed.
+    """
 
-    def __init__(self, log: Log, redact: Callable[[str], str], life: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        redact: Callable[[str], str],
+        life: Callable[[], str],
+        changed: Callable[[CallId], Sequence[e.FilesChanged]],
+    ) -> None:
         self._log = log
         self._redact = redact
         self._life = life
         self._work = BackgroundWork()
         self._told = set[CallId]()
+        self._changed = changed
 
     def facts(self, call: ToolCall, outcome: ToolOutcome) -> list[e.AnyFact]:
         """What a result says of work, for the commit that holds it. An end that was told is not told again."""
@@ -54,7 +63,7 @@ class Background:
         fact = e.WorkEnded(call, work.kind, outcome.status, parts, outcome.full)
         told = notice(self._log.conversation, fact, self._redact(clean(work.what)), address)
         crash_point("work.ended")
-        await self._log.append(fact, told, *self.notices(call, outcome, address))
+        await self._log.append(fact, *self._changed(call), told, *self.notices(call, outcome, address))
         crash_point("work.told")
 
 

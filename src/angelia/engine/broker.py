@@ -27,13 +27,17 @@ from angelia.tools.registry import BadCall, Registry
 Judge = Callable[[Sequence[Effect]], Awaitable[Verdict]]
 """What the policy says to the effects of one call, grants and the presence of an approver taken into account."""
 
+Changed = Callable[[CallId], Sequence[e.FilesChanged]]
+"""What is told of files that a call has changed, once."""
+
 _STOPPED = "Stopped before it was finished, by the person or because Angelia was closed. Part of it may have happened."
 
 
 class BrokerDeps(Struct, frozen=True):
     """What the broker works with. `context` makes the tools' own view of the world; `redact` hides known secrets.
 
-    `background` knows what goes on behind a result; `place` puts what a person sent into the sandbox.
+    `background` knows what goes on behind a result; `place` puts what a person sent into the sandbox. `changed` says
+    which files a call has changed since it was asked last.
     """
 
     registry: Registry
@@ -42,6 +46,7 @@ class BrokerDeps(Struct, frozen=True):
     redact: Callable[[str], str]
     background: Background
     place: Place
+    changed: Changed
 
 
 class Broker:
@@ -106,7 +111,8 @@ class Broker:
         except AngeliaError as error:
             outcome = ToolOutcome((Text(str(error)),), CallStatus.ERROR)
         except asyncio.CancelledError:
-            await asyncio.shield(self._log.append(finished(call, CallStatus.CANCELLED, _STOPPED), lease=lease))
+            stopped: list[e.AnyFact] = [finished(call, CallStatus.CANCELLED, _STOPPED), *self._deps.changed(call.id)]
+            await asyncio.shield(self._log.append(*stopped, lease=lease))
             raise
         crash_point("tool.ran")
         facts = self._facts(call, outcome, time.monotonic() - began, context)
@@ -134,7 +140,7 @@ class Broker:
             for index, delivery in enumerate(outcome.deliveries)
         ]
         told = self._deps.background.notices(call.id, outcome, context.address)
-        return [fact, *self._deps.background.facts(call, outcome), *sent, *told]
+        return [fact, *self._deps.changed(call.id), *self._deps.background.facts(call, outcome), *sent, *told]
 
 
 def finished(call: ToolCall, status: CallStatus, said: str) -> e.ToolFinished:

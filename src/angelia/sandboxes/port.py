@@ -137,7 +137,8 @@ class Exit(Struct, frozen=True):
     """How a command ended: `status` 0 to 255, or -1 with the `signal` that ended it.
 
     `notes` are sentences of the sandbox for the model: which hosts it was kept from, what was taken back. `notices` are
-    those of them that the person reads as well, at whichever door.
+    those of them that the person reads as well, at whichever door. `changed` are the paths of the workspace that it has
+    changed and that can be taken back; others may have been changed where `Description.keeps_changes` is not set.
     """
 
     status: int
@@ -146,6 +147,7 @@ class Exit(Struct, frozen=True):
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 KEPT_ERRORS = 4_000
@@ -237,7 +239,8 @@ class Description(Struct, frozen=True):
     `always_networked`: every command reaches the network, whatever its reach. `commands_by` and `writes_by` name what
     runs a call's commands, or writes its text files, in place of the sandbox and outside of every confinement; empty
     for the sandbox itself. `reformats`: what is written may be given another form when it is saved. `limits_hosts`: a
-    command with the network reaches public hosts alone, or those of `Command.hosts` alone.
+    command with the network reaches public hosts alone, or those of `Command.hosts` alone. `keeps_changes`: whatever a
+    confined command changes in the workspace is kept before, or is not changed.
     """
 
     name: str
@@ -251,6 +254,7 @@ class Description(Struct, frozen=True):
     writes_by: str = ""
     reformats: bool = False
     limits_hosts: bool = False
+    keeps_changes: bool = False
 
 
 class ExpectedFile(Struct, frozen=True):

@@ -51,9 +51,15 @@ def open_sandbox(spec: str, place: SandboxContext, settings: Mapping[str, object
     name, _, rest = spec.partition(":")
     own = settings.get(name)
     inner = _opener(name, spec)(rest, place, own)
-    if name in ELSEWHERE or getattr(own, "workspace", "bind") != "bind":
+    if not works_here(spec, settings):
         return inner  # no command of it writes into a folder of this machine
     return guarded(inner, Path(place.workspace), place.home, place.progress)
+
+
+def works_here(spec: str, settings: Mapping[str, object]) -> bool:
+    """Whether the workspace of such a sandbox is a folder of this machine."""
+    name = spec.partition(":")[0]
+    return name not in ELSEWHERE and getattr(settings.get(name), "workspace", "bind") == "bind"
 
 
 def workspace_in(spec: str, folder: Path) -> str:

@@ -22,11 +22,13 @@ from angelia.sandboxes.local.confined_program import confined_prefix
 from angelia.sandboxes.local.process_ledger import reap_leftovers
 from angelia.sandboxes.port import Sandbox, SandboxGone
 from angelia.sandboxes.registry import fit_workspace
+from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.judging import MayAsk, anybody
 from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
 from angelia.service.conversation.session import DAY_MS, Session
 from angelia.service.conversation.terminal_delivery import TerminalDelivery
 from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
+from angelia.service.conversation.undo import UndoPreview
 from angelia.service.conversation.workplace import Workplace, workplace
 from angelia.service.files.attachments import Attachments
 from angelia.service.files.inbox import Inboxes
@@ -81,6 +83,7 @@ class App:
         self.outbox = Outbox(db)
         self.grants = Grants(db)
         self.key_value = KeyValue(db)
+        self.undo = UndoStore(loaded.home, loaded.config.undo)
         self.trusted_files = TrustedFiles(self.key_value)
         self.doors, self.pairings = ChatBindings(db), Pairings(db)
         self.model_catalog = ModelCatalog(loaded, self.blobs, self.renditions.open, environ)
@@ -94,6 +97,7 @@ class App:
         self._places: dict[ConversationId, Workplace] = {}
         self._boxes: dict[ConversationId, Toolbox] = {}
         self._prompts: dict[ConversationId, ConversationPrompt] = {}
+        self.undo_shown: dict[ConversationId, UndoPreview] = {}
         self._modes: dict[ConversationId, Mode] = {}
 
     @classmethod
@@ -109,6 +113,7 @@ class App:
         await reap_leftovers(app.running)
         for note in await asyncio.to_thread(recover_all, loaded.home):  # told with the next command there, too
             logger.warning("%s", note)
+        await asyncio.to_thread(app.undo.recover)
         return app
 
     def _secrets(self) -> frozenset[str]:
@@ -320,6 +325,7 @@ class App:
         if self.clock() - last >= DAY_MS:
             await self.key_value.put(_SWEPT, str(self.clock()))
             await sweep(self.db, self.blobs)
+            await asyncio.to_thread(self.undo.prune)
             await self.places.tidied()
 
     async def close(self) -> None:

@@ -4,9 +4,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from angelia.core.principal import OWNER
+from angelia.core.text import fenced
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.words.usage_meter import money
+from angelia.service.conversation import undo_command
 
 if TYPE_CHECKING:
     from angelia.faces.acp.conversation import Conversation
@@ -47,7 +49,18 @@ async def _status(conversation: "Conversation", _: str) -> str:
     return "\n".join(f"- {name}: `{value}`" for name, value in rows)
 
 
-_ACTS: dict[str, Act] = {"compact": _compact, "pin": _pin, "unpin": _unpin, "usage": _usage, "status": _status}
+async def _undo(conversation: "Conversation", word: str) -> str:
+    return fenced(await undo_command.undo_command(conversation.app, conversation.session, word, by=OWNER))
+
+
+_ACTS: dict[str, Act] = {
+    "compact": _compact,
+    "pin": _pin,
+    "unpin": _unpin,
+    "undo": _undo,
+    "usage": _usage,
+    "status": _status,
+}
 
 COMMANDS = {
     command.name: command
@@ -55,6 +68,7 @@ COMMANDS = {
         o.AcpCommand("compact", "Fold the older conversation", o.CommandInput("what matters")),
         o.AcpCommand("pin", "Keep words word for word, whatever is folded", o.CommandInput("the words")),
         o.AcpCommand("unpin", "Let pinned words be folded again", o.CommandInput("some of the words")),
+        o.AcpCommand("undo", "Show what taking back changes would do", o.CommandInput("turn, back, yes, list")),
         o.AcpCommand("usage", "Tokens and money of this conversation"),
         o.AcpCommand("status", "Conversation, folder, model, mode"),
     )

@@ -116,6 +116,7 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
         echo("Nothing was deleted.", err=True)
         return 1
     await app.transcript.erase(found, app.blobs)
+    await asyncio.to_thread(app.undo.forget, found)
     kept = set(await app.blobs.all())
     for sha256 in {ref.sha256 for entry in entries for ref in blobs_in(entry.fact)} - kept:
         await app.renditions.forget(sha256)

@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("history:search", "Find words in all conversations."),
     "export": ("show:export", "Write a conversation as Markdown or JSON lines."),
     "delete": ("history:delete", "Erase a conversation for good."),
+    "undo": ("undo:undo", "Take back what a turn changed in the workspace."),
     "receipts": ("history:receipts", "What was delivered, and what became of it."),
     "models": ("models:models", "List models, or say which one would be used."),
     "tools": ("models:tools", "List the tools a model can call."),

@@ -11,11 +11,12 @@ from angelia.core.asked import shown_question
 from angelia.core.content import Media, Text
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
-from angelia.core.text import clean, literally, one_line
+from angelia.core.text import clean, fenced, literally, one_line
 from angelia.service.chats.answering import approved, arrival_of, denied
 from angelia.service.chats.notices import introduction
 from angelia.service.chats.sender import CommandOutcome, Sender, may_change, may_stop
 from angelia.service.chats.sessions import ChatSessions
+from angelia.service.conversation import undo_command
 from angelia.service.conversation.session import DAY_MS, Session
 from angelia.store.log.transcript import Summary
 from angelia.store.tables.outbox import Receipt
@@ -220,6 +221,14 @@ def receipt_line(receipt: Receipt) -> str:
     return f"{receipt.status}: {what}" + (f" ({more})" if more else "")
 
 
+async def _undo(chat_sessions: ChatSessions, sender: Sender, word: str) -> CommandOutcome:
+    session = _conversation(sender)
+    if not sender.person.sees(session.owner):
+        return CommandOutcome("Only the owner, or whose conversation it is, takes back changes.")
+    said = await undo_command.undo_command(chat_sessions.app, session, word, by=sender.person)
+    return CommandOutcome(fenced(said))
+
+
 async def _usage(chat_sessions: ChatSessions, sender: Sender, _: str) -> CommandOutcome:
     session, transcript = _conversation(sender), chat_sessions.app.transcript
     here = await transcript.spent(0, session.conversation)
@@ -251,6 +260,7 @@ VERBS: dict[str, ChatVerb] = {
     "compact": ChatVerb("[WHAT TO KEEP]", "fold older messages to make room", _shared(_compact)),
     "sessions": ChatVerb("", "your conversations", _sessions),
     "resume": ChatVerb("ID", "go on with another conversation here", _shared(_resume)),
+    "undo": ChatVerb(undo_command.TAKES, undo_command.HELP, _undo),
     "approve": ChatVerb("[ANSWER]", "say yes to what is asked", approved),
     "deny": ChatVerb("[WHY]", "say no to what is asked", denied),
     "receipts": ChatVerb("", "what was delivered, and what became of it", _receipts),

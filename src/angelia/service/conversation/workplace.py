@@ -1,6 +1,6 @@
 """Where one conversation works: its sandbox, what its broker works with, and what its tools remember."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,17 +8,21 @@ from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.content import Media, ToolCall
+from angelia.core.ids import CallId
+from angelia.core.text import clean
 from angelia.engine.background import Background
-from angelia.engine.broker import BrokerDeps
+from angelia.engine.broker import BrokerDeps, Changed
 from angelia.engine.live import Resting, Working
 from angelia.policy.egress import judge_address, judge_url
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
-from angelia.sandboxes.registry import fit_workspace, open_sandbox
+from angelia.sandboxes.registry import fit_workspace, open_sandbox, works_here
+from angelia.sandboxes.undo.call_sandbox import CallJournals, CallSandbox
 from angelia.service.conversation.judging import JudgedConversation, MayAsk, anybody, judging
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.speakers import guests_in
 from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.conversation.undo_candidates import candidates
 from angelia.service.files.transfers import in_words, watched
 from angelia.service.places.presets import kept
 from angelia.service.places.sandbox_locks import SandboxLock, move_in
@@ -84,18 +88,43 @@ def workplace(app: "App", session: Session, *, approver_present: bool, may_ask: 
     )
     judge = judging(app.loaded, standing, sandbox, app.grants)
     state: dict[str, Any] = {}
-    background = Background(session.log, app.redaction.text, session.life)
-    contexts = _contexts(app, session, sandbox, background, state, fetcher)
+    in_call, changed = _journalled(app, session, sandbox, works_here(at.spec, at.settings))
+    background = Background(session.log, app.redaction.text, session.life, changed)
+    contexts = _contexts(app, session, in_call, background, state, fetcher)
     put = app.inboxes.of(inner, at.spec, lambda text: session.live.emit(Resting(app.clock(), text)))
     held = SandboxLock(session.conversation, at.spec, session.workspace, app.clock())
-    deps = BrokerDeps(app.registry, judge, contexts, app.redaction.text, background, put)
+    deps = BrokerDeps(app.registry, judge, contexts, app.redaction.text, background, put, changed)
     return Workplace(sandbox, deps, state, move_in(app.running, held))
+
+
+InCall = Callable[[CallId], Sandbox]
+"""The sandbox as one call uses it."""
+
+MOST_NAMED = 50
+"""Paths that a fact of changes names."""
+
+
+def _journalled(app: "App", session: Session, sandbox: Sandbox, here: bool) -> tuple[InCall, Changed]:
+    """What calls change is kept before, in a workspace of this machine; and what is told of it."""
+    if not (here and app.undo.settings.enabled):
+        return (lambda _: sandbox), (lambda _: ())
+    workspace, home = Path(session.workspace).resolve(), Path.home()
+    journals = CallJournals(
+        lambda call: app.undo.begin(session.conversation, workspace, call),
+        lambda command: candidates(command, workspace, home),
+    )
+
+    def changed(call: CallId) -> Sequence[e.FilesChanged]:
+        paths = [clean(path) for path in journals.changed(call)]
+        return [e.FilesChanged(call, tuple(paths[:MOST_NAMED]), len(paths))] if paths else []
+
+    return (lambda call: CallSandbox(sandbox, workspace, call, journals)), changed
 
 
 def _contexts(
     app: "App",
     session: Session,
-    sandbox: Sandbox,
+    in_call: InCall,
     background: Background,
     state: dict[str, Any],
     fetcher: Fetcher,
@@ -119,7 +148,7 @@ def _contexts(
         return ToolContext(
             conversation=session.conversation,
             call=call.id,
-            sandbox=sandbox,
+            sandbox=in_call(call.id),
             blobs=blobs,
             entries=session.log.entries,
             address=address,

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from angelia.channels.settings import Secret
 from angelia.core.errors import ConfigError
+from angelia.sandboxes.undo.store import UndoSettings
 from angelia.service.places.presets import SandboxSettings, lay_over
 from angelia.tools.mcp.settings import McpSettings
 
@@ -113,6 +114,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     policy: PolicySettings = PolicySettings()
     timeouts: TimeoutSettings = TimeoutSettings()
     files: FileSettings = FileSettings()
+    undo: UndoSettings = UndoSettings()
     mcp: McpSettings = McpSettings()
     remedies: dict[str, dict[str, int]] = field(default_factory=dict)
     vendors: dict[str, dict[str, Any]] = field(default_factory=dict)

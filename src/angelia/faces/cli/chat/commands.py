@@ -15,6 +15,7 @@ from angelia.faces.words.transcript_lines import Tone, TranscriptLine
 from angelia.faces.words.usage_meter import money
 from angelia.faces.words.widths import table
 from angelia.policy.situation import Mode
+from angelia.service.conversation import undo_command
 from angelia.service.conversation.session import DAY_MS
 from angelia.store.log.transcript import Spending
 
@@ -180,6 +181,11 @@ async def _stop(chat: "ChatApp", _: str) -> None:
         chat.screen.note("no turn is running")
 
 
+async def _undo(chat: "ChatApp", word: str) -> None:
+    said = await undo_command.undo_command(chat.app, chat.session, word, by=OWNER)
+    chat.screen.table(said.splitlines())
+
+
 async def _file(chat: "ChatApp", path: str) -> None:
     await chat.attach(_path(path))
 
@@ -241,6 +247,7 @@ COMMANDS: dict[str, ChatCommand] = {
     "/image": ChatCommand("[--original] PATH", "attach a picture, as it is or scaled for the model", _image),
     "/queue": ChatCommand("TEXT", "a message that is read after this turn", _queue),
     "/stop": ChatCommand("", "stop the turn", _stop),
+    "/undo": ChatCommand(undo_command.TAKES, undo_command.HELP, _undo),
     "/sessions": ChatCommand("", "the last conversations", _sessions),
     "/resume": ChatCommand("ID", "open another conversation", _resume),
     "/show": ChatCommand("", "this conversation from its beginning", _show),

@@ -1,0 +1,128 @@
+"""The journals of all conversations in our home: begun, found, bounded in size and days, and forgotten."""
+
+import logging
+import os
+import shutil
+import time
+from pathlib import Path
+
+from msgspec import Struct
+
+from angelia.core.ids import sortable_id
+from angelia.sandboxes.undo.step import JOURNAL, OPEN, Quota, Record, Step, StepBegun, finish_killed, reading
+
+logger = logging.getLogger("angelia.sandboxes")
+
+_FOLDER = "undo"
+_DAY_S = 86_400
+_SLACK = 10
+"""A tenth of the bound is made free at once, so that this is not done for each call."""
+
+
+class UndoSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept of what calls change, so that it can be taken back (`angelia undo`).
+
+    `max_bytes` in all, for at most `days`; the oldest goes first. Of one file at most `file_bytes` are kept; commands
+    that are held to it (see SECURITY.md) cannot change a larger one. `enabled` = false keeps nothing.
+    """
+
+    enabled: bool = True
+    max_bytes: int = 2_000_000_000
+    days: int = 7
+    file_bytes: int = 200_000_000
+
+
+class FoundStep(Struct, frozen=True):
+    """The journal of one call. `name` sorts by time."""
+
+    name: str
+    folder: Path
+    begun: StepBegun
+    records: tuple[Record, ...]
+    alive: bool
+
+
+class UndoStore:
+    """All journals of a home. Methods block for some milliseconds, or as long as files take to be removed."""
+
+    def __init__(self, home: Path, settings: UndoSettings) -> None:
+        """Nothing is made or looked at yet."""
+        self._folder, self.settings = home / _FOLDER, settings
+        self._quota = Quota(-1, settings.file_bytes)
+
+    def quota(self) -> Quota:
+        """What may still be kept; the oldest journals go where it is little."""
+        if self._quota.left < self.settings.max_bytes // _SLACK:
+            self.prune()
+        return self._quota
+
+    def new_folder(self, conversation: str) -> Path:
+        """Where the journal of a call may be begun; it is not made yet."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self._folder / conversation / f"{sortable_id()}{OPEN}"
+
+    def begin(self, conversation: str, workspace: Path, call: str) -> Step:
+        """Begin a journal in this process.
+
+        Raises:
+            OSError: the home cannot be written.
+        """
+        return Step(self.new_folder(conversation), workspace, call, self.quota())
+
+    def steps(self, conversation: str) -> list[FoundStep]:
+        """What can be taken back in a conversation, oldest first; those of killed lives are ended."""
+        found = []
+        for folder in sorted(_folders(self._folder / conversation)):
+            at = _finished(folder)
+            with reading(at) as (records, alive):
+                if records and isinstance(records[0], StepBegun):
+                    found.append(FoundStep(at.name.removesuffix(OPEN), at, records[0], tuple(records[1:]), alive))
+        return found
+
+    def recover(self) -> None:
+        """End the journals of killed lives: what stands now is the nearest to what they left."""
+        for folder in self._folder.glob(f"*/*{OPEN}"):
+            _finished(folder)
+
+    def forget(self, conversation: str) -> None:
+        """Remove all that is kept of a conversation."""
+        shutil.rmtree(self._folder / conversation, ignore_errors=True)
+
+    def prune(self) -> None:
+        """Remove what is too old, and the oldest of what is too much."""
+        held = sorted(
+            (folder.name, folder, _size(folder)) for home in _folders(self._folder) for folder in _folders(home)
+        )
+        used = sum(size for _, _, size in held)
+        latest = time.time() - self.settings.days * _DAY_S
+        for name, folder, size in held:
+            old = folder.stat().st_mtime < latest
+            full = used > self.settings.max_bytes - self.settings.max_bytes // _SLACK * 2
+            if name.endswith(OPEN) or not (old or full):
+                continue
+            shutil.rmtree(folder, ignore_errors=True)
+            used -= size
+            if not old:
+                logger.warning("what the call %s had changed cannot be taken back any more: the store is full", name)
+        self._quota.left = self.settings.max_bytes - used
+
+
+def _finished(folder: Path) -> Path:
+    if folder.name.endswith(OPEN) and (folder / JOURNAL).exists():
+        finish_killed(folder)
+        ended = folder.with_suffix("")
+        return ended if ended.exists() else folder
+    return folder
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as found:
+            return [Path(entry.path) for entry in found if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+
+
+def _size(folder: Path) -> int:
+    with os.scandir(folder) as found:
+        return sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in found)
