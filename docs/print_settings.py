@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from angelia.models.catalog.vendors import QUIRKS, Vendor, vendors
 from angelia.service.places.presets import Preset, SandboxSettings
 from angelia.service.settings import config
-from angelia.tools.discovery import own_tools
+from angelia.tools.discovery import own_toolsets
 from angelia.tools.mcp.settings import ServerSettings
 from angelia.tools.schema import shown_schema
 from docs.markdown import code, page, table
@@ -121,7 +121,7 @@ def _vendor(row: Vendor) -> tuple[str, ...]:
 def tools() -> str:
     """Every tool of ours with its schema."""
     parts = []
-    for tool in own_tools():
+    for tool in (tool for make in own_toolsets() for tool in make().tools()):
         traits = [name.replace("_", " ") for name, has in asdict(tool.traits).items() if has]
         schema = msgspec.json.format(msgspec.Raw(bytes(shown_schema(tool.arguments))), indent=2).decode()
         line = f"\n\nTraits: {', '.join(traits)}." if traits else ""

@@ -8,12 +8,12 @@ from hypothesis import given
 from angelia.context.budget import ASSUMED_WINDOW
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.content import CallStatus, Text, ToolCall
+from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.entry import Usage
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.core.principal import OWNER
-from angelia.engine.live import Committed, Resting, Thinks, Working, Writing
+from angelia.engine.live import Committed, Resting, Thinks, Working, WorkingShows, Writing
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp.endings import stop_reason
 from angelia.faces.acp.faults import Fault
@@ -115,6 +115,20 @@ def test_a_call_says_what_it_puts_out_and_keeps_only_the_end() -> None:
     assert update.content
     assert len(str(update.content)) < 10_000
     assert not list(telling.tell(Working(CallId("c99_0"), "somebody else's")))
+
+
+def test_a_call_shows_a_medium_while_it_runs_beside_what_it_puts_out() -> None:
+    telling = SessionUpdates("/project")
+    told = list(telling.tell(Committed(tuple(log(said("go"), reply(call("shell", {"command": "yes"})), started())))))
+    number = CallId(next(one.tool_call_id for one in told if isinstance(one, o.CallMade)))
+    seen = Media(BlobRef("ab" * 32, 3, "image/png"), MediaKind.IMAGE, "page.png")
+    [update] = telling.tell(WorkingShows(number, seen))
+    assert update == o.CallChanged(number, status="in_progress", content=(o.AcpShown(o.Unopened(seen)),))
+    [update] = telling.tell(Working(number, "loaded"))
+    assert isinstance(update, o.CallChanged)
+    assert update.content
+    assert update.content[-1] == o.AcpShown(o.Unopened(seen)), "what it showed stays"
+    assert "loaded" in str(update.content[0])
 
 
 def test_a_wait_is_told_once() -> None:

@@ -23,6 +23,7 @@ TESTS = {
     "test_my_channel.py": ["-k", "words or photo"],
     "test_a_turn.py": [],
     "test_decisions.py": [],
+    "test_counters.py": [],
 }
 """Examples that are tests, and what of them is run here."""
 
@@ -42,19 +43,20 @@ def installed(folder: Path, module: str, document: str) -> Path:
     about.mkdir(parents=True)
     (folder / f"{module}.py").write_text(EXAMPLES[f"{module}.py"].text)
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-    shown = block_of(document, "toml", "project.entry-points").text
+    shown = block_of(document, "toml", f'= "{module}:').text
     group, name, value = re.fullmatch(r'\[project\.entry-points\."(.+)"\]\n(\w+) = "(.+)"\n', shown).groups()  # type: ignore[union-attr]  # a mismatch fails the test
     (about / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
     return folder
 
 
 def test_every_example_has_a_name_and_is_run_here() -> None:
-    assert set(EXAMPLES) == {*TESTS, "count_words.py", "parrot.py"}
+    assert set(EXAMPLES) == {*TESTS, "count_words.py", "counters.py", "parrot.py"}
 
 
 @pytest.mark.parametrize("name", TESTS)
 def test_an_example_that_is_a_test_passes(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(EXAMPLES[name].text)
+    (tmp_path / "counters.py").write_text(EXAMPLES["counters.py"].text)
     (tmp_path / "conftest.py").write_text(CONFTEST)
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, name, *TESTS[name]]
     ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -70,6 +72,15 @@ def test_the_tool_of_the_example_counts(tmp_path: Path) -> None:
         assert "3 words" in asked.err
         listed = place.run("tools", PYTHONPATH=str(package)).out.splitlines()
     assert listed[-2:] == ["count_words", "    Count the words of a text file."]
+
+
+def test_the_toolset_of_the_example_counts_and_says_so_in_the_prompt(tmp_path: Path) -> None:
+    package = installed(tmp_path / "package", "counters", "docs/how-to/add-a-tool.md")
+    with serving(tmp_path, [call("count_up"), call("count_up"), say("Counted.")]) as place:
+        asked = place.ask("Count twice.", PYTHONPATH=str(package))
+        assert "2" in [line.split()[-1] for line in asked.err.splitlines() if "count_up" in line]
+        shown = place.run("show", "--prompt", PYTHONPATH=str(package)).out
+        assert "About the tools of counters:\nThe counter begins at 0 in each conversation." in shown
 
 
 def test_the_model_room_of_the_example_answers(tmp_path: Path) -> None:

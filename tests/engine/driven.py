@@ -170,7 +170,6 @@ class Driven:
 
         none = cast("Any", None)
         return ToolContext(
-            conversation=self.log.conversation,
             call=call.id,
             sandbox=none,
             blobs=none,
@@ -181,7 +180,6 @@ class Driven:
             to_media=none,
             take=none,
             most_sent=0,
-            state={},
             later=later,
             answer=answer,
         )

@@ -129,7 +129,7 @@ async def test_a_start_is_in_the_log_before_anything_happens_and_the_result_with
     seen: list[list[e.AnyFact]] = []
 
     async def act(words: Words, context: ToolContext) -> ToolOutcome:
-        seen.append([entry.fact for entry in await one.transcript.entries(context.conversation)][-1:])
+        seen.append([entry.fact for entry in await one.transcript.entries(one.log.conversation)][-1:])
         return ToolOutcome((Text("Sent."),), deliveries=(Delivery(ANN, (Text("Here."),)),))
 
     async with driven(tmp_path, [NOTE, say("Done.")], World((Probe("note", act),))) as one:

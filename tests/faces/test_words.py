@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from angelia.core import entry as e
-from angelia.core.content import CallStatus, Text, ToolCall
+from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
-from angelia.engine.live import Committed, LiveEvent, Resting, Thinks, Working, Writing
+from angelia.engine.live import Committed, LiveEvent, Resting, Thinks, Working, WorkingShows, Writing
 from angelia.faces.cli.chat.live_view import LiveView
 from angelia.faces.words.call_lines import call_in_words, result_in_words
 from angelia.faces.words.paint import Paint
@@ -97,6 +97,8 @@ def test_a_running_call_is_shown_with_its_time_and_its_last_line() -> None:
     assert "c1_0 · 2 s" in shown
     assert shown.endswith("  second\n")
     assert "waiting: too many" in live(Resting(5, "too many"))
+    page = Media(BlobRef("ab" * 32, 3, "image/png"), MediaKind.IMAGE, "page.png", 40, 30)
+    assert "  shows picture" in live(entry(e.ToolStarted(call)), WorkingShows(call, page))
 
 
 RESULTS = {

@@ -15,13 +15,13 @@ import pytest
 
 from angelia.core.content import Media
 from angelia.sandboxes.local.sandbox import LocalSandbox
+from angelia.testing.tools.harness import ToolHarness, text_of
 from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.results import outcome_of
 from angelia.tools.mcp.server import ServerProgram, Site, given
 from tests.mcp.reached import only, reached
 from tests.npm import installed
 from tests.promise.lives import ROOT
-from tests.tools.bench import Bench, text_of
 
 pytestmark = pytest.mark.anyio
 
@@ -101,7 +101,7 @@ class Caller:
 
     def __init__(self, folder: Path, connection: McpConnection) -> None:
         self.connection = connection
-        self.bench = Bench(folder, LocalSandbox(folder, home=folder / "own", state=folder / "run"))
+        self.bench = ToolHarness(folder, LocalSandbox(folder, home=folder / "own", state=folder / "run"))
 
     async def outcome(self, name: str, /, **arguments: Any) -> Any:
         """What came of it."""
@@ -165,4 +165,4 @@ async def test_the_demonstration_server_of_npm(tmp_path: Path, transport: Transp
         await caller.said("trigger-long-running-operation", duration=0.2, steps=2)
         while len(caller.bench.seen) < 2:  # noqa: ASYNC110 - progress is told beside the result
             await asyncio.sleep(0.01)
-        assert [shown.split()[0] for shown in caller.bench.seen] == ["1/2", "2/2"]
+        assert [str(shown).split()[0] for shown in caller.bench.seen] == ["1/2", "2/2"]

@@ -11,10 +11,10 @@ import pytest
 from angelia.core.content import CallStatus, Media, MediaKind, Text
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.testing.model.pictures import one_colour
+from angelia.testing.tools.harness import ToolHarness, text_of
 from angelia.tools.mcp.png import without_damaged_extras
 from angelia.tools.mcp.results import SHOWN, outcome_of
 from angelia.tools.port import ToolOutcome
-from tests.tools.bench import Bench, text_of
 
 pytestmark = pytest.mark.anyio
 
@@ -25,16 +25,16 @@ def encoded(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-async def came(bench: Bench, *blocks: Any, **more: Any) -> ToolOutcome:
+async def came(bench: ToolHarness, *blocks: Any, **more: Any) -> ToolOutcome:
     return await outcome_of(types.CallToolResult(content=list(blocks), **more), bench.context())
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path, LocalSandbox(tmp_path, home=tmp_path / "own", state=tmp_path / "run"))
+def bench(tmp_path: Path) -> ToolHarness:
+    return ToolHarness(tmp_path, LocalSandbox(tmp_path, home=tmp_path / "own", state=tmp_path / "run"))
 
 
-async def test_words_pictures_recordings_and_files_come_in_their_order(bench: Bench) -> None:
+async def test_words_pictures_recordings_and_files_come_in_their_order(bench: ToolHarness) -> None:
     outcome = await came(
         bench,
         types.TextContent(type="text", text="Look:"),
@@ -65,25 +65,25 @@ async def test_words_pictures_recordings_and_files_come_in_their_order(bench: Be
 @pytest.mark.parametrize(
     ("data", "why"), [("no base64!", "not base64"), (encoded(b"\x89PNG corrupt"), "cannot be opened")]
 )
-async def test_a_picture_that_cannot_be_opened_is_said_in_words(bench: Bench, data: str, why: str) -> None:
+async def test_a_picture_that_cannot_be_opened_is_said_in_words(bench: ToolHarness, data: str, why: str) -> None:
     outcome = await came(bench, types.ImageContent(type="image", data=data, mime_type="image/png"))
     assert why in text_of(outcome)
     assert "image/png" in text_of(outcome)
 
 
-async def test_structured_content_is_told_where_no_words_tell_it(bench: Bench) -> None:
+async def test_structured_content_is_told_where_no_words_tell_it(bench: ToolHarness) -> None:
     assert text_of(await came(bench, structured_content={"beds": 2})) == '{\n "beds": 2\n}'
     said = await came(bench, types.TextContent(type="text", text="two beds"), structured_content={"beds": 2})
     assert text_of(said) == "two beds"
     assert text_of(await came(bench)) == "(The server gave back nothing.)"
 
 
-async def test_an_error_of_the_tool_is_one(bench: Bench) -> None:
+async def test_an_error_of_the_tool_is_one(bench: ToolHarness) -> None:
     outcome = await came(bench, types.TextContent(type="text", text="no water"), is_error=True)
     assert (outcome.status, outcome.parts) == (CallStatus.ERROR, (Text("no water"),))
 
 
-async def test_a_flood_of_words_is_shortened_and_kept_whole(bench: Bench) -> None:
+async def test_a_flood_of_words_is_shortened_and_kept_whole(bench: ToolHarness) -> None:
     outcome = await came(bench, *(types.TextContent(type="text", text=f"{n}" * 30_000) for n in (1, 2)))
     assert len(text_of(outcome)) < SHOWN + 1_000
     assert outcome.full

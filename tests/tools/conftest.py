@@ -7,27 +7,33 @@ from pathlib import Path
 import pytest
 
 from angelia.sandboxes.local.sandbox import LocalSandbox
-from tests.tools.bench import Bench
+from angelia.testing.tools.harness import ToolHarness
+from angelia.tools.files.toolset import FileTools
+from angelia.tools.shell.toolset import ShellTools
 
 
 @pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+async def bench(tmp_path: Path) -> AsyncIterator[ToolHarness]:
     """A bench in an empty folder, without walls around its commands."""
     workspace = (tmp_path / "work").resolve()
     workspace.mkdir()
     sandbox = LocalSandbox(workspace, home=tmp_path / "home", state=tmp_path / "state", confine="off")
-    yield Bench(workspace, sandbox)
-    await sandbox.close()
+    bench = ToolHarness(workspace, sandbox, (ShellTools(), FileTools()))
+    await bench.open()
+    yield bench
+    await bench.close()
 
 
 @pytest.fixture
-async def confined(tmp_path: Path) -> AsyncIterator[Bench]:
+async def confined(tmp_path: Path) -> AsyncIterator[ToolHarness]:
     """A bench whose commands are confined to its folder."""
     workspace = (tmp_path / "work").resolve()
     workspace.mkdir()
     sandbox = LocalSandbox(workspace, home=tmp_path / "home", state=tmp_path / "state")
-    yield Bench(workspace, sandbox)
-    await sandbox.close()
+    bench = ToolHarness(workspace, sandbox, (ShellTools(), FileTools()))
+    await bench.open()
+    yield bench
+    await bench.close()
 
 
 @pytest.fixture

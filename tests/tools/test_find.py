@@ -14,16 +14,17 @@ from angelia.core.errors import BadInput
 from angelia.policy.verdict import ReadPath
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import AccessRefused, NoSuchFile
-from angelia.tools.files.find import CHARACTERS, SHOWN, Find
+from angelia.testing.tools.harness import ToolHarness
+from angelia.tools.files.find import CHARACTERS, SHOWN
 from angelia.tools.files.globs import glob_regex
+from angelia.tools.files.toolset import FileTools
 from tests.examples import examples
-from tests.tools.bench import Bench
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=[pytest.param("rg", marks=pytest.mark.real("rg")), "grep"])
-def tree(request: pytest.FixtureRequest, bench: Bench) -> Bench:
+def tree(request: pytest.FixtureRequest, bench: ToolHarness) -> ToolHarness:
     """A small project, searched with each of the two programs."""
     if request.param == "grep":
         request.getfixturevalue("without_rg")
@@ -44,8 +45,8 @@ def tree(request: pytest.FixtureRequest, bench: Bench) -> Bench:
     return bench
 
 
-async def test_lines_are_found_with_path_and_number(tree: Bench) -> None:
-    assert (await tree.said(Find(), pattern=r"\bos\b")).split("\n") == [
+async def test_lines_are_found_with_path_and_number(tree: ToolHarness) -> None:
+    assert (await tree.said("find", pattern=r"\bos\b")).split("\n") == [
         "-x:1: os in an odd name",
         ".github/w.yml:1: os: linux",
         "a.py:1: import os",
@@ -79,63 +80,63 @@ async def test_lines_are_found_with_path_and_number(tree: Bench) -> None:
         ({"pattern": "$(touch pwned)`touch pwned`';touch pwned"}, "Nothing found."),
     ],
 )
-async def test_a_table_of_searches(tree: Bench, arguments: dict[str, str], found: str) -> None:
-    assert await tree.said(Find(), **arguments) == found
+async def test_a_table_of_searches(tree: ToolHarness, arguments: dict[str, str], found: str) -> None:
+    assert await tree.said("find", **arguments) == found
     assert not (tree.root / "pwned").exists()
 
 
-async def test_a_broken_expression_is_explained(tree: Bench) -> None:
-    assert "The search failed" in await tree.said(Find(), CallStatus.ERROR, pattern="(unclosed")
+async def test_a_broken_expression_is_explained(tree: ToolHarness) -> None:
+    assert "The search failed" in await tree.said("find", CallStatus.ERROR, pattern="(unclosed")
 
 
-async def test_many_hits_are_bounded_and_counted(tree: Bench) -> None:
+async def test_many_hits_are_bounded_and_counted(tree: ToolHarness) -> None:
     (tree.root / "many").write_text("needle\n" * (SHOWN + 7))
-    text = await tree.said(Find(), pattern="needle")
+    text = await tree.said("find", pattern="needle")
     assert text.count("many:") == SHOWN
     assert f"… (7 more of {SHOWN + 7}: " in text
     (tree.root / "wide").write_text(f"thread {'x' * 500}\n" * 200)
-    assert len(await tree.said(Find(), pattern="thread")) < CHARACTERS + 200
+    assert len(await tree.said("find", pattern="thread")) < CHARACTERS + 200
 
 
-async def test_a_flood_of_hits_ends_the_search_early(tree: Bench) -> None:
+async def test_a_flood_of_hits_ends_the_search_early(tree: ToolHarness) -> None:
     (tree.root / "many").write_text("needle in a very long stack of hay\n" * 200_000)
-    assert (await tree.said(Find(), pattern="needle")).endswith("stopped early, so there may be more.)")
+    assert (await tree.said("find", pattern="needle")).endswith("stopped early, so there may be more.)")
 
 
-async def test_lines_of_secret_files_are_counted_and_not_shown(tree: Bench) -> None:
+async def test_lines_of_secret_files_are_counted_and_not_shown(tree: ToolHarness) -> None:
     (tree.root / ".env").write_text("TOKEN=1\n")
     (tree.root / "a.py").write_text("TOKEN = env\n")
-    text = await tree.said(Find(), pattern="TOKEN")
+    text = await tree.said("find", pattern="TOKEN")
     assert text == "a.py:1: TOKEN = env\n(not shown: 1 in files that hold secrets)"
-    assert await tree.said(Find(), pattern="TOKEN", path=".env") == ".env:1: TOKEN=1"
+    assert await tree.said("find", pattern="TOKEN", path=".env") == ".env:1: TOKEN=1"
 
 
-async def test_a_folder_that_is_not_there_is_an_error(tree: Bench) -> None:
+async def test_a_folder_that_is_not_there_is_an_error(tree: ToolHarness) -> None:
     with pytest.raises(NoSuchFile):
-        await tree.run(Find(), pattern="x", path="gone")
+        await tree.run("find", pattern="x", path="gone")
 
 
-async def test_the_effect_is_reading_the_folder(bench: Bench) -> None:
-    assert await bench.effects(Find(), pattern="x") == (ReadPath(".", str(bench.root)),)
+async def test_the_effect_is_reading_the_folder(bench: ToolHarness) -> None:
+    assert await bench.effects("find", pattern="x") == (ReadPath(".", str(bench.root)),)
 
 
 @pytest.mark.real("rg")
-async def test_ignored_files_are_left_out_by_ripgrep(bench: Bench) -> None:
+async def test_ignored_files_are_left_out_by_ripgrep(bench: ToolHarness) -> None:
     (bench.root / ".gitignore").write_text("out/\n")
     (bench.root / "out").mkdir()
     (bench.root / "out" / "a.py").write_text("needle\n")
     (bench.root / "b.py").write_text("needle\n")
-    assert await bench.said(Find(), pattern="needle") == "b.py:1: needle"
-    assert await bench.said(Find(), pattern="*.py", kind="files") == "b.py"
+    assert await bench.said("find", pattern="needle") == "b.py:1: needle"
+    assert await bench.said("find", pattern="*.py", kind="files") == "b.py"
 
 
 @pytest.mark.real("bwrap")
-async def test_a_search_works_inside_the_confinement(confined: Bench) -> None:
+async def test_a_search_works_inside_the_confinement(confined: ToolHarness) -> None:
     (confined.root / "real").mkdir()
     (confined.root / "real" / "a.py").write_text("needle\n")
     (confined.root / "link").symlink_to("real")
-    assert await confined.said(Find(), pattern="needle", path="link") == "link/a.py:1: needle"
-    assert await confined.effects(Find(), pattern="x", path="link") == (ReadPath("link", f"{confined.root}/real"),)
+    assert await confined.said("find", pattern="needle", path="link") == "link/a.py:1: needle"
+    assert await confined.effects("find", pattern="x", path="link") == (ReadPath("link", f"{confined.root}/real"),)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ def test_our_globs_agree_with_those_of_ripgrep(glob: str, tmp_path_factory: pyte
 
 
 async def test_what_read_refuses_is_not_found_under_a_second_name(
-    tree: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tree: ToolHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "person"
     (home / ".ssh").mkdir(parents=True)
@@ -222,11 +223,11 @@ async def test_what_read_refuses_is_not_found_under_a_second_name(
     (tree.root / ".config/gh").mkdir(parents=True)
     (tree.root / ".config/gh/hosts.yml").write_text("os: canary\n")
     sandbox = LocalSandbox(tree.root, home=tmp_path / "home", state=tmp_path / "state", confine="off")
-    bench = Bench(tree.root, sandbox)
+    bench = ToolHarness(tree.root, sandbox, (FileTools(),))
     for path in ("", "src", ".config"):
-        text = await bench.said(Find(), pattern=r"\bos\b", path=path)
+        text = await bench.said("find", pattern=r"\bos\b", path=path)
         assert "canary" not in text, path
         assert "not shown" in text
     with pytest.raises(AccessRefused):
-        await bench.said(Find(), pattern="os", path="src/innocent.txt")
+        await bench.said("find", pattern="os", path="src/innocent.txt")
     await sandbox.close()

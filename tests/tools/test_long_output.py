@@ -15,18 +15,19 @@ from angelia.core.content import BlobRef
 from angelia.core.errors import StoreFull
 from angelia.service.redaction import RedactingBlobs, Redaction
 from angelia.store.media.blobs import BlobStore
+from angelia.testing.tools.harness import MemoryBlobs, ToolHarness, text_of
 from angelia.tools.files.stored_text import line_page
 from angelia.tools.shell.output import plain
-from angelia.tools.shell.shell import Shell
 from angelia.tools.shell.spool import IN_MEMORY, KeptOutput, Spool
-from tests.tools.bench import Bench, Memory, text_of
 
 pytestmark = pytest.mark.anyio
 
 
-async def kept(output: bytes, spool: Spool, memory: Memory | None = None, step: int = 7_777) -> tuple[KeptOutput, str]:
+async def kept(
+    output: bytes, spool: Spool, memory: MemoryBlobs | None = None, step: int = 7_777
+) -> tuple[KeptOutput, str]:
     """What is kept of an output that came in pieces, and its stored text."""
-    memory = memory or Memory()
+    memory = memory or MemoryBlobs()
     for start in range(0, len(output), step):
         spool.feed(output[start : start + step])
     result = await spool.keep(memory)
@@ -95,16 +96,16 @@ async def test_a_full_disk_ends_the_keeping_and_not_the_command() -> None:
 
 
 async def test_a_command_of_megabytes_is_read_whole_and_the_person_hears_of_what_was_dropped(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: ToolHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outcome = await bench.run(Shell(), command="seq 1 1000000")
+    outcome = await bench.run("shell", command="seq 1 1000000")
     told = text_of(outcome)
     assert "of 1000001 lines" in told
     assert outcome.full is not None
     assert outcome.notices == ()
     assert (await bench.blobs.get(outcome.full.sha256)).decode() == "".join(f"{n}\n" for n in range(1, 1_000_001))
     monkeypatch.setattr(Spool.__init__, "__defaults__", (1_000_000,))
-    outcome = await bench.run(Shell(), command="seq 1 1000000")
+    outcome = await bench.run("shell", command="seq 1 1000000")
     assert "bytes of output were dropped" in text_of(outcome)
     assert "shows what was kept" in text_of(outcome)
     assert "shows the whole" not in text_of(outcome)
@@ -112,7 +113,7 @@ async def test_a_command_of_megabytes_is_read_whole_and_the_person_hears_of_what
     assert "bytes of output were dropped" in notice
 
 
-class NoPlace(Memory):
+class NoPlace(MemoryBlobs):
     """A store on a full disk."""
 
     async def put_stream(self, chunks: AsyncIterator[bytes], *, limit: int, mime: str = "") -> BlobRef:

@@ -15,10 +15,12 @@ from msgspec import Meta, Struct
 from angelia.core.content import Text
 from angelia.core.errors import ConfigError
 from angelia.policy.verdict import Effect, NoEffect
+from angelia.tools.discovery import found_toolsets
 from angelia.tools.port import JsonArguments, Schema, Tool, ToolContext, ToolOutcome, Traits
-from angelia.tools.registry import BadCall, Registry
+from angelia.tools.registry import BadCall, Registry, made
 from angelia.tools.schema import compact_schema
 from angelia.tools.shell.shell import ShellArguments
+from angelia.tools.standalone import Standalone
 
 REGISTRY = Registry.default()
 
@@ -191,8 +193,13 @@ class Weighed:
         return ToolOutcome((Text(str(arguments.values)),))
 
 
+def with_weighed() -> Registry:
+    """The tools that there are, and one more."""
+    return Registry.of([*made(found_toolsets().makers)[0], Standalone("more", Weighed())])
+
+
 def test_a_tool_with_a_schema_of_its_own_gets_the_object_that_was_written() -> None:
-    registry = REGISTRY.joined([Weighed()])
+    registry = with_weighed()
     assert registry.names == (*REGISTRY.names, "weigh")
     assert bytes(registry.specs()[-1].schema) == b'{"type":"object","properties":{}}'
     assert registry.parse("weigh", '{"kg": 3, "more": [1, null]}') == JsonArguments({"kg": 3, "more": [1, None]})
@@ -203,7 +210,7 @@ def test_a_tool_with_a_schema_of_its_own_gets_the_object_that_was_written() -> N
     ['{"g": 3}', "[]", "null", "", '{"kg": 3', '{"kg": "a\u0000"}', pytest.param('{"kg": ' + "[" * 3000, id="endless")],
 )
 def test_a_call_that_its_own_schema_refuses_explains_itself(arguments: str) -> None:
-    answer = REGISTRY.joined([Weighed()]).parse("weigh", arguments)
+    answer = with_weighed().parse("weigh", arguments)
     assert isinstance(answer, BadCall)
     assert "weigh was not run" in answer.explanation
 

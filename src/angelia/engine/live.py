@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from angelia.core.content import Media
 from angelia.core.entry import Entry
 from angelia.core.ids import CallId
 
@@ -40,6 +41,13 @@ class Working(Struct, frozen=True):
     text: str
 
 
+class WorkingShows(Struct, frozen=True):
+    """A medium that a running call shows while it works, such as what a browser looks like now."""
+
+    call: CallId
+    media: Media
+
+
 class Resting(Struct, frozen=True):
     """The turn waits until `until` (Unix milliseconds), because of `why`."""
 
@@ -51,7 +59,7 @@ class Compacting(Struct, frozen=True):
     """The view is about to be folded, which may take a model's time."""
 
 
-LiveEvent = Compacting | Committed | Writing | Thinks | CallComing | Working | Resting
+LiveEvent = Compacting | Committed | Writing | Thinks | CallComing | Working | WorkingShows | Resting
 Watcher = Callable[[LiveEvent], None]
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from angelia.core.principal import OWNER, Principal
 from angelia.engine.broker import Broker
 from angelia.engine.compacting import ContextBudget, Summariser
 from angelia.engine.driver import BoundModel, Driver, Settings
+from angelia.engine.live import Resting
 from angelia.policy.situation import Mode
 from angelia.policy.verdict import Effect, Verdict
 from angelia.sandboxes.guard.guard import recover_all
@@ -24,6 +25,7 @@ from angelia.sandboxes.port import Sandbox, SandboxGone
 from angelia.sandboxes.registry import fit_workspace
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.judging import MayAsk, anybody
+from angelia.service.conversation.mcp_tools import ConversationServers, McpSources
 from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
 from angelia.service.conversation.session import DAY_MS, Session
 from angelia.service.conversation.terminal_delivery import TerminalDelivery
@@ -55,6 +57,8 @@ from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.pairings import Pairings
 from angelia.store.tables.trusted_files import TrustedFiles
+from angelia.tools.discovery import found_toolsets
+from angelia.tools.port import ConversationContext
 from angelia.tools.registry import Registry
 
 logger = logging.getLogger("angelia.service")
@@ -91,8 +95,16 @@ class App:
         self.secret_refs = SecretRefs(environ)
         self.environ = environ
         self.redaction = Redaction(self._secrets)
-        self.registry = Registry.default()
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
+        self.toolsets = found_toolsets()
+        self.mcp_sources = McpSources(
+            loaded.config.mcp,
+            self.secret_refs,
+            environ,
+            self.redaction.text,
+            self.running,
+            loaded.config.policy.allow_ranges,
+        )
         self._sessions: dict[ConversationId, Session] = {}
         self._places: dict[ConversationId, Workplace] = {}
         self._boxes: dict[ConversationId, Toolbox] = {}
@@ -187,7 +199,7 @@ class App:
             SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
         """
         self.open_workplace(session, approver_present=approver_present, may_ask=may_ask)
-        box, prompt = self.toolbox(session), self.prompt(session)
+        box, prompt = await self._open_toolsets(session), self.prompt(session)
         at = kept(self.loaded.config.sandbox, session.sandbox, session.preset)
         prompt.work_in(at, self._places[session.conversation].sandbox, self.model_catalog.profile(model))
         await prompt.look()
@@ -213,8 +225,31 @@ class App:
     def toolbox(self, session: Session) -> Toolbox:
         """What a conversation can call, with the servers of the settings and those that it has of its own."""
         if session.conversation not in self._boxes:
-            self._boxes[session.conversation] = Toolbox(self, session, self.loaded.config.mcp.servers)
+            self._boxes[session.conversation] = Toolbox(
+                self.toolsets.makers,
+                lambda taken: self.servers(session, self.mcp_sources, taken),
+                lambda: session.wait(lambda: bool(session.turn.cancelled_at)),
+            )
         return self._boxes[session.conversation]
+
+    def servers(
+        self, session: Session, sources: McpSources, taken: Callable[[], Collection[str]] = tuple
+    ) -> ConversationServers:
+        """MCP servers for a conversation; `taken` are the names of its other tools."""
+        folder = session.workspace if session.sandbox == "local" else str(Path.home())
+        return ConversationServers(sources, folder, lambda: self.sandbox_of(session), taken)
+
+    async def _open_toolsets(self, session: Session) -> Toolbox:
+        box = self.toolbox(session)
+        await box.open(
+            ConversationContext(
+                session.conversation,
+                lambda: self.sandbox_of(session),
+                box.tell,
+                lambda text: session.live.emit(Resting(self.clock(), text)),
+            )
+        )
+        return box
 
     def prompt(self, session: Session) -> ConversationPrompt:
         """The system prompt of a conversation; what it says is there once the conversation has been employed."""
@@ -228,7 +263,9 @@ class App:
                 trusted=self.trusted_files,
                 blobs=self.blobs,
             )
-            self._prompts[session.conversation] = ConversationPrompt(session, sources)
+            self._prompts[session.conversation] = ConversationPrompt(
+                session, sources, self.toolbox(session).instructions
+            )
         return self._prompts[session.conversation]
 
     def sandbox_of(self, session: Session) -> Sandbox:
@@ -280,7 +317,7 @@ class App:
         """Stop driving a conversation and end what runs in its sandbox; an open turn stays open in the log."""
         await session.close()
         self._sessions.pop(session.conversation, None)
-        if box := self._boxes.pop(session.conversation, None):  # before the sandbox: a server may run in it
+        if box := self._boxes.pop(session.conversation, None):  # before the sandbox, in which they work
             await box.close()
         if place := self._places.pop(session.conversation, None):
             await place.close()

@@ -2,72 +2,101 @@
 
 import os
 import sys
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from angelia.tools.port import Tool
+from msgspec import Struct
+
+from angelia.tools.port import Tool, Toolset
+from angelia.tools.standalone import Standalone
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-GROUP = "angelia.tools"
-"""The entry-point group. Each entry names a class or function that makes a `Tool` when called without arguments."""
+TOOLS = "angelia.tools"
+"""The entry-point group of single tools: each names a class or function that makes a `Tool` without arguments."""
+
+TOOLSETS = "angelia.toolsets"
+"""The group of toolsets: each names what makes a `Toolset` without arguments, once for each conversation."""
+
+MakeToolset = Callable[[], Toolset]
 
 
-def own_tools() -> tuple[Tool, ...]:
-    """The tools that come with Angelia, in the order in which the model reads them."""
-    from angelia.tools.files import edit, find, read, write
+class FoundToolsets(Struct, frozen=True):
+    """What makes the toolsets of a conversation, in the order in which the model reads their tools.
+
+    `faults` are sentences about third-party packages that could not be had.
+    """
+
+    makers: tuple[MakeToolset, ...]
+    faults: tuple[str, ...] = ()
+
+
+def found_toolsets() -> FoundToolsets:
+    """Our own, then single tools of other packages by their names, then toolsets by those of their entry points."""
+    singles, faults = _third_party_tools()
+    toolsets, more = _third_party_toolsets()
+    return FoundToolsets((*own_toolsets(), *singles, *toolsets), (*faults, *more))
+
+
+def own_toolsets() -> tuple[MakeToolset, ...]:
+    """Those that come with Angelia."""
+    from angelia.tools.files.toolset import FileTools
     from angelia.tools.people import ask_user, look_again, send_file, todo
-    from angelia.tools.shell import process, shell
+    from angelia.tools.shell.toolset import ShellTools
     from angelia.tools.web import fetch
 
+    people = (look_again.LookAgain(), send_file.SendFile(), todo.Todo(), ask_user.AskUser())
     return (
-        shell.Shell(),
-        process.ProcessTool(),
-        read.Read(),
-        write.Write(),
-        edit.Edit(),
-        find.Find(),
-        fetch.Fetch(),
-        look_again.LookAgain(),
-        send_file.SendFile(),
-        todo.Todo(),
-        ask_user.AskUser(),
+        ShellTools,
+        FileTools,
+        lambda: Standalone("web", fetch.Fetch()),
+        lambda: Standalone("people", *people),
     )
 
 
-def third_party_tools(taken: Set[str]) -> tuple[list[Tool], tuple[str, ...]]:
-    """Other packages' tools, sorted by name, and a sentence for each that could not be had."""
-    tools: dict[str, Tool] = {}
+def _third_party_tools() -> tuple[list[MakeToolset], tuple[str, ...]]:
+    tools: list[tuple[str, Tool]] = []
     faults = []
-    for entry in _entries():
+    for entry in _entries(TOOLS):
         try:
             made: Any = entry.load()
-            tool: Tool = made()
-            if tool.name in taken or tool.name in tools:
-                faults.append(f"The tool {tool.name!r} of {_package(entry)} is not used: that name is taken.")
-                continue
-            tools[tool.name] = tool
+            tools.append((_package(entry), made()))
         except Exception as error:  # noqa: BLE001 - third-party code may raise anything; it is reported, not hidden
-            faults.append(
-                f"The tool {entry.name!r} of {_package(entry)} could not be loaded: {type(error).__name__}: {error}. "
-                f"Update or uninstall that package."
-            )
-    return [tools[name] for name in sorted(tools)], tuple(faults)
+            faults.append(_fault(f"The tool {entry.name!r}", entry, error))
+    tools.sort(key=lambda found: found[1].name)
+    return [partial(Standalone, package, tool) for package, tool in tools], tuple(faults)
 
 
-def _entries() -> "list[EntryPoint]":
+def _third_party_toolsets() -> tuple[list[MakeToolset], tuple[str, ...]]:
+    makers: list[MakeToolset] = []
+    faults = []
+    for entry in _entries(TOOLSETS):
+        try:
+            makers.append(entry.load())
+        except Exception as error:  # noqa: BLE001 - as above
+            faults.append(_fault(f"The toolset {entry.name!r}", entry, error))
+    return makers, tuple(faults)
+
+
+def _fault(what: str, entry: "EntryPoint", error: Exception) -> str:
+    why = f"{type(error).__name__}: {error}"
+    return f"{what} of {_package(entry)} could not be loaded: {why}. Update or uninstall that package."
+
+
+def _entries(group: str) -> "list[EntryPoint]":
     """The group's entry points. `importlib.metadata` costs 40 ms to import, so it is asked only if there are any."""
-    if not any(_mentions(folder) for folder in sys.path):
+    if not any(_mentions(folder, group) for folder in sys.path):
         return []
     from importlib.metadata import entry_points
 
-    return sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value))
+    return sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value))
 
 
-def _mentions(folder: str) -> bool:
-    return any(f"[{GROUP}]".encode() in listed for listed in _entry_point_files(folder or "."))
+def _mentions(folder: str, group: str) -> bool:
+    return any(f"[{group}]".encode() in listed for listed in _entry_point_files(folder or "."))
 
 
 def _entry_point_files(folder: str) -> Iterator[bytes]:

@@ -117,31 +117,105 @@ class Fetched(Struct, frozen=True):
     body: bytes
 
 
+class CallAccess(Protocol):
+    """Which call this is; its id is unique in the conversation, also after a restart."""
+
+    @property
+    def call(self) -> CallId: ...
+
+
+class SandboxAccess(Protocol):
+    """Where commands run and files lie. `led` is where the paths of this call lead, as judged (`files.paths.led`)."""
+
+    @property
+    def sandbox(self) -> Sandbox: ...
+
+    @property
+    def led(self) -> dict[str, str]: ...
+
+
+class LogAccess(Protocol):
+    """The log so far."""
+
+    @property
+    def entries(self) -> Sequence[Entry]: ...
+
+
+class BlobAccess(Protocol):
+    """Bytes by their hash."""
+
+    @property
+    def blobs(self) -> ToolBlobs: ...
+
+
+class MediaAccess(Protocol):
+    """The two ways in which media come into being: stored, and measured (kind, pixels, pages).
+
+    `to_media` takes bytes and a name, `take` a stream of a file's content with its name and size; `most_sent` is how
+    many bytes of a file may be sent.
+    """
+
+    @property
+    def to_media(self) -> Callable[[bytes, str], Awaitable[Media]]: ...
+
+    @property
+    def take(self) -> Callable[[AsyncIterator[bytes], str, int], Awaitable[Media]]: ...
+
+    @property
+    def most_sent(self) -> int: ...
+
+
+class WebAccess(Protocol):
+    """`fetch` brings what is at a URL, and obeys the egress policy."""
+
+    @property
+    def fetch(self) -> Callable[[str], Awaitable[Fetched]]: ...
+
+
+class ProgressAccess(Protocol):
+    """`progress` shows a person some text or a medium while the call runs; it is not stored in the log."""
+
+    @property
+    def progress(self) -> Callable[[str | Media], None]: ...
+
+
+class PeopleAccess(Protocol):
+    """Where the turn's answer goes, and what the person answered, for a tool that asked."""
+
+    @property
+    def address(self) -> Address: ...
+
+    @property
+    def answer(self) -> str: ...
+
+
+class WorkAccess(Protocol):
+    """`later` hands in what the work that its result left going on (`ToolOutcome.goes_on`) came to in the end.
+
+    Whatever calls it how often, an end is told once.
+    """
+
+    @property
+    def later(self) -> Callable[[Work, ToolOutcome], Awaitable[None]]: ...
+
+
 class ToolContext(Struct, frozen=True):
     """What a running call may use; nothing else reaches the outside.
 
-    `progress` shows a person some text while the call runs; it is not stored. `entries` is the log so far.
-    `answer` is what the person answered, for a tool that asked. `fetch` obeys the egress policy.
-    `to_media` stores bytes and measures them (kind, pixels, pages), `take` a stream of a file's content with its name
-    and size: the two ways in which media come into being. `most_sent` is how many bytes of a file may be sent.
-    `state` is this conversation's memory of tools in this process (what was read, background processes).
-    `led` is where the paths of this call lead, as they were judged (`places.led`).
-    `later` hands in what the work that its result left going on (`goes_on`) came to in the end. Whatever calls it how
-    often, an end is told once.
+    Every field belongs to one of the services above. A tool names those that it needs as the type of its `context`
+    (several in a protocol that inherits them, `object` for none), so that whoever tests it hands in just these.
     """
 
-    conversation: ConversationId
     call: CallId
     sandbox: Sandbox
     blobs: ToolBlobs
     entries: Sequence[Entry]
     address: Address
-    progress: Callable[[str], None]
+    progress: Callable[[str | Media], None]
     fetch: Callable[[str], Awaitable[Fetched]]
     to_media: Callable[[bytes, str], Awaitable[Media]]
     take: Callable[[AsyncIterator[bytes], str, int], Awaitable[Media]]
     most_sent: int
-    state: dict[str, Any]
     later: Callable[[Work, ToolOutcome], Awaitable[None]]
     answer: str = ""
     led: dict[str, str] = {}
@@ -174,5 +248,54 @@ class Tool(Protocol):
 
         Raises:
             AngeliaError: becomes an ERROR result with its sentence. Anything else is a fault of ours.
+        """
+        ...
+
+
+class ConversationContext(Struct, frozen=True):
+    """What a toolset may use for as long as its conversation is open in this process.
+
+    `sandbox` gives the one that the conversation works in now; it raises SandboxGone where none is open. `tell` has a
+    sentence told to model and person, at the beginning of the next turn; `waiting` shows the person what is waited for.
+    """
+
+    conversation: ConversationId
+    sandbox: Callable[[], Sandbox]
+    tell: Callable[[str], None]
+    waiting: Callable[[str], None]
+
+
+class Toolset(Protocol):
+    """A family of tools that share something for as long as a conversation is open.
+
+    One object serves one conversation. `open`, then any number of turns, each begun by `ready`; then `close`. What any
+    of these raises takes the family's tools away, and is told; a conversation goes on without them.
+    """
+
+    name: str
+
+    async def open(self, conversation: ConversationContext) -> None:
+        """The conversation is open. Return soon: what takes long is begun here, and waited for in `ready`."""
+        ...
+
+    async def ready(self) -> None:
+        """A turn begins: wait for what it should not begin without. Cancelled when the person stops the turn."""
+        ...
+
+    def tools(self) -> Sequence[Tool]:
+        """The tools that can be called in the turn that begins; before `open` those that there always are.
+
+        The same objects for as long as they are the same.
+        """
+        ...
+
+    def instructions(self) -> str:
+        """What the system prompt says of them, in any case; empty for nothing. The same bytes while nothing changed."""
+        ...
+
+    async def close(self) -> None:
+        """The conversation is closed here: end what was begun, and nothing that another conversation uses.
+
+        The sandbox is still open. Also called where `open` failed.
         """
         ...

@@ -1,7 +1,7 @@
 """The tools there are: by name, as a model reads them, and from the text of a call to checked arguments."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from angelia.context.request import ToolSpec
 from angelia.core.errors import UNREADABLE, ConfigError
 from angelia.core.text import shorten
-from angelia.tools.port import JsonArguments, Schema, Tool
+from angelia.tools.port import JsonArguments, Schema, Tool, Toolset
 from angelia.tools.schema import shown_schema
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -19,6 +19,9 @@ _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What every provider takes as a tool's name (OpenAI, "Function calling"; Anthropic, "Define tools")."""
+
+
+_LEGAL = "letters, digits, _ and -, at most 64"
 
 
 class BadCall(Struct, frozen=True):
@@ -38,17 +41,41 @@ class Registry:
             if tool.name in self._tools:
                 raise ConfigError(f"There are two tools of the name {tool.name!r}.", then="Remove one of them.")
             if not _NAME.fullmatch(tool.name):
-                raise ConfigError(f"A tool cannot be called {tool.name!r}: letters, digits, _ and -, at most 64.")
+                raise ConfigError(f"A tool cannot be called {tool.name!r}: {_LEGAL}.")
             self._tools[tool.name] = tool
 
     @classmethod
-    def default(cls) -> "Registry":
-        """Our own tools, then third-party ones (entry points of the group `angelia.tools`) by name."""
-        from angelia.tools.discovery import own_tools, third_party_tools
+    def of(cls, toolsets: Iterable[Toolset], faults: Iterable[str] = ()) -> "Registry":
+        """The tools of these toolsets as they are now; what cannot be offered is left out, with a sentence in `faults`.
 
-        own = own_tools()
-        others, faults = third_party_tools({tool.name for tool in own})
-        return cls((*own, *others), faults)
+        Who comes first keeps a name.
+        """
+        tools: dict[str, Tool] = {}
+        told = [*faults]
+        for toolset in toolsets:
+            try:
+                found = [*toolset.tools()]
+                specs = [(tool.name, shown_schema(tool.arguments)) for tool in found]
+            except Exception as error:  # noqa: BLE001 - third-party code may raise anything; it is told, not hidden
+                told.append(f"The tools of {toolset.name} cannot be had: {type(error).__name__}: {error}")
+                continue
+            for tool, (name, _) in zip(found, specs, strict=True):
+                if name in tools:
+                    told.append(f"The tool {name!r} of {toolset.name} is not used: that name is taken.")
+                elif not _NAME.fullmatch(name):
+                    told.append(f"The tool {name!r} of {toolset.name} is not used: a name has {_LEGAL}.")
+                else:
+                    tools[name] = tool
+        return cls(tools.values(), tuple(told))
+
+    @classmethod
+    def default(cls) -> "Registry":
+        """What there is without a conversation: our own tools, and those of other packages."""
+        from angelia.tools.discovery import found_toolsets
+
+        found = found_toolsets()
+        toolsets, faults = made(found.makers)
+        return cls.of(toolsets, (*found.faults, *faults))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,10 +90,6 @@ class Registry:
         """The tools among `names`, in this registry's order."""
         wanted = set(names)
         return Registry((tool for tool in self._tools.values() if tool.name in wanted), self.faults)
-
-    def joined(self, more: Iterable[Tool], faults: Iterable[str] = ()) -> "Registry":
-        """These tools, then more; raises ConfigError as the constructor does."""
-        return Registry((*self._tools.values(), *more), (*self.faults, *faults))
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as a model reads them: the same bytes in every process of one version."""
@@ -95,6 +118,17 @@ class Registry:
                 f"{name} was not run: its arguments are not complete, valid JSON ({error}). "
                 f"Write the whole call again. They began: {shorten(arguments, 200)}"
             )
+
+
+def made(makers: Iterable[Callable[[], Toolset]]) -> tuple[list[Toolset], tuple[str, ...]]:
+    """A toolset of each, and a sentence for each that could not be made."""
+    toolsets, faults = [], []
+    for make in makers:
+        try:
+            toolsets.append(make())
+        except Exception as error:  # noqa: BLE001 - third-party code may raise anything; it is told, not hidden
+            faults.append(f"The toolset of {make.__module__} cannot be had: {type(error).__name__}: {error}")
+    return toolsets, tuple(faults)
 
 
 def _fitting(wanted: type[Struct] | Schema, arguments: str) -> Struct:

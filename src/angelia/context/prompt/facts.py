@@ -41,10 +41,18 @@ FolderFile = NoFolderFile | TrustedFile | UntrustedFile | UnusableFile
 """The file of instructions that a folder has: `AGENTS.md`, or `CLAUDE.md` where there is none."""
 
 
+class ToolsetInstructions(Struct, frozen=True):
+    """What a toolset says of its tools; `name` is the toolset's."""
+
+    name: str
+    text: str
+
+
 class PromptFacts(Struct, frozen=True):
     """What the prompt tells. `today` is the day the conversation was opened, as YYYY-MM-DD.
 
-    `standing` are the person's own instructions from the settings, `folder` those of the folder it works in.
+    `standing` are the person's own instructions from the settings, `folder` those of the folder it works in,
+    `tools` those of toolsets.
     """
 
     workspace: str
@@ -54,3 +62,4 @@ class PromptFacts(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     standing: str = ""
     folder: FolderFile = NoFolderFile()
+    tools: tuple[ToolsetInstructions, ...] = ()

@@ -10,8 +10,15 @@ from angelia.context.prompt.how_to_work import HowToWork, HowToWorkBriefly
 from angelia.context.prompt.place import PlaceSection
 from angelia.context.prompt.section import PromptSection, SectionBudget, SectionCut, fitted
 from angelia.context.prompt.standing_instructions import StandingInstructions
+from angelia.context.prompt.tool_instructions import ToolInstructions
 
-SECTIONS: tuple[PromptSection, ...] = (HowToWork(), PlaceSection(), StandingInstructions(), FolderInstructions())
+SECTIONS: tuple[PromptSection, ...] = (
+    HowToWork(),
+    ToolInstructions(),
+    PlaceSection(),
+    StandingInstructions(),
+    FolderInstructions(),
+)
 """In the order in which they stand: what changes seldom comes first, since a provider's cache is one of prefixes."""
 
 SMALL: tuple[PromptSection, ...] = (HowToWorkBriefly(), StandingInstructions())

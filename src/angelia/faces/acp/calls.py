@@ -78,11 +78,12 @@ def ended(call: ToolCall, fact: WorkEnded) -> o.CallChanged:
     )
 
 
-def working(call: ToolCall, tail: str) -> o.CallChanged:
-    """A call that runs, with the end of what it has put out so far."""
+def working(call: ToolCall, tail: str, media: Media | None = None) -> o.CallChanged:
+    """A call that runs, with the end of what it has put out so far, and the last medium that it showed."""
     words = clean(tail[-TAIL:])
-    content = (o.AcpShown(o.AcpWords(fenced(words))),) if words.strip() else None
-    return o.CallChanged(call.id, status="in_progress", content=content)
+    said = (o.AcpShown(o.AcpWords(fenced(words))),) if words.strip() else ()
+    seen = (o.AcpShown(o.Unopened(media)),) if media else ()
+    return o.CallChanged(call.id, status="in_progress", content=(*said, *seen) or None)
 
 
 def in_question(call: ToolCall, workspace: str, about: str) -> r.CallInQuestion:

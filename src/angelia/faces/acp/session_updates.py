@@ -10,7 +10,17 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Media, MediaKind, Text, Thinking, ToolCall
 from angelia.core.ids import CallId
 from angelia.core.text import clean, one_line
-from angelia.engine.live import CallComing, Committed, Compacting, LiveEvent, Resting, Thinks, Working, Writing
+from angelia.engine.live import (
+    CallComing,
+    Committed,
+    Compacting,
+    LiveEvent,
+    Resting,
+    Thinks,
+    Working,
+    WorkingShows,
+    Writing,
+)
 from angelia.faces.acp import calls
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp.endings import told
@@ -23,11 +33,14 @@ _STEPS = {"pending": "pending", "active": "in_progress", "done": "completed"}
 
 
 class Streamed(Struct):
-    """What no entry tells yet: of a reply text and thinking, of calls the end of their output, and their terminals."""
+    """What no entry tells yet: of a reply text and thinking, of calls the end of their output, the medium that they
+    showed last, and their terminals.
+    """
 
     text: str = ""
     thought: str = ""
     tails: dict[CallId, str] = {}
+    media: dict[CallId, Media] = {}
     terminals: dict[CallId, str] = {}
 
 
@@ -66,13 +79,16 @@ class SessionUpdates:
                 yield o.ThoughtChunk(o.AcpWords(clean(text)), f"t{self._reply}")
             case Working(call=call, text=text) if call in self.calls and call not in self.streamed.terminals:
                 self.streamed.tails[call] = (self.streamed.tails.get(call, "") + text)[-calls.TAIL :]
-                yield calls.working(self.calls[call], self.streamed.tails[call])
+                yield calls.working(self.calls[call], self.streamed.tails[call], self.streamed.media.get(call))
+            case WorkingShows(call=call, media=media) if call in self.calls:
+                self.streamed.media[call] = media
+                yield calls.working(self.calls[call], self.streamed.tails.get(call, ""), media)
             case Resting(until=until, why=why) if why != self._waiting:
                 self._waiting = why
                 yield self._note(f"Waiting: {why}", f"w{until}")
             case Compacting():
                 yield self._note("Making room in the model's window.", f"f{len(self._entries)}")
-            case Working() | CallComing() | Resting():
+            case Working() | WorkingShows() | CallComing() | Resting():
                 return
 
     def _entry(self, entry: e.Entry, mine: frozenset[str]) -> Iterator[o.Update]:
@@ -129,7 +145,7 @@ class SessionUpdates:
                 if terminal := streamed.terminals.get(call.id):
                     yield calls.in_terminal(call, terminal)
                 else:
-                    yield calls.working(call, streamed.tails.get(call.id, ""))
+                    yield calls.working(call, streamed.tails.get(call.id, ""), streamed.media.get(call.id))
 
     def _past(self, entry: e.Entry) -> Iterator[o.Update]:  # noqa: C901 - one closed vocabulary, one line a kind
         """What an entry shows, beside what was streamed of it."""
@@ -150,6 +166,7 @@ class SessionUpdates:
                 yield from self._failed(entry)
             case e.ToolFinished(call=call) if call in self.calls:
                 self.streamed.tails.pop(call, None)
+                self.streamed.media.pop(call, None)
                 yield calls.finished(
                     self.calls[call], entry.fact, self.workspace, self.streamed.terminals.get(call, "")
                 )

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from angelia.core.errors import BadInput, ConfigError
 from angelia.core.text import one_line
@@ -19,10 +20,10 @@ from angelia.policy.verdict import Trust
 from angelia.sandboxes.port import Reach, SandboxError
 from angelia.service.app import App
 from angelia.service.conversation.servers import configured
-from angelia.service.conversation.toolbox import Toolbox
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site
 from angelia.tools.mcp.servers import trouble
+from angelia.tools.registry import Registry, made
 
 
 @click.command(epilog="Examples:  angelia mcp list  ·  angelia mcp test github")
@@ -85,24 +86,23 @@ async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
     """Connect to a server of the settings: what came of it, then a line for each tool; whether it is well."""
     session = app.begin(door="terminal", workspace=folder_here(app, lambda text: echo(text, err=True)))
     settings = app.loaded.config.mcp.servers[name]
-    box = Toolbox(app, session, {name: settings})
+    only = replace(app.mcp_sources, settings=replace(app.loaded.config.mcp, servers={name: settings}))
+    mcp_tools = app.servers(session, only, lambda: Registry.of(made(app.toolsets.makers)[0]).names)
     try:
         if settings.where == "sandbox":
             app.open_workplace(session, approver_present=False)
-        box.begin()
+        mcp_tools.begin()
         began = time.monotonic()
-        await box.servers.settled()
-        connection = box.servers.get(name)
+        await mcp_tools.servers.settled()
+        connection = mcp_tools.servers.get(name)
         if connection is None or trouble(connection):
-            return box.news(), False
+            return mcp_tools.news(), False
         took = time.monotonic() - began
-        names = box.registry.names[len(app.registry.names) :]
         lines = [f"answers after {took:.1f} s and brings {len(connection.tools)} tools"]
-        tools = [tool for one in names if (tool := box.registry.get(one))]
-        lines += [f"{tool.name}\n    {tool.description}" for tool in tools]
-        return [*lines, *box.news()], True
+        lines += [f"{tool.name}\n    {tool.description}" for tool in mcp_tools.tools()]
+        return [*lines, *mcp_tools.news()], True
     except SandboxError as error:
         return [f"The MCP server {name} cannot be used: {error}"], False
     finally:
-        await box.close()
+        await mcp_tools.close()
         await app.leave(session)

@@ -1,6 +1,6 @@
 """The system prompt of one conversation: looked at anew at the beginning of each turn, and told when it has changed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from angelia.context.prompt.facts import FolderFile, NoFolderFile, PromptFacts, TrustedFile, UntrustedFile, UnusableFile
+from angelia.context.prompt.facts import (
+    FolderFile,
+    NoFolderFile,
+    PromptFacts,
+    ToolsetInstructions,
+    TrustedFile,
+    UntrustedFile,
+    UnusableFile,
+)
 from angelia.context.prompt.folder_instructions import change_in_words, stands_in
 from angelia.context.prompt.system_prompt import SECTIONS, SMALL, SystemPrompt, system_prompt
 from angelia.context.prompt.visible_text import hidden_characters, visible
@@ -56,11 +64,14 @@ class PromptSources(Struct, frozen=True):
 class ConversationPrompt:
     """One conversation's prompt: `facts` are those of the last look."""
 
-    def __init__(self, session: "Session", sources: PromptSources) -> None:
-        """Nothing is looked at yet; `work_in` comes first."""
+    def __init__(
+        self, session: "Session", sources: PromptSources, tools: Callable[[], tuple[ToolsetInstructions, ...]]
+    ) -> None:
+        """Nothing is looked at yet; `work_in` comes first. `tools` is what toolsets say of theirs now."""
         self.facts = PromptFacts("", "", "", "")
         self._session = session
         self._sources = sources
+        self._tools = tools
         self._at: Chosen
         self._sandbox: Sandbox
         self._profile: Profile
@@ -93,6 +104,7 @@ class ConversationPrompt:
             notes=described.notes,
             standing=self._sources.standing,
             folder=await self._folder(),
+            tools=self._tools(),
         )
         return self.facts
 

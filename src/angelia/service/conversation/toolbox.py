@@ -1,153 +1,146 @@
-"""What one conversation can call: Angelia's own tools, and those of its servers as they are at the moment."""
+"""What one conversation can call: its toolsets, opened with it and closed with it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from pathlib import Path
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
+from angelia.context.prompt.facts import ToolsetInstructions
 from angelia.core import entry as e
-from angelia.core.errors import ConfigError
+from angelia.core.text import clean
 from angelia.engine import machine as m
-from angelia.engine.live import Resting
-from angelia.policy.egress import judge_address, judge_url
-from angelia.sandboxes.local.process_ledger import Life
+from angelia.service.conversation.mcp_tools import ConversationServers
 from angelia.service.conversation.prompt import ConversationPrompt, notice_of
 from angelia.service.conversation.runner import TurnDriver
-from angelia.service.conversation.servers import configured
 from angelia.store.log.lease import Lease
-from angelia.tools.mcp.connection import Connecting, Gone, McpConnection, Waiting
-from angelia.tools.mcp.server import Server
-from angelia.tools.mcp.servers import Servers, trouble
-from angelia.tools.mcp.settings import ServerSettings
-from angelia.tools.mcp.transports import Transports
-from angelia.tools.registry import Registry
-from angelia.tools.web.fetcher import Fetcher
+from angelia.tools.discovery import MakeToolset
+from angelia.tools.port import ConversationContext, Tool, Toolset
+from angelia.tools.registry import Registry, made
 
 if TYPE_CHECKING:
-    from angelia.service.app import App
     from angelia.service.conversation.session import Session
 
-WORTH_SAYING_S = 0.5
-"""Seconds of waiting for servers after which the person is told what is waited for."""
+logger = logging.getLogger("angelia.service")
+
+
+PATIENCE_S = 30.0
+"""Seconds that a toolset may take to open, and to close."""
 
 
 class Toolbox:
-    """A conversation's own view of the tools; nothing is begun with it."""
+    """A conversation's toolsets, those of its servers last; nothing is begun with it.
 
-    def __init__(self, app: "App", session: "Session", settings: Mapping[str, ServerSettings]) -> None:
-        self._app = app
-        self._session = session
-        self._settings = settings
-        self._life: Life | None = None
-        self._faults: dict[str, str] = {}
-        self._told: dict[str, str] = {}
-        self._own = app.registry
-        self._registry: tuple[list[tuple[object, object]], Registry] = ([], app.registry)
-        self.servers = Servers(self._transports())
-        for name, server in settings.items():
-            try:
-                self.servers.add(configured(name, server, app.secret_refs))
-            except ConfigError as error:
-                self._faults[name] = f"The MCP server {name} cannot be used: {error}"
+    A toolset that fails loses its tools, model and person are told, and everything else goes on.
+    """
 
-    def begin(self) -> None:
-        """Reach the servers of the settings, in the background; a door calls this when it has time, a turn at last."""
-        for name in self._settings:
-            if connection := self.servers.get(name):
-                connection.begin()
+    def __init__(
+        self,
+        makers: Iterable[MakeToolset],
+        servers: Callable[[Callable[[], Collection[str]]], ConversationServers],
+        stopped: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`servers` makes theirs, given the names of the other tools. `stopped` waits until the turn is to stop."""
+        others, faults = made(makers)
+        self.servers = servers(lambda: Registry.of(one for one in self._usable if one is not self.servers).names)
+        self._usable: tuple[Toolset, ...] = (*others, self.servers)
+        self._all = self._usable
+        self._stopped = stopped
+        self._opened = False
+        self._told = list(faults)
+        self._faults: tuple[str, ...] = ()
+        self._made_of: list[tuple[Tool, ...]] | None = None
+        self._registry = Registry(())
 
-    def _transports(self) -> Transports:
-        app, session = self._app, self._session
-        ranges = app.loaded.config.policy.allow_ranges
-        folder = session.workspace if session.sandbox == "local" else str(Path.home())
+    async def open(self, conversation: ConversationContext) -> None:
+        """Open every toolset, once."""
+        if not self._opened:
+            self._opened = True
+            await asyncio.gather(*(self._safely(one, self._open(one, conversation)) for one in self._usable))
 
-        def life() -> Life:
-            self._life = self._life or Life(app.running)
-            return self._life
-
-        def fetcher(named: tuple[str, ...]) -> Fetcher:
-            return Fetcher(judge_url, lambda address: judge_address(address, (*ranges, *named)))
-
-        return Transports(life, folder, app.environ, fetcher, app.redaction.text, lambda: app.sandbox_of(session))
-
-    async def pass_on(self, servers: Iterable[Server]) -> tuple[McpConnection, ...]:
-        """Take in what somebody's program names for this conversation, in place of what it named before.
-
-        None of them is begun. One whose name is taken gets a number.
-        """
-        before = [one.server.name for one in self.servers.all if one.server.name not in self._settings]
-        await self.servers.remove(before)
-        return tuple([self.servers.add(self._renamed(server)) for server in servers])
-
-    def _renamed(self, server: Server) -> Server:
-        name, number = server.name, 1
-        while self.servers.get(name):
-            number += 1
-            name = f"{server.name}_{number}"
-        return Server(name, server.way, server.trust, server.seconds)
+    def tell(self, sentence: str) -> None:
+        """Have model and person told something at the beginning of the next turn."""
+        self._told.append(sentence)
 
     @property
     def registry(self) -> Registry:
         """The tools that can be called now; the same object for as long as they are the same."""
-        made_of: list[tuple[object, object]] = [(one, one.tools) for one in self.servers.all if one.tools]
-        if made_of != self._registry[0]:
-            tools, faults = self.servers.tools(self._own.names)
-            self._registry = (made_of, self._own.joined(tools, faults) if made_of else self._own)
-        return self._registry[1]
+        made_of = [_tools_of(one) for one in self._usable]
+        if made_of != self._made_of:
+            self._made_of = made_of
+            self._registry = Registry.of(self._usable)
+        return self._registry
+
+    def instructions(self) -> tuple[ToolsetInstructions, ...]:
+        """What the system prompt says of them."""
+        found = []
+        for one in self._usable:
+            try:
+                text = clean(one.instructions()).strip()
+            except Exception as error:  # noqa: BLE001 - third-party code may raise anything; it is told, not hidden
+                self._fail(one, error)
+                continue
+            if text:
+                found.append(ToolsetInstructions(clean(one.name), text))
+        return tuple(found)
 
     async def ready(self) -> None:
-        """Wait until each server can be called or is gone; not longer than the settings say, or the person likes."""
-        self.begin()
-        for connection in self.servers.all:
-            if isinstance(connection.state, Gone):
-                connection.seek()
-        if not self._unsettled():
-            return
-        patience, loop = self._app.loaded.config.mcp.patience, asyncio.get_running_loop()
-        telling = loop.call_later(WORTH_SAYING_S, self._tell, self._app.clock() + int(patience * 1000))
-        settled = asyncio.ensure_future(self.servers.settled())
-        stopped = asyncio.ensure_future(self._session.wait(lambda: bool(self._session.turn.cancelled_at)))
+        """Wait until every toolset is ready for a turn, not longer than the person likes."""
+        ready = asyncio.create_task(self._all_ready())
+        stopped = asyncio.create_task(self._wait_for_stop())
         try:
-            await asyncio.wait({settled, stopped}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({ready, stopped}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            telling.cancel()
-            settled.cancel()
+            ready.cancel()
             stopped.cancel()
-            await asyncio.gather(settled, stopped, return_exceptions=True)
-
-    def _unsettled(self) -> list[str]:
-        return [one.server.name for one in self.servers.all if isinstance(one.state, Waiting | Connecting)]
-
-    def _tell(self, until: int) -> None:
-        names = ", ".join(self._unsettled())
-        self._session.live.emit(Resting(until, f"for {names}: connecting, or waiting for a yes"))
+            await asyncio.gather(ready, stopped, return_exceptions=True)
 
     def news(self) -> list[str]:
-        """Sentences for person and model about servers that have become unusable, or usable again, since last asked."""
-        faults = {**self._faults, **{f"{number}": fault for number, fault in enumerate(self._left_out())}}
-        now = dict.fromkeys(faults.values(), "fault") | {one.server.name: _kind(one) for one in self.servers.all}
-        sentences = {one.server.name: trouble(one) or _again(one) for one in self.servers.all}
-        said = [sentences.get(about, about) for about, kind in now.items() if kind != self._told.get(about, "")]
-        self._told = now
+        """Sentences for person and model about tools, each once."""
+        now = self.registry.faults
+        left_out = [fault for fault in now if fault not in self._faults]
+        self._faults = now
+        said, self._told = [*self._told, *left_out], []
         return said
 
-    def _left_out(self) -> tuple[str, ...]:
-        return self.registry.faults[len(self._own.faults) :]
-
     async def close(self) -> None:
-        """Let every server go."""
-        await self.servers.close()
-        if self._life:
-            await asyncio.to_thread(self._life.close)
+        """Close every toolset; a failure of one is in the log file, and the others are closed all the same."""
+        for one in reversed(self._all):
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    await one.close()
+            except Exception:
+                logger.exception("the toolset %s could not be closed", one.name)
+
+    async def _all_ready(self) -> None:
+        await asyncio.gather(*(self._safely(one, one.ready()) for one in self._usable))
+
+    async def _wait_for_stop(self) -> None:
+        await self._stopped()
+
+    async def _open(self, toolset: Toolset, conversation: ConversationContext) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await toolset.open(conversation)
+        except TimeoutError:
+            raise TimeoutError(f"it was not open after {PATIENCE_S:g} seconds") from None
+
+    async def _safely(self, toolset: Toolset, doing: Awaitable[None]) -> None:
+        try:
+            await doing
+        except Exception as error:  # noqa: BLE001 - third-party code may raise anything; it is told, not hidden
+            self._fail(toolset, error)
+
+    def _fail(self, toolset: Toolset, error: Exception) -> None:
+        logger.warning("the toolset %s failed", toolset.name, exc_info=error)
+        self._usable = tuple(one for one in self._usable if one is not toolset)
+        self.tell(f"The tools of {toolset.name} cannot be used: {type(error).__name__}: {error}")
 
 
-def _kind(connection: McpConnection) -> str:
-    """What is told once; why exactly may change with every try."""
-    return type(connection.state).__name__ if trouble(connection) else ""
-
-
-def _again(connection: McpConnection) -> str:
-    return f"The MCP server {connection.server.name} is connected now; its tools can be called."
+def _tools_of(toolset: Toolset) -> tuple[Tool, ...]:
+    try:
+        return tuple(toolset.tools())
+    except Exception:  # noqa: BLE001 - `Registry.of` meets the same, and says so
+        return ()
 
 
 class RenewingDriver:
@@ -184,11 +177,12 @@ class RenewingDriver:
 
     async def _renew(self, lease: Lease) -> None:
         await self._box.ready()
+        registry = self._box.registry
         facts = await self._prompt.look()
         told = await self._prompt.news()
         if news := [*self._box.news(), *told]:
             said = [e.SystemSaid(words) for words in news]
             await self._session.log.append(*said, *notice_of(self._session, told), lease=lease)
-        if self._box.registry is not self._made_with or facts != self._made_of:
-            self._made_with, self._made_of = self._box.registry, facts
+        if registry is not self._made_with or facts != self._made_of:
+            self._made_with, self._made_of = registry, facts
             self._driver = await self._make(self._made_with)

@@ -1,8 +1,8 @@
-"""Where one conversation works: its sandbox, what its broker works with, and what its tools remember."""
+"""Where one conversation works: its sandbox, what its broker works with, and what tools are given there."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -12,7 +12,7 @@ from angelia.core.ids import CallId
 from angelia.core.text import clean
 from angelia.engine.background import Background
 from angelia.engine.broker import BrokerDeps, Changed
-from angelia.engine.live import Resting, Working
+from angelia.engine.live import Resting, Working, WorkingShows
 from angelia.policy.egress import judge_address, judge_url
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
@@ -29,7 +29,7 @@ from angelia.service.places.sandbox_locks import SandboxLock, move_in
 from angelia.service.redaction import RedactingBlobs
 from angelia.store.presence import Presence
 from angelia.tools.port import ToolContext
-from angelia.tools.shell.background import all_told
+from angelia.tools.registry import Registry
 from angelia.tools.web.fetcher import Fetcher
 
 if TYPE_CHECKING:
@@ -37,17 +37,15 @@ if TYPE_CHECKING:
 
 
 class Workplace(Struct, frozen=True):
-    """A conversation's place. `state` is its tools' memory in this process, `sandbox_lock` tells that it is open."""
+    """A conversation's place. `sandbox_lock` tells that it is open."""
 
     sandbox: Sandbox
     deps: BrokerDeps
-    state: dict[str, Any]
     sandbox_lock: Presence
 
     async def close(self) -> None:
-        """End what runs, and wait until its end is in the log."""
+        """End what runs; the toolsets were closed before."""
         await self.sandbox.close()
-        await all_told(self.state)
         self.sandbox_lock.close()
 
 
@@ -87,14 +85,13 @@ def workplace(app: "App", session: Session, *, approver_present: bool, may_ask: 
         granted_to_all=lambda: set(guests_in(session)) <= {session.owner},
     )
     judge = judging(app.loaded, standing, sandbox, app.grants)
-    state: dict[str, Any] = {}
     in_call, changed = _journalled(app, session, sandbox, works_here(at.spec, at.settings))
     background = Background(session.log, app.redaction.text, session.life, changed)
-    contexts = _contexts(app, session, in_call, background, state, fetcher)
+    contexts = _contexts(app, session, in_call, background, fetcher)
     put = app.inboxes.of(inner, at.spec, lambda text: session.live.emit(Resting(app.clock(), text)))
     held = SandboxLock(session.conversation, at.spec, session.workspace, app.clock())
-    deps = BrokerDeps(app.registry, judge, contexts, app.redaction.text, background, put, changed)
-    return Workplace(sandbox, deps, state, move_in(app.running, held))
+    deps = BrokerDeps(Registry(()), judge, contexts, app.redaction.text, background, put, changed)
+    return Workplace(sandbox, deps, move_in(app.running, held))
 
 
 InCall = Callable[[CallId], Sandbox]
@@ -126,7 +123,6 @@ def _contexts(
     session: Session,
     in_call: InCall,
     background: Background,
-    state: dict[str, Any],
     fetcher: Fetcher,
 ) -> Callable[[ToolCall, str], ToolContext]:
     most_sent = app.loaded.config.files.max_sent_bytes
@@ -138,15 +134,19 @@ def _contexts(
     def context(call: ToolCall, answer: str) -> ToolContext:
         address = address_of(session)
 
-        def progress(text: str) -> None:
-            session.live.emit(Working(call.id, app.redaction.text(text)))
+        def progress(shown: str | Media) -> None:
+            event = (
+                WorkingShows(call.id, shown)
+                if isinstance(shown, Media)
+                else Working(call.id, app.redaction.text(shown))
+            )
+            session.live.emit(event)
 
         async def take(content: AsyncIterator[bytes], name: str, size: int) -> Media:
             told = watched(content, size, in_words(name, lambda text: progress(f"{text}\n")))
             return await app.intake.stream_to_media(told, name, limit=most_sent)
 
         return ToolContext(
-            conversation=session.conversation,
             call=call.id,
             sandbox=in_call(call.id),
             blobs=blobs,
@@ -157,7 +157,6 @@ def _contexts(
             to_media=to_media,
             take=take,
             most_sent=most_sent,
-            state=state,
             later=lambda work, outcome: background.ended(call.id, work, outcome, address),
             answer=answer,
         )

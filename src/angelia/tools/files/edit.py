@@ -12,9 +12,9 @@ from angelia.sandboxes.port import NoSuchFile
 from angelia.tools.files.changes import diff_text, diffs_of, saved_note
 from angelia.tools.files.matching import Unclear, change
 from angelia.tools.files.paths import judged, led
-from angelia.tools.files.sandbox_files import file_now, must_be_seen, write_verified
+from angelia.tools.files.sandbox_files import SeenFiles, file_now
 from angelia.tools.files.text_file import BOM, words
-from angelia.tools.port import ToolContext, ToolOutcome, Traits
+from angelia.tools.port import SandboxAccess, ToolOutcome, Traits
 
 
 class EditArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,11 +34,14 @@ class Edit:
     arguments: type[Struct] = EditArguments
     traits = Traits()
 
-    async def effects(self, arguments: EditArguments, context: ToolContext) -> Sequence[Effect]:
+    def __init__(self, seen: SeenFiles) -> None:
+        self._seen = seen
+
+    async def effects(self, arguments: EditArguments, context: SandboxAccess) -> Sequence[Effect]:
         """Writing one path."""
         return (WritePath(arguments.path, await led(context, arguments.path)),)
 
-    async def run(self, arguments: EditArguments, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: EditArguments, context: SandboxAccess) -> ToolOutcome:
         """Change it.
 
         Raises:
@@ -49,7 +52,7 @@ class Edit:
         now = await file_now(context.sandbox, resolved)
         if now is None:
             raise NoSuchFile(f"There is no file {path}.", then="Use `write` to create it.")
-        must_be_seen(context, resolved, now, path)
+        self._seen.must_be_seen(resolved, now, path)
         read = words(now.data)
         if read.foreign:
             raise BadInput(f"{path} is not UTF-8 text, so an edit would damage it.", then="Use `shell` to change it.")
@@ -57,7 +60,9 @@ class Edit:
         if isinstance(changed, Unclear):
             return ToolOutcome((Text(f"{path} was not changed: {changed.because}"),), CallStatus.ERROR)
         mark = BOM if now.data.startswith(BOM) else b""
-        stands = words(await write_verified(context, resolved, mark + changed.text.encode(), mode=now.mode)).text
+        stands = words(
+            await self._seen.write_verified(context.sandbox, resolved, mark + changed.text.encode(), mode=now.mode)
+        ).text
         places = "" if changed.places == 1 else f" at {changed.places} places"
         note = f" (the text differed in {changed.overlooked})" if changed.overlooked else ""
         saved = saved_note(changed.text, stands)

@@ -16,7 +16,7 @@ from angelia.policy.secret_paths import secret_kind
 from angelia.policy.verdict import Effect, ReadPath
 from angelia.sandboxes.port import AccessRefused, Command, Exit, FileKind, NoSuchFile, Reach, reach_here
 from angelia.tools.files.paths import led
-from angelia.tools.port import ToolContext, ToolOutcome, Traits
+from angelia.tools.port import SandboxAccess, ToolOutcome, Traits
 
 SHOWN = 200
 """Hits shown; the rest is counted."""
@@ -52,12 +52,12 @@ class Find:
     arguments: type[Struct] = FindArguments
     traits = Traits(reads_only=True, replayable=True)
 
-    async def effects(self, arguments: FindArguments, context: ToolContext) -> Sequence[Effect]:
+    async def effects(self, arguments: FindArguments, context: SandboxAccess) -> Sequence[Effect]:
         """Reading one folder or file."""
         path = arguments.path or "."
         return (ReadPath(path, await led(context, path)),)
 
-    async def run(self, arguments: FindArguments, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: FindArguments, context: SandboxAccess) -> ToolOutcome:
         """Search.
 
         Raises:
@@ -108,7 +108,7 @@ def _script(arguments: FindArguments, where: str) -> str:
     return f"if command -v rg >/dev/null 2>&1; then echo rg; {listed}; else echo grep; {walked}; fi"
 
 
-async def _output(command: Command, context: ToolContext) -> tuple[bytes, Exit, bool]:
+async def _output(command: Command, context: SandboxAccess) -> tuple[bytes, Exit, bool]:
     """What the script printed, how it ended, and whether that is all."""
     running = await context.sandbox.start(command)
     raw = bytearray()
@@ -149,7 +149,7 @@ def _hits(raw: bytes, arguments: FindArguments) -> list[tuple[str, int, str]]:
     return sorted(hits)
 
 
-async def _readable(hits: list[tuple[str, int, str]], root: str, context: ToolContext) -> list[tuple[str, int, str]]:
+async def _readable(hits: list[tuple[str, int, str]], root: str, context: SandboxAccess) -> list[tuple[str, int, str]]:
     """What `read` would refuse, or ask about, is not read by way of a search of its folder.
 
     That is told by a file's name, seen from the workspace, and by the sandbox, which knows second names (link(2)) of
@@ -166,7 +166,7 @@ async def _readable(hits: list[tuple[str, int, str]], root: str, context: ToolCo
     return rest if not refused or len(open_hits) <= SHOWN else await _readable(rest, root, context)
 
 
-async def _is_refused(path: str, context: ToolContext) -> bool:
+async def _is_refused(path: str, context: SandboxAccess) -> bool:
     try:
         await context.sandbox.stat(path)
     except (AccessRefused, NoSuchFile):  # gone, or of a name that cannot be said: `read` would not give it either

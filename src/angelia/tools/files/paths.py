@@ -4,7 +4,7 @@ import posixpath
 
 from angelia.core.errors import BadInput
 from angelia.sandboxes.port import AccessRefused, FileKind, FileStat, Judged, NoSuchFile, Sandbox
-from angelia.tools.port import ToolContext
+from angelia.tools.port import SandboxAccess
 
 MOST_LINKS = 40
 """How many links one path may lead through, as Linux has it (path_resolution(7))."""
@@ -45,14 +45,14 @@ async def resolve(sandbox: Sandbox, path: str) -> str:
     return known
 
 
-async def led(context: ToolContext, path: str) -> str:
+async def led(context: SandboxAccess, path: str) -> str:
     """As `resolve`, once for each call: what is used is what was judged, whatever becomes of a link in between."""
     if path not in context.led:
         context.led[path] = await resolve(context.sandbox, path)
     return context.led[path]
 
 
-async def judged(context: ToolContext, path: str) -> Judged:
+async def judged(context: SandboxAccess, path: str) -> Judged:
     """As `led`, for the sandbox: a link that was laid on it since is refused there."""
     return Judged(await led(context, path))
 

@@ -1,7 +1,7 @@
 """The tool `read`: a file, folder or stored output as the model can take it in."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from msgspec import Meta, Struct
 
@@ -11,10 +11,10 @@ from angelia.policy.verdict import Effect, NoEffect, ReadPath
 from angelia.sandboxes.port import FileKind
 from angelia.tools.blob_names import find_blob, is_pointer, names_result, result_text
 from angelia.tools.files.paths import judged, led
-from angelia.tools.files.sandbox_files import READ_LIMIT, read_bytes, remember
+from angelia.tools.files.sandbox_files import READ_LIMIT, SeenFiles, read_bytes
 from angelia.tools.files.stored_text import line_page
 from angelia.tools.files.text_file import Look, look, words
-from angelia.tools.port import ToolContext, ToolOutcome, Traits
+from angelia.tools.port import BlobAccess, LogAccess, MediaAccess, SandboxAccess, ToolOutcome, Traits
 
 LINES = 1000
 """Lines shown when the call does not say."""
@@ -37,6 +37,10 @@ class ReadArguments(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, description="Lines.")] = LINES
 
 
+class ReadContext(BlobAccess, LogAccess, MediaAccess, SandboxAccess, Protocol):
+    """What `read` uses of its call."""
+
+
 class Read:
     """Shows text with line numbers, pictures and PDFs as they are, and describes everything else."""
 
@@ -48,13 +52,16 @@ class Read:
     arguments: type[Struct] = ReadArguments
     traits = Traits(reads_only=True, replayable=True)
 
-    async def effects(self, arguments: ReadArguments, context: ToolContext) -> Sequence[Effect]:
+    def __init__(self, seen: SeenFiles) -> None:
+        self._seen = seen
+
+    async def effects(self, arguments: ReadArguments, context: SandboxAccess) -> Sequence[Effect]:
         """Reading one path; what this conversation holds already is no effect."""
         if is_pointer(arguments.path) or names_result(arguments.path):
             return (NoEffect(),)
         return (ReadPath(arguments.path, await led(context, arguments.path)),)
 
-    async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: ReadArguments, context: ReadContext) -> ToolOutcome:
         """Read it.
 
         Raises:
@@ -72,11 +79,11 @@ class Read:
         if (await context.sandbox.stat(resolved)).kind is FileKind.FOLDER:
             return ToolOutcome((Text(await _folder(resolved, context)),))
         data = await read_bytes(context.sandbox, resolved)
-        remember(context, resolved, data)
+        self._seen.remember(resolved, data)
         return await _shown(data, resolved.rpartition("/")[2], arguments, context)
 
 
-async def _shown(data: bytes, name: str, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:
+async def _shown(data: bytes, name: str, arguments: ReadArguments, context: ReadContext) -> ToolOutcome:
     match look(data):
         case Look.IMAGE | Look.PDF:
             return ToolOutcome((Text(f"{clean(name)}:"), await context.to_media(data, clean(name))))
@@ -124,7 +131,7 @@ def _more(last: int, total: int) -> list[str]:
     return [f"… ({total - last} more lines of {total}: go on with offset={last + 1})"] if last < total else []
 
 
-async def _folder(resolved: str, context: ToolContext) -> str:
+async def _folder(resolved: str, context: ReadContext) -> str:
     entries = sorted([entry async for entry in context.sandbox.list(resolved)], key=lambda entry: entry.path)
     marks = {FileKind.FOLDER: "/", FileKind.LINK: "@", FileKind.OTHER: "?"}
     lines = []

@@ -7,13 +7,11 @@ from msgspec import Struct
 
 from angelia.core.errors import BadInput
 from angelia.sandboxes.port import FileChanged, FileTooLarge, NoSuchFile, Sandbox
-from angelia.tools.port import ToolContext
 
 READ_LIMIT = 32_000_000
 """Bytes of a file that `read`, `edit` and `write` open; larger ones are for commands that stream."""
 
 _CHUNK = 1_000_000
-_STATE = "read_files"
 
 
 class FileNow(Struct, frozen=True):
@@ -54,47 +52,51 @@ async def file_now(sandbox: Sandbox, resolved: str) -> FileNow | None:
         return None
 
 
-def remember(context: ToolContext, resolved: str, data: bytes) -> None:
-    """These bytes have been seen by the model at that path."""
-    context.state.setdefault(_STATE, {})[resolved] = hashlib.sha256(data).hexdigest()
+class SeenFiles:
+    """What the model has seen of files in one conversation, since Angelia started: nothing unseen is overwritten."""
 
+    def __init__(self) -> None:
+        self._seen: dict[str, str] = {}
 
-def must_be_seen(context: ToolContext, resolved: str, now: FileNow, path: str) -> None:
-    """Nothing unseen is overwritten.
+    def remember(self, resolved: str, data: bytes) -> None:
+        """These bytes have been seen by the model at that path."""
+        self._seen[resolved] = hashlib.sha256(data).hexdigest()
 
-    Raises:
-        BadInput: the file was never read in this conversation (since Angelia started), or has changed since.
-    """
-    seen = context.state.get(_STATE, {}).get(resolved)
-    if seen is None:
-        raise BadInput(f"{path} was not changed: it has not been read yet.", then="Read it, then try again.")
-    if seen != now.sha256:
-        raise BadInput(
-            f"{path} was not changed: it is not what was read.",
-            "Something else wrote to it in the meantime.",
-            "Read it again, then try again.",
-        )
+    def must_be_seen(self, resolved: str, now: FileNow, path: str) -> None:
+        """Nothing unseen is overwritten.
 
+        Raises:
+            BadInput: the file was never read in this conversation, or has changed since.
+        """
+        seen = self._seen.get(resolved)
+        if seen is None:
+            raise BadInput(f"{path} was not changed: it has not been read yet.", then="Read it, then try again.")
+        if seen != now.sha256:
+            raise BadInput(
+                f"{path} was not changed: it is not what was read.",
+                "Something else wrote to it in the meantime.",
+                "Read it again, then try again.",
+            )
 
-async def write_verified(context: ToolContext, resolved: str, data: bytes, *, mode: int = 0o644) -> bytes:
-    """Write a file whole, read it back, and remember it as seen. Returns what stands there: other bytes than `data`
-    only where whatever saves it may format it.
+    async def write_verified(self, sandbox: Sandbox, resolved: str, data: bytes, *, mode: int = 0o644) -> bytes:
+        """Write a file whole, read it back, and remember it as seen. Returns what stands there: other bytes than
+        `data` only where whatever saves it may format it.
 
-    Raises:
-        FileChanged: what stands there now is not what was written.
-        OutOfSpace, AccessRefused, IsFolder, SandboxGone, Unreachable: the old file stands.
-    """
-    sha256 = hashlib.sha256(data).hexdigest()
-    await context.sandbox.put(resolved, _chunks(data), size=len(data), sha256=sha256, mode=mode)
-    back = await read_bytes(context.sandbox, resolved, limit=READ_LIMIT)
-    if back != data and not (await context.sandbox.describe()).reformats:
-        raise FileChanged(
-            f"{resolved} was written with {len(data)} bytes, and reading it back gave {len(back)} other bytes.",
-            "Something else writes to it, or the disk is failing.",
-            "Read it before you go on.",
-        )
-    remember(context, resolved, back)
-    return back
+        Raises:
+            FileChanged: what stands there now is not what was written.
+            OutOfSpace, AccessRefused, IsFolder, SandboxGone, Unreachable: the old file stands.
+        """
+        sha256 = hashlib.sha256(data).hexdigest()
+        await sandbox.put(resolved, _chunks(data), size=len(data), sha256=sha256, mode=mode)
+        back = await read_bytes(sandbox, resolved, limit=READ_LIMIT)
+        if back != data and not (await sandbox.describe()).reformats:
+            raise FileChanged(
+                f"{resolved} was written with {len(data)} bytes, and reading it back gave {len(back)} other bytes.",
+                "Something else writes to it, or the disk is failing.",
+                "Read it before you go on.",
+            )
+        self.remember(resolved, back)
+        return back
 
 
 async def _chunks(data: bytes) -> AsyncIterator[bytes]:

@@ -8,9 +8,9 @@ from angelia.core.content import Text
 from angelia.policy.verdict import Effect, WritePath
 from angelia.tools.files.changes import diff_text, diffs_of, saved_note
 from angelia.tools.files.paths import judged, led
-from angelia.tools.files.sandbox_files import file_now, must_be_seen, write_verified
+from angelia.tools.files.sandbox_files import SeenFiles, file_now
 from angelia.tools.files.text_file import BOM, newline_of, with_newlines, words
-from angelia.tools.port import ToolContext, ToolOutcome, Traits
+from angelia.tools.port import SandboxAccess, ToolOutcome, Traits
 
 
 class WriteArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,11 +28,14 @@ class Write:
     arguments: type[Struct] = WriteArguments
     traits = Traits()
 
-    async def effects(self, arguments: WriteArguments, context: ToolContext) -> Sequence[Effect]:
+    def __init__(self, seen: SeenFiles) -> None:
+        self._seen = seen
+
+    async def effects(self, arguments: WriteArguments, context: SandboxAccess) -> Sequence[Effect]:
         """Writing one path."""
         return (WritePath(arguments.path, await led(context, arguments.path)),)
 
-    async def run(self, arguments: WriteArguments, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: WriteArguments, context: SandboxAccess) -> ToolOutcome:
         """Write it.
 
         Raises:
@@ -42,14 +45,16 @@ class Write:
         path, resolved = arguments.path, await judged(context, arguments.path)
         now = await file_now(context.sandbox, resolved)
         if now is None:
-            stands = words(await write_verified(context, resolved, arguments.content.encode())).text
+            stands = words(await self._seen.write_verified(context.sandbox, resolved, arguments.content.encode())).text
             said = f"Created {path}: {_measure(stands)}.{saved_note(arguments.content, stands)}"
             return ToolOutcome((Text(said),), diffs=diffs_of(path, "", stands))
-        must_be_seen(context, resolved, now, path)
+        self._seen.must_be_seen(resolved, now, path)
         old = words(now.data).text
         content = _in_the_manner_of(old, arguments.content)
         mark = BOM if now.data.startswith(BOM) else b""
-        stands = words(await write_verified(context, resolved, mark + content.encode(), mode=now.mode)).text
+        stands = words(
+            await self._seen.write_verified(context.sandbox, resolved, mark + content.encode(), mode=now.mode)
+        ).text
         note = saved_note(content, stands)
         said = f"Wrote {path}: {_measure(stands)}.{note}\n{diff_text(old, stands)}".rstrip()
         return ToolOutcome((Text(said),), diffs=diffs_of(path, old, stands))

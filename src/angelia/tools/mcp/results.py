@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -11,7 +11,7 @@ from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
 from angelia.tools.blob_names import pointer
 from angelia.tools.mcp.png import without_damaged_extras
-from angelia.tools.port import ToolContext, ToolOutcome
+from angelia.tools.port import BlobAccess, MediaAccess, ToolOutcome
 from angelia.tools.shell.output import head_and_tail
 
 if TYPE_CHECKING:
@@ -21,7 +21,11 @@ SHOWN = 20_000
 """Characters of a result that a model is shown; the whole is kept."""
 
 
-async def outcome_of(result: "types.CallToolResult", context: ToolContext) -> ToolOutcome:
+class ResultContext(BlobAccess, MediaAccess, Protocol):
+    """What a result uses of its call."""
+
+
+async def outcome_of(result: "types.CallToolResult", context: ResultContext) -> ToolOutcome:
     """The result, in the order in which it came; media are stored and measured like every other."""
     parts = [await _part(block, context) for block in result.content]
     if result.structured_content is not None and not any(isinstance(part, Text) for part in parts):
@@ -33,7 +37,7 @@ async def outcome_of(result: "types.CallToolResult", context: ToolContext) -> To
     return await _shortened(tuple(parts), status, context)
 
 
-async def _shortened(parts: tuple[Content, ...], status: CallStatus, context: ToolContext) -> ToolOutcome:
+async def _shortened(parts: tuple[Content, ...], status: CallStatus, context: ResultContext) -> ToolOutcome:
     """At most about SHOWN characters of it, with the way to the whole."""
     texts = [part.text for part in parts if isinstance(part, Text)]
     if sum(map(len, texts)) <= SHOWN:
@@ -45,7 +49,7 @@ async def _shortened(parts: tuple[Content, ...], status: CallStatus, context: To
     return ToolOutcome(tuple(shown), status, full)
 
 
-async def _part(block: "types.ContentBlock", context: ToolContext) -> Content:
+async def _part(block: "types.ContentBlock", context: ResultContext) -> Content:
     match block.type:
         case "text":
             return Text(clean(block.text))
@@ -59,7 +63,7 @@ async def _part(block: "types.ContentBlock", context: ToolContext) -> Content:
 
 
 async def _resource(
-    resource: "types.TextResourceContents | types.BlobResourceContents", context: ToolContext
+    resource: "types.TextResourceContents | types.BlobResourceContents", context: ResultContext
 ) -> Content:
     if hasattr(resource, "text"):
         return Text(clean(f"{resource.uri}:\n{resource.text}"))
@@ -67,7 +71,7 @@ async def _resource(
     return await _media(resource.blob, resource.mime_type or "", name, context)
 
 
-async def _media(data: str, mime: str, name: str, context: ToolContext) -> Content:
+async def _media(data: str, mime: str, name: str, context: ResultContext) -> Content:
     """Something in base64; what cannot be opened is said in words."""
     try:
         decoded = without_damaged_extras(base64.b64decode(data, validate=True))

@@ -1,7 +1,7 @@
 """A tool of a server, as the port has it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput
@@ -9,15 +9,19 @@ from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Effect
 from angelia.tools.mcp.connection import McpConnection
 from angelia.tools.mcp.failures import ServerLost, ServerRefused
-from angelia.tools.mcp.results import outcome_of
+from angelia.tools.mcp.results import ResultContext, outcome_of
 from angelia.tools.mcp.schemas import schema_of
-from angelia.tools.port import JsonArguments, ToolContext, ToolOutcome, Traits
+from angelia.tools.port import JsonArguments, ProgressAccess, ToolOutcome, Traits
 
 if TYPE_CHECKING:
     import mcp_types as types
 
 MOST_WORDS = 1_024
 """Characters of a description (OpenAI, "Function calling": what the API takes); a longer one ends in "…"."""
+
+
+class ServerToolContext(ResultContext, ProgressAccess, Protocol):
+    """What a server's tool uses of its call."""
 
 
 class ServerTool:
@@ -35,11 +39,11 @@ class ServerTool:
         self._looks = bool(listed.annotations and listed.annotations.read_only_hint)
         self.traits = Traits(reads_only=self._looks)
 
-    async def effects(self, arguments: JsonArguments, context: ToolContext) -> Sequence[Effect]:
+    async def effects(self, arguments: JsonArguments, context: object) -> Sequence[Effect]:
         """Using the server, which may do anything."""
         return (self._connection.server.effect(self._listed.name, looks=self._looks),)
 
-    async def run(self, arguments: JsonArguments, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: JsonArguments, context: ServerToolContext) -> ToolOutcome:
         """Call it once; progress is shown while it runs.
 
         Raises:

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from angelia.core.content import Text
 from angelia.policy.verdict import AskPerson, Effect
-from angelia.tools.port import ToolContext, ToolOutcome, Traits
+from angelia.tools.port import PeopleAccess, ToolOutcome, Traits
 
 MOST_CHOICES = 6
 
@@ -27,11 +27,11 @@ class AskUser:
     arguments: type[Struct] = AskUserArguments
     traits = Traits(replayable=True)
 
-    async def effects(self, arguments: AskUserArguments, context: ToolContext) -> Sequence[Effect]:
+    async def effects(self, arguments: AskUserArguments, context: object) -> Sequence[Effect]:
         """The question; the policy parks it until somebody answers."""
         return (AskPerson(arguments.question, arguments.choices),)
 
-    async def run(self, arguments: AskUserArguments, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: AskUserArguments, context: PeopleAccess) -> ToolOutcome:
         """Runs once there is an answer."""
         if not context.answer.strip():
             return ToolOutcome(

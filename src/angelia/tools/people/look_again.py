@@ -1,7 +1,7 @@
 """The tool `look_again`: see a picture or file of this conversation once more."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from msgspec import Meta, Struct
 
@@ -10,13 +10,17 @@ from angelia.core.content import Text
 from angelia.core.errors import NotFound
 from angelia.policy.verdict import Effect, NoEffect
 from angelia.tools.blob_names import find_blob
-from angelia.tools.port import ToolContext, ToolOutcome, Traits
+from angelia.tools.port import BlobAccess, LogAccess, ToolOutcome, Traits
 
 
 class LookAgainArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """Which medium."""
 
     id: Annotated[str, Meta(description="8 or more digits, as in the line that stands in its place; empty lists all.")]
+
+
+class LookAgainContext(BlobAccess, LogAccess, Protocol):
+    """What `look_again` uses of its call."""
 
 
 class LookAgain:
@@ -27,11 +31,11 @@ class LookAgain:
     arguments: type[Struct] = LookAgainArguments
     traits = Traits(reads_only=True, replayable=True)
 
-    async def effects(self, arguments: LookAgainArguments, context: ToolContext) -> Sequence[Effect]:
+    async def effects(self, arguments: LookAgainArguments, context: object) -> Sequence[Effect]:
         """None: it is this conversation's own."""
         return (NoEffect(),)
 
-    async def run(self, arguments: LookAgainArguments, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: LookAgainArguments, context: LookAgainContext) -> ToolOutcome:
         """Show it, or tell which there are.
 
         Raises:

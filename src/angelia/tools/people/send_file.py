@@ -1,7 +1,7 @@
 """The tool `send_file`: give the person a file."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 from urllib.parse import unquote
 
 from msgspec import Meta, Struct
@@ -15,7 +15,17 @@ from angelia.policy.verdict import Effect, FetchUrl, NoEffect, SendOut, ShowUrl
 from angelia.sandboxes.port import FileTooLarge
 from angelia.tools.blob_names import KnownBlob, find_blob, is_pointer
 from angelia.tools.files.paths import judged, led
-from angelia.tools.port import Delivery, ToolContext, ToolOutcome, Traits
+from angelia.tools.port import (
+    BlobAccess,
+    Delivery,
+    LogAccess,
+    MediaAccess,
+    PeopleAccess,
+    SandboxAccess,
+    ToolOutcome,
+    Traits,
+    WebAccess,
+)
 
 
 class SendFileArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,6 +42,10 @@ class SendFileArguments(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(description="Name to send it under.")] = ""
 
 
+class SendContext(BlobAccess, LogAccess, MediaAccess, PeopleAccess, SandboxAccess, WebAccess, Protocol):
+    """What `send_file` uses of its call."""
+
+
 class SendFile:
     """Queues a file for the person; what became of it is told later, by its receipt."""
 
@@ -40,7 +54,7 @@ class SendFile:
     arguments: type[Struct] = SendFileArguments
     traits = Traits(replayable=True)
 
-    async def effects(self, arguments: SendFileArguments, context: ToolContext) -> Sequence[Effect]:
+    async def effects(self, arguments: SendFileArguments, context: SendContext) -> Sequence[Effect]:
         """Sending one file, or fetching it. What this conversation holds goes back to where it came from: no effect."""
         if is_pointer(arguments.path):
             return (NoEffect(),)
@@ -48,7 +62,7 @@ class SendFile:
             return (ShowUrl(arguments.path) if arguments.as_ == "picture" else FetchUrl(arguments.path),)
         return (SendOut(arguments.path, await led(context, arguments.path), context.address),)
 
-    async def run(self, arguments: SendFileArguments, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: SendFileArguments, context: SendContext) -> ToolOutcome:
         """Take the bytes as they are now and queue them; a later change of the file changes nothing. They are never
         held in memory whole. What a destination takes is for the delivery to say.
 
@@ -68,7 +82,7 @@ def _is_url(path: str) -> bool:
     return path.lower().startswith(("http://", "https://"))
 
 
-async def _fetched(url: str, context: ToolContext) -> tuple[bytes, str]:
+async def _fetched(url: str, context: WebAccess) -> tuple[bytes, str]:
     """The bytes at a URL and the name that they have there."""
     fetched = await context.fetch(url)
     if fetched.status >= 400:
@@ -76,7 +90,7 @@ async def _fetched(url: str, context: ToolContext) -> tuple[bytes, str]:
     return fetched.body, unquote(fetched.url.partition("?")[0].rstrip("/").rpartition("/")[2])
 
 
-async def _medium(path: str, name: str, context: ToolContext) -> Media:
+async def _medium(path: str, name: str, context: SendContext) -> Media:
     """What it is; what claims to be a picture and cannot be opened is sent as a file all the same."""
     if is_pointer(path):
         return await _known(find_blob(context.entries, path), name, context)
@@ -97,7 +111,7 @@ async def _medium(path: str, name: str, context: ToolContext) -> Media:
         raise FileTooLarge(error.what, error.why, then) from error
 
 
-async def _known(known: KnownBlob, name: str, context: ToolContext) -> Media:
+async def _known(known: KnownBlob, name: str, context: BlobAccess) -> Media:
     """A blob of this conversation, under its own name or another."""
     if not await context.blobs.has(known.ref):
         raise NotFound(f"{known.name or 'It'} is not stored any more.", then="Make it anew, or ask the person for it.")

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.entry import Entry, ModelSaid, ToolFinished
 from angelia.policy.verdict import Effect, NoEffect
-from angelia.tools.port import ToolContext, ToolOutcome, Traits
+from angelia.tools.port import ToolOutcome, Traits
 
 NAME = "todo"
 
@@ -37,11 +37,11 @@ class Todo:
     arguments: type[Struct] = TodoArguments
     traits = Traits(reads_only=True, housekeeping=True, replayable=True)
 
-    async def effects(self, arguments: TodoArguments, context: ToolContext) -> Sequence[Effect]:
+    async def effects(self, arguments: TodoArguments, context: object) -> Sequence[Effect]:
         """None."""
         return (NoEffect(),)
 
-    async def run(self, arguments: TodoArguments, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: TodoArguments, context: object) -> ToolOutcome:
         """Confirm it."""
         done = sum(item.status == "done" for item in arguments.items)
         return ToolOutcome((Text(f"Noted: {done} of {len(arguments.items)} done."),))

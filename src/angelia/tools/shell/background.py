@@ -4,23 +4,16 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from signal import Signals
-from typing import Any, BinaryIO
+from typing import BinaryIO, Protocol
 
 from angelia.core.content import CallStatus, Text
 from angelia.core.entry import WorkKind
 from angelia.core.errors import AngeliaError
 from angelia.sandboxes.port import Command, Exit, Running
 from angelia.tools.blob_names import pointer
-from angelia.tools.port import ToolContext, ToolOutcome, Work
+from angelia.tools.port import BlobAccess, CallAccess, ToolOutcome, Work, WorkAccess
 from angelia.tools.shell.output import LiveOutput, Unseen, head_and_tail
 from angelia.tools.shell.spool import Spool
-
-_TELLING = "telling"
-"""Where the tasks are kept that wait for their ends."""
-
-STATE = "processes"
-"""Where a conversation's background processes are kept in `ToolContext.state`: id to `Process`."""
-
 
 logger = logging.getLogger("angelia.tools")
 
@@ -85,35 +78,46 @@ class Process:
         return fresh.text()
 
 
-def processes(context: ToolContext) -> dict[str, Process]:
-    """The conversation's background processes in this life of ours, by id."""
-    kept: dict[str, Process] = context.state.setdefault(STATE, {})
-    return kept
+class BackgroundContext(BlobAccess, CallAccess, WorkAccess, Protocol):
+    """What a command in the background uses of its call."""
 
 
-def keep(process: Process, context: ToolContext) -> None:
-    """Keep a process that goes on behind its call, and hand in its end unless a look at it has told it."""
-    processes(context)[context.call] = process
-    tasks: set[asyncio.Task[None]] = context.state.setdefault(_TELLING, set())
-    task = asyncio.create_task(_hand_in(process, context))
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)
+class BackgroundCommands:
+    """The background processes of one conversation in this life of ours; `known` has them by id.
 
+    The call's own id names the process: it is unique in the conversation, also after a restart.
+    """
 
-async def _hand_in(process: Process, context: ToolContext) -> None:
-    await process.wait()
-    async with process.looked_at:
-        if processes(context).pop(context.call, None) is None:
-            return
-        try:
-            await context.later(process.work, await outcome_of(process, context, fresh=process.take_fresh()))
-        except AngeliaError:  # the next life finds that it was begun and has not ended
-            logger.exception("the end of %s could not be told", context.call)
+    def __init__(self) -> None:
+        self.known: dict[str, Process] = {}
+        self._handing_in = set[asyncio.Task[None]]()
 
+    def keep(self, process: Process, context: BackgroundContext) -> None:
+        """Keep a process that goes on behind its call, and hand in its end unless a look at it has told it."""
+        self.known[context.call] = process
+        task = asyncio.create_task(self._hand_in(process, context))
+        self._handing_in.add(task)
+        task.add_done_callback(self._handing_in.discard)
 
-async def all_told(state: Mapping[str, Any]) -> None:
-    """Wait until the end of everything that was kept is handed in; for a sandbox that was closed."""
-    await asyncio.gather(*state.get(_TELLING, ()), return_exceptions=True)
+    async def _hand_in(self, process: Process, context: BackgroundContext) -> None:
+        await process.wait()
+        async with process.looked_at:
+            if self.known.pop(context.call, None) is None:
+                return
+            try:
+                await context.later(process.work, await outcome_of(process, context, fresh=process.take_fresh()))
+            except AngeliaError:  # the next life finds that it was begun and has not ended
+                logger.exception("the end of %s could not be told", context.call)
+
+    async def end(self) -> None:
+        """End all of them, and wait until every end is handed in."""
+        running = [process.kill() for process in self.known.values() if process.ended() is None]
+        await asyncio.gather(*running, return_exceptions=True)
+        await self.all_told()
+
+    async def all_told(self) -> None:
+        """Wait until the end of everything that has been kept is handed in."""
+        await asyncio.gather(*self._handing_in, return_exceptions=True)
 
 
 def told(ended: Exit | AngeliaError, limit: float) -> str:
@@ -128,7 +132,7 @@ def told(ended: Exit | AngeliaError, limit: float) -> str:
     return f"[exit status {ended.status}]"
 
 
-async def outcome_of(process: Process, context: ToolContext, *, fresh: str | None = None) -> ToolOutcome:
+async def outcome_of(process: Process, context: BlobAccess, *, fresh: str | None = None) -> ToolOutcome:
     """An ended command as a result: both ends of its output, or of the `fresh` part where the rest was seen already;
     the whole is kept where that is longer.
     """

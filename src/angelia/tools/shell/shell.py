@@ -1,7 +1,7 @@
 """The tool `shell`: run a command line in the sandbox, to its end or in the background."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -11,8 +11,8 @@ from angelia.policy.hosts import named_hosts
 from angelia.policy.verdict import Effect, RunCommand
 from angelia.sandboxes.port import Command, Reach, reach_here
 from angelia.tools.files.paths import led
-from angelia.tools.port import ToolContext, ToolOutcome, Traits
-from angelia.tools.shell.background import Process, keep, outcome_of, processes
+from angelia.tools.port import ProgressAccess, SandboxAccess, ToolOutcome, Traits
+from angelia.tools.shell.background import BackgroundCommands, BackgroundContext, Process, outcome_of
 
 SECONDS = 120
 """How long a command may run when the call does not say."""
@@ -46,6 +46,10 @@ class ShellArguments(Struct, frozen=True, forbid_unknown_fields=True):
     cwd: Annotated[str, Meta(description="Folder to run in; the workspace if not given.")] = ""
 
 
+class ShellContext(BackgroundContext, SandboxAccess, ProgressAccess, Protocol):
+    """What `shell` uses of its call."""
+
+
 class Shell:
     """Runs what the policy allowed; the result says plainly how the command ended."""
 
@@ -57,7 +61,10 @@ class Shell:
     arguments: type[Struct] = ShellArguments
     traits = Traits()
 
-    async def effects(self, arguments: ShellArguments, context: ToolContext) -> Sequence[Effect]:
+    def __init__(self, background: BackgroundCommands) -> None:
+        self._background = background
+
+    async def effects(self, arguments: ShellArguments, context: SandboxAccess) -> Sequence[Effect]:
         """One command, in its folder with links followed."""
         if "\x00" in arguments.command:
             raise BadInput("A command cannot hold a NUL character.")
@@ -66,14 +73,14 @@ class Shell:
         cwd = await led(context, arguments.cwd or ".")
         return (RunCommand(arguments.command, cwd, arguments.reach, named_hosts(arguments.hosts)),)
 
-    async def run(self, arguments: ShellArguments, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: ShellArguments, context: ShellContext) -> ToolOutcome:
         """Run it to its end or its time-out, or start it and name it.
 
         Raises:
             SandboxMissing, SandboxGone, Unreachable, AccessRefused: it could not be started.
             BadInput: too many background processes run already.
         """
-        alive = [process for process in processes(context).values() if process.ended() is None]
+        alive = [process for process in self._background.known.values() if process.ended() is None]
         if arguments.background and len(alive) >= MOST_RUNNING:
             raise BadInput(f"{len(alive)} background processes run already.", then="End one with `process` first.")
         seconds = arguments.seconds
@@ -91,7 +98,9 @@ class Shell:
         show = None if arguments.background else context.progress
         process = Process(running, command, context.blobs.scratch, show)
         if arguments.background:
-            return _named(process, context)
+            self._background.keep(process, context)
+            said = f"Started in the background; you will be told when it has ended; its id is {context.call}"
+            return ToolOutcome((Text(said),), goes_on=process.work)
         try:
             await process.wait()
             return await outcome_of(process, context)
@@ -99,10 +108,3 @@ class Shell:
             if process.ended() is None:  # the call was cancelled: nothing of it goes on running
                 await process.kill()
             process.whole.close()
-
-
-def _named(process: Process, context: ToolContext) -> ToolOutcome:
-    """The call's own id names the process: it is unique in the conversation, also after a restart."""
-    keep(process, context)
-    said = f"Started in the background; you will be told when it has ended; its id is {context.call}"
-    return ToolOutcome((Text(said),), goes_on=process.work)

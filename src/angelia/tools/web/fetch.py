@@ -5,7 +5,7 @@ import codecs
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import msgspec
 from msgspec import Meta, Struct
@@ -16,7 +16,7 @@ from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Effect, FetchUrl
 from angelia.tools.blob_names import pointer
 from angelia.tools.files.text_file import Look, look
-from angelia.tools.port import Fetched, ToolContext, ToolOutcome, Traits
+from angelia.tools.port import BlobAccess, Fetched, MediaAccess, ToolOutcome, Traits, WebAccess
 from angelia.tools.shell.output import head_and_tail
 
 SHOWN = 20_000
@@ -29,6 +29,10 @@ class FetchArguments(Struct, frozen=True, forbid_unknown_fields=True):
     url: Annotated[str, Meta(min_length=1, description="http or https.")]
 
 
+class FetchContext(BlobAccess, MediaAccess, WebAccess, Protocol):
+    """What `fetch` uses of its call."""
+
+
 class Fetch:
     """Brings text as Markdown, and pictures and PDFs as they are; always marked as somebody else's words."""
 
@@ -37,16 +41,16 @@ class Fetch:
     arguments: type[Struct] = FetchArguments
     traits = Traits(reads_only=True, replayable=True)
 
-    async def effects(self, arguments: FetchArguments, context: ToolContext) -> Sequence[Effect]:
+    async def effects(self, arguments: FetchArguments, context: object) -> Sequence[Effect]:
         """Fetching one URL; redirects and addresses are checked while it is fetched."""
         return (FetchUrl(arguments.url),)
 
-    async def run(self, arguments: FetchArguments, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: FetchArguments, context: FetchContext) -> ToolOutcome:
         """Fetch it.
 
         Raises:
             MissingPart: it is a web page, and the part that reads those is not installed.
-            AngeliaError: whatever `ToolContext.fetch` says: refused address, no answer, too large.
+            AngeliaError: whatever `WebAccess.fetch` says: refused address, no answer, too large.
         """
         fetched = await context.fetch(arguments.url)
         status = CallStatus.ERROR if fetched.status >= 400 else CallStatus.OK
@@ -63,7 +67,7 @@ class Fetch:
                 return await _page(fetched, head, status, context)
 
 
-async def _page(fetched: Fetched, head: str, status: CallStatus, context: ToolContext) -> ToolOutcome:
+async def _page(fetched: Fetched, head: str, status: CallStatus, context: FetchContext) -> ToolOutcome:
     text = await _readable(fetched) or "(no text)"
     full = await context.blobs.put(text.encode(), mime="text/plain") if len(text) > SHOWN else None
     shown = head_and_tail(text, SHOWN, pointer=pointer(full) if full else "")

@@ -159,7 +159,7 @@ class ChatApp:
             self._guard.cancel()
         self._guard = asyncio.create_task(self.session.driven())
         self._guard.add_done_callback(self._ended)
-        self.app.toolbox(self.session).begin()
+        self.app.toolbox(self.session).servers.begin()
         self.input.refresh()
 
     async def switch(self, session: "Session") -> None:

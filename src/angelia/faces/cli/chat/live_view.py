@@ -5,12 +5,13 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from angelia.context.media_forms import label
 from angelia.context.media_lines import while_written, without_files
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.ids import CallId
 from angelia.core.visible import visible, visible_line
-from angelia.engine.live import CallComing, Committed, LiveEvent, Resting, Thinks, Working, Writing
+from angelia.engine.live import CallComing, Committed, LiveEvent, Resting, Thinks, Working, WorkingShows, Writing
 from angelia.faces.words.transcript_lines import TranscriptLines
 from angelia.faces.words.widths import wrapped
 from angelia.tools.shell.output import plain
@@ -54,6 +55,9 @@ class LiveView:
             case Working(call=call, text=text):
                 if (running := self._running.get(call)) and (lines := plain(text).split("\n")):
                     running.last = next((line for line in reversed(lines) if line.strip()), running.last)
+            case WorkingShows(call=call, media=media):
+                if running := self._running.get(call):
+                    running.last = f"shows {label(media)}"
             case Resting():
                 self._resting = event
             case Committed(entries=entries):

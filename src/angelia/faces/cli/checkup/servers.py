@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator
 from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
 from angelia.faces.cli.mcp import look_at_server
 from angelia.service.app import App
+from angelia.tools.registry import Registry
 
 _MEND = "`angelia mcp test {name}` tries it again."
 
 
 async def look_at_packages(app: App) -> AsyncIterator[CheckResult]:
     """Tools of packages that could not be had."""
-    for fault in app.registry.faults:
+    for fault in Registry.default().faults:
         yield broken("tools", fault, "Until then everything else works.")
 
 

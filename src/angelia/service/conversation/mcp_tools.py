@@ -1,0 +1,66 @@
+"""The MCP servers of a conversation, given what it takes to reach them."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from angelia.policy.egress import judge_address, judge_url
+from angelia.sandboxes.local.process_ledger import Life
+from angelia.sandboxes.port import Sandbox
+from angelia.service.conversation.servers import configured
+from angelia.service.settings.secret_refs import SecretRefs
+from angelia.tools.mcp.settings import McpSettings
+from angelia.tools.mcp.toolset import McpTools
+from angelia.tools.mcp.transports import Transports
+from angelia.tools.web.fetcher import Fetcher
+
+
+class McpSources(Struct, frozen=True):
+    """What every conversation's servers are made of. `state` has the records of what runs; `ranges` are addresses that
+    the settings open beside the public ones.
+    """
+
+    settings: McpSettings
+    secret_refs: SecretRefs
+    environ: Mapping[str, str]
+    redact: Callable[[str], str]
+    state: Path
+    ranges: tuple[str, ...]
+
+
+class ConversationServers(McpTools):
+    """The toolset of one conversation's servers, with the record of the programs that it starts."""
+
+    def __init__(
+        self,
+        sources: McpSources,
+        folder: str,
+        sandbox: Callable[[], Sandbox],
+        taken: Callable[[], Collection[str]] = tuple,
+    ) -> None:
+        """`folder` is where programs of this machine work; `sandbox` is as in `Transports`."""
+        self._life: Life | None = None
+        self._state = sources.state
+
+        def fetcher(named: tuple[str, ...]) -> Fetcher:
+            return Fetcher(judge_url, lambda address: judge_address(address, (*sources.ranges, *named)))
+
+        super().__init__(
+            sources.settings.servers,
+            lambda name, settings: configured(name, settings, sources.secret_refs),
+            Transports(self._programs, folder, sources.environ, fetcher, sources.redact, sandbox),
+            sources.settings.patience,
+            taken,
+        )
+
+    def _programs(self) -> Life:
+        self._life = self._life or Life(self._state)
+        return self._life
+
+    async def close(self) -> None:
+        """See `Toolset`."""
+        await super().close()
+        if self._life:
+            await asyncio.to_thread(self._life.close)

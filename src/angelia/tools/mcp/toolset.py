@@ -1,0 +1,146 @@
+"""The toolset of MCP servers: those of the settings, and those that somebody's program names for a conversation."""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from angelia.core.errors import ConfigError
+from angelia.tools.mcp.connection import Connecting, Gone, McpConnection, Waiting
+from angelia.tools.mcp.server import Server
+from angelia.tools.mcp.servers import Servers, trouble
+from angelia.tools.mcp.settings import ServerSettings
+from angelia.tools.mcp.transports import Transports
+from angelia.tools.port import ConversationContext, Tool
+
+WORTH_SAYING_S = 0.5
+"""Seconds of waiting for servers after which the person is told what is waited for."""
+
+Configure = Callable[[str, ServerSettings], Server]
+"""A server as it stands in the settings; raises ConfigError where it cannot be used so."""
+
+
+class McpTools:
+    """See `tools.port.Toolset`; nothing is begun with it."""
+
+    name = "MCP servers"
+
+    def __init__(
+        self,
+        settings: Mapping[str, ServerSettings],
+        configure: Configure,
+        transports: Transports,
+        patience: float,
+        taken: Callable[[], Collection[str]],
+    ) -> None:
+        """A turn waits at most `patience` seconds for servers that still connect; `taken` are others' tools' names."""
+        self._settings = settings
+        self._patience = patience
+        self._taken = taken
+        self._conversation: ConversationContext | None = None
+        self._faults: dict[str, str] = {}
+        self._told: dict[str, str] = {}
+        self._made_of: list[tuple[object, object]] = []
+        self._tools: tuple[Tool, ...] = ()
+        self._left_out: tuple[str, ...] = ()
+        self.servers = Servers(transports)
+        for name, server in settings.items():
+            try:
+                self.servers.add(configure(name, server))
+            except ConfigError as error:
+                self._faults[name] = f"The MCP server {name} cannot be used: {error}"
+
+    def begin(self) -> None:
+        """Reach the servers of the settings, in the background; a door calls this when it has time, a turn at last."""
+        for name in self._settings:
+            if connection := self.servers.get(name):
+                connection.begin()
+
+    async def pass_on(self, servers: Iterable[Server]) -> tuple[McpConnection, ...]:
+        """Take in what somebody's program names for this conversation, in place of what it named before.
+
+        None of them is begun. One whose name is taken gets a number.
+        """
+        before = [one.server.name for one in self.servers.all if one.server.name not in self._settings]
+        await self.servers.remove(before)
+        return tuple([self.servers.add(self._renamed(server)) for server in servers])
+
+    def _renamed(self, server: Server) -> Server:
+        name, number = server.name, 1
+        while self.servers.get(name):
+            number += 1
+            name = f"{server.name}_{number}"
+        return Server(name, server.way, server.trust, server.seconds)
+
+    # -- the port -----------------------------------------------------------------------------------------------
+
+    async def open(self, conversation: ConversationContext) -> None:
+        """See `Toolset`; no server is begun."""
+        self._conversation = conversation
+
+    def tools(self) -> Sequence[Tool]:
+        """See `Toolset`; those that each server listed last."""
+        made_of: list[tuple[object, object]] = [(one, one.tools) for one in self.servers.all if one.tools]
+        if made_of != self._made_of:
+            self._made_of = made_of
+            self._tools, self._left_out = self.servers.tools(self._taken())
+        return self._tools
+
+    def instructions(self) -> str:
+        """See `Toolset`; what a server says of itself is data, and no instruction."""
+        return ""
+
+    async def ready(self) -> None:
+        """Wait until each server can be called or is gone, as long as `patience` has it; what changed is told."""
+        self.begin()
+        for connection in self.servers.all:
+            if isinstance(connection.state, Gone):
+                connection.seek()
+        try:
+            if self._unsettled():
+                await self._settled()
+        finally:
+            for sentence in self.news():
+                self._opened.tell(sentence)
+
+    async def _settled(self) -> None:
+        telling = asyncio.get_running_loop().call_later(WORTH_SAYING_S, self._tell)
+        settled = asyncio.ensure_future(self.servers.settled())
+        try:
+            await asyncio.wait({settled}, timeout=self._patience)
+        finally:
+            telling.cancel()
+            settled.cancel()
+            await asyncio.gather(settled, return_exceptions=True)
+
+    @property
+    def _opened(self) -> ConversationContext:
+        assert self._conversation, "a toolset is opened before its first turn"
+        return self._conversation
+
+    def _unsettled(self) -> list[str]:
+        return [one.server.name for one in self.servers.all if isinstance(one.state, Waiting | Connecting)]
+
+    def _tell(self) -> None:
+        self._opened.waiting(f"for {', '.join(self._unsettled())}: connecting, or waiting for a yes")
+
+    def news(self) -> list[str]:
+        """Sentences for person and model about servers that have become unusable, or usable again, since last asked."""
+        self.tools()
+        faults = {**self._faults, **{f"{number}": fault for number, fault in enumerate(self._left_out)}}
+        now = dict.fromkeys(faults.values(), "fault") | {one.server.name: _kind(one) for one in self.servers.all}
+        sentences = {one.server.name: trouble(one) or _again(one) for one in self.servers.all}
+        said = [sentences.get(about, about) for about, kind in now.items() if kind != self._told.get(about, "")]
+        self._told = now
+        return said
+
+    async def close(self) -> None:
+        """Let every server go."""
+        await self.servers.close()
+
+
+def _kind(connection: McpConnection) -> str:
+    """What is told once; why exactly may change with every try."""
+    return type(connection.state).__name__ if trouble(connection) else ""
+
+
+def _again(connection: McpConnection) -> str:
+    return f"The MCP server {connection.server.name} is connected now; its tools can be called."
