@@ -16,6 +16,7 @@ from bench import (
     chats,
     editors,
     idle,
+    local,
     long_logs,
     rounds,
     sandboxes,
@@ -66,6 +67,7 @@ def measure(bench: Bench, peers: dict[str, str], only: str) -> Iterator[tuple[st
             "long logs": lambda: long_logs.rows(bench, url),
             "tokens": tokens.rows,
             "store": lambda: store.rows(bench),
+            "local": lambda: local.rows(bench),
             "sandboxes": lambda: sandboxes.rows(bench),
         }
         for part, rows in parts.items():

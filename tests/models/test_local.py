@@ -19,58 +19,19 @@ from angelia.core.errors import BadInput, MissingPart, ModelError
 from angelia.core.failure import FailureKind
 from angelia.models.local.chat import chat_of, fitted, most_tokens
 from angelia.models.local.provider import LocalProvider, local_profile
-from angelia.models.local.tool_calls import decision_prompt, offers, wants_decision
 from angelia.models.local.weights import found_weights, window_of
 from tests.models.local_requests import (
     ATTACHED,
     CALLED,
     FOLDER,
     NAME,
-    TOOLS,
     WORDS,
     found,
     header,
     request,
     said,
     the_secret,
-    tool,
 )
-
-
-def test_only_three_tools_are_offered_with_what_they_cannot_do_without() -> None:
-    offered = offers(TOOLS)
-    assert list(offered) == ["command", "open file", "save file"]
-    assert offered["command"].schema["properties"] == {"command": {"type": "string"}}
-
-
-def test_the_examples_speak_of_the_offered_tools_alone() -> None:
-    prompt = decision_prompt([said("What is in a.txt?")], offers((tool("read", "path"),)))
-    assert "reply, open file." in prompt
-    assert "command" not in prompt
-    assert "save file" not in prompt
-    assert prompt.endswith("Message: [about the file a.txt] What is in a.txt?\nDoes:")
-
-
-def test_the_examples_are_followed_by_the_last_exchanges() -> None:
-    prompt = decision_prompt([said("Show notes.txt"), CALLED, found("eggs"), said("Delete it")], offers(TOOLS))
-    tail = 'Show notes.txt\nDoes: open file: {"path": "notes.txt"}\n\nMessage: Delete it\nDoes:'
-    assert prompt.endswith(tail)
-
-
-@pytest.mark.parametrize(
-    ("messages", "decides"),
-    [
-        ((said("What is in notes.txt?"),), True),
-        ((said("What is in notes.txt?"), CALLED, found("eggs")), False),
-        ((said("What is in notes.txt?"), CALLED, found("eggs"), said("Thanks")), True),
-        ((RequestMessage(1, Role.USER, (Text("What is in it?"), ATTACHED)),), False),
-        ((), False),
-    ],
-)
-def test_a_tool_is_thought_of_only_when_somebody_spoke_without_bringing_a_file(
-    messages: tuple[RequestMessage, ...], decides: bool
-) -> None:
-    assert wants_decision(messages) is decides
 
 
 @pytest.mark.anyio

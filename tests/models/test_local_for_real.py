@@ -18,17 +18,17 @@ from angelia.core.content import Text, ToolCall
 from angelia.core.entry import StopReason
 from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
+from angelia.models.local.engine import DECIDING, LlamaEngine, LocalModel
 from angelia.models.local.provider import LocalProvider, local_profile
+from angelia.models.local.steps import static_chat
 from angelia.models.local.weights import window_of
 from angelia.models.port import Piece, TextDelta
 from tests.models.local_requests import (
     ATTACHED,
-    CALLED,
     FOLDER,
     NAME,
     NOBODY,
     ask,
-    found,
     header,
     reply,
     request,
@@ -46,18 +46,27 @@ def test_the_window_in_the_table_is_what_the_weights_say() -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(
-    ("wish", "name", "arguments"),
-    [
-        ("List the files in the folder", "shell", {"command": "ls"}),
-        ("What is in notes.txt?", "read", {"path": "notes.txt"}),
-    ],
-)
-async def test_a_simple_wish_becomes_one_valid_call(wish: str, name: str, arguments: dict[str, str]) -> None:
-    made = reply(await ask(said(wish)))
+async def test_a_wish_about_the_folder_begins_with_a_look_at_it() -> None:
+    made = reply(await ask(said("What is in notes.txt?")))
     (call,) = made.parts
     assert isinstance(call, ToolCall)
-    assert (call.name, msgspec.json.decode(call.arguments), made.stop) == (name, arguments, StopReason.TOOL_CALLS)
+    assert (call.name, msgspec.json.decode(call.arguments), made.stop) == ("read", {"path": "."}, StopReason.TOOL_CALLS)
+
+
+@pytest.mark.anyio
+async def test_what_it_has_read_of_its_prompt_is_there_in_the_next_life(tmp_path: Path) -> None:
+    model = LocalModel(Path(smollm2()), 2048, tmp_path, tuple(static_chat()))
+    read = []
+    for _ in range(2):  # two lives
+        engine = LlamaEngine()
+        fields = {"messages": [*model.static, {"role": "user", "content": "Hi"}], "id_slot": DECIDING, "max_tokens": 1}
+        chunks = [chunk async for chunk in engine.run(model, {**fields, "stream_options": {"include_usage": True}})]
+        (used,) = [chunk["usage"] for chunk in chunks if chunk.get("usage")]
+        read.append(used["prompt_tokens"] - used["prompt_tokens_details"]["cached_tokens"])
+        assert model.state.stat().st_size > 100_000
+        model.state.chmod(0o400)
+    assert max(read) < 40, "what stands at the beginning of every prompt was read when the weights were loaded"
+    assert [one.name for one in (tmp_path / "read").iterdir()] == [model.state.name]
 
 
 @pytest.mark.anyio
@@ -75,13 +84,6 @@ async def test_a_reply_streams_as_it_is_made() -> None:
 async def test_the_text_of_a_file_reaches_it() -> None:
     made = reply(await ask(RequestMessage(1, Role.USER, (Text("What is the password of the safe?"), ATTACHED))))
     assert "mellon-42" in str(made.parts)
-
-
-@pytest.mark.anyio
-async def test_it_answers_from_what_a_tool_found() -> None:
-    result = found("1 Meeting notes\n2 The launch is on Friday 14 March.")
-    made = reply(await ask(said("When is the launch? Look in notes.txt"), CALLED, result))
-    assert "14 March" in str(made.parts)
 
 
 @pytest.mark.anyio

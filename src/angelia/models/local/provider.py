@@ -1,13 +1,8 @@
 """The embedded model: small weights from a package, run in this process, so that Angelia answers without any vendor.
 
-What it can do, honestly: SmolLM2-135M holds a short chat, answers from a text it is given, and takes simple wishes
-about files ("What is in notes.txt?", "List the files") to one tool call each. It does not plan, does not chain calls
-(after a result it answers), reads 200 and writes 80 tokens a second, and is often wrong about facts. Weights with a
-few times its size, named as `local:/path/to/weights.gguf`, choose tools well; see `local_calls` for numbers.
-
-A reply is made in two steps, both constrained to what may be said: which tool, if any, then its arguments by the
-tool's schema; or, with neither, words that stream as they are made. Everything is greedy, so the same request brings
-the same reply (as far as floating point allows when a cached prefix is used).
+Small weights do small things: read, write and change a file, run a command, send one, a few steps in a row. How they
+are brought to it is in `steps`. Everything is greedy, so the same request brings the same reply (as far as floating
+point allows when a cached prefix is used).
 """
 
 import contextlib
@@ -28,8 +23,24 @@ from angelia.core.profile import Ability, Prices, Profile
 from angelia.core.text import clean
 from angelia.models.context import ProviderContext
 from angelia.models.local.chat import chat_of
-from angelia.models.local.engine import ANSWERING, DECIDING, ENGINE, Chunk
-from angelia.models.local.tool_calls import OfferedTool, decision_prompt, label_grammar, offers, wants_decision
+from angelia.models.local.engine import ANSWERING, DECIDING, ENGINE, Chunk, LocalModel
+from angelia.models.local.steps import (
+    FOLDER,
+    LABELS,
+    MOST_STEPS,
+    SAY,
+    CurrentTurn,
+    Step,
+    current_turn,
+    label_grammar,
+    parsed_step,
+    repeats,
+    static_chat,
+    step_chat,
+    step_grammar,
+    unnamed_loss,
+    unverified,
+)
 from angelia.models.local.weights import found_weights, window_of
 from angelia.models.port import CallBegun, Credential, Piece, Reply, TextDelta
 from angelia.models.wires.decoding import refuse
@@ -81,50 +92,89 @@ class LocalProvider:
         if not find_spec("xllamacpp"):
             raise MissingPart("The embedded model", "local")
         self._profile, self._open = profile, open_media
+        self._folder = folder
         self._weights = found_weights(profile.model, folder)
 
     def session(self) -> "LocalSession":
         """A session; what was read before is kept by the engine."""
-        return LocalSession(self._profile, self._weights, self._open)
+        return LocalSession(self._profile, self._weights, self._folder, self._open)
 
 
 class LocalSession:
     """One conversation with the embedded model."""
 
-    def __init__(self, profile: Profile, weights: Path, open_media: OpenMedia) -> None:
+    def __init__(self, profile: Profile, weights: Path, folder: Path, open_media: OpenMedia) -> None:
         self._profile = profile
-        self._weights = weights
+        self._model = LocalModel(weights, profile.window, folder, tuple(static_chat()))
         self._open = open_media
 
     async def ask(self, request: ModelRequest, credential: Credential) -> AsyncIterator[Piece]:
         """See `Session.ask`. Requests of all conversations wait for each other."""
-        offered = offers(request.tools)
-        if offered and wants_decision(request.messages):
-            prompt = decision_prompt(request.messages, offered)
-            label = await self._written(prompt, {"grammar": label_grammar(offered), "max_tokens": 8})
-            if chosen := offered.get(label.text.strip()):
-                yield CallBegun(chosen.name)
-                yield await self._call(f"{prompt}{label.text}:", chosen, label.usage)
-                return
-        async with contextlib.aclosing(self._answer(request)) as pieces:
+        turn, tools = current_turn(request.messages), [tool.name for tool in request.tools]
+        ways = self._step if turn.done else self._first
+        talks = turn.shows_media or not set(tools) & set(LABELS.values())
+        async with contextlib.aclosing(self._answer(request) if talks else ways(request, turn, tools)) as pieces:
             async for piece in pieces:
                 yield piece
 
-    async def _call(self, prompt: str, chosen: OfferedTool, deciding: Usage) -> Reply:
-        """The chosen tool's arguments, complete by its schema unless the reply runs into its limit."""
-        written = await self._written(prompt, {"json_schema": chosen.schema, "max_tokens": MOST_OUTPUT})
-        call = ToolCall(CallId(""), chosen.name, written.text.strip())
-        stop = StopReason.LENGTH if written.stop is StopReason.LENGTH else StopReason.TOOL_CALLS
-        usage = msgspec.structs.replace(written.usage, output=written.usage.output + deciding.output)
-        return Reply((call,), stop, usage)
+    async def _first(self, request: ModelRequest, turn: CurrentTurn, tools: list[str]) -> AsyncGenerator[Piece]:
+        """Decide whether there is anything to do: then the folder is looked at, without asking; else it is a talk."""
+        chat = step_chat(turn, request.messages)
+        label = await self._written(chat, {"grammar": label_grammar(tools), "max_tokens": 3})
+        if label.text.startswith(SAY):
+            async with contextlib.aclosing(self._answer(request)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        elif "read" in tools:
+            yield CallBegun("read")
+            yield _called(Step("read", {"path": FOLDER}), label.usage)
+        else:
+            async with contextlib.aclosing(self._step(request, turn, tools)) as pieces:
+                async for piece in pieces:
+                    yield piece
 
-    async def _written(self, prompt: str, fields: Mapping[str, Any]) -> "_Collected":
+    async def _step(self, request: ModelRequest, turn: CurrentTurn, tools: list[str]) -> AsyncGenerator[Piece]:
+        """One step; words are told as they are made, and a call that had better not be made becomes another."""
+        chat, act = step_chat(turn, request.messages), len(turn.done) < MOST_STEPS
+        while True:
+            collected, told = _Collected(), 0
+            fields = {"grammar": step_grammar(turn, tools, act=act), "max_tokens": MOST_OUTPUT}
+            wanted = {**_STREAMED, "messages": chat, "id_slot": DECIDING, **fields}
+            async with contextlib.aclosing(ENGINE.run(self._model, wanted)) as chunks:
+                async for chunk in chunks:
+                    collected.add(chunk)
+                    if collected.text.startswith(_SAID):
+                        words = collected.text.removeprefix(_SAID)
+                        if words[told:]:
+                            yield TextDelta(words[told:])
+                        told = len(words)
+            collected.settle()
+            step = parsed_step(collected.text)
+            if step.label == SAY or not repeats(step, turn):
+                break
+            act = False
+        if unnamed := unnamed_loss(step, turn):
+            step = Step(SAY, {}, _ASKING.format(command=step.arguments.get("command"), lost=unnamed))
+            yield TextDelta(step.words)
+        elif step.label == SAY and (note := unverified(turn)):
+            yield TextDelta(f"\n{note}")
+            step = step._replace(words=f"{step.words}\n{note}")
+        if step.label == SAY:
+            yield Reply((Text(step.words),), collected.stop or StopReason.END, collected.usage)
+            return
+        path = str(step.arguments.get("path", ""))
+        if step.label in {"edit", "write"} and path in turn.names() and turn.holds(path) is None:
+            step = Step("read", {"path": path})
+        yield CallBegun(step.call[0])
+        cut = collected.stop is StopReason.LENGTH
+        yield _called(step, collected.usage, StopReason.LENGTH if cut else StopReason.TOOL_CALLS)
+
+    async def _written(self, chat: list[dict[str, str]], fields: Mapping[str, Any]) -> "_Collected":
         collected = _Collected()
-        wanted = {**_STREAMED, "prompt": prompt, "id_slot": DECIDING, **fields}
-        async with contextlib.aclosing(ENGINE.run(self._weights, self._profile.window, wanted)) as chunks:
+        wanted = {**_STREAMED, "messages": chat, "id_slot": DECIDING, **fields}
+        async with contextlib.aclosing(ENGINE.run(self._model, wanted)) as chunks:
             async for chunk in chunks:
                 collected.add(chunk)
-        collected.settle()
         return collected
 
     async def _answer(self, request: ModelRequest) -> AsyncGenerator[Piece]:
@@ -134,7 +184,7 @@ class LocalSession:
         wanted = {**_STREAMED, "messages": messages, "id_slot": ANSWERING, "max_tokens": most}
         collected = _Collected()
         try:
-            async with contextlib.aclosing(ENGINE.run(self._weights, self._profile.window, wanted)) as chunks:
+            async with contextlib.aclosing(ENGINE.run(self._model, wanted)) as chunks:
                 async for chunk in chunks:
                     if text := collected.add(chunk):
                         yield TextDelta(text)
@@ -142,6 +192,15 @@ class LocalSession:
         except ModelError as failed:
             raise ModelError(failed.failure, collected.parts()) from failed
         yield Reply(collected.parts(), collected.stop or StopReason.END, collected.usage)
+
+
+_SAID = f"{SAY}: "
+_ASKING = "I would run `{command}`, and it would take {lost} away, which you did not name. Name it, and I do it."
+
+
+def _called(step: Step, usage: Usage, stop: StopReason = StopReason.TOOL_CALLS) -> Reply:
+    name, arguments = step.call
+    return Reply((ToolCall(CallId(""), name, arguments),), stop, usage)
 
 
 class _Collected:

@@ -1,0 +1,80 @@
+"""What the embedded model gets done: forty small tasks, checked by what they left, and how long one takes."""
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from angelia.core import entry as e
+from angelia.core.content import Media, Text
+from angelia.models.local.weights import DEFAULT, SMALLER, weights_path
+from angelia.service.app import App
+from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.settings.config import load
+from bench.local_tasks import FILES, TASKS, Outcome, Task, harmed
+from bench.rows import Row, Target, row
+from bench.runs import Bench
+
+LEAST = {DEFAULT: (0.85, 0.80), SMALLER: (0.55, 0.0)}
+"""Shares of tasks to pass: of those it is tuned on, and of those kept aside."""
+
+
+def rows(bench: Bench) -> Iterator[Row]:
+    """For each of the weights that are in this home's `models`."""
+    home = Path(os.environ.get("ANGELIA_HOME") or Path.home() / ".angelia")
+    for name, (tuned, aside) in LEAST.items():
+        if not weights_path(name, home / "models").is_file():
+            yield Row(f"{name}", "", note=f"not here: angelia models get {name}")
+            continue
+        folder = bench.place(f"local-{name}")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "models").symlink_to(home / "models")
+        results = asyncio.run(_all(folder, f"local:{name}"))
+        for which, least in ((False, tuned), (True, aside)):
+            mine = [passed for task, passed, _, _ in results if task.aside is which]
+            title = f"{name}: passed of {len(mine)}{' kept aside' if which else ''}"
+            yield Row(title, "%", (sum(mine) / len(mine),), target=Target(least=least))
+        yield row(f"{name}: files harmed", "", float(sum(len(lost) for _, _, lost, _ in results)), 0.0)
+        yield row(f"{name}: one task", "s", [seconds for _, _, _, seconds in results], 10.0)
+
+
+async def _all(home: Path, model: str) -> list[tuple[Task, bool, tuple[str, ...], float]]:
+    env = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    app = await App.open(load(home, env, (), {"model": model}), env)
+    results = []
+    for task in TASKS:
+        outcome, seconds = await _tried(app, model, task)
+        results.append((task, bool(task.done(outcome)), harmed(task, outcome), seconds))
+        if os.environ.get("BENCH_SHOWS"):
+            print(
+                "pass" if results[-1][1] else "FAIL",
+                f"{seconds:5.1f}",
+                task.wish,
+                "|",
+                outcome.answer[:150],
+                flush=True,
+            )
+    await app.close()
+    return results
+
+
+async def _tried(app: App, model: str, task: Task) -> tuple[Outcome, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        for name, held in FILES.items():
+            (work / name).write_text(held, "utf-8")
+        session = app.begin(door="terminal", workspace=work)
+        await app.employ(session, model, approver_present=False)
+        began = time.monotonic()
+        await session.say([Text(task.wish)], address=TERMINAL)
+        await session.settled()
+        seconds = time.monotonic() - began
+        facts = [entry.fact for entry in session.log.entries]
+        answers = [fact for fact in facts if isinstance(fact, e.DeliveryQueued)]
+        said = [part.text for fact in answers for part in fact.parts if isinstance(part, Text)]
+        sent = [part.name for fact in answers for part in fact.parts if isinstance(part, Media)]
+        files = {path.name: path.read_text("utf-8", "replace") for path in work.iterdir() if path.is_file()}
+        await app.leave(session)
+        return Outcome("\n".join(said), files, tuple(sent)), seconds

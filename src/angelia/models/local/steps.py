@@ -1,0 +1,313 @@
+"""How a small model is brought to work: one step at a time, a label first, held to a grammar and to what is there.
+
+Measured with 25 small tasks in a folder: the same weights pass 21 so, and 16 where they are asked as larger ones are.
+What lifts them: deciding again after each result; examples as turns of a chat, with names that nobody has; paths that
+can only be those of the folder; results of changes that show what the file holds now.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from angelia.context.request import RequestMessage, Result, Role, Shown
+from angelia.core.content import CallStatus, Text, ToolCall
+
+LABELS: Mapping[str, str] = {"run": "shell", "read": "read", "write": "write", "edit": "edit", "send": "send_file"}
+"""What a step is called, and the tool that it calls."""
+_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "run": ("command",),
+    "read": ("path",),
+    "write": ("path", "content"),
+    "edit": ("path", "old", "new"),
+    "send": ("path",),
+}
+SAY = "say"
+FOLDER = "."
+"""What is read to know which names there are."""
+MOST_STEPS = 8
+"""Calls in one turn; after those it says what has come of it."""
+_MOST_RESULT = 2400
+"""Characters of one result that it reads."""
+_MOST_EARLIER = 300
+"""Characters of an earlier message or answer."""
+_MOST_NAMES = 60
+"""Names that a path can be; beyond those it is written freely."""
+
+SYSTEM = """\
+You are an assistant that works in one folder of a computer. Answer each message with one step:
+run: a shell command. read: a file. write: a whole file. edit: a few words of a file. send: a file to the person.
+say: words to the person, when all is done or there is nothing to do."""
+
+
+class StepDone(NamedTuple):
+    """A call of this turn, and what came of it."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    ok: bool
+    text: str
+
+
+class CurrentTurn(NamedTuple):
+    """What was said last, and what was done about it; `shows_media` if something came along."""
+
+    wish: str
+    done: tuple[StepDone, ...]
+    shows_media: bool
+
+    @property
+    def looked(self) -> bool:
+        """Whether the names in the folder are known."""
+        return any(one.tool == "read" and one.arguments.get("path") == FOLDER for one in self.done)
+
+    def names(self) -> tuple[str, ...]:
+        """The files that are known to be there."""
+        found = dict[str, None]()
+        for one in self.done:
+            if one.tool == "read" and one.arguments.get("path") == FOLDER and one.ok:
+                found |= dict.fromkeys(_listed(one.text))
+            if one.tool == "write" and one.ok:
+                found[str(one.arguments.get("path"))] = None
+        return tuple(found)
+
+    def holds(self, path: str) -> str | None:
+        """What a file holds, as far as this turn has seen it; None if it has not."""
+        held: str | None = None
+        for one in self.done:
+            if one.arguments.get("path") != path or not one.ok:
+                continue
+            if one.tool == "read":
+                held = without_numbers(one.text)
+            elif one.tool == "write":
+                held = str(one.arguments.get("content", ""))
+            elif one.tool == "edit" and held is not None:
+                held = held.replace(str(one.arguments.get("old")), str(one.arguments.get("new")), 1)
+        return held
+
+
+class Step(NamedTuple):
+    """One step as it was written; `words` for `say`."""
+
+    label: str
+    arguments: Mapping[str, Any]
+    words: str = ""
+
+    @property
+    def call(self) -> tuple[str, str]:
+        """The tool, and its arguments as JSON."""
+        return LABELS[self.label], json.dumps(self.arguments, ensure_ascii=False)
+
+
+EXAMPLES: Sequence[tuple[str, str]] = (
+    ("Files: quokka.txt\n\nWhat is in quokka.txt?", 'read: {"path": "quokka.txt"}'),
+    ("quokka.txt holds:\nfour legs\none tail", "say: quokka.txt says:\nfour legs\none tail"),
+    (
+        "Files: zorb.csv\n\nMake a file glim.txt that says good day",
+        'write: {"path": "glim.txt", "content": "good day\\n"}',
+    ),
+    ("Done. glim.txt now holds:\ngood day", "say: I wrote glim.txt. It says: good day"),
+    ("Files: vex.md\n\nReplace red by blue in vex.md", 'read: {"path": "vex.md"}'),
+    ("vex.md holds:\nThe red door.", 'edit: {"path": "vex.md", "old": "red", "new": "blue"}'),
+    ("Done. vex.md now holds:\nThe blue door.", "say: I replaced it. vex.md now says: The blue door."),
+    ("Files: wumpus.log\n\nHow many lines has wumpus.log?", 'run: {"command": "wc -l wumpus.log"}'),
+    ("12 wumpus.log", "say: wumpus.log has 12 lines."),
+    ("Files: gorp.txt\n\nAdd salt to gorp.txt", 'read: {"path": "gorp.txt"}'),
+    ("gorp.txt holds:\npepper", 'write: {"path": "gorp.txt", "content": "pepper\\nsalt\\n"}'),
+    ("Done. gorp.txt now holds:\npepper\nsalt", "say: I added it. gorp.txt now says:\npepper\nsalt"),
+    ("Files: snark.png\n\nSend me snark.png", 'send: {"path": "snark.png"}'),
+    ("Queued for the person: snark.png", "say: Here is snark.png."),
+)
+"""With names that nobody has: a name in an example is used."""
+
+
+def current_turn(messages: Sequence[RequestMessage]) -> CurrentTurn:
+    """What was said last, with the calls that followed."""
+    last = max((at for at, message in enumerate(messages) if message.role is Role.USER), default=0)
+    first = last
+    while first and messages[first - 1].role is Role.USER:
+        first -= 1
+    said = messages[first : last + 1]
+    results = {part.call: part for message in messages[last:] for part in message.parts if isinstance(part, Result)}
+    done = [
+        StepDone(call.name, _decoded(call.arguments), result.status is CallStatus.OK, words(result.parts))
+        for message in messages[last:]
+        for call in message.parts
+        if isinstance(call, ToolCall) and (result := results.get(call.id))
+    ]
+    shows = any(isinstance(part, Shown) for message in said for part in message.parts)
+    return CurrentTurn("\n".join(words(message.parts) for message in said).strip(), tuple(done), shows)
+
+
+def words(parts: Iterable[object]) -> str:
+    """The texts among them."""
+    return "\n".join(part.text for part in parts if isinstance(part, Text))
+
+
+def static_chat() -> list[dict[str, str]]:
+    """What stands at the beginning of every prompt, so that it is read once."""
+    chat = [{"role": "system", "content": SYSTEM}]
+    for said, step in EXAMPLES:
+        chat += [{"role": "user", "content": said}, {"role": "assistant", "content": step}]
+    return chat
+
+
+def step_chat(turn: CurrentTurn, messages: Sequence[RequestMessage]) -> list[dict[str, str]]:
+    """The prompt for the next step: the examples, the last exchanges, the wish with the names, and what was done."""
+    chat = [*static_chat(), *_earlier(messages)]
+    names = turn.names()
+    files = f"Files: {', '.join(names[:_MOST_NAMES]) or 'none'}\n\n" if turn.looked else ""
+    chat.append({"role": "user", "content": f"{files}{turn.wish}"})
+    for at, one in enumerate(turn.done):
+        if one.tool == "read" and one.arguments.get("path") == FOLDER:
+            continue
+        label = next((label for label, tool in LABELS.items() if tool == one.tool), "run")
+        arguments = {name: one.arguments[name] for name in _ARGUMENTS[label] if name in one.arguments}
+        chat.append({"role": "assistant", "content": f"{label}: {json.dumps(arguments, ensure_ascii=False)}"})
+        chat.append({"role": "user", "content": _told(one, turn._replace(done=turn.done[: at + 1]))})
+    return chat
+
+
+def _told(one: StepDone, then: CurrentTurn) -> str:
+    path = str(one.arguments.get("path", ""))
+    if not one.ok:
+        return f"It failed: {_cut(one.text)}"
+    match one.tool:
+        case "read":
+            return f"{path} holds:\n{_cut(without_numbers(one.text))}"
+        case "write" | "edit" if (held := then.holds(path)) is not None:
+            return f"Done. {path} now holds:\n{_cut(held)}"
+        case _:
+            return _cut(one.text.replace("[exit status 0]", "").strip()) or "Done. It printed nothing."
+
+
+def label_grammar(tools: Iterable[str]) -> str:
+    """GBNF for the label alone: what kind of step the first is."""
+    offered = [label for label, tool in LABELS.items() if tool in set(tools)]
+    return "root ::= " + " | ".join(_literal(f"{label}: ") for label in (*offered, SAY))
+
+
+_FILE = re.compile(r"[\w.-]+\.[A-Za-z][A-Za-z0-9]{0,4}\b")
+
+
+def unverified(turn: CurrentTurn) -> str:
+    """What the person should know beside the model's own words: a step that failed, a file that is not there."""
+    if turn.done and not turn.done[-1].ok:
+        return f"(Not verified: the last step failed: {turn.done[-1].text.strip().splitlines()[-1][:200]})"
+    there = set(turn.names())
+    missing = [name for name in _FILE.findall(turn.wish) if name not in there]
+    ran = any(one.tool == "shell" and one.ok for one in turn.done)
+    if turn.looked and missing and not ran:
+        return f"(Not verified: there is no {', '.join(dict.fromkeys(missing))} in the folder.)"
+    return ""
+
+
+def step_grammar(turn: CurrentTurn, tools: Iterable[str], *, act: bool = True) -> str:
+    """GBNF for one step: what may be read, changed and sent is what is there, once that is known."""
+    offered = [label for label, tool in LABELS.items() if tool in set(tools)] if act else []
+    labels = [*offered, SAY]
+    names = turn.names()[:_MOST_NAMES]
+    path = " | ".join(_literal(json.dumps(name, ensure_ascii=False)) for name in names) or "string"
+    rules = [f"root ::= {' | '.join(labels)}"]
+    for label in offered:
+        if label in {"edit", "send"} and turn.looked and not names:
+            rules[0] = rules[0].replace(f" | {label}", "").replace(f"{label} | ", "")
+            continue
+        kinds = {name: "path" if name == "path" and label != "write" else "string" for name in _ARGUMENTS[label]}
+        pairs = [f"{_literal(json.dumps(name) + ': ')} {kind}" for name, kind in kinds.items()]
+        rules.append(f"{label} ::= {_literal(label + ': {')} " + f" {_literal(', ')} ".join(pairs) + ' "}"')
+    rules.append('say ::= "say: " [^\\x00]+')
+    rules.append(f"path ::= {path}")
+    rules.append('string ::= "\\"" ([^"\\\\\\x00-\\x1f] | "\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\\""')
+    return "\n".join(rules)
+
+
+def parsed_step(text: str) -> Step:
+    """What was written; a grammar has seen to its form, but the end may be cut off.
+
+    >>> parsed_step('read: {"path": "a.txt"}')
+    Step(label='read', arguments={'path': 'a.txt'}, words='')
+    """
+    label, _, rest = text.partition(": ")
+    if label not in LABELS:
+        return Step(SAY, {}, rest if label == SAY else text)
+    return Step(label, _decoded(rest))
+
+
+_DESTROYS = re.compile(r"\b(?:rm|rmdir|shred|truncate|unlink|mv|dd)\b|-delete\b|(?<![>&\d])>(?!>|&)")
+"""Words of a command by which files are lost."""
+
+
+def unnamed_loss(step: Step, turn: CurrentTurn) -> str:
+    """What a command would destroy that nobody named: a file's name, or the whole command; empty if nothing."""
+    if step.label != "run":
+        return ""
+    command = str(step.arguments.get("command", ""))
+    if not _DESTROYS.search(command):
+        return ""
+    wish = turn.wish.lower()
+    touched = [name for name in turn.names() if name and name in command]
+    if touched:
+        return next((name for name in touched if name.lower() not in wish), "")
+    bare = re.search(r">\s*([\w./-]+)", command)
+    if bare and not re.search(r"\b(?:rm|rmdir|shred|truncate|unlink|mv|dd)\b|-delete\b", command):
+        return ""  # it makes a file that is not there yet
+    return command
+
+
+def repeats(step: Step, turn: CurrentTurn) -> bool:
+    """Whether the very call was made in this turn, and nothing was changed since."""
+    if step.label == SAY:
+        return False
+    tool, _ = step.call
+    for one in reversed(turn.done):
+        known = {name: one.arguments.get(name) for name in _ARGUMENTS[step.label]}
+        if one.tool == tool and known == dict(step.arguments):
+            return True
+        if one.ok and one.tool in {"write", "edit", "shell"} and tool not in {"write", "edit"}:
+            return False
+    return False
+
+
+def without_numbers(text: str) -> str:
+    """A file as `read` tells it, without the numbers of its lines."""
+    return "\n".join(re.sub(r"^\s*\d+\t", "", line) for line in text.splitlines())
+
+
+def _earlier(messages: Sequence[RequestMessage]) -> list[dict[str, str]]:
+    """The last exchange before this turn: what was said, and what was answered."""
+    last = max((at for at, message in enumerate(messages) if message.role is Role.USER), default=0)
+    while last and messages[last - 1].role is Role.USER:
+        last -= 1
+    spoken = [message for message in messages[:last] if message.role is not Role.TOOL and words(message.parts)]
+    said = [(message.role, words(message.parts)) for message in spoken[-2:]]
+    if [role for role, _ in said] != [Role.USER, Role.ASSISTANT]:
+        return []
+    (_, wish), (_, answer) = said
+    return [
+        {"role": "user", "content": wish[:_MOST_EARLIER]},
+        {"role": "assistant", "content": f"say: {answer[:_MOST_EARLIER]}"},
+    ]
+
+
+def _listed(text: str) -> list[str]:
+    """The files in a folder as `read` tells it."""
+    return [line.partition("\t")[0] for line in text.splitlines()[1:] if "\t" in line]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_RESULT else f"{text[:_MOST_RESULT]}\n(The rest is left out.)"
+
+
+def _decoded(arguments: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(arguments, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return {}
+
+
+def _literal(text: str) -> str:
+    """A GBNF string."""
+    return json.dumps(text, ensure_ascii=False)

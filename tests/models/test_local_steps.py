@@ -1,0 +1,140 @@
+"""A step of a small model: what it is shown, what it may write, and what is not done as it wrote it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from angelia.context.request import RequestMessage, Result, Role
+from angelia.core.content import CallStatus, Text, ToolCall
+from angelia.core.ids import CallId
+from angelia.models.local.steps import (
+    FOLDER,
+    CurrentTurn,
+    Step,
+    StepDone,
+    current_turn,
+    label_grammar,
+    parsed_step,
+    repeats,
+    static_chat,
+    step_chat,
+    step_grammar,
+    unnamed_loss,
+    unverified,
+)
+from tests.models.local_requests import said
+
+TOOLS = ("shell", "read", "write", "edit", "send_file", "fetch")
+LISTED = StepDone("read", {"path": FOLDER}, True, "/w/ (3 entries)\na.txt\t4 bytes\nb.md\t9 bytes\nsub/")
+
+
+def done(*steps: StepDone, wish: str = "Do it") -> CurrentTurn:
+    """A turn in which the folder was looked at."""
+    return CurrentTurn(wish, (LISTED, *steps), shows_media=False)
+
+
+def made(seq: int, tool: str, **arguments: Any) -> RequestMessage:
+    """A call."""
+    call = ToolCall(CallId(f"c{seq}"), tool, json.dumps(arguments))
+    return RequestMessage(seq, Role.ASSISTANT, (call,), "local")
+
+
+def came(seq: int, text: str, status: CallStatus = CallStatus.OK) -> RequestMessage:
+    """What came of it."""
+    return RequestMessage(seq + 1, Role.TOOL, (Result(CallId(f"c{seq}"), "read", status, (Text(text),)),))
+
+
+def test_a_turn_is_what_was_said_last_and_what_was_done_about_it() -> None:
+    messages = [said("Before"), made(2, "read", path="b.md"), came(2, "old"), said("Now"), said("please")]
+    messages += [made(6, "read", path="a.txt"), came(6, "1\teggs\n2\tmilk")]
+    turn = current_turn(messages)
+    assert turn.wish == "Now\nplease"
+    assert [(one.tool, one.ok) for one in turn.done] == [("read", True)]
+    assert turn.holds("a.txt") == "eggs\nmilk"
+    assert turn.holds("b.md") is None
+
+
+def test_results_of_changes_show_what_the_file_holds_now() -> None:
+    messages = [said("Replace milk by tea"), made(2, "read", path="a.txt"), came(2, "1\teggs\n2\tmilk")]
+    messages += [made(4, "edit", path="a.txt", old="milk", new="tea"), came(4, "Edited a.txt.")]
+    chat = step_chat(current_turn(messages), messages)
+    assert chat[-1] == {"role": "user", "content": "Done. a.txt now holds:\neggs\ntea"}
+    assert chat[-3] == {"role": "user", "content": "a.txt holds:\neggs\nmilk"}
+
+
+def test_every_prompt_begins_with_the_same_words() -> None:
+    one = step_chat(done(), [said("Do it")])
+    other = step_chat(CurrentTurn("Something else", (), shows_media=False), [said("Something else")])
+    begins = static_chat()
+    assert one[: len(begins)] == other[: len(begins)] == begins
+
+
+def test_what_is_read_changed_and_sent_is_there() -> None:
+    grammar = step_grammar(done(), TOOLS)
+    assert 'path ::= "\\"a.txt\\"" | "\\"b.md\\""' in grammar
+    rules = dict(line.split(" ::= ", 1) for line in grammar.splitlines())
+    assert rules["root"] == "run | read | write | edit | send | say"
+    assert " path " in rules["edit"]
+    assert " path " not in rules["write"], "a file that is not there yet can be written"
+
+
+def test_after_many_steps_it_can_only_say() -> None:
+    assert step_grammar(done(), TOOLS, act=False).splitlines()[0] == "root ::= say"
+
+
+def test_only_tools_of_the_request_are_offered() -> None:
+    assert label_grammar(["read", "fetch"]) == 'root ::= "read: " | "say: "'
+
+
+def test_a_step_is_read_back() -> None:
+    assert parsed_step('run: {"command": "ls"}') == Step("run", {"command": "ls"})
+    assert parsed_step("say: It is: Friday") == Step("say", {}, "It is: Friday")
+    assert parsed_step('write: {"path": "a", "con').arguments == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "wish", "lost"),
+    [
+        ("rm a.txt", "Delete it", "a.txt"),
+        ("rm a.txt", "Delete a.txt", ""),
+        ("rm -r *", "Clean up", "rm -r *"),
+        ("mv a.txt c.txt", "Rename A.TXT to c.txt", ""),
+        ("echo hi > b.md", "Say hi", "b.md"),
+        ("echo hi > new.txt", "Say hi", ""),
+        ("find . -delete", "Clean up", "find . -delete"),
+        ("wc -l a.txt 2>/dev/null", "Count", ""),
+        ("cat a.txt", "Show it", ""),
+    ],
+)
+def test_nothing_is_destroyed_that_nobody_named(command: str, wish: str, lost: str) -> None:
+    assert unnamed_loss(Step("run", {"command": command}), done(wish=wish)) == lost
+
+
+def test_the_same_call_is_not_made_twice_unless_something_changed() -> None:
+    read = StepDone("read", {"path": "a.txt"}, True, "1\teggs")
+    again = Step("read", {"path": "a.txt"})
+    assert repeats(again, done(read))
+    assert not repeats(again, done(read, StepDone("edit", {"path": "a.txt", "old": "e", "new": "f"}, True, "")))
+    assert not repeats(Step("read", {"path": "b.md"}), done(read))
+    write = StepDone("write", {"path": "c", "content": "x"}, True, "")
+    assert repeats(Step("write", {"path": "c", "content": "x"}), done(write))
+
+
+@pytest.mark.parametrize(
+    ("steps", "wish", "told"),
+    [
+        ((), "Write yes into answer.txt", "(Not verified: there is no answer.txt in the folder.)"),
+        ((StepDone("write", {"path": "answer.txt"}, True, ""),), "Write yes into answer.txt", ""),
+        (
+            (StepDone("shell", {"command": "x"}, False, "no\n[exit status 2]"),),
+            "Run x",
+            "failed: [exit status 2]",
+        ),
+        ((), "What is in a.txt?", ""),
+    ],
+)
+def test_what_is_not_so_is_told_beside_the_words(steps: tuple[StepDone, ...], wish: str, told: str) -> None:
+    note = unverified(done(*steps, wish=wish))
+    assert told in note
+    assert bool(told) == bool(note)
