@@ -58,7 +58,7 @@ async def _measure(folder: Path, url: str, messages: int, chats: int) -> dict[st
     times = _Times()
     far = FarEnd(times.call)
     app = await App.open(load(folder / "angelia", env, (), {"model": "openai-chat:scripted"}), env)
-    gateway, channel = Gateway(app), RecordingChannel(far)
+    gateway, channel = Gateway(app.chat_services), RecordingChannel(far)
     gateway.begin([OpenChannel(channel, ChannelSettings(owners=("1",), stream=False))])
     heard, sent = await _one_by_one(channel, far, times, messages)
     rate = await _burst(channel, far)

@@ -150,7 +150,7 @@ async def receipts(folder: Path, url: str, name: ConversationId, times: int) -> 
     """Seconds until what a network told is durable; each time it is something new."""
     took = []
     async with _app(folder, url) as app:
-        gateway, channel = Gateway(app), RecordingChannel(FarEnd())
+        gateway, channel = Gateway(app.chat_services), RecordingChannel(FarEnd())
         gateway.begin([OpenChannel(channel, ChannelSettings(owners=("1",)))])
         for number in range(times + 1):
             told = Confirmed("n1", ReachedUpdate.FAILED, f"reason {number}")

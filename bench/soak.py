@@ -47,7 +47,7 @@ class _Month:
 async def _measure(folder: Path) -> list[int]:
     env, clock, far = dict(os.environ), _Month(), FarEnd()
     app = await App.open(load(folder / "angelia", env, (), {"model": "openai-chat:scripted"}), env, clock)
-    gateway, channel = Gateway(app), RecordingChannel(far)
+    gateway, channel = Gateway(app.chat_services), RecordingChannel(far)
     gateway.begin([OpenChannel(channel, ChannelSettings(owners=("1",)))])
     found = []
     for hour in range(LATE * 24):

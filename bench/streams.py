@@ -70,7 +70,7 @@ async def _measure(folder: Path, chats: int) -> dict[str, object]:
     env = dict(os.environ)
     app = await App.open(load(folder / "angelia", env, (), {"model": "openai-chat:scripted"}), env)
     far = FarEnd()
-    gateway, channel = Gateway(app), _Watching(far)
+    gateway, channel = Gateway(app.chat_services), _Watching(far)
     channel.behind = {}
     gateway.begin([OpenChannel(channel, ChannelSettings(owners=("1",)))])
     who, said = IncomingSender("1", "Ann"), IncomingMessage("go on")

@@ -97,7 +97,7 @@ async def guarded(hook: Hook, folder: Path, server: ModelServer) -> AsyncIterato
         env = {**environment(folder, server), **network.secrets}
         app = await App.open(load(folder / "home", env, ("sandbox.confine=off",), {"model": "openai-chat:m"}), env)
         ready = asyncio.Event()
-        gateway = Gateway(app, lambda: ready.set() if _connected(gateway) else None)
+        gateway = Gateway(app.chat_services, lambda: ready.set() if _connected(gateway) else None)
         channel = network.open(gateway._context_of("door"), ChannelTimeouts())
         guard = Guard(gateway)
         door: WebhookDoor = network.door  # type: ignore[attr-defined]  # a network that visits has one

@@ -109,7 +109,7 @@ async def town(
     env = environment(folder, server)
     (folder / "person").mkdir(parents=True, exist_ok=True)
     app = await App.open(load(folder / "home", env, sets, {"model": "openai-chat:m"}), env, clock)
-    gateway = Gateway(app)
+    gateway = Gateway(app.chat_services)
     channel = RecordingChannel(far, capabilities=capabilities, dialect=dialect)
     gateway.begin([OpenChannel(channel, replace(settings))])
     try:

@@ -1,5 +1,7 @@
 """Files that a final reply names are sent before the turn is closed; a refused one is told once, then noted."""
 
+from typing import NoReturn
+
 import pytest
 
 from angelia.core import ending as end
@@ -14,7 +16,8 @@ from angelia.engine import machine as m
 from angelia.engine.caps import TurnCaps
 from angelia.engine.duplicate_sends import without_repeats
 from angelia.engine.endings import closing_words
-from angelia.engine.repairs import facts_for
+from angelia.engine.live import Live
+from angelia.engine.repairs import RemedyMeans, use_remedy
 from angelia.tools.port import Delivery, ToolOutcome
 from tests.engine.simulated import RULES, Simulated
 
@@ -27,6 +30,11 @@ def asked() -> Simulated:
     simulated.say("the report, please")
     simulated.until_asked()
     return simulated
+
+
+async def unused(*_: object) -> NoReturn:
+    """Nothing is turned to."""
+    raise AssertionError
 
 
 def closed(simulated: Simulated) -> tuple[end.Ending, str]:
@@ -94,13 +102,16 @@ def test_a_line_that_was_cut_in_two_is_read_once_it_is_whole() -> None:
     assert words == "Here.\nEnjoy."
 
 
-def test_a_refused_file_is_told_to_the_model_which_mends_it() -> None:
+@pytest.mark.anyio
+async def test_a_refused_file_is_told_to_the_model_which_mends_it() -> None:
     simulated = asked()
     simulated.reply("Here it is.\nMEDIA:gone.pdf")
     request = simulated.until_asked()
     assert isinstance(request, m.AskModel)
     remedy = next(effect for effect in simulated.effects if isinstance(effect, m.UseRemedy))
-    (note,) = facts_for(remedy, simulated.log, Profile("test:model", "test", "model", "openai-chat"))
+    profile = Profile("test:model", "test", "model", "openai-chat")
+    used, note = await use_remedy(remedy, RemedyMeans(simulated.log, Live(), profile, "", 0, unused, unused))
+    assert isinstance(used, e.RemedyUsed)
     assert isinstance(note, e.SystemSaid)
     assert "MEDIA:gone.pdf: There is no such file." in note.text
     simulated.reply("MEDIA:a.pdf")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from angelia.service.own_process import open_alone
+from angelia.service.app import App
 from angelia.service.settings.config import load
 from tests.faces.angelia import Place
 
@@ -58,7 +58,7 @@ async def test_no_program_inherits_a_key_that_we_read(tmp_path: Path, monkeypatc
         '[vendors.openai]\nkey_variable = "MY_OTHER_KEY"\n[channels.telegram.token]\nenv = "CHAT_TOKEN"\n'
         '[mcp.servers.notes]\ncommand = ["notes"]\nenv = {TOKEN = "Bearer ${NOTES_TOKEN}"}\n'
     )
-    app = await open_alone(load(tmp_path / "home", os.environ))
+    app = await App.open_alone(load(tmp_path / "home", os.environ))
     try:
         assert not set(ours) & set(os.environ)
         assert {"OP_SESSION", "EDITOR_2"} <= set(os.environ)

@@ -184,7 +184,7 @@ async def listening(folder: Path, limits: ListenerLimits) -> AsyncIterator[int]:
     env = {"HOME": str(folder), "PATH": "/usr/bin:/bin"}
     app = await App.open(load(folder / "home", env, ("sandbox.confine=off",), {}), env)
     port = free_port()
-    task = asyncio.create_task(serve(GatewayServer(Gateway(app), "", limits), f"127.0.0.1:{port}"))
+    task = asyncio.create_task(serve(GatewayServer(Gateway(app.chat_services), "", limits), f"127.0.0.1:{port}"))
     try:
         await listens(port, task.done)
         yield port

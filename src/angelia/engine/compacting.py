@@ -6,14 +6,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.context import compaction
-from angelia.context.budget import Allowance, Size, allowance, exceeds
+from angelia.context.budget import Allowance, Size, allowance, exceeds, fixed_size
 from angelia.context.compaction import CompactionInput
+from angelia.context.request import ToolSpec
 from angelia.context.summary import flaw, prompt, transcript
 from angelia.context.tokens import text_tokens
 from angelia.context.view import View, request_size
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError
+from angelia.engine.live import Compacting
+from angelia.engine.log import Log
 from angelia.engine.machine import Fit
+from angelia.engine.state import Turn
 
 _TRIES = 2
 _WORTH_A_SUMMARY = 200
@@ -47,6 +51,60 @@ class ContextBudget(Struct, frozen=True):
     share: float
     reserve: int
     summariser: Summariser | None = None
+
+
+class RequestFrame(Struct, frozen=True):
+    """The request that would be made now: what the model sees of the log, and what stands around it every time."""
+
+    view: View
+    system: str
+    tools: tuple[ToolSpec, ...]
+
+
+class Compactor:
+    """Sees whether a conversation's next request fits, and what makes it fit. What stands around every request is
+    measured once for each model.
+    """
+
+    def __init__(self, log: Log, space: ContextBudget) -> None:
+        self._log = log
+        self._space = space
+        self._fixed_sizes: dict[str, Size] = {}
+
+    def fit(self, frame: RequestFrame) -> Fit:
+        """Whether the next request fits."""
+        return budget_for(self._log.entries, frame.view, self._fixed(frame), allowed_for(frame.view, self._space))
+
+    async def make_fit(self, frame: RequestFrame, turn: Turn) -> e.ViewMoved:
+        """The move after which the next request fits, as it was asked for or is needed."""
+        return await self._move(self._ground(frame), turn, "asked for" if turn.compaction_requested else "room")
+
+    async def shrink(self, frame: RequestFrame, turn: Turn, share: float) -> e.ViewMoved:
+        """The move after which the next request measures at most `share` of what it does now: the provider knows
+        better than we do what fits.
+        """
+        ground = self._ground(frame)
+        now = compaction.size_now(ground)
+        less = Allowance(min(int(now.tokens * share), ground.allowed.tokens), int(now.bytes * share))
+        return await self._move(replace(ground, allowed=less), turn, "the provider asked for less")
+
+    async def _move(self, ground: CompactionInput, turn: Turn, reason: str) -> e.ViewMoved:
+        self._log.live.emit(Compacting())
+        facts = (entry.fact for entry in reversed(self._log.entries))
+        asked = next((fact for fact in facts if isinstance(fact, e.CompactionRequested)), None)
+        keep = asked.keep if asked and turn.compaction_requested else ""
+        return await compact(ground, self._space, reason, keep)
+
+    def _ground(self, frame: RequestFrame) -> CompactionInput:
+        log = self._log.entries
+        allowed = allowed_for(frame.view, self._space)
+        return CompactionInput(log, frame.view, allowed, self._fixed(frame), running_request(log))
+
+    def _fixed(self, frame: RequestFrame) -> Size:
+        name = frame.view.profile.name
+        if name not in self._fixed_sizes:
+            self._fixed_sizes[name] = fixed_size(frame.system, frame.tools)
+        return self._fixed_sizes[name]
 
 
 def allowed_for(view: View, space: ContextBudget) -> Allowance:
@@ -111,3 +169,16 @@ def _with(spent: e.ViewMoved, written: Written) -> e.ViewMoved:
     usage = e.Usage(spent.usage.input + written.usage.input, spent.usage.output + written.usage.output)
     known = spent.cost >= 0 and written.cost >= 0
     return replace(spent, usage=usage, cost=spent.cost + written.cost if known else -1)
+
+
+def running_request(log: Sequence[e.Entry]) -> tuple[int, ...]:
+    """The request that is being worked on: what was said in the open turn, else the last thing said."""
+    last: tuple[int, ...] = ()
+    said: list[int] = []
+    for entry in log:
+        if isinstance(entry.fact, e.Opening):
+            said.append(entry.seq)
+            last = (entry.seq,)
+        elif isinstance(entry.fact, e.TurnClosed):
+            said.clear()
+    return tuple(said) or last

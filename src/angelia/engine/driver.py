@@ -7,28 +7,23 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar, assert_never
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from angelia.context import view as views
-from angelia.context.budget import Allowance, Size, fixed_size
-from angelia.context.compaction import CompactionInput, size_now
 from angelia.context.request import ModelRequest, ToolSpec
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.crash import crash_point
-from angelia.core.errors import Fenced, ModelError, StoreError
+from angelia.core.errors import Fenced, StoreError
 from angelia.core.ids import Clock, sortable_id
 from angelia.core.profile import Profile
 from angelia.engine import machine as m
 from angelia.engine.broker import Broker, find_calls, finished
 from angelia.engine.caps import time_left
-from angelia.engine.compacting import ContextBudget, allowed_for, budget_for, compact
+from angelia.engine.compacting import Compactor, ContextBudget, RequestFrame
 from angelia.engine.endings import closing_facts
-from angelia.engine.live import Compacting, Resting
 from angelia.engine.log import Log
 from angelia.engine.model_call import Cost, ModelCall
-from angelia.engine.remedies import Remedy
-from angelia.engine.repairs import described, facts_for, running_request
+from angelia.engine.repairs import RemedyMeans, use_remedy
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, advance, folding
 from angelia.engine.transcription import Wording, leave_unheard, not_heard, transcribe
@@ -41,10 +36,6 @@ Refresh = Callable[[], Awaitable[tuple[Credential, ...]]]
 """Reads a vendor's keys again."""
 
 logger = logging.getLogger("angelia.engine")
-
-
-_FOLDS = {Remedy.COMPACT: 0.9, Remedy.COMPACT_HARDER: 0.4}
-"""Of what the refused request measured, what the next one may."""
 
 
 class BoundModel(Struct, frozen=True):
@@ -91,7 +82,7 @@ class Driver:
         self._wording = wording
         self._turn = Turn()
         self._view = views.View(bound_models[0].profile)
-        self._fixed_sizes: dict[str, Size] = {}
+        self._compactor = Compactor(log, settings.space)
         self._fresh: dict[str, tuple[Credential, ...]] = {}
         self._spent_today: tuple[int, int] = (0, 0)
         self._acting: asyncio.Task[Any] | None = None
@@ -142,7 +133,7 @@ class Driver:
 
     def _decide(self) -> m.Effect:
         self._turn = advance(self._turn, self._log.entries, self._settings.rules.table)
-        measured = (self._fit(), self._unheard()) if self._turn.opened else ()
+        measured = (self._compactor.fit(self._frame()), self._unheard()) if self._turn.opened else ()
         return m.decide(self._turn, self._settings.rules, m.Moment(self._clock(), *self._spent_today, *measured))
 
     async def _perform(self, effect: m.Effect, lease: Lease) -> None:
@@ -168,8 +159,7 @@ class Driver:
             case m.LeaveUnheard(message=seq, why=why):
                 await leave_unheard(self._log, seq, why, lease)
             case m.Compact():
-                reason = "asked for" if self._turn.compaction_requested else "room"
-                await self._log.append(await self._move(reason), lease=lease)
+                await self._log.append(await self._compactor.make_fit(self._frame(), self._turn), lease=lease)
             case m.Close():
                 await self._close(effect, lease)
             case m.Rest():
@@ -209,14 +199,8 @@ class Driver:
         """What is folded already for the model that is asked next."""
         return self._view if self._view.profile == self._bound.profile else views.View(self._bound.profile)
 
-    def _fixed(self) -> Size:
-        bound = self._bound
-        if bound.profile.name not in self._fixed_sizes:
-            self._fixed_sizes[bound.profile.name] = fixed_size(bound.system, bound.tools)
-        return self._fixed_sizes[bound.profile.name]
-
-    def _allowed(self) -> Allowance:
-        return allowed_for(self._seen(), self._settings.space)
+    def _frame(self) -> RequestFrame:
+        return RequestFrame(self._seen(), self._bound.system, self._bound.tools)
 
     def _unheard(self) -> tuple[int, ...]:
         """The messages whose recordings are to be written down before the model is asked."""
@@ -225,22 +209,6 @@ class Driver:
         view = self._seen()
         refused = views.refused_by(view.profile.name, view.moved)
         return not_heard(self._log.entries, self._turn.recordings, view.profile, refused)
-
-    def _fit(self) -> m.Fit:
-        return budget_for(self._log.entries, self._seen(), self._fixed(), self._allowed())
-
-    async def _move(self, reason: str, share: float = 1.0) -> e.ViewMoved:
-        """The move before the next request; `share` is of what it measures now, where the provider knows better."""
-        log = self._log.entries
-        ground = CompactionInput(log, self._seen(), self._allowed(), self._fixed(), running_request(log))
-        if share < 1.0:
-            now = size_now(ground)
-            less = Allowance(min(int(now.tokens * share), ground.allowed.tokens), int(now.bytes * share))
-            ground = replace(ground, allowed=less)
-        self._live.emit(Compacting())
-        asked = next((x.fact for x in reversed(log) if isinstance(x.fact, e.CompactionRequested)), None)
-        keep = asked.keep if asked and self._turn.compaction_requested else ""
-        return await compact(ground, self._settings.space, reason, keep)
 
     # -- effects ------------------------------------------------------------------------------------------------
 
@@ -271,28 +239,24 @@ class Driver:
             self._acting.cancel()
 
     async def _remedy(self, effect: m.UseRemedy, lease: Lease) -> None:
-        choice, bound = effect.choice, self._bound
-        until, detail = 0, ""
-        match choice.remedy:
-            case Remedy.WAIT:
-                until = self._clock() + int(effect.delay * random.uniform(1.0, 1.25))  # noqa: S311 - jitter
-                self._live.emit(Resting(until, effect.failure.said or str(effect.failure.kind)))
-            case Remedy.REFRESH_CREDENTIAL if bound.refresh:
-                self._fresh[bound.profile.name] = await bound.refresh()
-            case Remedy.NEXT_MODEL:
-                detail = self._bound_models[self._turn.model_index + 1].profile.name
-            case _:
-                pass
-        more = facts_for(effect, self._log.entries, bound.profile)
-        if choice.remedy in _FOLDS:
-            more = [await self._move("the provider asked for less", _FOLDS[choice.remedy])]
-        elif choice.remedy is Remedy.DESCRIBE and self._wording.describe:
-            try:
-                more = [await described(self._log.entries, self._wording.describe)]
-            except ModelError as failed:
-                detail = f"the describing model failed: {failed}"
-        used = e.RemedyUsed(choice.failure, choice.remedy, until=until, detail=detail)
-        await self._log.append(used, *more, lease=lease)
+        following = self._bound_models[self._turn.model_index + 1 :]
+        means = RemedyMeans(
+            log=self._log.entries,
+            live=self._live,
+            profile=self._bound.profile,
+            next_model=following[0].profile.name if following else "",
+            wait_until=self._clock() + int(effect.delay * random.uniform(1.0, 1.25)),  # noqa: S311 - jitter
+            refresh=self._refresh,
+            shrink=lambda share: self._compactor.shrink(self._frame(), self._turn, share),
+            describe=self._wording.describe,
+        )
+        await self._log.append(*await use_remedy(effect, means), lease=lease)
+
+    async def _refresh(self) -> None:
+        """Read the keys of the model again, where its vendor's can be."""
+        bound = self._bound
+        if bound.refresh:
+            self._fresh[bound.profile.name] = await bound.refresh()
 
     async def _record(self, came: Sequence[e.AnyFact], lease: Lease) -> None:
         """What came of a request. An answer and its ending are one commit; anything else is decided on anew."""

@@ -1,8 +1,9 @@
-"""What each remedy appends to the log: a nudge, a view move, a wait; pure."""
+"""What each remedy does: it renews a key, makes a request smaller or asks for words, and says so in facts."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import assert_never
+from typing import Literal, assert_never
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.context import compaction
@@ -11,9 +12,11 @@ from angelia.context.media_forms import label, smaller
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Media
+from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.core.media_parts import media_parts
 from angelia.core.profile import Ability, Profile
+from angelia.engine.live import Live, Resting
 from angelia.engine.machine import UseRemedy
 from angelia.engine.remedies import Remedy
 
@@ -27,11 +30,61 @@ _CIRCLES = (
 )
 
 
-def facts_for(effect: UseRemedy, log: Sequence[e.Entry], profile: Profile) -> list[e.AnyFact]:  # noqa: C901 - a table
-    """The facts of one remedy beside its `RemedyUsed`; those that only change who is asked, or fold, have none here."""
-    start = compaction.last_move(log)
-    here = log[-1].seq + 1
-    match effect.choice.remedy:
+COMPACTED, COMPACTED_HARDER = 0.9, 0.4
+"""Of what the refused request measured, what the next one may."""
+
+
+class RemedyMeans(Struct, frozen=True):
+    """What remedies are used with: the log so far, the model that failed, and what can be turned to.
+
+    A wait lasts until `wait_until` (Unix milliseconds). `refresh` renews the model's keys, `shrink` makes a move after
+    which a request measures that share of what it does now, and `describe` puts a medium into words.
+    """
+
+    log: Sequence[e.Entry]
+    live: Live
+    profile: Profile
+    next_model: str
+    wait_until: int
+    refresh: Callable[[], Awaitable[None]]
+    shrink: Callable[[float], Awaitable[e.ViewMoved]]
+    describe: Callable[[Media], Awaitable[str]] | None = None
+
+
+async def use_remedy(effect: UseRemedy, means: RemedyMeans) -> list[e.AnyFact]:
+    """Use a remedy; its `RemedyUsed`, and the facts that it comes to, as they are to be appended in one commit."""
+    choice, until, detail, facts = effect.choice, 0, "", list[e.AnyFact]()
+    match choice.remedy:
+        case Remedy.WAIT:
+            until = means.wait_until
+            means.live.emit(Resting(until, effect.failure.said or str(effect.failure.kind)))
+        case Remedy.REFRESH_CREDENTIAL:
+            await means.refresh()
+        case Remedy.NEXT_MODEL:
+            detail = means.next_model
+        case Remedy.NUDGE | Remedy.CONTINUE | Remedy.SAY_SO | Remedy.MEND:
+            facts = _said(choice.remedy, effect, means.profile)
+        case Remedy.COMPACT:
+            facts = [await means.shrink(COMPACTED)]
+        case Remedy.COMPACT_HARDER:
+            facts = [await means.shrink(COMPACTED_HARDER)]
+        case Remedy.DESCRIBE:
+            try:
+                facts = [await _described(means.log, means.describe)] if means.describe else []
+            except ModelError as failed:
+                detail = f"the describing model failed: {failed}"
+        case Remedy.NEXT_CREDENTIAL | Remedy.ASK_AGAIN | Remedy.EXPLAIN:
+            pass  # the next request differs by itself: another key, another try, the refused call's own result
+        case _:
+            facts = _seen_otherwise(choice.remedy, means)
+    return [e.RemedyUsed(choice.failure, choice.remedy, until=until, detail=detail), *facts]
+
+
+def _said(
+    remedy: Literal[Remedy.NUDGE, Remedy.CONTINUE, Remedy.SAY_SO, Remedy.MEND], effect: UseRemedy, profile: Profile
+) -> list[e.AnyFact]:
+    """What the model is told before it is asked again."""
+    match remedy:
         case Remedy.NUDGE:
             return [e.SystemSaid(_NUDGE)]
         case Remedy.CONTINUE:
@@ -40,24 +93,36 @@ def facts_for(effect: UseRemedy, log: Sequence[e.Entry], profile: Profile) -> li
             return [e.SystemSaid(_CIRCLES)]
         case Remedy.MEND:
             return [e.SystemSaid(effect.failure.said)]
+        case _:
+            assert_never(remedy)
+
+
+def _seen_otherwise(
+    remedy: Literal[
+        Remedy.AGE_MEDIA,
+        Remedy.SHORTEN_RESULTS,
+        Remedy.SMALLER_RENDITION,
+        Remedy.DROP_NATIVE,
+        Remedy.FLATTEN_CALLS,
+    ],
+    means: RemedyMeans,
+) -> list[e.AnyFact]:
+    """A move of the view, if it moves anything: the same log, told so that the model takes it."""
+    log, start = means.log, compaction.last_move(means.log)
+    here = log[-1].seq + 1
+    match remedy:
         case Remedy.AGE_MEDIA:
             return _moved(start, compaction.aged(log, start), "age media")
         case Remedy.SHORTEN_RESULTS:
             return _moved(start, compaction.shortened(log, compaction.aged(log, start)), "shorten old results")
         case Remedy.SMALLER_RENDITION:
-            return _moved(start, _smaller(log, start, profile), "smaller pictures")
+            return _moved(start, _smaller(log, start, means.profile), "smaller pictures")
         case Remedy.DROP_NATIVE:
             return _moved(start, replace(start, plain_before=here), "leave out provider blocks")
         case Remedy.FLATTEN_CALLS:
             return _moved(start, replace(start, plain_before=here, flat_before=here), "tell calls as text")
-        case Remedy.COMPACT | Remedy.COMPACT_HARDER | Remedy.DESCRIBE:
-            return []
-        case Remedy.WAIT | Remedy.NEXT_CREDENTIAL | Remedy.REFRESH_CREDENTIAL | Remedy.NEXT_MODEL:
-            return []
-        case Remedy.ASK_AGAIN | Remedy.EXPLAIN:
-            return []
         case _:
-            assert_never(effect.choice.remedy)
+            assert_never(remedy)
 
 
 def _moved(start: e.ViewMoved, moved: e.ViewMoved, reason: str) -> list[e.AnyFact]:
@@ -96,7 +161,7 @@ def _smaller(log: Sequence[e.Entry], moved: e.ViewMoved, profile: Profile) -> e.
     return replace(moved, aged=tuple(aged.values()), reshown=tuple(forms.values()))
 
 
-async def described(log: Sequence[e.Entry], describe: Callable[[Media], Awaitable[str]]) -> e.ViewMoved:
+async def _described(log: Sequence[e.Entry], describe: Callable[[Media], Awaitable[str]]) -> e.ViewMoved:
     """A move after which every medium that is not a line yet reads as its description, where there is one.
 
     Raises:
@@ -137,16 +202,3 @@ def _without_media(log: Sequence[e.Entry], moved: e.ViewMoved, model: str) -> e.
                 kinds.add(e.Refusal(model, media.media))
     refused = tuple(sorted(kinds, key=lambda refusal: (refusal.model, refusal.media)))
     return replace(_free(moved), reason="refused media are left out", aged=tuple(lines), refused=refused)
-
-
-def running_request(log: Sequence[e.Entry]) -> tuple[int, ...]:
-    """The request that is being worked on: what was said in the open turn, else the last thing said."""
-    last: tuple[int, ...] = ()
-    said: list[int] = []
-    for entry in log:
-        if isinstance(entry.fact, e.Opening):
-            said.append(entry.seq)
-            last = (entry.seq,)
-        elif isinstance(entry.fact, e.TurnClosed):
-            said.clear()
-    return tuple(said) or last

@@ -24,19 +24,21 @@ from angelia.sandboxes.local.process_ledger import reap_leftovers
 from angelia.sandboxes.port import Sandbox, SandboxGone
 from angelia.sandboxes.registry import fit_workspace
 from angelia.sandboxes.undo.store import UndoStore
+from angelia.service.chats.services import ChatServices
 from angelia.service.conversation.judging import MayAsk, anybody
 from angelia.service.conversation.mcp_tools import ConversationServers, McpSources
 from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
 from angelia.service.conversation.session import DAY_MS, Session
 from angelia.service.conversation.terminal_delivery import TerminalDelivery
 from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
-from angelia.service.conversation.undo import UndoPreview
-from angelia.service.conversation.workplace import Workplace, workplace
+from angelia.service.conversation.undo import UndoServices
+from angelia.service.conversation.workplace import Workplace, WorkplaceDeps, workplace
 from angelia.service.files.attachments import Attachments
 from angelia.service.files.inbox import Inboxes
 from angelia.service.logs import log_to
 from angelia.service.models.catalog import ModelCatalog
 from angelia.service.models.second_model import summariser, wording
+from angelia.service.own_process import hide_memory, key_variables, withdraw
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.places.presets import chosen, kept
 from angelia.service.redaction import Redaction
@@ -105,11 +107,23 @@ class App:
             self.running,
             loaded.config.policy.allow_ranges,
         )
+        self.undo_services = UndoServices(self.undo, self.transcript, self.redaction.text, loaded.home / "alive")
+        self._workplace_deps = WorkplaceDeps(
+            loaded=loaded,
+            running=self.running,
+            clock=clock,
+            redaction=self.redaction,
+            blobs=self.blobs,
+            intake=self.intake,
+            inboxes=self.inboxes,
+            grants=self.grants,
+            undo=self.undo,
+            mode=self.mode,
+        )
         self._sessions: dict[ConversationId, Session] = {}
         self._places: dict[ConversationId, Workplace] = {}
         self._boxes: dict[ConversationId, Toolbox] = {}
         self._prompts: dict[ConversationId, ConversationPrompt] = {}
-        self.undo_shown: dict[ConversationId, UndoPreview] = {}
         self._modes: dict[ConversationId, Mode] = {}
 
     @classmethod
@@ -126,6 +140,18 @@ class App:
         for note in await asyncio.to_thread(recover_all, loaded.home):  # told with the next command there, too
             logger.warning("%s", note)
         await asyncio.to_thread(app.undo.recover)
+        return app
+
+    @classmethod
+    async def open_alone(cls, loaded: Loaded) -> "App":
+        """Open a home for a process that serves nothing else: from now on its keys are in its own memory only.
+
+        Raises:
+            StoreError, ConfigError: as `open`.
+        """
+        hide_memory()
+        app = await cls.open(loaded, dict(os.environ))
+        withdraw(os.environ, key_variables(app.model_catalog.rows, loaded.config))
         return app
 
     def _secrets(self) -> frozenset[str]:
@@ -219,7 +245,7 @@ class App:
         """
         if session.conversation not in self._places:
             self._places[session.conversation] = workplace(
-                self, session, approver_present=approver_present, may_ask=may_ask
+                self._workplace_deps, session, approver_present=approver_present, may_ask=may_ask
             )
 
     def toolbox(self, session: Session) -> Toolbox:
@@ -353,6 +379,27 @@ class App:
         """Where files for the person are put: the configured folder, or `outbox` in the home."""
         folder = self.loaded.config.files.outbox
         return Path(folder).expanduser() if folder else self.loaded.home / "outbox"
+
+    @property
+    def chat_services(self) -> ChatServices:
+        """What channels and chats need of this home."""
+        return ChatServices(
+            home=self.loaded.home,
+            config=self.loaded.config,
+            clock=self.clock,
+            conversations=self,
+            transcript=self.transcript,
+            blobs=self.blobs,
+            intake=self.intake,
+            renditions=self.renditions,
+            outbox=self.outbox,
+            doors=self.doors,
+            pairings=self.pairings,
+            key_value=self.key_value,
+            model_catalog=self.model_catalog,
+            tokens=self.tokens,
+            undo=self.undo_services,
+        )
 
     async def tidy(self) -> None:
         """Once a day: remove blobs that no entry refers to, such as those of a life that died before its commit, and

@@ -15,26 +15,14 @@ from typing import Any
 
 import msgspec
 
-from angelia.service.app import App
-from angelia.service.settings.config import Loaded
+from angelia.models.catalog.vendors import Rows
+from angelia.service.settings.config import Config
 
 _PR_SET_DUMPABLE = 4
 """prctl(2), <linux/prctl.h>."""
 _HANDLE = re.compile(r"\$\{(\w+)\}")
 
 logger = logging.getLogger("angelia.own_process")
-
-
-async def open_alone(loaded: Loaded) -> App:
-    """Open a home for a process that serves nothing else: from now on its keys are in its own memory only.
-
-    Raises:
-        StoreError, ConfigError: as `App.open`.
-    """
-    hide_memory()
-    app = await App.open(loaded, dict(os.environ))
-    withdraw(os.environ, key_variables(app))
-    return app
 
 
 def hide_memory() -> None:
@@ -55,10 +43,10 @@ def withdraw(environ: MutableMapping[str, str], names: frozenset[str]) -> None:
             del environ[name]
 
 
-def key_variables(app: App) -> frozenset[str]:
+def key_variables(vendors: Rows, settings: Config) -> frozenset[str]:
     """The variables that keys are read from: those of every vendor, and those that the settings name."""
-    known = {name for vendor in app.model_catalog.rows.values() for name in vendor.key_env}
-    return frozenset(known | set(_named(msgspec.to_builtins(app.loaded.config))))
+    known = {name for vendor in vendors.values() for name in vendor.key_env}
+    return frozenset(known | set(_named(msgspec.to_builtins(settings))))
 
 
 def _named(settings: Any) -> Iterator[str]:

@@ -50,7 +50,7 @@ async def _status(conversation: "Conversation", _: str) -> str:
 
 
 async def _undo(conversation: "Conversation", word: str) -> str:
-    return fenced(await undo_command.undo_command(conversation.app, conversation.session, word, by=OWNER))
+    return fenced(await undo_command.undo_command(conversation.app.undo_services, conversation.session, word, by=OWNER))
 
 
 _ACTS: dict[str, Act] = {

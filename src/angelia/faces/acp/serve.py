@@ -9,14 +9,14 @@ from typing import Any
 from angelia.core.errors import BadInput
 from angelia.faces.acp.agent import Agent
 from angelia.faces.acp.lines import LineWriter, lines_in
-from angelia.service.own_process import open_alone
+from angelia.service.app import App
 from angelia.service.settings.config import Loaded
 
 
 async def serve(loaded: Loaded) -> int:
     """Answer until the client closes our stdin; then leave everything as it is in the log."""
     reader, writer = await _pipes()
-    app = await open_alone(loaded)
+    app = await App.open_alone(loaded)
     agent = Agent(app, writer.write, writer.flushed)
     try:
         async for line in lines_in(reader.read):

@@ -176,7 +176,7 @@ async def _link(name: str, given: dict[str, Any]) -> int:
 
     app = await open_app(given)
     try:
-        channel = Gateway(app).line(name).channel
+        channel = Gateway(app.chat_services).line(name).channel
         if not isinstance(channel, HasLinking):
             raise BadInput(f"{name} needs no linking.")
         with alone_in(app.loaded.home, _ONE_CONNECTION):
@@ -203,7 +203,7 @@ async def _test(name: str, to: str, given: dict[str, Any]) -> int:
     app = await open_app(given)
     words = OutText("This is Angelia. If you can read this, messages arrive.")
     try:
-        line = Gateway(app).line(name)
+        line = Gateway(app.chat_services).line(name)
         async with _connected(line, app.loaded.home):
             with working(f"sending through {name}"):
                 number = await line.channel.send(Address(name, to), words, f"test.{app.clock()}")

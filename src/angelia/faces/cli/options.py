@@ -82,6 +82,6 @@ def loaded_from(given: dict[str, Any]) -> Loaded:
 
 async def open_app(given: dict[str, Any]) -> "App":
     """The home that these options ask for, open."""
-    from angelia.service.own_process import open_alone
+    from angelia.service.app import App
 
-    return await open_alone(loaded_from(given))
+    return await App.open_alone(loaded_from(given))

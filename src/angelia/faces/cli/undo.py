@@ -36,9 +36,9 @@ async def _undo(turn: str, part: str, *, only_list: bool, only_look: bool, yes: 
     found = await app.transcript.find(part) if part else await last_conversation(app.transcript)
     session = await app.resume(found, door="terminal")
     if only_list:
-        echo(await listed(app, session))
+        echo(await listed(app.undo_services, session))
         return 0
-    shown = await preview(app, session, turn)
+    shown = await preview(app.undo_services, session, turn)
     echo("\n".join([heading(shown), *shown.lines]))
     if shown.empty or only_look:
         return 0
@@ -47,5 +47,5 @@ async def _undo(turn: str, part: str, *, only_list: bool, only_look: bool, yes: 
     if not yes and not sure("Do this?"):
         echo("Nothing was changed.", err=True)
         return 1
-    echo(await take_back(app, session, shown, by=OWNER))
+    echo(await take_back(app.undo_services, session, shown, by=OWNER))
     return 0

@@ -35,7 +35,7 @@ async def run(app: App, only: tuple[str, ...]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
     changed = asyncio.Event()
-    gateway = Gateway(app, changed.set)
+    gateway = Gateway(app.chat_services, changed.set)
     await gateway.open(only)
     showing = asyncio.create_task(_show(app, gateway, changed))
     listening = await _listen(app, gateway)

@@ -83,7 +83,7 @@ async def _new(chat_sessions: ChatSessions, sender: Sender, preset: str) -> Comm
     back = f" The former one: /resume {before.conversation[-_SHORT:]}" if before else ""
     goes_on = " Its running turn goes on, and answers here." if before and before.turn.opened else ""
     where = f" in {session.sandbox}" if preset else ""
-    facts = tuple(introduction(sender.line, sender.chat_key, sender.person, chat_sessions.app.loaded.config.gateway))
+    facts = tuple(introduction(sender.line, sender.chat_key, sender.person, chat_sessions.services.config.gateway))
     return CommandOutcome(f"A new conversation{where}.{back}{goes_on}", facts, session)
 
 
@@ -187,18 +187,18 @@ async def _resume(chat_sessions: ChatSessions, sender: Sender, part: str) -> Com
     if len(fitting) != 1:
         raise BadInput(f"“{part}” fits {len(fitting)} of your conversations.", then="/sessions lists them.")
     session = await chat_sessions.session(fitting[0].id)
-    facts = tuple(introduction(sender.line, sender.chat_key, sender.person, chat_sessions.app.loaded.config.gateway))
+    facts = tuple(introduction(sender.line, sender.chat_key, sender.person, chat_sessions.services.config.gateway))
     return CommandOutcome(f"Here again: {fitting[0].title or 'without words'}", facts, session)
 
 
 async def _reachable(chat_sessions: ChatSessions, sender: Sender) -> list[Summary]:
     """The caller's own conversations, the latest first; in a group only those that were held in it."""
-    every = await chat_sessions.app.transcript.conversations(1000)
+    every = await chat_sessions.services.transcript.conversations(1000)
     mine = [one for one in every if one.owner == sender.person or sender.person == OWNER]
     if sender.private:
         return mine
     here = set()
-    for reached in await chat_sessions.app.doors.of_door(sender.chat_key.address.door):
+    for reached in await chat_sessions.services.doors.of_door(sender.chat_key.address.door):
         if reached.address.chat == sender.chat_key.address.chat:
             here.add(reached.conversation)
     begun_here = f"/{sender.chat_key.address.chat}"
@@ -207,7 +207,7 @@ async def _reachable(chat_sessions: ChatSessions, sender: Sender) -> list[Summar
 
 async def _receipts(chat_sessions: ChatSessions, sender: Sender, _: str) -> CommandOutcome:
     session = _conversation(sender)
-    receipts = await chat_sessions.app.outbox.receipts(session.conversation)
+    receipts = await chat_sessions.services.outbox.receipts(session.conversation)
     lines = [receipt_line(receipt) for receipt in receipts[-_LISTED:]]
     return CommandOutcome("\n".join(lines) or "Nothing was delivered yet.")
 
@@ -225,16 +225,16 @@ async def _undo(chat_sessions: ChatSessions, sender: Sender, word: str) -> Comma
     session = _conversation(sender)
     if not sender.person.sees(session.owner):
         return CommandOutcome("Only the owner, or whose conversation it is, takes back changes.")
-    said = await undo_command.undo_command(chat_sessions.app, session, word, by=sender.person)
+    said = await undo_command.undo_command(chat_sessions.services.undo, session, word, by=sender.person)
     return CommandOutcome(fenced(said))
 
 
 async def _usage(chat_sessions: ChatSessions, sender: Sender, _: str) -> CommandOutcome:
-    session, transcript = _conversation(sender), chat_sessions.app.transcript
+    session, transcript = _conversation(sender), chat_sessions.services.transcript
     here = await transcript.spent(0, session.conversation)
     lines = [f"This conversation: {here.tokens:,} tokens, ${here.cost / 1e6:.2f}"]
     if sender.person == OWNER:
-        today = await transcript.spent(chat_sessions.app.clock() // DAY_MS * DAY_MS)
+        today = await transcript.spent(chat_sessions.services.clock() // DAY_MS * DAY_MS)
         lines.append(f"Today (UTC), everywhere: {today.tokens:,} tokens, ${today.cost / 1e6:.2f}")
     return CommandOutcome("\n".join(lines))
 

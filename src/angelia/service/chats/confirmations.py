@@ -18,9 +18,9 @@ async def confirm(chat_sessions: ChatSessions, door: str, told: incoming.Confirm
 
     What was told before is absorbed by the store (`Transcript.append`), so that nothing of the log is read for it.
     """
-    found = await chat_sessions.app.outbox.by_platform_id(door, told.message)
+    found = await chat_sessions.services.outbox.by_platform_id(door, told.message)
     if found is None:
         return
     conversation, delivery = found
     fact = e.DeliveryReached(delivery, told.message, _REACHED[told.reached], clean(told.why))
-    await chat_sessions.app.transcript.append(conversation, [fact])
+    await chat_sessions.services.transcript.append(conversation, [fact])

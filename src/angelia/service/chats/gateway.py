@@ -20,12 +20,12 @@ from angelia.channels.settings import Secret
 from angelia.channels.webhooks import HasWebhook, WebHead, WebRequest, WebResponse
 from angelia.core.content import Media
 from angelia.core.errors import AngeliaError, BadInput, ConfigError
-from angelia.service.app import App
 from angelia.service.chats.commands import menu
 from angelia.service.chats.delivery import DeliveryStores
 from angelia.service.chats.dispatcher import DeliveryDispatcher
 from angelia.service.chats.inbound import Inbound
 from angelia.service.chats.open_channel import OpenChannel, wait
+from angelia.service.chats.services import ChatServices
 from angelia.service.chats.sessions import ChatSessions
 from angelia.service.files.links import checked, links_of
 
@@ -62,13 +62,20 @@ def alone_in(home: Path, why: str = "Two would answer twice.") -> IO[str]:
 class Gateway:
     """Every configured channel. `changed` is called whenever there is something new to show."""
 
-    def __init__(self, app: App, changed: Callable[[], None] = lambda: None) -> None:
-        self._app, self._changed = app, changed
-        self._links = links_of(app.loaded.config.gateway, app.loaded.home, app.outbox, app.clock)
+    def __init__(self, services: ChatServices, changed: Callable[[], None] = lambda: None) -> None:
+        self._services, self._changed = services, changed
+        self._links = links_of(services.config.gateway, services.home, services.outbox, services.clock)
         link = self._links.link if self._links else None
-        stores = DeliveryStores(app.transcript, app.outbox, app.blobs, app.clock, link, app.renditions.path_for_chat)
+        stores = DeliveryStores(
+            services.transcript,
+            services.outbox,
+            services.blobs,
+            services.clock,
+            link,
+            services.renditions.path_for_chat,
+        )
         self.dispatcher = DeliveryDispatcher(stores, wait)
-        self.chat_sessions = ChatSessions(app, self.dispatcher)
+        self.chat_sessions = ChatSessions(services, self.dispatcher)
         self._inbound = Inbound(self.chat_sessions)
         self._lines: dict[str, OpenChannel] = {}
         self.standings: dict[str, ChannelStatus] = {}
@@ -85,10 +92,10 @@ class Gateway:
             MissingPart: a channel needs an extra.
             BadInput: a gateway of this home runs already.
         """
-        wanted = only or tuple(self._app.loaded.config.channels)
+        wanted = only or tuple(self._services.config.channels)
         if not wanted:
             raise ConfigError("No channel is configured.", then="`angelia channels add telegram` sets one up.")
-        self._alone = alone_in(self._app.loaded.home)
+        self._alone = alone_in(self._services.home)
         self.begin([self.line(door) for door in wanted])
 
     def line(self, door: str) -> OpenChannel:
@@ -97,7 +104,7 @@ class Gateway:
         Raises:
             ConfigError, MissingPart: as `open`.
         """
-        sections = self._app.loaded.config.channels
+        sections = self._services.config.channels
         if door not in sections:
             raise ConfigError(f"There is no channel {door!r}.", then="`angelia channels` lists them.")
         settings = read_settings(door, sections[door], find_channel(door, sections[door]))
@@ -131,9 +138,9 @@ class Gateway:
     async def linked(self, token: str) -> tuple[Media, AsyncIterator[bytes]] | None:
         """The file that a link of ours stands for, and its bytes; None for a link that is none, or not any more."""
         media = await self._links.find(token) if self._links else None
-        if media is None or not await self._app.blobs.has(media.blob):
+        if media is None or not await self._services.blobs.has(media.blob):
             return None
-        return media, checked(media, self._app.blobs)
+        return media, checked(media, self._services.blobs)
 
     async def drain(self, seconds: float) -> None:
         """Take in nothing more, and give what is being taken in and sent so long to finish. Nothing is lost by less."""
@@ -201,7 +208,7 @@ class Gateway:
     def _report(self, door: str, health: Health) -> None:
         before = self.standings.get(door)
         heard = before.heard if before else 0
-        self.standings[door] = ChannelStatus(door, health, self._app.clock(), heard)
+        self.standings[door] = ChannelStatus(door, health, self._services.clock(), heard)
         if health.gap_ms:
             seconds = health.gap_ms / 1000
             logger.warning("channel %s heard nothing for %.0f s: %s", door, seconds, health.why)
@@ -210,22 +217,22 @@ class Gateway:
         self._changed()
 
     def _context_of(self, door: str) -> ChannelContext:
-        folder = self._app.loaded.home / "channels" / door
+        folder = self._services.home / "channels" / door
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
         async def secret(where: Secret) -> str:
-            return await self._app.tokens.read(door, where)
+            return await self._services.tokens.read(door, where)
 
         async def recall(key: str) -> str:
-            return await self._app.key_value.get(f"channel:{door}:{key}")
+            return await self._services.key_value.get(f"channel:{door}:{key}")
 
         async def remember(key: str, value: str) -> None:
-            await self._app.key_value.put(f"channel:{door}:{key}", value)
+            await self._services.key_value.put(f"channel:{door}:{key}", value)
 
         return ChannelContext(
             door=door,
             folder=folder,
-            clock=self._app.clock,
+            clock=self._services.clock,
             secret=secret,
             recall=recall,
             remember=remember,

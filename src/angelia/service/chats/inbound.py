@@ -44,7 +44,7 @@ class Inbound:
     """Takes in what comes from every channel."""
 
     def __init__(self, chat_sessions: ChatSessions) -> None:
-        self._chat_sessions, self._app = chat_sessions, chat_sessions.app
+        self._chat_sessions, self._services = chat_sessions, chat_sessions.services
         self._turnstiles: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self.strangers = Strangers(chat_sessions)
         self._marks: set[asyncio.Task[None]] = set()
@@ -65,15 +65,15 @@ class Inbound:
         door, chat = envelope.address.door, envelope.address.chat
         turnstile = self._turnstiles.setdefault((door, chat), asyncio.Lock())
         async with turnstile:
-            if await self._app.doors.heard(door, envelope.key):
+            if await self._services.doors.heard(door, envelope.key):
                 return ""
-            line = await with_owners(line, self._app.pairings)
+            line = await with_owners(line, self._services.pairings)
             try:
                 who = principal_of(envelope)
             except BadInput as error:
                 logger.warning("a message through %s came from nobody we could answer to: %s", door, error)
                 return ""
-            if not await may_speak(who, line.settings, self._app.pairings):
+            if not await may_speak(who, line.settings, self._services.pairings):
                 await self.strangers.meet(line, envelope)
                 return NOT_YOURS if isinstance(envelope.what, Pressed) else ""
             return await self._take(line, envelope)
@@ -96,7 +96,7 @@ class Inbound:
         except AngeliaError as error:
             await self._refuse(line, envelope, str(error))
         except Exception as error:
-            code = sortable_id(self._app.clock)[-8:]
+            code = sortable_id(self._services.clock)[-8:]
             logger.exception("a message through %s faulted, code %s", envelope.address.door, code, exc_info=error)
             await self._refuse(line, envelope, f"A fault of ours, code {code}. Your message was not understood.")
         return ""
@@ -111,7 +111,7 @@ class Inbound:
             return ""
         session = sender.session or self._chat_sessions.begin(line, sender.chat_key, sender.person)
         await self._chat_sessions.work(session, line)
-        files, missing = await fetched(line.channel, said.offers, self._app.intake)
+        files, missing = await fetched(line.channel, said.offers, self._services.intake)
         parts = (*_words(envelope, said), *files)
         if not parts:
             await self._refuse(line, envelope, "There was nothing in this message that I can read.")
@@ -176,7 +176,7 @@ class Inbound:
         passed_on = _is_passed_on(envelope)
         aside = e.SetAside(parts, sender.person, envelope.address, envelope.key, sender.reply_to, passed_on)
         seq = (len(session.log.entries) or 1) + len(facts) + 1
-        minutes = (self._app.clock() - envelope.sent_at) // 60_000
+        minutes = (self._services.clock() - envelope.sent_at) // 60_000
         yes, no = (value_of(MessageStillWanted(session.conversation, seq, wanted)) for wanted in (True, False))
         asked = e.DeliveryQueued(
             answer_id(session.conversation, envelope),
@@ -190,12 +190,12 @@ class Inbound:
 
     def _begun(self, sender: Sender) -> list[e.AnyFact]:
         """What comes first in a chat's first conversation."""
-        known = self._app.loaded.config.gateway
+        known = self._services.config.gateway
         return [] if sender.session else introduction(sender.line, sender.chat_key, sender.person, known)
 
     def _is_stale(self, line: OpenChannel, envelope: Envelope) -> bool:
         limit = line.settings.stale_minutes * 60_000
-        return bool(limit and envelope.sent_at and self._app.clock() - envelope.sent_at > limit)
+        return bool(limit and envelope.sent_at and self._services.clock() - envelope.sent_at > limit)
 
     async def _noticed(self, line: OpenChannel, envelope: Envelope, text: str) -> str:
         """A reaction or deletion: the model learns of it with its next turn, and it opens none."""

@@ -44,7 +44,7 @@ class Strangers:
     """Everybody unknown who writes through the channels of this process. What is counted is in the store."""
 
     def __init__(self, chat_sessions: ChatSessions) -> None:
-        self._chat_sessions, self._pairings = chat_sessions, chat_sessions.app.pairings
+        self._chat_sessions, self._pairings = chat_sessions, chat_sessions.services.pairings
         self._codes: dict[Principal, str] = {}
         self._over: Counter[str] = Counter()
         self._gathering: set[str] = set()
@@ -87,7 +87,7 @@ class Strangers:
 
     async def _put(self, door: str) -> None:
         """Wait for others, then ask the owner about all of whom nobody has told them yet."""
-        key_value, clock = self._chat_sessions.app.key_value, self._chat_sessions.app.clock
+        key_value, clock = self._chat_sessions.services.key_value, self._chat_sessions.services.clock
         try:
             told = int(await key_value.get(_told_key(door), "0"))
             if await self._untold(door, told):
@@ -108,7 +108,7 @@ class Strangers:
         if owner is None:
             return
         session, address = owner
-        now = self._chat_sessions.app.clock()
+        now = self._chat_sessions.services.clock()
         words = self._words(door, found)
         asked = e.DeliveryQueued(
             DeliveryId(f"{session.conversation}.p{door}.{now}"),
@@ -118,7 +118,7 @@ class Strangers:
             choices=_choices(found),
         )
         await session.record(asked)
-        await self._chat_sessions.app.key_value.put(_told_key(door), str(max(one.asked_at for one in found)))
+        await self._chat_sessions.services.key_value.put(_told_key(door), str(max(one.asked_at for one in found)))
 
     def _words(self, door: str, found: list[Paired]) -> str:
         lines = [

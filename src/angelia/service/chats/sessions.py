@@ -20,12 +20,12 @@ from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, folding
 from angelia.sandboxes.workspace import work_folder
-from angelia.service.app import App
 from angelia.service.chats.asking import asked_in_chat, told_to_guest
 from angelia.service.chats.dispatcher import DeliveryDispatcher
 from angelia.service.chats.open_channel import OpenChannel, wait
 from angelia.service.chats.people import ChatKey
 from angelia.service.chats.questions import question_id
+from angelia.service.chats.services import ChatServices
 from angelia.service.chats.watch import ChatWatch
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.speakers import guests_in
@@ -51,8 +51,8 @@ class _Open(Struct):
 class ChatSessions:
     """Every conversation that chats have open in this process."""
 
-    def __init__(self, app: App, dispatcher: DeliveryDispatcher) -> None:
-        self.app, self._dispatcher = app, dispatcher
+    def __init__(self, services: ChatServices, dispatcher: DeliveryDispatcher) -> None:
+        self.services, self._dispatcher = services, dispatcher
         self._open: OrderedDict[ConversationId, _Open] = OrderedDict()
         self._worked: dict[ConversationId, asyncio.Task[None]] = {}
         self._leaving: dict[ConversationId, asyncio.Task[None]] = {}
@@ -62,7 +62,7 @@ class ChatSessions:
 
     async def at(self, chat_key: ChatKey) -> Session | None:
         """The conversation of a chat, or None before its first."""
-        conversation = await self.app.doors.conversation(chat_key.address, chat_key.person)
+        conversation = await self.services.doors.conversation(chat_key.address, chat_key.person)
         return await self.session(conversation) if conversation else None
 
     def begin(self, line: OpenChannel, chat_key: ChatKey, owner: Principal, sandbox: str = "") -> Session:
@@ -73,7 +73,7 @@ class ChatSessions:
         """
         chat = line.settings.chats.get(chat_key.address.chat)
         preset = sandbox or (chat.sandbox if chat else "") or next(iter(line.settings.sandbox), "")
-        session = self.app.begin(
+        session = self.services.conversations.begin(
             door=chat_key.address.door, workspace=self._folder(line, chat_key), sandbox=preset, owner=owner
         )
         self._keep(session)
@@ -90,11 +90,11 @@ class ChatSessions:
             if conversation not in self._open:
                 if leaving := self._leaving.get(conversation):
                     await asyncio.wait([leaving])  # its place is not to be taken from under its successor
-                session = await self.app.resume(conversation, door="gateway")
+                session = await self.services.conversations.resume(conversation, door="gateway")
                 self._keep(session)
                 self._ask_again(session)
         found = self._open[conversation]
-        found.used = self.app.clock()
+        found.used = self.services.clock()
         self._open.move_to_end(conversation)
         return found.session
 
@@ -116,19 +116,19 @@ class ChatSessions:
         """
         async with self._employing.setdefault(session.conversation, asyncio.Lock()):
             await self._employ(session, line, spec)
-        await self.app.key_value.put(_model_key(session.conversation), spec)
+        await self.services.key_value.put(_model_key(session.conversation), spec)
 
     async def model_of(self, session: Session, line: OpenChannel) -> str:
         """The model of a conversation."""
-        chosen = await self.app.key_value.get(_model_key(session.conversation))
-        reached = await self.app.doors.of_conversation(session.conversation)
+        chosen = await self.services.key_value.get(_model_key(session.conversation))
+        reached = await self.services.doors.of_conversation(session.conversation)
         own = line.settings.chats
         chats = [own[one.address.chat].model for one in reached if one.address.chat in own]
         named = chosen or next((model for model in chats if model), "") or next(iter(line.settings.model), "")
         if named:
             return named
-        app = self.app
-        return (await choose(app.loaded.config.model, app.model_catalog, app.key_value, None)).spec
+        services = self.services
+        return (await choose(services.config.model, services.model_catalog, services.key_value, None)).spec
 
     def ask(self, session: Session) -> None:
         """Put the open questions of a conversation to its chat, each once."""
@@ -137,9 +137,9 @@ class ChatSessions:
     async def rouse(self, line: OpenChannel) -> int:
         """Go on with every turn of a channel that an earlier life left open; returns how many there were."""
         found = 0
-        for reached in await self.app.doors.of_door(line.channel.door):
+        for reached in await self.services.doors.of_door(line.channel.door):
             try:
-                turn = await in_slices(folding(Turn(), await self.app.transcript.entries(reached.conversation)))
+                turn = await in_slices(folding(Turn(), await self.services.transcript.entries(reached.conversation)))
                 if turn.opened or turn.unread:
                     found += 1
                     await self.work(await self.session(reached.conversation), line)
@@ -150,8 +150,8 @@ class ChatSessions:
     async def remember_owner(self, address: e.Address, sender: str) -> None:
         """Where the owner last wrote to us in private through a door: questions of ours go there."""
         where = f"{address.chat}\n{address.thread}\n{sender}"
-        if await self.app.key_value.get(_owner_key(address.door)) != where:
-            await self.app.key_value.put(_owner_key(address.door), where)
+        if await self.services.key_value.get(_owner_key(address.door)) != where:
+            await self.services.key_value.put(_owner_key(address.door), where)
 
     async def owners_chat(self, door: str) -> tuple[Session, e.Address] | None:
         """The owner's own chat of a door and the conversation there; None before they wrote."""
@@ -165,14 +165,14 @@ class ChatSessions:
         Whoever wrote there is an owner now, too: the settings may have changed.
         """
         for one in dict.fromkeys((door, *self._dispatcher.doors)):
-            chat, thread, sender = [*(await self.app.key_value.get(_owner_key(one))).split("\n"), "", ""][:3]
+            chat, thread, sender = [*(await self.services.key_value.get(_owner_key(one))).split("\n"), "", ""][:3]
             if chat and self._dispatcher.has(one) and sender in await self.owners(one):
                 return e.Address(one, chat, thread)
         return None
 
     async def owners(self, door: str) -> frozenset[str]:
         """The ids of a channel's owners, those who were let in as one included."""
-        paired = await self.app.pairings.owners(door)
+        paired = await self.services.pairings.owners(door)
         return paired | frozenset(self.settings(door).owners)
 
     def settings(self, door: str) -> ChannelSettings:
@@ -191,7 +191,8 @@ class ChatSessions:
             await self._let_go(self._open.pop(conversation))
 
     async def _employ(self, session: Session, line: OpenChannel, spec: str) -> None:
-        await self.app.employ(session, spec, approver_present=True, may_ask=lambda: self._may_ask(session))
+        conversations = self.services.conversations
+        await conversations.employ(session, spec, approver_present=True, may_ask=lambda: self._may_ask(session))
         if session.conversation not in self._worked:
             self._worked[session.conversation] = self.spawn(self._stand_by(session, line))
 
@@ -202,13 +203,13 @@ class ChatSessions:
         for conversation in self._unneeded():
             self._leaving[conversation] = self.spawn(self._let_go(self._open.pop(conversation)))
         watch = ChatWatch(session, self._dispatcher, self.ask)
-        self._open[session.conversation] = _Open(session, watch, self.app.clock())
+        self._open[session.conversation] = _Open(session, watch, self.services.clock())
 
     def _unneeded(self) -> list[ConversationId]:
         """Those at rest that nobody used for a day, and of the others as many as are too many, longest unused first."""
         found: list[ConversationId] = []
         for conversation, one in self._open.items():
-            if one.used > self.app.clock() - UNUSED_MS and len(self._open) - len(found) < MOST_OPEN:
+            if one.used > self.services.clock() - UNUSED_MS and len(self._open) - len(found) < MOST_OPEN:
                 break
             if one.session.at_rest:
                 found.append(conversation)
@@ -220,7 +221,7 @@ class ChatSessions:
             task.cancel()
         one.watch.end()
         try:
-            await self.app.leave(one.session)
+            await self.services.conversations.leave(one.session)
         finally:
             self._leaving.pop(conversation, None)
 
@@ -273,7 +274,7 @@ class ChatSessions:
             await session.record(e.ApprovalRefused(asked.call, ANGELIA, why))
             return
         whom = await self._whom(session) if permission else ""
-        line, store = self._dispatcher.line(there.door), self.app.intake.to_media
+        line, store = self._dispatcher.line(there.door), self.services.intake.to_media
         queued: list[e.AnyFact] = [await asked_in_chat(session.conversation, there, asked, (line, whom), store)]
         if away:
             queued.append(told_to_guest(session.conversation, first.address, asked))
@@ -281,7 +282,7 @@ class ChatSessions:
 
     async def _whom(self, session: Session) -> str:
         """For whom the running turn works besides the owner, as its question says; empty for nobody."""
-        names = {one.principal: one.name for one in await self.app.pairings.list()}
+        names = {one.principal: one.name for one in await self.services.pairings.list()}
         told = [f"{claimed(names.get(one, ''))} ({unambiguous_line(str(one))})".strip() for one in guests_in(session)]
         return f"For somebody else, who cannot allow it:\n{fenced(chr(10).join(told))}" if told else ""
 
@@ -298,7 +299,7 @@ class ChatSessions:
             folder = Path(line.settings.workspace).expanduser()
         else:
             safe = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in chat_key.address.chat)
-            work = work_folder(self.app.loaded.home)
+            work = work_folder(self.services.home)
             work.mkdir(mode=0o700, exist_ok=True)
             folder = work / chat_key.address.door / (safe or "chat")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

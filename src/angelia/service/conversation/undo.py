@@ -6,29 +6,27 @@ A turn is named by its number in the conversation. What was taken back can be ta
 import asyncio
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.errors import BadInput
+from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
 from angelia.core.text import clean, one_line, shorten
 from angelia.sandboxes.undo.plan import PlannedPath, TakingBack, UndoPlan, undo_plan
 from angelia.sandboxes.undo.restore import Restored, WorkspaceNow, carry_out
 from angelia.sandboxes.undo.states import FileState, FolderState, LinkState, NothingThere
-from angelia.sandboxes.undo.store import FoundStep
+from angelia.sandboxes.undo.store import FoundStep, UndoStore
 from angelia.service.conversation.session import Session
+from angelia.store.log.transcript import Transcript
 from angelia.store.presence import is_alive
-
-if TYPE_CHECKING:
-    from angelia.service.app import App
 
 TAKING_BACK = "undo"
 """Stands for the call in the journal of taking something back."""
@@ -59,24 +57,36 @@ class UndoPreview(Struct, frozen=True):
     empty: bool
 
 
-async def undoable_turns(app: "App", session: Session) -> list[UndoableTurn]:
+class UndoServices(Struct, frozen=True):
+    """What taking back works with. `alive` is where our processes are known by; `shown` is what a person may say yes
+    to, by conversation.
+    """
+
+    store: UndoStore
+    transcript: Transcript
+    redact: Callable[[str], str]
+    alive: Path
+    shown: dict[ConversationId, UndoPreview] = field(default_factory=dict)
+
+
+async def undoable_turns(undo: UndoServices, session: Session) -> list[UndoableTurn]:
     """The turns that can be taken back, the latest last."""
-    found = await asyncio.to_thread(app.undo.steps, session.conversation)
+    found = await asyncio.to_thread(undo.store.steps, session.conversation)
     return _by_turn(session, found)
 
 
-async def preview(app: "App", session: Session, which: str) -> UndoPreview:
+async def preview(undo: UndoServices, session: Session, which: str) -> UndoPreview:
     """What taking back would do. `which` is a turn's number, `back`, or empty for the latest turn.
 
     Raises:
         BadInput: there is no such turn, or nothing can be taken back now; says why.
     """
-    turn, steps, later = await _chosen(app, session, which)
+    turn, steps, later = await _chosen(undo, session, which)
     found = await asyncio.to_thread(_previewed, session, turn, steps, later)
-    return replace(found, lines=tuple(app.redaction.text(line) for line in found.lines))
+    return replace(found, lines=tuple(undo.redact(line) for line in found.lines))
 
 
-async def take_back(app: "App", session: Session, shown: UndoPreview, *, by: Principal) -> str:
+async def take_back(undo: UndoServices, session: Session, shown: UndoPreview, *, by: Principal) -> str:
     """Do what was shown, and what became of it in words.
 
     Raises:
@@ -84,19 +94,19 @@ async def take_back(app: "App", session: Session, shown: UndoPreview, *, by: Pri
         HeldElsewhere: a turn runs.
     """
     # With the lease nobody drives the conversation meanwhile.
-    lease, _, _ = await app.transcript.take_up(session.conversation, "`undo`", len(session.log.entries), 0)
+    lease, _, _ = await undo.transcript.take_up(session.conversation, "`undo`", len(session.log.entries), 0)
     try:
-        return await _taken(app, session, shown, by)
+        return await _taken(undo, session, shown, by)
     finally:
         await lease.release()
 
 
-async def _taken(app: "App", session: Session, shown: UndoPreview, by: Principal) -> str:
-    turn, steps, later = await _chosen(app, session, str(shown.turn) if shown.turn else BACK)
+async def _taken(undo: UndoServices, session: Session, shown: UndoPreview, by: Principal) -> str:
+    turn, steps, later = await _chosen(undo, session, str(shown.turn) if shown.turn else BACK)
     now = await asyncio.to_thread(_previewed, session, turn, steps, later)
     if now.digest != shown.digest:
         raise BadInput("Something was changed since this was shown, so nothing was done.", then="Look at it once more.")
-    restored, name = await asyncio.to_thread(_carried_out, app, session, steps, later)
+    restored, name = await asyncio.to_thread(_carried_out, undo, session, steps, later)
     left = tuple(f"{clean(path)}: {why}" for path, why in (*_left(restored), *restored.failed))
     fact = e.FilesTakenBack(by, turn, tuple(step.name for step in steps), name, len(restored.done), left)
     what = f"what turn {turn} had changed" if turn else "what had been taken back last"
@@ -105,16 +115,16 @@ async def _taken(app: "App", session: Session, shown: UndoPreview, by: Principal
     return _outcome(restored)
 
 
-async def _chosen(app: "App", session: Session, which: str) -> tuple[int, list[FoundStep], list[FoundStep]]:
+async def _chosen(undo: UndoServices, session: Session, which: str) -> tuple[int, list[FoundStep], list[FoundStep]]:
     """The turn's number (0 for what was taken back last), its journals, and those that came later."""
     await session.catch_up()
-    running = [begun for begun in session.behind if is_alive(app.loaded.home / "alive", begun.life)]
+    running = [begun for begun in session.behind if is_alive(undo.alive, begun.life)]
     if running:
         raise BadInput(
             f"{len(running)} things that calls began still go on and may change files.",
             then="Have them ended first, or leave the conversation and come back.",
         )
-    found = await asyncio.to_thread(app.undo.steps, session.conversation)
+    found = await asyncio.to_thread(undo.store.steps, session.conversation)
     if any(step.alive for step in found):
         raise BadInput("A command of this conversation still runs.", then="Try again when it has ended.")
     done = _taken_back(session)
@@ -209,10 +219,12 @@ def _previewed(session: Session, turn: int, steps: list[FoundStep], later: list[
     return UndoPreview(turn, lines, digest, not plan.paths)
 
 
-def _carried_out(app: "App", session: Session, steps: list[FoundStep], later: list[FoundStep]) -> tuple[Restored, str]:
+def _carried_out(
+    undo: UndoServices, session: Session, steps: list[FoundStep], later: list[FoundStep]
+) -> tuple[Restored, str]:
     with _present(session) as present:
         plan = undo_plan(steps, later, present)
-        step = app.undo.begin(session.conversation, Path(session.workspace), TAKING_BACK)
+        step = undo.store.begin(session.conversation, Path(session.workspace), TAKING_BACK)
         try:
             return carry_out(plan, step), step.folder.stem
         finally:

@@ -1,16 +1,12 @@
 """The verb `/undo` as every door has it: a word to look, another to do it."""
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from angelia.core.errors import BadInput
 from angelia.core.principal import Principal
 from angelia.core.text import clean, one_line
 from angelia.service.conversation.session import Session
-from angelia.service.conversation.undo import BACK, UndoPreview, preview, take_back, undoable_turns
-
-if TYPE_CHECKING:
-    from angelia.service.app import App
+from angelia.service.conversation.undo import BACK, UndoPreview, UndoServices, preview, take_back, undoable_turns
 
 TAKES = "[TURN|back|yes|list]"
 HELP = "show what taking back a turn's changes of files would do; yes does it"
@@ -18,7 +14,7 @@ HELP = "show what taking back a turn's changes of files would do; yes does it"
 _LISTED = 20
 
 
-async def undo_command(app: "App", session: Session, word: str, *, by: Principal) -> str:
+async def undo_command(undo: UndoServices, session: Session, word: str, *, by: Principal) -> str:
     """Answer `/undo` in words: without one, or with a turn's number or `back`, it only shows.
 
     Raises:
@@ -26,16 +22,16 @@ async def undo_command(app: "App", session: Session, word: str, *, by: Principal
     """
     match word.strip().lower():
         case "list":
-            return await listed(app, session)
+            return await listed(undo, session)
         case "yes":
-            shown = app.undo_shown.pop(session.conversation, None)
+            shown = undo.shown.pop(session.conversation, None)
             if shown is None:
                 raise BadInput("Nothing was shown that could be taken back.", then="/undo shows it; /undo yes does it.")
-            return await take_back(app, session, shown, by=by)
+            return await take_back(undo, session, shown, by=by)
         case which:
-            found = await preview(app, session, which)
+            found = await preview(undo, session, which)
             if not found.empty:
-                app.undo_shown[session.conversation] = found
+                undo.shown[session.conversation] = found
             return "\n".join([heading(found), *found.lines, *([] if found.empty else ["/undo yes does this."])])
 
 
@@ -45,9 +41,9 @@ def heading(found: UndoPreview) -> str:
     return f"Everything is as it was before {what}." if found.empty else f"Taking back {what}:"
 
 
-async def listed(app: "App", session: Session) -> str:
+async def listed(undo: UndoServices, session: Session) -> str:
     """The turns that can be taken back, one line each, the latest first."""
-    turns = await undoable_turns(app, session)
+    turns = await undoable_turns(undo, session)
     lines = [
         f"{turn.number}  {datetime.fromtimestamp(turn.at / 1000, UTC):%Y-%m-%d %H:%M}  "
         f"{one_line(clean(turn.title), 60) or 'without words'}"

@@ -2,38 +2,41 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.content import Media, ToolCall
-from angelia.core.ids import CallId
+from angelia.core.ids import CallId, Clock
 from angelia.core.text import clean
 from angelia.engine.background import Background
 from angelia.engine.broker import BrokerDeps, Changed
 from angelia.engine.live import Resting, Working, WorkingShows
 from angelia.policy.egress import judge_address, judge_url
+from angelia.policy.situation import Mode
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.registry import fit_workspace, open_sandbox, works_here
 from angelia.sandboxes.undo.call_sandbox import CallJournals, CallSandbox
+from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.judging import JudgedConversation, MayAsk, anybody, judging
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.speakers import guests_in
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.conversation.undo_candidates import candidates
+from angelia.service.files.inbox import Inboxes
 from angelia.service.files.transfers import in_words, watched
 from angelia.service.places.presets import kept
 from angelia.service.places.sandbox_locks import SandboxLock, move_in
-from angelia.service.redaction import RedactingBlobs
+from angelia.service.redaction import RedactingBlobs, Redaction
+from angelia.service.settings.config import Loaded
+from angelia.store.media.blobs import BlobStore
+from angelia.store.media.measure import Intake
 from angelia.store.presence import Presence
+from angelia.store.tables.grants import Grants
 from angelia.tools.port import ToolContext
 from angelia.tools.registry import Registry
 from angelia.tools.web.fetcher import Fetcher
-
-if TYPE_CHECKING:
-    from angelia.service.app import App
 
 
 class Workplace(Struct, frozen=True):
@@ -49,23 +52,42 @@ class Workplace(Struct, frozen=True):
         self.sandbox_lock.close()
 
 
-def workplace(app: "App", session: Session, *, approver_present: bool, may_ask: MayAsk = anybody) -> Workplace:
+class WorkplaceDeps(Struct, frozen=True):
+    """What every workplace of a home is made with. `running` is where commands outside of a confinement are recorded;
+    `mode` says how freely a conversation works.
+    """
+
+    loaded: Loaded
+    running: Path
+    clock: Clock
+    redaction: Redaction
+    blobs: BlobStore
+    intake: Intake
+    inboxes: Inboxes
+    grants: Grants
+    undo: UndoStore
+    mode: Callable[[Session], Mode]
+
+
+def workplace(
+    made_with: WorkplaceDeps, session: Session, *, approver_present: bool, may_ask: MayAsk = anybody
+) -> Workplace:
     """Open the sandbox that a conversation began in, with the rules that hold there.
 
     Raises:
         ConfigError: its preset is gone.
         SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
     """
-    settings, ranges = app.loaded.config.sandbox, app.loaded.config.policy.allow_ranges
+    settings, ranges = made_with.loaded.config.sandbox, made_with.loaded.config.policy.allow_ranges
     # Conversations of before this was so, and folders that have become a home since, are refused here.
-    fit_workspace(session.sandbox, Path(session.workspace), app.loaded.home)
+    fit_workspace(session.sandbox, Path(session.workspace), made_with.loaded.home)
     fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges))
     place = SandboxContext(
         session.conversation,
         session.workspace,
-        home=app.loaded.home,
-        state=app.running,
-        progress=lambda text: session.live.emit(Resting(app.clock(), text)),
+        home=made_with.loaded.home,
+        state=made_with.running,
+        progress=lambda text: session.live.emit(Resting(made_with.clock(), text)),
         confine=settings.confine,
         addresses=fetcher.addresses_behind,
     )
@@ -78,20 +100,20 @@ def workplace(app: "App", session: Session, *, approver_present: bool, may_ask: 
         f"{at.preset}={at.spec}" if at.preset else at.spec,
         session.workspace,
         address=lambda: address_of(session),
-        mode=lambda: app.mode(session),
+        mode=lambda: made_with.mode(session),
         entries=lambda: session.log.entries,
         approver_present=approver_present,
         may_ask=may_ask,
         granted_to_all=lambda: set(guests_in(session)) <= {session.owner},
     )
-    judge = judging(app.loaded, standing, sandbox, app.grants)
-    in_call, changed = _journalled(app, session, sandbox, works_here(at.spec, at.settings))
-    background = Background(session.log, app.redaction.text, session.life, changed)
-    contexts = _contexts(app, session, in_call, background, fetcher)
-    put = app.inboxes.of(inner, at.spec, lambda text: session.live.emit(Resting(app.clock(), text)))
-    held = SandboxLock(session.conversation, at.spec, session.workspace, app.clock())
-    deps = BrokerDeps(Registry(()), judge, contexts, app.redaction.text, background, put, changed)
-    return Workplace(sandbox, deps, move_in(app.running, held))
+    judge = judging(made_with.loaded, standing, sandbox, made_with.grants)
+    in_call, changed = _journalled(made_with, session, sandbox, works_here(at.spec, at.settings))
+    background = Background(session.log, made_with.redaction.text, session.life, changed)
+    contexts = _contexts(made_with, session, in_call, background, fetcher)
+    put = made_with.inboxes.of(inner, at.spec, lambda text: session.live.emit(Resting(made_with.clock(), text)))
+    held = SandboxLock(session.conversation, at.spec, session.workspace, made_with.clock())
+    deps = BrokerDeps(Registry(()), judge, contexts, made_with.redaction.text, background, put, changed)
+    return Workplace(sandbox, deps, move_in(made_with.running, held))
 
 
 InCall = Callable[[CallId], Sandbox]
@@ -101,13 +123,13 @@ MOST_NAMED = 50
 """Paths that a fact of changes names."""
 
 
-def _journalled(app: "App", session: Session, sandbox: Sandbox, here: bool) -> tuple[InCall, Changed]:
+def _journalled(made_with: WorkplaceDeps, session: Session, sandbox: Sandbox, here: bool) -> tuple[InCall, Changed]:
     """What calls change is kept before, in a workspace of this machine; and what is told of it."""
-    if not (here and app.undo.settings.enabled):
+    if not (here and made_with.undo.settings.enabled):
         return (lambda _: sandbox), (lambda _: ())
     workspace, home = Path(session.workspace).resolve(), Path.home()
     journals = CallJournals(
-        lambda call: app.undo.begin(session.conversation, workspace, call),
+        lambda call: made_with.undo.begin(session.conversation, workspace, call),
         lambda command: candidates(command, workspace, home),
     )
 
@@ -119,17 +141,17 @@ def _journalled(app: "App", session: Session, sandbox: Sandbox, here: bool) -> t
 
 
 def _contexts(
-    app: "App",
+    made_with: WorkplaceDeps,
     session: Session,
     in_call: InCall,
     background: Background,
     fetcher: Fetcher,
 ) -> Callable[[ToolCall, str], ToolContext]:
-    most_sent = app.loaded.config.files.max_sent_bytes
-    blobs = RedactingBlobs(app.blobs, app.redaction)
+    most_sent = made_with.loaded.config.files.max_sent_bytes
+    blobs = RedactingBlobs(made_with.blobs, made_with.redaction)
 
     async def to_media(data: bytes, name: str) -> Media:
-        return await app.intake.to_media(data, name)
+        return await made_with.intake.to_media(data, name)
 
     def context(call: ToolCall, answer: str) -> ToolContext:
         address = address_of(session)
@@ -138,13 +160,13 @@ def _contexts(
             event = (
                 WorkingShows(call.id, shown)
                 if isinstance(shown, Media)
-                else Working(call.id, app.redaction.text(shown))
+                else Working(call.id, made_with.redaction.text(shown))
             )
             session.live.emit(event)
 
         async def take(content: AsyncIterator[bytes], name: str, size: int) -> Media:
             told = watched(content, size, in_words(name, lambda text: progress(f"{text}\n")))
-            return await app.intake.stream_to_media(told, name, limit=most_sent)
+            return await made_with.intake.stream_to_media(told, name, limit=most_sent)
 
         return ToolContext(
             call=call.id,

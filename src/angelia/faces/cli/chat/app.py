@@ -52,7 +52,7 @@ class ChatApp:
         self.attached_names: list[str] = []
         self._acts: asyncio.Queue[Act] = asyncio.Queue()
         self._choice: OpenChoice | None = None
-        self._folder_question = FolderQuestion(self)
+        self._folder_question = FolderQuestion(screen, self.choice, wall_clock)
         self._guard: asyncio.Task[None] | None = None
         self.input: Input
 
@@ -306,4 +306,4 @@ class ChatApp:
     async def _ask_about_folder(self) -> None:
         """At the beginning of a conversation, and wherever something else stands there now; never inside a turn."""
         if self.spec and not self.session.turn.opened:
-            await self._folder_question.put()
+            await self._folder_question.put(self.app.prompt(self.session))

@@ -182,7 +182,7 @@ async def _stop(chat: "ChatApp", _: str) -> None:
 
 
 async def _undo(chat: "ChatApp", word: str) -> None:
-    said = await undo_command.undo_command(chat.app, chat.session, word, by=OWNER)
+    said = await undo_command.undo_command(chat.app.undo_services, chat.session, word, by=OWNER)
     chat.screen.table(said.splitlines())
 
 
