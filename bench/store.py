@@ -13,6 +13,7 @@ from angelia.core import codec
 from angelia.core.content import Text
 from angelia.core.entry import AnyFact, ConversationOpened, ModelAsked, ModelSaid, StopReason, UserSaid
 from angelia.core.ids import ConversationId, new_conversation
+from angelia.core.principal import OWNER
 from angelia.store.log import word_index
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
@@ -160,7 +161,7 @@ async def searching(folder: Path, messages: int) -> Iterator[Row]:
     built = time.perf_counter() - start
     db.close()
     db = Database.open(home)
-    await Transcript(db).conversations(1)
+    await Transcript(db).conversations(OWNER, 1)
     found = [
         row(f"index {messages:,} messages, each", "µs", built / messages),
         row("    the database", "MB", (home / FILE).stat().st_size),
@@ -222,7 +223,7 @@ QUERIES: dict[str, Callable[[random.Random], str]] = {
 
 async def timed(db: Database, query: str) -> float:
     start = time.perf_counter()
-    await search(db, query)
+    await search(db, OWNER, query)
     return time.perf_counter() - start
 
 

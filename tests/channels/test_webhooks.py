@@ -16,6 +16,7 @@ from angelia.channels.health import ConnectionHealth
 from angelia.channels.settings import ChannelSettings
 from angelia.channels.webhooks import WebHead, WebRequest, WebResponse
 from angelia.core import entry as e
+from angelia.core.principal import OWNER
 from angelia.service.app import App
 from angelia.service.chats.gateway import Gateway
 from angelia.service.chats.open_channel import OpenChannel
@@ -123,7 +124,7 @@ def blobs(app: App) -> list[Path]:
 
 async def said(app: App) -> list[e.UserSaid]:
     """Everything that was heard."""
-    conversations = await app.transcript.conversations()
+    conversations = await app.transcript.conversations(OWNER)
     entries = [entry for one in conversations for entry in await app.transcript.entries(one.id)]
     return [entry.fact for entry in entries if isinstance(entry.fact, e.UserSaid)]
 

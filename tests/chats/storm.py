@@ -14,6 +14,7 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.crash import on_crash_point
 from angelia.core.ids import ConversationId, DeliveryId
+from angelia.core.principal import OWNER
 from angelia.service.chats.delivery import DeliveryStores
 from angelia.service.chats.dispatcher import DeliveryDispatcher
 from angelia.service.chats.open_channel import OpenChannel
@@ -125,7 +126,7 @@ class Storm:
         db = self._open()
         try:
             conversations = {message.address.chat for message in self.far.messages.values()}
-            receipts = [one for name in conversations for one in await Outbox(db).receipts(ConversationId(name))]
+            receipts = [one for name in conversations for one in await Outbox(db).receipts(OWNER, ConversationId(name))]
             return frozenset(one.id for one in receipts if one.status == "unknown")
         finally:
             db.close()

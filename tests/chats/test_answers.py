@@ -84,7 +84,7 @@ async def test_a_stranger_is_told_a_code_and_nothing_else_happens(tmp_path: Path
         code = far.texts("99")[0].partition("Your code is ")[2][:8]
         paired = await life.app.pairings.approve(code.lower(), by=OWNER)
         assert paired.principal.id == "99"
-        assert await life.app.doors.of_door("chat") == []
+        assert await life.app.doors.of_door(OWNER, "chat") == []
         assert server.requests == []
 
 
@@ -96,7 +96,7 @@ async def test_two_chats_have_two_conversations_and_two_folders(tmp_path: Path) 
             await life.says("two", chat="8", sender=BEN)
             assert await life.answered(1, "7") == ["You said one."]
             assert await life.answered(1, "8") == ["You said two."]
-            owners = {one.owner for one in await life.app.transcript.conversations(5)}
+            owners = {one.owner for one in await life.app.transcript.conversations(OWNER, 5)}
             assert owners == {OWNER, Principal("chat", "2")}
 
 

@@ -13,6 +13,7 @@ from angelia.channels.capabilities import Kind
 from angelia.channels.incoming import Envelope, IncomingMessage, OfferedFile
 from angelia.core import entry as e
 from angelia.core.crash import on_crash_point
+from angelia.core.principal import OWNER
 from angelia.engine.state import Turn, advance
 from angelia.testing.channels.recording_channel import WITHOUT_EDIT, FarEnd
 from angelia.testing.model.received import ReceivedRequest
@@ -119,7 +120,7 @@ async def at_rest(life: Town) -> bool:
     """
     if any(turn.opened or turn.unread for turn in life.turns()):
         return False
-    for reached in await life.app.doors.of_door("chat"):
+    for reached in await life.app.doors.of_door(OWNER, "chat"):
         turn = advance(Turn(), await life.app.transcript.entries(reached.conversation))
         if turn.opened or turn.unread:
             return False

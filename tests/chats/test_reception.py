@@ -19,6 +19,7 @@ from angelia.channels.incoming import (
 )
 from angelia.core import entry as e
 from angelia.core.ids import wall_clock
+from angelia.core.principal import OWNER
 from angelia.store.sql.database import Database
 from angelia.testing.channels.recording_channel import ABILITIES, WITHOUT_EDIT, FarEnd
 from angelia.testing.model.server import ModelServer
@@ -76,7 +77,7 @@ async def test_an_empty_list_means_nobody(tmp_path: Path) -> None:
     async with ModelServer([]) as server, town(tmp_path, server, far, nobody) as life:
         await life.offers(b"x", OfferedFile(Kind.DOCUMENT, "f"), "hello")
         assert far.fetched == []
-        assert await life.app.doors.of_door("chat") == []
+        assert await life.app.doors.of_door(OWNER, "chat") == []
 
 
 async def test_a_file_that_cannot_be_had_is_told_to_sender_and_model(tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ async def test_a_confirmation_is_in_the_receipts(tmp_path: Path) -> None:
         await life.channel.bring(told)
         conversation = await life.app.doors.conversation(e.Address("chat", "7"))
         assert conversation is not None
-        assert [one.status for one in await life.app.outbox.receipts(conversation)] == ["confirmed"]
+        assert [one.status for one in await life.app.outbox.receipts(OWNER, conversation)] == ["confirmed"]
         assert len([fact for fact in await life.facts() if isinstance(fact, e.DeliveryReached)]) == 1
 
 

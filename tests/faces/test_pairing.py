@@ -7,7 +7,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from angelia.core.principal import Principal
+from angelia.core.principal import OWNER, Principal
 from angelia.service.app import App
 from angelia.service.settings.config import load
 from angelia.store.tables.pairings import PairingRole
@@ -34,7 +34,7 @@ def role_of(place: Place) -> str:
 
     async def look() -> str:
         app = await App.open(load(place.home, {}, (), {}))
-        found = await app.pairings.list()
+        found = await app.pairings.list(OWNER)
         await app.close()
         return next((one.role for one in found), "")
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ending import Ending
+from angelia.core.principal import OWNER
 from angelia.service.app import App
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL
@@ -66,5 +67,5 @@ async def conversation(place: Place, *, again: bool = False, driven: bool = True
 
 
 async def _session(app: App, place: Place) -> Session:
-    last = (await app.transcript.conversations(1))[0]
+    last = (await app.transcript.conversations(OWNER, 1))[0]
     return await app.resume(last.id, door="terminal")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from angelia.core.entry import AnyFact, Entry
+from angelia.core.principal import OWNER
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql.database import Database
@@ -63,7 +64,7 @@ class Place:
         db = Database.open(self.home)
         try:
             transcript = Transcript(db)
-            last = await transcript.conversations(1)
+            last = await transcript.conversations(OWNER, 1)
             return await transcript.entries(last[0].id) if last else []
         finally:
             db.close()
@@ -72,7 +73,7 @@ class Place:
         """The id of the last conversation."""
         db = Database.open(self.home)
         try:
-            return (await Transcript(db).conversations(1))[0].id
+            return (await Transcript(db).conversations(OWNER, 1))[0].id
         finally:
             db.close()
 

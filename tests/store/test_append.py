@@ -9,7 +9,7 @@ from angelia.core.content import BlobRef, Media, MediaKind, Text
 from angelia.core.entry import AnyFact, ConversationOpened, DeliveryReach, DeliveryReached, SystemSaid, UserSaid
 from angelia.core.errors import BadInput, CodecError, NotFound, StoreError
 from angelia.core.ids import ConversationId, DeliveryId, new_conversation
-from angelia.core.principal import Principal
+from angelia.core.principal import OWNER, Principal
 from angelia.store.log.transcript import Summary, Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql.database import Database
@@ -63,7 +63,7 @@ async def test_a_repeat_is_absorbed_with_all_that_came_along(
     other = new_conversation()
     assert await transcript.append(other, [ConversationOpened("terminal", "/"), said("hello", key="7")]) == []
     assert await transcript.append(conversation, [said("hello", key="7", door="telegram")])
-    assert [summary.id for summary in await transcript.conversations()] == [conversation]
+    assert [summary.id for summary in await transcript.conversations(OWNER)] == [conversation]
     assert len(await transcript.entries(conversation)) == 3
 
 
@@ -135,12 +135,12 @@ async def test_conversations_are_listed_by_last_use_with_their_first_words(home:
     first, second = ConversationId("a"), ConversationId("b")
     await transcript.append(first, [ConversationOpened("terminal", "/w", owner=ANN), said("one\n line")])
     await transcript.append(second, [ConversationOpened("acp", "/v", owner=BOB)])
-    assert [summary.id for summary in await transcript.conversations()] == [second, first]
+    assert [summary.id for summary in await transcript.conversations(OWNER)] == [second, first]
     await transcript.append(first, [said("more")])
-    assert await transcript.conversations(limit=1) == [
+    assert await transcript.conversations(OWNER, limit=1) == [
         Summary(first, "one line", 1000, 1002, 3, "terminal", ANN, "/w", "local")
     ]
-    assert [summary.id for summary in await transcript.conversations(owner=BOB)] == [second]
+    assert [summary.id for summary in await transcript.conversations(OWNER, owner=BOB)] == [second]
     db.close()
 
 
@@ -149,20 +149,20 @@ async def test_a_message_without_words_is_called_by_its_files(
 ) -> None:
     ref = await blobs.put(b"GIF89a")
     await transcript.append(conversation, [UserSaid((Text("  "), Media(ref, MediaKind.IMAGE, name="cat.gif")))])
-    assert (await transcript.conversations())[0].title == "cat.gif"
+    assert (await transcript.conversations(OWNER))[0].title == "cat.gif"
 
 
 async def test_a_conversation_is_found_by_its_beginning_or_its_end(transcript: Transcript) -> None:
     for name in ("01abc", "01abd", "01xbd"):
         await transcript.append(ConversationId(name), [ConversationOpened("terminal", "/")])
-    assert await transcript.find("01X") == "01xbd"
-    assert await transcript.find("bc") == "01abc"
-    assert await transcript.find("01abd") == "01abd"
+    assert await transcript.find(OWNER, "01X") == "01xbd"
+    assert await transcript.find(OWNER, "bc") == "01abc"
+    assert await transcript.find(OWNER, "01abd") == "01abd"
     with pytest.raises(BadInput, match=r"fits 2 conversations: .*01abd"):
-        await transcript.find("01a")
+        await transcript.find(OWNER, "01a")
     for nothing in ("zz", "", "%"):
         with pytest.raises(NotFound):
-            await transcript.find(nothing)
+            await transcript.find(OWNER, nothing)
 
 
 async def test_a_closed_store_says_so(db: Database, transcript: Transcript, conversation: ConversationId) -> None:

@@ -21,7 +21,7 @@ from angelia.core.entry import (
 from angelia.core.errors import NotFound
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, ConversationId, DeliveryId
-from angelia.core.principal import Principal
+from angelia.core.principal import OWNER, Principal
 from angelia.store.log.transcript import Spending, Transcript
 from angelia.store.sql.database import Database
 from angelia.store.tables.grants import Grants
@@ -49,7 +49,7 @@ async def test_deliveries_go_out_in_order_and_leave_receipts(
     await transcript.append(conversation, [DeliverySettled(a, DeliveryStatus.FAILED, detail="too large")])
     assert [receipt.id for receipt in await outbox.pending("telegram")] == ["m"]
     assert await outbox.counts("telegram") == {"sent": 1, "failed": 1, "queued": 1}
-    first, second, *_ = await outbox.receipts(conversation)
+    first, second, *_ = await outbox.receipts(OWNER, conversation)
     assert (first.status, first.platform_id, first.parts, first.address.chat) == ("sent", "8812", (Text("z"),), "7")
     assert (second.status, second.detail, second.attempt) == ("failed", "too large", 2)
 
@@ -98,7 +98,7 @@ async def test_a_yes_that_is_for_once_or_to_other_arguments_is_not_remembered(
     db: Database, transcript: Transcript, scope: Scope, digest: str
 ) -> None:
     await ask_and_allow(transcript, "c1", scope, digest=digest)
-    assert await Grants(db).list() == []
+    assert await Grants(db).list(OWNER) == []
 
 
 async def test_a_grant_ends_at_its_date_and_can_be_taken_back(home: Path) -> None:
@@ -107,15 +107,15 @@ async def test_a_grant_ends_at_its_date_and_can_be_taken_back(home: Path) -> Non
     transcript, grants = Transcript(db), Grants(db)
     await ask_and_allow(transcript, "c1", Scope.REMEMBERED, until=2000)
     await ask_and_allow(transcript, "c2", Scope.REMEMBERED)
-    first, second = await grants.list()
+    first, second = await grants.list(OWNER)
     assert (first.until, first.given_by, first.given_at, second.until) == (2000, ANN, 1000, 0)
     now = 2000
-    assert await grants.list() == [second]
+    assert await grants.list(OWNER) == [second]
     assert await patterns(db, "c1") == ["shell:git push"]
-    await grants.revoke(second.id)
+    await grants.revoke(OWNER, second.id)
     assert await patterns(db, "c1") == []
     with pytest.raises(NotFound, match=f"There is no grant {second.id}"):
-        await grants.revoke(second.id)
+        await grants.revoke(OWNER, second.id)
     db.close()
 
 
@@ -130,10 +130,10 @@ async def test_spending_is_summed_since_a_moment_and_unknown_prices_are_counted(
     now = 2000
     busy = Failure(FailureKind.BUSY)
     await transcript.append(two, [ModelFailed("m", busy, cost=40, usage=Usage(7)), ModelFailed("m", busy)])
-    assert await transcript.spent(0) == Spending(cost=340, tokens=24, unpriced=1)
-    assert await transcript.spent(1001) == Spending(cost=40, tokens=7, unpriced=0)
-    assert await transcript.spent(0, one) == Spending(cost=300, tokens=17, unpriced=1)
-    assert await transcript.spent(2001) == Spending(cost=0, tokens=0, unpriced=0)
+    assert await transcript.spent(OWNER, 0) == Spending(cost=340, tokens=24, unpriced=1)
+    assert await transcript.spent(OWNER, 1001) == Spending(cost=40, tokens=7, unpriced=0)
+    assert await transcript.spent(OWNER, 0, one) == Spending(cost=300, tokens=17, unpriced=1)
+    assert await transcript.spent(OWNER, 2001) == Spending(cost=0, tokens=0, unpriced=0)
     db.close()
 
 

@@ -58,11 +58,11 @@ async def test_a_conversation_goes_with_all_that_belongs_to_it_alone(
     await transcript.erase(conversation, blobs)
     with pytest.raises(NotFound):
         await transcript.entries(conversation)
-    assert [summary.id for summary in await transcript.conversations()] == [OTHER]
+    assert [summary.id for summary in await transcript.conversations(OWNER)] == [OTHER]
     assert await blobs.all() == [shared.sha256]
     assert await Outbox(db).pending("terminal") == []
-    assert await Grants(db).list() == []
-    assert await search(db, "xyzzyplugh") == []
+    assert await Grants(db).list(OWNER) == []
+    assert await search(db, OWNER, "xyzzyplugh") == []
     assert await upkeep.verify(db, blobs) == []
 
 
@@ -77,11 +77,11 @@ async def test_no_word_of_it_is_left_in_any_file(
     for number in range(count):
         await transcript.append(conversation, [said(f"xyzzyplugh{number} " + "x" * 3000)])
         await transcript.append(OTHER, [answered(f"something else {number}")])
-    assert len(await search(db, "xyzzyplugh0")) == 1
+    assert len(await search(db, OWNER, "xyzzyplugh0")) == 1
     assert anywhere(b"zzyplugh")
     await transcript.erase(conversation, blobs)
     assert not anywhere(b"zzyplugh")
-    assert len(await search(db, "something", limit=200)) == count
+    assert len(await search(db, OWNER, "something", limit=200)) == count
     assert len(await transcript.entries(OTHER)) == count + 1
 
 
@@ -90,20 +90,20 @@ async def test_entries_that_come_after_an_erasure_are_found(
 ) -> None:
     """SQLite gives the erased rows' numbers out again; the index must not take them for its own."""
     await transcript.append(conversation, [said(f"old {number}") for number in range(100)])
-    await search(db, "old")
+    await search(db, OWNER, "old")
     await transcript.erase(conversation, blobs)
     await transcript.append(OTHER, [ConversationOpened("terminal", "/"), said("new")])
-    assert len(await search(db, "new")) == 1
+    assert len(await search(db, OWNER, "new")) == 1
 
 
 async def test_what_was_paid_stays_counted(
     transcript: Transcript, conversation: ConversationId, blobs: BlobStore
 ) -> None:
     await transcript.append(conversation, [answered("dear", cost=700)])
-    before = await transcript.spent(0)
+    before = await transcript.spent(OWNER, 0)
     assert before.cost == 700
     await transcript.erase(conversation, blobs)
-    assert await transcript.spent(0) == before
+    assert await transcript.spent(OWNER, 0) == before
 
 
 async def test_a_conversation_that_somebody_works_on_is_not_erased(

@@ -31,6 +31,7 @@ from angelia.core.entry import (
 )
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, ConversationId, DeliveryId
+from angelia.core.principal import OWNER
 from angelia.store.log.projections import TABLES
 from angelia.store.log.references import blobs_in
 from angelia.store.log.search import search
@@ -99,7 +100,7 @@ async def _live(home: Path, data: st.DataObject) -> None:
             await transcript.append(conversation, some)
     if data.draw(st.booleans()):
         await transcript.erase(names[0], blobs)
-    await search(db, "receipt")  # brings the index up to the log
+    await search(db, OWNER, "receipt")  # brings the index up to the log
     before = await db.write(_everything)
     assert await upkeep.verify(db, blobs) == []
     await upkeep.rebuild(db)

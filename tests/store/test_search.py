@@ -8,6 +8,7 @@ from angelia.core.content import CallStatus, Media, MediaKind, Text
 from angelia.core.entry import SystemSaid, ToolFinished, UserSaid
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId, ConversationId
+from angelia.core.principal import OWNER
 from angelia.store.log import word_index
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
@@ -58,7 +59,7 @@ async def test_a_query_finds(
     query: str, expected: list[int], db: Database, transcript: Transcript, conversation: ConversationId
 ) -> None:
     await transcript.append(conversation, [said(text) for text in TEXTS])
-    assert sorted(hit.seq - 2 for hit in await search(db, query)) == expected
+    assert sorted(hit.seq - 2 for hit in await search(db, OWNER, query)) == expected
 
 
 async def test_everything_visible_is_findable_and_nothing_else(
@@ -67,15 +68,15 @@ async def test_everything_visible_is_findable_and_nothing_else(
     photo = Media(await blobs.put(b"GIF89a"), MediaKind.IMAGE, name="holiday needle.gif")
     long = ToolFinished(CallId("c1_0"), CallStatus.OK, (Text("needle " + "hay " * 2000 + "thimble"),))
     await transcript.append(conversation, [UserSaid((photo,)), answered("a needle"), long, SystemSaid("needle")])
-    assert sorted(hit.seq for hit in await search(db, "needle")) == [2, 3, 4]
-    assert await search(db, "thimble") == []
+    assert sorted(hit.seq for hit in await search(db, OWNER, "needle")) == [2, 3, 4]
+    assert await search(db, OWNER, "thimble") == []
 
 
 async def test_hits_say_where_and_when_and_show_the_place(
     db: Database, transcript: Transcript, conversation: ConversationId
 ) -> None:
     entry = (await transcript.append(conversation, [said("word " * 100 + "the Needle\nin " + "hay " * 100)]))[0]
-    (hit,) = await search(db, "needle")
+    (hit,) = await search(db, OWNER, "needle")
     assert (hit.conversation, hit.seq, hit.at) == (conversation, entry.seq, entry.at)
     assert "the Needle in hay" in hit.snippet
     assert hit.snippet.startswith("…")
@@ -87,14 +88,14 @@ async def test_the_exact_words_come_before_newer_mixed_ones(
 ) -> None:
     for text in ("red fish here", "fish that is red", "another red one, and a fish"):
         await transcript.append(conversation, [said(text)])
-    assert [hit.seq for hit in await search(db, "red fish")] == [2, 4, 3]
-    assert [hit.seq for hit in await search(db, "red fish", limit=1)] == [2]
+    assert [hit.seq for hit in await search(db, OWNER, "red fish")] == [2, 4, 3]
+    assert [hit.seq for hit in await search(db, OWNER, "red fish", limit=1)] == [2]
 
 
 @pytest.mark.parametrize("query", ["", "  ", '""', "-- ?!", "*"])
 async def test_a_query_without_words_is_refused(db: Database, query: str) -> None:
     with pytest.raises(BadInput, match="no word to search for"):
-        await search(db, query)
+        await search(db, OWNER, query)
 
 
 async def test_what_was_just_appended_is_found_while_the_index_lags(
@@ -103,16 +104,16 @@ async def test_what_was_just_appended_is_found_while_the_index_lags(
     for number in range(3 * word_index.STRIDE + 5):
         await transcript.append(conversation, [said(f"w{number} common")])
         if number % 50 == 0:
-            assert [hit.seq for hit in await search(db, f"w{number}")] == [number + 2]
+            assert [hit.seq for hit in await search(db, OWNER, f"w{number}")] == [number + 2]
     upto = "SELECT (SELECT max(id) FROM entries) - upto FROM indexed"
     behind = await db.read(lambda connection: connection.execute(upto).fetchone()[0])
     assert 0 < behind < word_index.STRIDE
-    assert len(await search(db, "common", limit=1000)) == 100
+    assert len(await search(db, OWNER, "common", limit=1000)) == 100
 
 
 async def test_many_search_while_many_write(db: Database, transcript: Transcript, conversation: ConversationId) -> None:
     async def write(number: int) -> None:
         await transcript.append(conversation, [said(f"unique{number}")])
-        assert len(await search(db, f"unique{number}")) == 1
+        assert len(await search(db, OWNER, f"unique{number}")) == 1
 
     await asyncio.gather(*(write(number) for number in range(60)))

@@ -11,6 +11,7 @@ from angelia.core.content import Media, MediaKind
 from angelia.core.entry import ConversationOpened, UserSaid
 from angelia.core.errors import BadInput, NotFound, StoreDamaged
 from angelia.core.ids import ConversationId
+from angelia.core.principal import OWNER
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
@@ -56,15 +57,15 @@ async def test_an_index_that_lost_words_is_noticed_and_rebuilt(
     db: Database, transcript: Transcript, conversation: ConversationId, blobs: BlobStore
 ) -> None:
     await transcript.append(conversation, [said("needle"), said("needle again")])
-    await search(db, "needle")
+    await search(db, OWNER, "needle")
     lose = "INSERT INTO words (words, rowid, text) VALUES ('delete', 2, 'needle')"
     await db.write(lambda connection: connection.execute(lose))
-    assert len(await search(db, "needle")) == 1
+    assert len(await search(db, OWNER, "needle")) == 1
     (problem,) = await upkeep.verify(db, blobs)
     assert problem.startswith("The full-text index knows 1 of 2 entries")
     await upkeep.rebuild(db)
     assert await upkeep.verify(db, blobs) == []
-    assert len(await search(db, "needle")) == 2
+    assert len(await search(db, OWNER, "needle")) == 2
 
 
 async def test_a_backup_is_a_home(

@@ -13,6 +13,7 @@ from angelia import __version__
 from angelia.core import entry as e
 from angelia.core.errors import BadInput, ConfigError, KeyMissing, NotFound
 from angelia.core.ids import ConversationId
+from angelia.core.principal import OWNER
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
@@ -231,7 +232,7 @@ class Agent:
     async def _list(self, given: i.ListSessions) -> r.Sessions:
         mark = mark_in(given.cursor) if given.cursor else None
         folder = str(folder_in(given.cwd)) if given.cwd else None
-        found = await self.app.transcript.conversations(PAGE + 1, workspace=folder, before=mark)
+        found = await self.app.transcript.conversations(OWNER, PAGE + 1, workspace=folder, before=mark)
         page, more = found[:PAGE], found[PAGE:]
         listed = tuple(r.AcpListed(one.id, one.workspace, one.title or None, time_of(one.last_at)) for one in page)
         return r.Sessions(listed, f"{page[-1].last_at}.{page[-1].id}" if more else None)

@@ -32,7 +32,7 @@ async def _unpin(conversation: "Conversation", text: str) -> str:
 
 
 async def _usage(conversation: "Conversation", _: str) -> str:
-    spent = await conversation.app.transcript.spent(0, conversation.session.conversation)
+    spent = await conversation.app.transcript.spent(OWNER, 0, conversation.session.conversation)
     unknown = f", and {spent.unpriced} replies without a known price" if spent.unpriced else ""
     return f"This conversation: {spent.tokens:,} tokens, {money(spent.cost)}{unknown}."
 

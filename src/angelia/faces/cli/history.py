@@ -11,6 +11,7 @@ import msgspec
 
 from angelia.core.content import Content, Media, Text
 from angelia.core.errors import BadInput
+from angelia.core.principal import OWNER
 from angelia.core.text import one_line
 from angelia.faces.cli.open_conversation import SHORT, last_conversation, short
 from angelia.faces.cli.options import open_app, settings_options
@@ -38,7 +39,7 @@ def sessions(limit: int, as_json: bool, **given: Any) -> int:
 
 async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
     app = await open_app(given)
-    rows = await app.transcript.conversations(limit)
+    rows = await app.transcript.conversations(OWNER, limit)
     if as_json:
         for row in rows:
             echo_json(msgspec.json.encode({**msgspec.to_builtins(row), "owner": str(row.owner)}))
@@ -87,7 +88,7 @@ async def _search(query: str, limit: int, as_json: bool, given: dict[str, Any]) 
 
     app = await open_app(given)
     with working("searching"):
-        hits = await look(app.db, query, limit)
+        hits = await look(app.db, OWNER, query, limit)
     if as_json:
         for hit in hits:
             echo_json(msgspec.json.encode(hit))
@@ -110,7 +111,7 @@ def delete(conversation: str, yes_really: bool, **given: Any) -> int:
 
 async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
     app = await open_app(given)
-    found = await app.transcript.find(part)
+    found = await app.transcript.find(OWNER, part)
     entries = await app.transcript.entries(found)
     if not yes_really and not _sure(found, len(entries)):
         echo("Nothing was deleted.", err=True)
@@ -148,8 +149,8 @@ def receipts(conversation: str | None, **given: Any) -> int:
 
 async def _receipts(part: str | None, given: dict[str, Any]) -> int:
     app = await open_app(given)
-    found = await app.transcript.find(part) if part else await last_conversation(app.transcript)
-    lines = receipts_table(await app.outbox.receipts(found), screen().columns if sys.stdout.isatty() else 0)
+    found = await app.transcript.find(OWNER, part) if part else await last_conversation(app.transcript)
+    lines = receipts_table(await app.outbox.receipts(OWNER, found), screen().columns if sys.stdout.isatty() else 0)
     echo("\n".join(lines) or "Nothing was delivered.")
     return 0
 

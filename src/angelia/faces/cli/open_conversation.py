@@ -8,6 +8,7 @@ import click
 
 from angelia.core.errors import BadInput
 from angelia.core.ids import ConversationId
+from angelia.core.principal import OWNER
 
 if TYPE_CHECKING:
     from angelia.service.app import App
@@ -35,7 +36,7 @@ async def session_for(app: "App", given: dict[str, Any], note: Callable[[str], N
         AccessRefused: no conversation works in the folder that was named.
     """
     if given["resume"] or given["go_on"]:
-        find = app.transcript.find(given["resume"]) if given["resume"] else last_conversation(app.transcript)
+        find = app.transcript.find(OWNER, given["resume"]) if given["resume"] else last_conversation(app.transcript)
         session = await app.resume(await find, door="terminal")
         if given["sandbox"] not in (None, session.sandbox, session.preset):
             raise BadInput(
@@ -72,7 +73,7 @@ async def last_conversation(transcript: "Transcript") -> ConversationId:
     Raises:
         BadInput: there is none at all.
     """
-    last = await transcript.conversations(1)
+    last = await transcript.conversations(OWNER, 1, owner=OWNER)
     if not last:
         raise BadInput("There is no conversation yet.", then="`angelia` begins one.")
     return last[0].id

@@ -33,7 +33,7 @@ def pair(ctx: click.Context, /, **given: Any) -> int | None:
 
 async def _list(given: dict[str, Any]) -> int:
     app = await open_app(given)
-    admitted, waiting = await app.pairings.list(), await app.pairings.waiting()
+    admitted, waiting = await app.pairings.list(OWNER), await app.pairings.waiting(OWNER)
     rows = [_row(one, f"{one.role}, let in by {one.approved_by}") for one in admitted]
     rows += [_row(one, f"asks since {when(one.asked_at)}") for one in waiting]
     for line in table(rows) or ["Nobody was let in with a code, and nobody asks."]:

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from angelia.core.errors import BadInput
+from angelia.core.principal import OWNER
 from angelia.faces.cli.history import when
 from angelia.faces.cli.open_conversation import short
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
@@ -50,7 +51,7 @@ def grants(what: tuple[str, ...], **given: Any) -> int:
 
 async def _grants(given: dict[str, Any]) -> int:
     app = await open_app(given)
-    rows = [_row(grant) for grant in await app.grants.list()]
+    rows = [_row(grant) for grant in await app.grants.list(OWNER)]
     if not rows:
         echo("Nothing is permitted beyond what the mode allows.", err=True)
         return 0
@@ -67,6 +68,6 @@ def _row(grant: Grant) -> tuple[str, ...]:
 
 async def _revoke(number: int, given: dict[str, Any]) -> int:
     app = await open_app(given)
-    await app.grants.revoke(number)
+    await app.grants.revoke(OWNER, number)
     echo(f"Grant {number} is taken back.", err=True)
     return 0

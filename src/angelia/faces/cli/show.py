@@ -12,6 +12,7 @@ from angelia.core import entry as e
 from angelia.core.codec import to_json_line
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId
+from angelia.core.principal import OWNER
 from angelia.faces.cli.history import when
 from angelia.faces.cli.open_conversation import last_conversation, short
 from angelia.faces.cli.options import open_app, settings_options
@@ -38,7 +39,7 @@ def show(conversation: str | None, as_json: bool, usage: bool, prompt: bool, **g
 
 async def _prompt(part: str | None, given: dict[str, Any]) -> int:
     app = await open_app(given)
-    found = await app.transcript.find(part) if part else await last_conversation(app.transcript)
+    found = await app.transcript.find(OWNER, part) if part else await last_conversation(app.transcript)
     setup = await setup_in_force(app.blobs, await app.transcript.entries(found))
     if setup is None:
         raise NotFound(f"No model has been asked in the conversation {short(found)} yet.")
@@ -67,7 +68,7 @@ async def _show(part: str | None, as_json: bool, usage: bool, given: dict[str, A
 
 async def _read(part: str | None, given: dict[str, Any]) -> tuple[ConversationId, list[e.Entry]]:
     app = await open_app(given)
-    found = await app.transcript.find(part) if part else await last_conversation(app.transcript)
+    found = await app.transcript.find(OWNER, part) if part else await last_conversation(app.transcript)
     return found, await app.transcript.entries(found)
 
 

@@ -193,12 +193,11 @@ async def _resume(chat_sessions: ChatSessions, sender: Sender, part: str) -> Com
 
 async def _reachable(chat_sessions: ChatSessions, sender: Sender) -> list[Summary]:
     """The caller's own conversations, the latest first; in a group only those that were held in it."""
-    every = await chat_sessions.services.transcript.conversations(1000)
-    mine = [one for one in every if one.owner == sender.person or sender.person == OWNER]
+    mine = await chat_sessions.services.transcript.conversations(sender.person, 1000)
     if sender.private:
         return mine
     here = set()
-    for reached in await chat_sessions.services.doors.of_door(sender.chat_key.address.door):
+    for reached in await chat_sessions.services.doors.of_door(sender.person, sender.chat_key.address.door):
         if reached.address.chat == sender.chat_key.address.chat:
             here.add(reached.conversation)
     begun_here = f"/{sender.chat_key.address.chat}"
@@ -207,7 +206,7 @@ async def _reachable(chat_sessions: ChatSessions, sender: Sender) -> list[Summar
 
 async def _receipts(chat_sessions: ChatSessions, sender: Sender, _: str) -> CommandOutcome:
     session = _conversation(sender)
-    receipts = await chat_sessions.services.outbox.receipts(session.conversation)
+    receipts = await chat_sessions.services.outbox.receipts(session.owner, session.conversation)
     lines = [receipt_line(receipt) for receipt in receipts[-_LISTED:]]
     return CommandOutcome("\n".join(lines) or "Nothing was delivered yet.")
 
@@ -231,10 +230,10 @@ async def _undo(chat_sessions: ChatSessions, sender: Sender, word: str) -> Comma
 
 async def _usage(chat_sessions: ChatSessions, sender: Sender, _: str) -> CommandOutcome:
     session, transcript = _conversation(sender), chat_sessions.services.transcript
-    here = await transcript.spent(0, session.conversation)
+    here = await transcript.spent(session.owner, 0, session.conversation)
     lines = [f"This conversation: {here.tokens:,} tokens, ${here.cost / 1e6:.2f}"]
     if sender.person == OWNER:
-        today = await transcript.spent(chat_sessions.services.clock() // DAY_MS * DAY_MS)
+        today = await transcript.spent(sender.person, chat_sessions.services.clock() // DAY_MS * DAY_MS)
         lines.append(f"Today (UTC), everywhere: {today.tokens:,} tokens, ${today.cost / 1e6:.2f}")
     return CommandOutcome("\n".join(lines))
 

@@ -19,7 +19,7 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import DeliveryId
-from angelia.core.principal import Principal
+from angelia.core.principal import OWNER, Principal
 from angelia.core.text import fenced
 from angelia.core.unambiguous import claimed
 from angelia.service.chats.guests import may_do
@@ -101,7 +101,9 @@ class Strangers:
             logger.warning("%s: the owner could not be asked about strangers: %s", door, error)
 
     async def _untold(self, door: str, told: int) -> list[Paired]:
-        return [one for one in await self._pairings.waiting() if one.principal.door == door and one.asked_at > told]
+        return [
+            one for one in await self._pairings.waiting(OWNER) if one.principal.door == door and one.asked_at > told
+        ]
 
     async def _ask(self, door: str, found: list[Paired]) -> None:
         owner = await self._chat_sessions.owners_chat(door)

@@ -121,7 +121,7 @@ class ChatSessions:
     async def model_of(self, session: Session, line: OpenChannel) -> str:
         """The model of a conversation."""
         chosen = await self.services.key_value.get(_model_key(session.conversation))
-        reached = await self.services.doors.of_conversation(session.conversation)
+        reached = await self.services.doors.of_conversation(OWNER, session.conversation)
         own = line.settings.chats
         chats = [own[one.address.chat].model for one in reached if one.address.chat in own]
         named = chosen or next((model for model in chats if model), "") or next(iter(line.settings.model), "")
@@ -137,7 +137,7 @@ class ChatSessions:
     async def rouse(self, line: OpenChannel) -> int:
         """Go on with every turn of a channel that an earlier life left open; returns how many there were."""
         found = 0
-        for reached in await self.services.doors.of_door(line.channel.door):
+        for reached in await self.services.doors.of_door(OWNER, line.channel.door):
             try:
                 turn = await in_slices(folding(Turn(), await self.services.transcript.entries(reached.conversation)))
                 if turn.opened or turn.unread:
@@ -282,7 +282,7 @@ class ChatSessions:
 
     async def _whom(self, session: Session) -> str:
         """For whom the running turn works besides the owner, as its question says; empty for nobody."""
-        names = {one.principal: one.name for one in await self.services.pairings.list()}
+        names = {one.principal: one.name for one in await self.services.pairings.list(OWNER)}
         told = [f"{claimed(names.get(one, ''))} ({unambiguous_line(str(one))})".strip() for one in guests_in(session)]
         return f"For somebody else, who cannot allow it:\n{fenced(chr(10).join(told))}" if told else ""
 

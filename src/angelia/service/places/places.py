@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import Clock, ConversationId, new_conversation
+from angelia.core.principal import OWNER
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import FileKind, NoSuchFile, Sandbox, SandboxError
 from angelia.sandboxes.registry import OURS, SPECS, open_sandbox, workspace_in
@@ -125,7 +126,7 @@ class SandboxPlaces:
 
     async def _summary(self, conversation: ConversationId) -> Summary | None:
         try:
-            return await self._transcript.summary(conversation)
+            return await self._transcript.summary(OWNER, conversation)
         except NotFound:
             return None
 
@@ -221,7 +222,7 @@ class SandboxPlaces:
 
     async def _of_conversation(self, part: str) -> tuple[Chosen, ConversationId, str]:
         try:
-            found = await self._transcript.find(part)
+            found = await self._transcript.find(OWNER, part)
         except NotFound as error:
             names = ", ".join(self._settings.presets) or "none"
             raise BadInput(
@@ -229,7 +230,7 @@ class SandboxPlaces:
                 f"Presets: {names}.",
                 f"`angelia sessions` lists conversations; sandboxes are your presets, and {SPECS}.",
             ) from error
-        summary = await self._transcript.summary(found)
+        summary = await self._transcript.summary(OWNER, found)
         first = (await self._transcript.entries(found))[0].fact
         preset = getattr(first, "preset", "")
         return kept(self._settings, summary.sandbox, preset), found, summary.workspace

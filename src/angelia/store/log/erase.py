@@ -58,8 +58,8 @@ def _erase(connection: sqlite3.Connection, db: Database, conversation: Conversat
     ).fetchall()
     word_index.forget(connection, conversation)
     connection.execute(
-        "INSERT INTO spending_erased SELECT at, model, cost, input, output, cache_read, cache_write FROM spending"
-        " WHERE conversation = ?",
+        "INSERT INTO spending_erased SELECT at, principal, model, cost, input, output, cache_read, cache_write"
+        " FROM spending WHERE conversation = ?",
         (conversation,),
     )
     connection.execute("UPDATE conversations SET erasing = 1 WHERE id = ?", (conversation,))

@@ -42,7 +42,7 @@ TABLES = {
     "pieces": "conversation, id, piece, platform_id, doubts",
     "reached": "conversation, id, platform_id, reached, why",
     "doors": "door, chat, thread, person, conversation, place",
-    "spending": "at, conversation, seq, model, cost, input, output, cache_read, cache_write",
+    "spending": "at, conversation, seq, principal, model, cost, input, output, cache_read, cache_write",
     "blob_refs": "sha256, conversation",
 }
 """The derived tables, each with its columns; the first ones are its key or lead to it."""
@@ -120,14 +120,20 @@ def _spent(connection: sqlite3.Connection, at: _At, fact: ModelSaid | ModelFaile
         return  # nothing came back, nothing is known to be billed
     tokens = (usage.input, usage.output, usage.cache_read, usage.cache_write)
     model = (fact.summariser or "summariser") if isinstance(fact, ViewMoved) else fact.model
-    row = (at.entry.at, at.conversation, at.entry.seq, model, fact.cost, *tokens)
-    connection.execute("INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    _paid(connection, at, model, (fact.cost, *tokens))
 
 
 def _heard(connection: sqlite3.Connection, at: _At, fact: Transcribed) -> None:
     if fact.cost:
-        row = (at.entry.at, at.conversation, at.entry.seq, fact.by, fact.cost)
-        connection.execute("INSERT INTO spending VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0)", row)
+        _paid(connection, at, fact.by, (fact.cost, 0, 0, 0, 0))
+
+
+def _paid(connection: sqlite3.Connection, at: _At, model: str, paid: tuple[int, ...]) -> None:
+    """Whose conversation it is pays; `paid` are the cost, and tokens as the table has them."""
+    connection.execute(
+        "INSERT INTO spending SELECT ?, id, ?, owner, ?, ?, ?, ?, ?, ? FROM conversations WHERE id = ?",
+        (at.entry.at, at.entry.seq, model, *paid, at.conversation),
+    )
 
 
 def _queued(connection: sqlite3.Connection, at: _At, fact: DeliveryQueued) -> None:

@@ -11,7 +11,7 @@ from angelia.core import codec
 from angelia.core.entry import AnyFact, ConversationOpened, DeliveryReached, DeliverySettled, Entry, Keyed
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId
-from angelia.core.principal import Principal
+from angelia.core.principal import OWNER, Principal
 from angelia.store.log import lease as leases
 from angelia.store.log import word_index
 from angelia.store.log.change_feed import ChangeFeed
@@ -21,6 +21,7 @@ from angelia.store.log.projections import derive
 from angelia.store.log.references import blobs_in
 from angelia.store.media.blobs import BlobStore, require
 from angelia.store.sql.database import Database
+from angelia.store.sql.visibility import visible_to
 from angelia.store.tables import grants
 
 _INSERT = """
@@ -111,7 +112,7 @@ class Transcript:
         """
 
         def look(connection: sqlite3.Connection) -> tuple[list[Entry], Spending]:
-            return read_entries(connection, conversation, after), _spent(connection, since_ms, None)
+            return read_entries(connection, conversation, after), _spent(connection, OWNER, since_ms, None)
 
         lease, (entries, spent) = await leases.acquire(self._db, conversation, holder, look)
         return lease, entries, spent
@@ -140,18 +141,25 @@ class Transcript:
                 await more
 
     async def conversations(
-        self, limit: int = 50, owner: Principal | None = None, workspace: str | None = None, before: Mark | None = None
+        self,
+        viewer: Principal,
+        limit: int = 50,
+        *,
+        owner: Principal | None = None,
+        workspace: str | None = None,
+        before: Mark | None = None,
     ) -> list[Summary]:
-        """The conversations that were used last, newest first; of one owner and in one folder, or all.
+        """The conversations that were used last, newest first; of one owner and in one folder, or all they may see.
 
         `before` is the mark of the last one of the page before.
         """
         conditions: list[tuple[str, tuple[object, ...]]] = [
+            visible_to(viewer),
             *([("owner = ?", (str(owner),))] if owner is not None else []),
             *([("workspace = ?", (workspace,))] if workspace is not None else []),
             *([("(last_at, id) < (?, ?)", before)] if before is not None else []),
         ]
-        where = " AND ".join(condition for condition, _ in conditions) or "true"
+        where = " AND ".join(condition for condition, _ in conditions)
         values = [value for _, given in conditions for value in given]
         return await self._db.read(
             lambda connection: _summaries(
@@ -159,25 +167,27 @@ class Transcript:
             )
         )
 
-    async def summary(self, conversation: ConversationId) -> Summary:
+    async def summary(self, viewer: Principal, conversation: ConversationId) -> Summary:
         """One conversation at a glance.
 
         Raises:
-            NotFound: there is no such conversation.
+            NotFound: there is no such conversation, or none that they may see.
         """
-        found = await self._db.read(lambda connection: _summaries(connection, "WHERE id = ?", (conversation,)))
+        theirs, values = visible_to(viewer)
+        where = f"WHERE id = ? AND {theirs}"
+        found = await self._db.read(lambda connection: _summaries(connection, where, (conversation, *values)))
         if not found:
             raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
         return found[0]
 
-    async def find(self, part: str) -> ConversationId:
-        """The conversation whose id is `part`, begins or ends with it.
+    async def find(self, viewer: Principal, part: str) -> ConversationId:
+        """The conversation whose id is `part`, begins or ends with it, among those that they may see.
 
         Raises:
             NotFound: there is none.
             BadInput: there are several; names the newest of them.
         """
-        found = await self._db.read(lambda connection: _matching(connection, part.strip().lower()))
+        found = await self._db.read(lambda connection: _matching(connection, viewer, part.strip().lower()))
         if not found:
             raise NotFound(f"There is no conversation “{part}”.", then="`angelia sessions` lists them.")
         if len(found) > 1:
@@ -185,9 +195,12 @@ class Transcript:
             raise BadInput(f"“{part}” fits {len(found)} conversations: {some}.", then="Give more of the id.")
         return found[0].id
 
-    async def spent(self, since_ms: int, conversation: ConversationId | None = None) -> Spending:
-        """What was spent since a moment (Unix milliseconds), by one conversation or by all, erased ones included."""
-        return await self._db.read(lambda connection: _spent(connection, since_ms, conversation))
+    async def spent(self, viewer: Principal, since_ms: int, conversation: ConversationId | None = None) -> Spending:
+        """What was spent since a moment (Unix milliseconds), by one conversation or by all, erased ones included.
+
+        Of what was spent in conversations that are theirs; for the owner of the home, in all.
+        """
+        return await self._db.read(lambda connection: _spent(connection, viewer, since_ms, conversation))
 
     async def erase(self, conversation: ConversationId, blobs: BlobStore) -> None:
         """Erase a conversation for good, with the blobs that nothing else refers to. What was paid stays counted.
@@ -285,21 +298,25 @@ def _summaries(connection: sqlite3.Connection, which: str, values: tuple[object,
     ]
 
 
-def _matching(connection: sqlite3.Connection, part: str) -> list[Summary]:
+def _matching(connection: sqlite3.Connection, viewer: Principal, part: str) -> list[Summary]:
     if not part:
         return []
-    exact = _summaries(connection, "WHERE id = ?", (part,))
-    near = "WHERE substr(id, 1, ?) = ? OR substr(id, ?) = ? ORDER BY last_at DESC"
-    return exact or _summaries(connection, near, (len(part), part, -len(part), part))
+    theirs, values = visible_to(viewer)
+    exact = _summaries(connection, f"WHERE {theirs} AND id = ?", (*values, part))
+    near = f"WHERE {theirs} AND (substr(id, 1, ?) = ? OR substr(id, ?) = ?) ORDER BY last_at DESC"
+    return exact or _summaries(connection, near, (*values, len(part), part, -len(part), part))
 
 
-def _spent(connection: sqlite3.Connection, since_ms: int, conversation: ConversationId | None) -> Spending:
+def _spent(
+    connection: sqlite3.Connection, viewer: Principal, since_ms: int, conversation: ConversationId | None
+) -> Spending:
+    theirs, values = visible_to(viewer, "principal")
     sums = "coalesce(sum(max(cost, 0)), 0), coalesce(sum(input + output), 0), coalesce(sum(cost < 0), 0)"
     if conversation is not None:
-        one = f"SELECT {sums} FROM spending WHERE conversation = ? AND at >= ?"  # noqa: S608 - fixed text
-        return Spending(*connection.execute(one, (conversation, since_ms)).fetchone())
+        one = f"SELECT {sums} FROM spending WHERE conversation = ? AND at >= ? AND {theirs}"  # noqa: S608 - fixed text
+        return Spending(*connection.execute(one, (conversation, since_ms, *values)).fetchone())
     both = (
-        f"SELECT {sums} FROM (SELECT cost, input, output FROM spending WHERE at >= ?"  # noqa: S608 - fixed text
-        " UNION ALL SELECT cost, input, output FROM spending_erased WHERE at >= ?)"
+        f"SELECT {sums} FROM (SELECT cost, input, output FROM spending WHERE at >= ? AND {theirs}"  # noqa: S608
+        f" UNION ALL SELECT cost, input, output FROM spending_erased WHERE at >= ? AND {theirs})"
     )
-    return Spending(*connection.execute(both, (since_ms, since_ms)).fetchone())
+    return Spending(*connection.execute(both, (since_ms, *values, since_ms, *values)).fetchone())

@@ -124,6 +124,7 @@ _PROJECTIONS = (
         at INTEGER NOT NULL,
         conversation TEXT NOT NULL,
         seq INTEGER NOT NULL,
+        principal TEXT NOT NULL,
         model TEXT NOT NULL,
         cost INTEGER NOT NULL,
         input INTEGER NOT NULL,
@@ -154,6 +155,7 @@ _KEPT_BESIDE = (
     """
     CREATE TABLE spending_erased (
         at INTEGER NOT NULL,
+        principal TEXT NOT NULL,
         model TEXT NOT NULL,
         cost INTEGER NOT NULL,
         input INTEGER NOT NULL,

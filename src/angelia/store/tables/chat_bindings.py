@@ -8,6 +8,7 @@ from angelia.core.entry import Address
 from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
 from angelia.store.sql.database import Database
+from angelia.store.sql.visibility import visible_to
 
 
 class ChatBinding(Struct, frozen=True):
@@ -34,13 +35,13 @@ class ChatBindings:
         )
         return ConversationId(row[0]) if row else None
 
-    async def of_door(self, door: str) -> list[ChatBinding]:
-        """Everything that is reached through a door, the latest first."""
-        return await self._db.read(lambda connection: _reached(connection, "door = ?", door))
+    async def of_door(self, viewer: Principal, door: str) -> list[ChatBinding]:
+        """The conversations reached through a door that they may see, the latest first."""
+        return await self._db.read(lambda connection: _reached(connection, viewer, "d.door = ?", door))
 
-    async def of_conversation(self, conversation: ConversationId) -> list[ChatBinding]:
-        """Every address that leads to a conversation, the latest first."""
-        return await self._db.read(lambda connection: _reached(connection, "conversation = ?", conversation))
+    async def of_conversation(self, viewer: Principal, conversation: ConversationId) -> list[ChatBinding]:
+        """Every address that leads to a conversation, the latest first; none to one that they may not see."""
+        return await self._db.read(lambda connection: _reached(connection, viewer, "conversation = ?", conversation))
 
     async def heard(self, door: str, key: str) -> bool:
         """Whether something came in through a door under this key."""
@@ -52,10 +53,12 @@ class ChatBindings:
         return row is not None
 
 
-def _reached(connection: sqlite3.Connection, where: str, value: str) -> list[ChatBinding]:
+def _reached(connection: sqlite3.Connection, viewer: Principal, where: str, value: str) -> list[ChatBinding]:
+    theirs, values = visible_to(viewer, "c.owner")
     rows = connection.execute(
-        f"SELECT door, chat, thread, person, conversation FROM doors WHERE {where} ORDER BY place DESC",  # noqa: S608 - fixed text
-        (value,),
+        "SELECT d.door, chat, thread, person, conversation FROM doors AS d JOIN conversations AS c"  # noqa: S608 - fixed text
+        f" ON c.id = conversation WHERE {where} AND {theirs} ORDER BY place DESC",
+        (value, *values),
     )
     return [
         ChatBinding(

@@ -10,6 +10,7 @@ from angelia.core.errors import NotFound
 from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
 from angelia.store.sql.database import Database
+from angelia.store.sql.visibility import visible_to
 
 
 class Grant(Struct, frozen=True):
@@ -50,19 +51,23 @@ class Grants:
             )
         )
 
-    async def list(self) -> list[Grant]:
-        """Every grant that holds now, oldest first."""
-        now = self._db.clock()
-        return await self._db.read(lambda connection: _grants(connection, "until = 0 OR until > ?", (now,)))
+    async def list(self, viewer: Principal) -> list[Grant]:
+        """Every grant that holds now for work that they may see, oldest first."""
+        theirs, values = visible_to(viewer, "principal")
+        where, now = f"{theirs} AND (until = 0 OR until > ?)", self._db.clock()
+        return await self._db.read(lambda connection: _grants(connection, where, (*values, now)))
 
-    async def revoke(self, number: int) -> None:
+    async def revoke(self, viewer: Principal, number: int) -> None:
         """Take a grant back.
 
         Raises:
-            NotFound: there is none with this id.
+            NotFound: there is none with this id, or none that they may see.
         """
+        theirs, values = visible_to(viewer, "principal")
         gone = await self._db.write(
-            lambda connection: connection.execute("DELETE FROM grants WHERE id = ?", (number,)).rowcount
+            lambda connection: (
+                connection.execute(f"DELETE FROM grants WHERE id = ? AND {theirs}", (number, *values)).rowcount  # noqa: S608
+            )
         )
         if not gone:
             raise NotFound(f"There is no grant {number}.", then="`angelia grants` lists them.")

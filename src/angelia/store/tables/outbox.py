@@ -9,8 +9,10 @@ from angelia.core import codec
 from angelia.core.content import Content
 from angelia.core.entry import Address, DeliveryQueued, QuestionChoice
 from angelia.core.ids import ConversationId, DeliveryId
+from angelia.core.principal import Principal
 from angelia.store.log.projections import PREVIEW
 from angelia.store.sql.database import Database
+from angelia.store.sql.visibility import visible_to
 
 
 class Progress(Struct, frozen=True):
@@ -71,11 +73,11 @@ class Outbox:
         found = await self._db.read(lambda connection: _receipts(connection, "WHERE o.place = ?", place))
         return found[0] if found else None
 
-    async def receipts(self, conversation: ConversationId) -> list[Receipt]:
-        """Everything that a conversation sent or tried to send, in order."""
-        return await self._db.read(
-            lambda connection: _receipts(connection, "WHERE o.conversation = ? ORDER BY o.seq", conversation)
-        )
+    async def receipts(self, viewer: Principal, conversation: ConversationId) -> list[Receipt]:
+        """Everything that a conversation sent or tried to send, in order; nothing of one that they may not see."""
+        theirs, values = visible_to(viewer, "c.owner")
+        where = f"JOIN conversations AS c ON c.id = o.conversation WHERE o.conversation = ? AND {theirs} ORDER BY o.seq"
+        return await self._db.read(lambda connection: _receipts(connection, where, conversation, *values))
 
     async def progress(self, conversation: ConversationId, delivery: DeliveryId) -> Progress:
         """Which messages of a delivery were begun, and which are known to be there."""

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from angelia.core.errors import NotFound
 from angelia.core.principal import Principal
 from angelia.store.sql.database import Database
+from angelia.store.sql.visibility import visible_to
 
 LIVES_MS = 3_600_000
 """How long a code is good for."""
@@ -92,18 +93,17 @@ class Pairings:
             )
         )
 
-    async def waiting(self) -> list[Paired]:
-        """Those who have a code that is still good, oldest first."""
-        now = self._db.clock()
-        return await self._db.read(
-            lambda connection: _paired(
-                connection, "code <> '' AND approved_by = '' AND expires > ? ORDER BY asked_at", (now,)
-            )
-        )
+    async def waiting(self, viewer: Principal) -> list[Paired]:
+        """Those who have a code that is still good, oldest first; of them, whom `viewer` may see."""
+        theirs, values = visible_to(viewer, "principal")
+        where, now = f"{_GOOD} AND {theirs} ORDER BY asked_at", self._db.clock()
+        return await self._db.read(lambda connection: _paired(connection, where, (now, *values)))
 
-    async def list(self) -> list[Paired]:
-        """Those who were let in."""
-        return await self._db.read(lambda connection: _paired(connection, "approved_by <> '' ORDER BY door, name", ()))
+    async def list(self, viewer: Principal) -> list[Paired]:
+        """Those who were let in; of them, whom `viewer` may see."""
+        theirs, values = visible_to(viewer, "principal")
+        where = f"approved_by <> '' AND {theirs} ORDER BY door, name"
+        return await self._db.read(lambda connection: _paired(connection, where, values))
 
     async def find(self, code: str) -> Paired:
         """Whoever was given this code.

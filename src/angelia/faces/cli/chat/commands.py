@@ -122,8 +122,8 @@ async def _status(chat: "ChatApp", _: str) -> None:
 
 async def _usage(chat: "ChatApp", _: str) -> None:
     transcript, now = chat.app.transcript, chat.app.clock()
-    here = await transcript.spent(0, chat.session.conversation)
-    today = await transcript.spent(now // DAY_MS * DAY_MS)
+    here = await transcript.spent(OWNER, 0, chat.session.conversation)
+    today = await transcript.spent(OWNER, now // DAY_MS * DAY_MS)
     chat.screen.table(table([_spent("this conversation", here), _spent("today (UTC), everywhere", today)]))
 
 
@@ -135,7 +135,7 @@ def _spent(what: str, spent: Spending) -> tuple[str, ...]:
 async def _sessions(chat: "ChatApp", _: str) -> None:
     from angelia.faces.cli.history import sessions_table
 
-    rows = await chat.app.transcript.conversations(15)
+    rows = await chat.app.transcript.conversations(OWNER, 15)
     lines = sessions_table(rows, chat.screen.paint.columns - 2)
     chat.screen.table([*lines, "/resume ID opens one"] if rows else ["There is no conversation yet."])
 
@@ -143,7 +143,7 @@ async def _sessions(chat: "ChatApp", _: str) -> None:
 async def _resume(chat: "ChatApp", part: str) -> None:
     if not part:
         raise BadInput("Which conversation?", then="/sessions lists them; /resume ID opens one.")
-    found = await chat.app.transcript.find(part)
+    found = await chat.app.transcript.find(OWNER, part)
     if found == chat.session.conversation:
         raise BadInput("This conversation is open already.")
     chat.must_rest()
@@ -204,7 +204,7 @@ def _path(text: str) -> Path:
 async def _receipts(chat: "ChatApp", _: str) -> None:
     from angelia.faces.cli.history import receipts_table
 
-    lines = receipts_table(await chat.app.outbox.receipts(chat.session.conversation))
+    lines = receipts_table(await chat.app.outbox.receipts(OWNER, chat.session.conversation))
     chat.screen.table(lines or ["Nothing was delivered yet."])
 
 

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from angelia.core.errors import installing
+from angelia.core.principal import OWNER
 from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
 from angelia.service.app import App
 from angelia.store.sql.upkeep import verify
@@ -38,7 +39,7 @@ async def look_at_home(app: App) -> AsyncIterator[CheckResult]:
         mend = "`angelia store rebuild` mends tables and the index; for lost entries or files go back to a backup."
         yield broken("store", f"{len(problems)} problems: {' '.join(problems[:3])}", mend)
     else:
-        count = len(await app.transcript.conversations(1_000_000))
+        count = len(await app.transcript.conversations(OWNER, 1_000_000))
         yield well("store", f"{home} is in order ({count} conversations)")
     yield _space(home)
     for name, (module, purpose) in EXTRAS.items():

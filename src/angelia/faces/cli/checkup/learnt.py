@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 from angelia.context.limits import learnt_limits
+from angelia.core.principal import OWNER
 from angelia.faces.cli.checkup.finding import CheckResult, well
 from angelia.faces.cli.open_conversation import short
 from angelia.service.app import App
@@ -12,7 +13,7 @@ _CONVERSATIONS = 10
 
 async def look_at_learnt_limits(app: App, spec: str) -> AsyncIterator[CheckResult]:
     """A finding for each recent conversation in which the provider named a limit of `spec`; each holds there alone."""
-    for summary in await app.transcript.conversations(_CONVERSATIONS):
+    for summary in await app.transcript.conversations(OWNER, _CONVERSATIONS):
         learnt = learnt_limits(await app.transcript.entries(summary.id), spec)
         named = [f"a window of {learnt.tokens:,} tokens"] if learnt.tokens else []
         named += [f"a body of {learnt.bytes:,} bytes"] if learnt.bytes else []
