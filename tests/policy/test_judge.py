@@ -28,7 +28,7 @@ from angelia.policy.verdict import (
 )
 
 WORK = "/home/me/work"
-SITUATION = Situation(WORK, "/home/me", "/home/me/.angelia")
+SITUATION = Situation(WORK, "/home/me", "/home/me/.angelia", destination="https://x.example/a.git #12345678")
 LETTERS = {Allow: "y", Ask: "?", Deny: "n"}
 
 

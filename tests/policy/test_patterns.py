@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 from angelia.policy.grants import COMMAND_REACHES, covers, remember_pattern
 from angelia.policy.shell.risk import CommandContext
 
-GROUND = CommandContext("/home/me/work", "/home/me", "/home/me/.angelia")
+LEADS = "https://x.example/a.git #12345678"
+GROUND = CommandContext("/home/me/work", "/home/me", "/home/me/.angelia", destination=LEADS)
 
 
 @pytest.mark.parametrize(
     ("command", "pattern"),
     [
         ("git log -3 --oneline", "git log *"),
-        ("git push origin main", "git push origin main"),
-        ("git push --force origin main", "git push --force origin main"),
+        ("git push origin main", f"git push origin main [{LEADS}]"),
+        ("git push --force origin main", f"git push --force origin main [{LEADS}]"),
         ("npm install left-pad", "npm install left-pad"),
         ("npm run build -- --fast", "npm run build -- --fast"),
         ("pytest -xq tests -k 'a and b' --tb=short -n 4 2>&1", "pytest *"),
@@ -106,8 +107,12 @@ def test_an_option_that_is_not_on_the_list_is_never_covered(head: str, unheard: 
 @pytest.mark.parametrize(
     ("command", "network", "outside"),
     [
-        ("git push origin main", "network: git push origin main", "outside: git push origin main"),
-        ("git fetch", "network: git fetch", "outside: git fetch"),
+        (
+            "git push origin main",
+            f"network: git push origin main [{LEADS}]",
+            f"outside: git push origin main [{LEADS}]",
+        ),
+        ("git fetch", f"network: git fetch [{LEADS}]", f"outside: git fetch [{LEADS}]"),
         ("pip install x", "network: pip install x", ""),
         ("pytest -x", "network: pytest -x", ""),
         ("rg word", "network: rg word", "outside: rg word"),
@@ -128,6 +133,21 @@ def test_what_leaves_the_confinement_is_remembered_to_the_word_or_not_at_all(
     assert covers(network, command, GROUND, "network")
     for pattern, reach in ((network, "network"), (outside, "outside")):
         assert not covers(pattern, command + " more", GROUND, reach)
+
+
+@pytest.mark.parametrize("command", ["git push origin main", "git pull", "gh pr create", "git ls-remote"])
+def test_a_name_of_another_machine_is_bound_to_where_it_leads(command: str) -> None:
+    pattern = remember_pattern(command, GROUND, "network")
+    assert pattern == f"network: {command} [{LEADS}]"
+    for leads in ("", LEADS.replace("12345678", "87654321"), "https://evil.example/ #12345678"):
+        elsewhere = msgspec.structs.replace(GROUND, destination=leads)
+        assert not covers(pattern, command, elsewhere, "network")
+        assert not covers(f"network: {command}", command, elsewhere, "network")
+    for other in ("git -C other push", "git submodule update", "git fetch --recurse-submodules"):
+        assert remember_pattern(other, GROUND, "network") == ""
+    said = f"{command} '[{LEADS}]'"
+    assert not covers(pattern, said, GROUND, "network")
+    assert remember_pattern(command, CommandContext("/w", "/home/me"), "network") == ""
 
 
 @pytest.mark.parametrize("reach", ["network", "outside"])

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from angelia.context.in_view import InView
 from angelia.policy.judge import judge
 from angelia.policy.situation import Mode, NetworkSetting, Situation
 from angelia.policy.verdict import Allow, Ask, Deny, RunCommand, Trust, UseServer, Verdict
@@ -43,6 +44,16 @@ def test_its_tools_ask_until_the_person_has_allowed_them(server: UseServer) -> N
         assert letters(using(server, trust)) == "n???"
         assert letters(using(server, trust, looks=True)) == "????"
     assert letters(using(server, Trust.ALLOWED)) == "nyyy"
+
+
+@pytest.mark.parametrize("server", [PROCESS, WEB])
+def test_one_that_the_settings_allow_asks_once_private_and_untrusted_words_are_in_view(server: UseServer) -> None:
+    tool, mixed = using(server, Trust.ALLOWED), InView(private=True, untrusted=True)
+    assert letters(tool, seen=mixed) == "n???"
+    assert letters(tool, seen=mixed, granted=(server.pattern,)) == "nyyy"
+    assert letters(tool, seen=mixed, network=NetworkSetting.ON) == "nyyy"
+    assert letters(tool, seen=InView(private=True)) == "nyyy"
+    assert letters(msgspec.structs.replace(tool, reach="confined"), seen=mixed) == "nyyy"
 
 
 def test_one_yes_covers_its_beginning_and_every_tool_but_not_what_changes_in_plan_mode() -> None:

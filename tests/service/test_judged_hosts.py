@@ -60,3 +60,37 @@ async def test_a_yes_is_to_hosts_only_where_they_hold(
         await sandbox.close()
     assert isinstance(asked, Ask)
     assert asked.pattern == pattern
+
+
+async def pattern_of(work: Path, command: str, cwd: Path, reach: str = "network") -> str:
+    """What a yes to a command would be remembered as."""
+    sandbox = LocalSandbox(work, home=work.parent / "home", state=work.parent / "state", confine="off")
+    place = (new_conversation(wall_clock), OWNER, "local", str(work))
+    standing = JudgedConversation(*place, lambda: Address("terminal"), lambda: Mode.EDIT, tuple, approver_present=True)
+    db = Database.open(work.parent / "home")
+    try:
+        judge = judging(load(work.parent / "home", {}), standing, sandbox, Grants(db))
+        asked = await judge([RunCommand(command, str(cwd), reach)])
+    finally:
+        db.close()
+        await sandbox.close()
+    assert isinstance(asked, Ask)
+    return asked.pattern
+
+
+async def test_a_push_is_bound_to_the_settings_of_the_repository_in_which_it_runs(tmp_path: Path) -> None:
+    work, push = tmp_path / "work", "git push origin main"
+    config = work / ".git" / "config"
+    config.parent.mkdir(parents=True)
+    config.write_text('[remote "origin"]\n\turl = https://x.example/a.git\n')
+    (work / "deep").mkdir()
+    before = await pattern_of(work, push, work)
+    assert "git push origin main [https://x.example/a.git #" in before
+    assert (await pattern_of(work, push, work / "deep")).endswith(before.partition(" [")[2])
+    config.write_text('[remote "origin"]\n\turl = https://evil.example/a.git\n')
+    assert await pattern_of(work, push, work) != before
+    config.write_text("[include]\n\tpath = more\n")
+    assert await pattern_of(work, push, work) == ""
+    (work / "deep" / ".git").write_text("gitdir: ../elsewhere\n")
+    config.write_text("")
+    assert await pattern_of(work, push, work / "deep") == ""

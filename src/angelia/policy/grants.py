@@ -5,8 +5,8 @@ star for plain arguments (`plain_arguments`). In front stand the reach, unless i
 unless it is the workspace: `network: git push origin main`, `in:web npm test`, `rg *`.
 
 What leaves the confinement is remembered to the word, or not at all: a star there would be a yes to somebody else's
-address, or to any program. Once a host can be granted, by what watches the way out, a yes to the network need name
-no words: `COMMAND_REACHES` and `covering` are the places.
+address, or to any program. Where Git's words mean another machine by a name, the pattern says where that leads and
+holds as long as the repository's settings are these: `network: git push origin main [https://example.com/a #91be20a0]`.
 """
 
 import re
@@ -14,6 +14,7 @@ import shlex
 
 from angelia.policy.path_location import absolute, beneath
 from angelia.policy.shell.classifier import classify
+from angelia.policy.shell.git_remotes import leads_elsewhere, names_a_remote
 from angelia.policy.shell.parser import read_line
 from angelia.policy.shell.plain_arguments import are_plain, starred_head
 from angelia.policy.shell.risk import CommandContext, Risk
@@ -57,16 +58,18 @@ def remember_pattern(command: str, context: CommandContext, reach: str = "confin
     >>> context = CommandContext("/w", "/home/me")
     >>> remember_pattern("rg -i word src", context), remember_pattern("rg --pre ./x word", context)
     ('rg *', 'rg --pre ./x word')
-    >>> remember_pattern("git push origin main", context, "network"), remember_pattern("sh -c ls", context, "outside")
-    ('network: git push origin main', '')
+    >>> remember_pattern("ping example.com", context, "network"), remember_pattern("sh -c ls", context, "outside")
+    ('network: ping example.com', '')
     """
     words = _simple_words(command, context)
     risks = _risks(command, context)
     if not words or risks & _NEVER or (reach == "outside" and not _says_all(words)):
         return ""
+    if (bound := _bound(words, context)) is None:
+        return ""
     head = words[: starred_head(words)] if reach in _STARRED else []
     starred = bool(head) and _star_covers(head, words, command, context)
-    said = shlex.join((*_folder(context), *(head if starred else words))) + (_STAR if starred else "")
+    said = shlex.join((*_folder(context), *(head if starred else words))) + (_STAR if starred else "") + bound
     return said if reach == "confined" else f"{reach}: {said}"
 
 
@@ -89,6 +92,10 @@ def covers(pattern: str, command: str, context: CommandContext, reach: str = "co
     words = _simple_words(command, context)
     if not words or _risks(command, context) & _NEVER or (reach == "outside" and not _says_all(words)):
         return False
+    bound = _bound(words, context)
+    if bound is None or not said.endswith(bound):
+        return False
+    said = said.removesuffix(bound)
     try:
         head = shlex.split(said.removesuffix(_STAR))
     except ValueError:
@@ -112,6 +119,17 @@ def _star_covers(head: list[str], words: list[str], command: str, context: Comma
     if not head or words[: len(head)] != head or not are_plain(head, words[len(head) :], context):
         return False
     return _risks(command, context) <= _risks(shlex.join(head), context)
+
+
+def _bound(words: list[str], context: CommandContext) -> str | None:
+    """What a pattern ends with that says where these words lead; None where they lead somewhere that nobody knows.
+
+    No word of a command looks like it: `shlex.join` puts quotes around brackets.
+    """
+    if not names_a_remote(words):
+        return ""
+    known = context.destination and not leads_elsewhere(words)
+    return f" [{context.destination}]" if known else None
 
 
 def _folder(context: CommandContext) -> tuple[str, ...]:

@@ -212,7 +212,7 @@ def ground_of(effect: RunCommand, situation: Situation) -> CommandContext:
     """Where a command would run."""
     here = CommandContext(situation.workspace, situation.home, situation.own_home)
     at = absolute(effect.cwd or here.workspace, here)
-    return CommandContext(here.workspace, here.home, here.own_home, at, situation.absent)
+    return CommandContext(here.workspace, here.home, here.own_home, at, situation.absent, situation.destination)
 
 
 def _hosts(effect: RunCommand, situation: Situation) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ def may_use(effect: UseServer, situation: Situation) -> Verdict:
     """The verdict on one server, or on one call of its tools.
 
     One yes covers a server as a whole: to begin with it, and each of its tools. What it says of itself (`looks`)
-    opens nothing but plan mode, where it still asks.
+    opens nothing but plan mode, where it still asks. One that the settings allow asks as a new origin does: once
+    private words and words from elsewhere are both in view, if what it is told may leave.
     """
     if effect.trust is Trust.PASSED and effect.url:
         refused = _refused(effect.url, situation)
@@ -20,6 +21,13 @@ def may_use(effect: UseServer, situation: Situation) -> Verdict:
             return Deny(refused)
     if effect.tool and situation.mode is Mode.PLAN and not effect.looks:
         return Deny("In plan mode nothing is changed, and this tool may. Leave plan mode for it (/mode edit).")
+    sends = effect.tool and effect.reach != "confined" and situation.network is not NetworkSetting.ON
+    if effect.trust is Trust.ALLOWED and sends and situation.seen.mixed and effect.pattern not in situation.granted:
+        return Ask(
+            _question(effect),
+            f"Private words and words from elsewhere are both in view. {_reason(effect)}",
+            effect.pattern,
+        )
     if effect.trust is Trust.ALLOWED or (effect.trust is Trust.CONFIGURED and not effect.tool):
         return Allow("It stands in your own settings.")
     if effect.pattern in situation.granted:

@@ -47,7 +47,8 @@ class Situation(Struct, frozen=True):
     `allow_ranges` is the setting of that name (`egress.judge_address`).
     `granted` are the remembered patterns that hold now for this principal, sandbox and workspace.
     `address` is where this conversation's answers go. `absent` are files that a command names and that are not there.
-    `seen` is whose words the model has in view.
+    `seen` is whose words the model has in view. `destination` is where the repository leads in which a command runs
+    (`shell.git_remotes`).
     """
 
     workspace: str
@@ -61,4 +62,5 @@ class Situation(Struct, frozen=True):
     granted: tuple[str, ...] = ()
     address: Address = Address("terminal")
     absent: frozenset[str] = frozenset()
+    destination: str = ""
     seen: InView = InView()

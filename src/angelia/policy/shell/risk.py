@@ -56,7 +56,8 @@ class CommandContext(Struct, frozen=True):
     """Where a command would run. All paths are absolute; `cwd` and `own_home` may be empty.
 
     `home` is the user's home folder, `own_home` is ours (log, grants, settings). `absent` are files that are known not
-    to be there, so that nothing is lost when a command writes them.
+    to be there, so that nothing is lost when a command writes them. `destination` is where the repository there leads
+    (`git_remotes.git_destination`), empty where nobody knows.
     """
 
     workspace: str
@@ -64,3 +65,4 @@ class CommandContext(Struct, frozen=True):
     own_home: str = ""
     cwd: str = ""
     absent: frozenset[str] = frozenset()
+    destination: str = ""

@@ -28,6 +28,9 @@ from angelia.sandboxes.port import Description, NoSuchFile, Sandbox, SandboxErro
 from angelia.service.settings.config import Loaded
 from angelia.store.tables.grants import Grants
 
+_MOST_SETTINGS = 100_000
+"""Bytes of a repository's settings that are read."""
+
 MayAsk = Callable[[], Awaitable[bool]]
 """Whether somebody could give the running turn a permission; the model's own questions go to whoever it answers."""
 
@@ -78,7 +81,8 @@ def judging(loaded: Loaded, standing: JudgedConversation, sandbox: Sandbox, gran
             address=standing.address(),
             seen=_seen(effects, standing),
         )
-        situation = replace(situation, absent=await _absent(effects, situation, sandbox))
+        absent, leads = await _absent(effects, situation, sandbox), await _destination(effects, situation, sandbox)
+        situation = replace(situation, absent=absent, destination=leads)
         verdicts = [
             judge(one, where) for effect in effects for one, where in _as_they_are(effect, described, situation)
         ]
@@ -92,7 +96,7 @@ def judging(loaded: Loaded, standing: JudgedConversation, sandbox: Sandbox, gran
 
 def _seen(effects: Sequence[Effect], standing: JudgedConversation) -> InView:
     """Whose words are in view, where an effect may carry them away."""
-    carrying = any(isinstance(effect, FetchUrl | ShowUrl | RunCommand) for effect in effects)
+    carrying = any(isinstance(effect, FetchUrl | ShowUrl | RunCommand | UseServer) for effect in effects)
     return in_view(standing.entries(), standing.owner) if carrying else InView()
 
 
@@ -112,6 +116,37 @@ async def _absent(effects: Sequence[Effect], situation: Situation, sandbox: Sand
             except SandboxError:
                 continue
     return frozenset(absent)
+
+
+async def _destination(effects: Sequence[Effect], situation: Situation, sandbox: Sandbox) -> str:
+    """Where the repository leads in which a command means other machines by name; empty where it cannot be said."""
+    from angelia.policy.judge import ground_of
+    from angelia.policy.shell.git_remotes import git_destination, names_a_remote
+
+    for effect in effects:
+        if isinstance(effect, RunCommand) and names_a_remote(effect.command.split()):
+            at = ground_of(effect, situation).cwd
+            return git_destination(await _git_settings(at, situation.workspace, sandbox))
+    return ""
+
+
+async def _git_settings(folder: str, workspace: str, sandbox: Sandbox) -> str:
+    """Those of the repository that Git would find from a folder; one that further files explain has none here."""
+    for place in (Path(folder), *Path(folder).parents):
+        if not place.is_relative_to(workspace):
+            break
+        try:
+            await sandbox.stat(f"{place}/.git")
+        except NoSuchFile:
+            continue
+        except SandboxError:
+            break
+        try:
+            read = [piece async for piece in sandbox.get(f"{place}/.git/config", limit=_MOST_SETTINGS)]
+        except SandboxError:
+            break
+        return b"".join(read).decode("utf-8", "surrogateescape")
+    return "[include]"
 
 
 def _confinement(loaded: Loaded, described: Description) -> Confinement:
