@@ -128,6 +128,11 @@ class Terminal:
         self._child.wait()
         return -int(self._child.signalstatus or 0) or int(self._child.exitstatus or 0)
 
+    def kill(self) -> None:
+        """SIGKILL, and wait until it is gone."""
+        self._child.kill(signal.SIGKILL)
+        self._child.wait()
+
     def terminate(self) -> None:
         """SIGTERM."""
         self._child.kill(signal.SIGTERM)

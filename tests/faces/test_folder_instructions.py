@@ -96,6 +96,7 @@ def test_a_conversation_asks_once_and_follows_from_the_first_message_on(tmp_path
             terminal.sees("follows this version from the next message on")
             terminal.types("hello")
             terminal.sees("› hello")
+            terminal.sees("hello")
             terminal.press(CTRL_D)
             terminal.ends()
         assert "PLUM" in system(place)
@@ -119,10 +120,29 @@ def test_a_no_is_data_and_is_not_asked_again_and_esc_asks_later(tmp_path: Path, 
                     terminal.sees("they are data")
                 terminal.types("hello")
                 terminal.sees("› hello")
+                terminal.sees("hello")
                 terminal.press(CTRL_D)
                 terminal.ends()
             assert "PLUM" not in system(place)
         assert ("you said no" in place.run("trust", "--list").out) is (key != ESC)
+
+
+def test_what_was_typed_is_stored_before_anything_is_asked_about_the_folder(tmp_path: Path) -> None:
+    with serving(tmp_path, [], "--echo") as place:
+        file = place.work / "AGENTS.md"
+        file.write_text(WORDS)
+        place.run("trust")
+        with place.chat() as terminal:
+            terminal.types("hello")
+            terminal.sees("› hello")
+            terminal.sees("hello")
+            file.write_text("Sign with PEAR.")
+            terminal.types("precious words")
+            terminal.sees("Trust it as it is now?")
+            terminal.kill()
+        said = [fact["parts"][0]["text"] for fact in place.log() if fact["kind"] == "UserSaid"]
+        assert said == ["hello", "precious words"]
+        assert len(requests(place)) == 1
 
 
 def test_a_changed_file_is_told_and_asked_about_before_the_next_message_is_read(tmp_path: Path) -> None:
@@ -136,11 +156,11 @@ def test_a_changed_file_is_told_and_asked_about_before_the_next_message_is_read(
             terminal.sees("hello")
             file.write_text("Sign with PEAR\u200b.")
             terminal.types("and now?")
+            terminal.sees("› and now?")
             terminal.sees("has changed since you trusted it. Trust it as it is now?")
             terminal.sees("characters that are not seen")
             terminal.sees("PEAR<U+200B>.")
             terminal.types("y")
-            terminal.sees("› and now?")
             terminal.sees("told the model: The instructions of this folder are new")
             terminal.press(CTRL_D)
             terminal.ends()

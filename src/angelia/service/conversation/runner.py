@@ -61,21 +61,31 @@ class TurnRunner:
         self._transcript = transcript
         self._holder = holder
         self._clock = db.clock
-        self._wake = asyncio.Event()
+        self._wake, self._free = asyncio.Event(), asyncio.Event()
+        self._free.set()
         self._idle = self._expecting = False
         self._releasing: asyncio.Task[None] | None = None
 
     def expect(self) -> None:
         """Somebody is about to say something: the lease is taken in the very commit that stores it."""
-        if self._idle:
+        if self._idle and self._free.is_set():
             self._expecting = True
             self._wake.set()
+
+    def hold(self) -> None:
+        """Begin nothing until `let_go`; what is under way goes on."""
+        self._free.clear()
+
+    def let_go(self) -> None:
+        """Begin again what there is to do."""
+        self._free.set()
 
     async def go_on(self, driver: TurnDriver) -> None:
         """Drive until cancelled, at rest until something is appended or the time has come."""
         forget = self._log.listen(lambda _: self._wake.set())
         try:
             while True:
+                await self._free.wait()
                 self._wake.clear()
                 if self._releasing and self._releasing.done():
                     self._releasing.result()

@@ -1,7 +1,8 @@
 """One open conversation: people speak into it, it is driven while its lease is held, and whoever watches is told."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
@@ -88,6 +89,18 @@ class Session:
         added = await self._put(e.UserSaid(safe, sender, address, key, arrival))
         crash_point("say.committed")
         return bool(added)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """What is said meanwhile is stored, and read by a model only afterwards."""
+        runner = self._runner
+        if runner:
+            runner.hold()
+        try:
+            yield
+        finally:
+            if runner:
+                runner.let_go()
 
     async def record(self, *facts: e.AnyFact) -> bool:
         """Append what a door heard, in one commit; False if it is known already, in which case nothing changed."""

@@ -230,8 +230,7 @@ class ChatApp:
                         await self._ask_about_folder()
                 elif text.strip() or self.attached:
                     await self.ready.wait()
-                    await self._ask_about_folder()
-                    await self._said(text)
+                    await self._heard(text)
             case Pasted(paths=paths):
                 for path in paths:
                     await self.attach(path)
@@ -245,6 +244,16 @@ class ChatApp:
                 self.screen.note(f"{left_out}Ctrl-C once more leaves")
             case EndKey():
                 self.leave()
+
+    async def _heard(self, text: str) -> None:
+        """Stored first: what is asked before a turn may begin can stay unanswered, and nothing typed is lost by it."""
+        if self.session.turn.opened:
+            await self._said(text)
+            return
+        with self.session.held():
+            await self._said(text)
+            if self.spec:
+                await self._folder_question.put()
 
     async def _said(self, text: str) -> None:
         """An answer to the oldest open question, or a message."""

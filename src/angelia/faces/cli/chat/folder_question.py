@@ -1,4 +1,4 @@
-"""Whether the instructions of the folder are trusted: asked once for each version, before the next message is read."""
+"""Whether the instructions of the folder are trusted: asked once for each version, before what was said is read."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
