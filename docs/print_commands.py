@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import click
 
-from angelia.faces.cli.chat.commands import COMMANDS as TALK
 from angelia.faces.cli.chat.commands import KEYS
 from angelia.faces.cli.main import COMMANDS, angelia
+from angelia.service.command_port import CommandPlace, CommandRight
+from angelia.service.commands import COMMANDS as TALK
+from angelia.service.commands import TerminalCommand, usage
 from docs.markdown import table
 
 COLUMNS = 100
@@ -48,10 +50,26 @@ def _help(command: click.Command, name: str, parent: click.Context | None) -> st
 
 
 def talk() -> Iterator[str]:
-    """What can be typed after a slash, and which keys do something."""
+    """What can be typed after a slash and where, who may, and which keys do something."""
     yield "## Commands"
-    rows = [(f"`{name} {command.takes}`".replace(" `", "`"), command.help) for name, command in TALK.items()]
-    yield table(("type", "and it will"), rows)
-    yield "A text that begins with a space, or names a file that exists, is no command."
-    yield "## Keys"
+    rows = [
+        (f"`{usage(one, CommandPlace.TERMINAL)}`", one.help, *(_shown(one, place) for place in CommandPlace), _who(one))
+        for one in TALK
+    ]
+    yield table(("type", "and it will", *CommandPlace, "who may"), rows)
+    yield "At the terminal a text that begins with a space, or names a file that exists, is no command."
+    yield "## Not everywhere"
+    absent = [(f"`/{one.name}`", place.value, why) for one in TALK for place, why in one.absent.items()]
+    yield table(("command", "not in", "since"), absent)
+    yield "## Keys of the terminal"
     yield table(("press", "and it will"), [(keys, does) for keys, does in KEYS])
+
+
+def _shown(command: TerminalCommand, place: CommandPlace) -> str:
+    return "" if place in command.absent else "✔"
+
+
+def _who(command: TerminalCommand) -> str:
+    if command.who_with is CommandRight.EVERYBODY:
+        return command.who.value
+    return f"{command.who.value}; to change it: {command.who_with.value}"

@@ -15,7 +15,9 @@ FOLDER = Path(__file__).with_name("reference")
 
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": lambda: page("Commands", "What the program says of itself: `--help` of each command.", *commands()),
-    "chat.md": lambda: page("In a conversation", "Commands and keys of `angelia chat`.", *talk()),
+    "chat.md": lambda: page(
+        "In a conversation", "Commands of the terminal, of editors and of chats, and the terminal's keys.", *talk()
+    ),
     "settings.md": settings,
     "channels.md": channels,
     "vendors.md": vendors_page,

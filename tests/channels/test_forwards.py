@@ -20,7 +20,7 @@ from angelia.channels.whatsapp.memory import WhatsAppMemory
 from angelia.channels.whatsapp.payloads import Value
 from angelia.channels.whatsapp.receive import WhatsAppReader as WhatsAppReader
 from angelia.core.entry import Address
-from angelia.service.chats.commands import verb_in
+from angelia.service.commands import chat_command
 
 pytestmark = pytest.mark.anyio
 
@@ -149,7 +149,7 @@ async def test_a_name_that_somebody_else_chose_is_no_verb(
     assert heard is not None
     assert isinstance(heard.what, IncomingMessage)
     assert ORDER in heard.what.text
-    assert verb_in(heard.what.text) is None
+    assert chat_command(heard.what.text.strip()) is None
 
 
 def test_the_bridge_tells_what_is_forwarded() -> None:

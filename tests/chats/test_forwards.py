@@ -7,7 +7,8 @@ import pytest
 from angelia.channels.capabilities import Kind
 from angelia.channels.incoming import IncomingMessage, OfferedFile
 from angelia.core import entry as e
-from angelia.service.chats.commands import VERBS
+from angelia.service.command_port import CommandPlace
+from angelia.service.commands import menu
 from angelia.testing.channels.recording_channel import FarEnd
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.anyio
 RISKY = call("shell", {"command": "rm -rf /etc/nothing-of-ours"})
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
+@pytest.mark.parametrize("verb", sorted(menu(CommandPlace.CHAT)))
 async def test_a_forwarded_verb_is_not_run(tmp_path: Path, verb: str) -> None:
     far = FarEnd()
     async with ModelServer([say("I see.")]) as server, town(tmp_path, server, far) as life:

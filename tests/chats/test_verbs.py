@@ -10,7 +10,8 @@ from angelia.channels.settings import ChatSettings
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.principal import OWNER
-from angelia.service.chats.commands import VERBS
+from angelia.service.command_port import CommandPlace
+from angelia.service.commands import menu
 from angelia.testing.channels.recording_channel import WITHOUT_EDIT, FarEnd
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
@@ -36,7 +37,7 @@ def folder(life: Town, chat: str = "7") -> Path:
     return home.with_name(f"{home.name}-work") / "chat" / chat
 
 
-@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"new"}))
+@pytest.mark.parametrize("verb", sorted(set(menu(CommandPlace.CHAT)) - {"new"}))
 async def test_every_verb_is_answered_before_there_is_a_conversation(tmp_path: Path, verb: str) -> None:
     far = FarEnd()
     async with ModelServer(lambda _: say("Heard.")) as server, town(tmp_path, server, far) as life:
@@ -44,7 +45,7 @@ async def test_every_verb_is_answered_before_there_is_a_conversation(tmp_path: P
         assert all(await life.answered(1))
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
+@pytest.mark.parametrize("verb", sorted(menu(CommandPlace.CHAT)))
 async def test_every_verb_is_answered_while_a_tool_runs(tmp_path: Path, verb: str) -> None:
     far = FarEnd()
     script = [GATED, *[say("Done.")] * 3]
@@ -204,12 +205,12 @@ async def test_a_chat_works_where_its_channel_or_it_says_and_moves_by_sandbox(tm
             assert await preset(life, chat) == name
         await life.says("/sandbox")
         (_, offer) = await life.answered(2)
-        assert "To choose from: lab, box." in offer
+        assert offer.splitlines()[:3] == ["here: local (preset lab)", "lab: local", "box: local"]
         await life.says("/sandbox attic")
         (*_, refusal) = await life.answered(3)
         assert "There is no sandbox “attic” for this channel." in refusal
         assert await preset(life, "7") == "lab"
         await life.says("/sandbox box")
         (*_, moved) = await life.answered(4)
-        assert "A new conversation in local." in moved
+        assert "A new conversation in local (preset box)" in moved
         assert await preset(life, "7") == "box"

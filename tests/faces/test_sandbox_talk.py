@@ -37,13 +37,13 @@ def test_presets_are_listed_and_one_is_begun_in(tmp_path: Path) -> None:
             terminal.sees("/sandbox NAME begins a new conversation there")
             assert opened(place) == ("local", "")
             terminal.types("/sandbox desk")
-            terminal.sees("a new conversation in local (preset desk)")
-            terminal.sees("goes back")
+            terminal.sees("A new conversation in local (preset desk)")
+            terminal.sees("The former one: /resume")
             terminal.types("second")
             terminal.sees("Yes.")
             assert opened(place) == ("local", "desk")
             terminal.types("/new")
-            terminal.sees("a new conversation in local (preset desk)")
+            terminal.sees("A new conversation in local (preset desk)")
         assert len(place.run("sessions", "--json").out.splitlines()) == 2
 
 
@@ -60,7 +60,7 @@ def test_a_sandbox_that_cannot_be_had_leaves_the_conversation_open(tmp_path: Pat
             terminal.types("/sandbox nowhere")
             terminal.sees("There is no sandbox 'nowhere'")
             terminal.types("/new")
-            terminal.sees("a new conversation in local,")
+            terminal.sees("A new conversation in local,")
         assert len(place.run("sessions", "--json").out.splitlines()) == 1
 
 

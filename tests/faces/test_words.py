@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from angelia.context.usage_meter import UsageMeter
 from angelia.core import entry as e
 from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
@@ -15,7 +16,6 @@ from angelia.faces.words.call_lines import call_in_words, result_in_words
 from angelia.faces.words.paint import Paint
 from angelia.faces.words.questions import meant, offered
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
-from angelia.faces.words.usage_meter import UsageMeter
 from angelia.faces.words.widths import cells, table, wrapped
 from angelia.testing.logs.strategies import logs
 

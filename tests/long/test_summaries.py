@@ -77,7 +77,7 @@ async def test_what_a_person_pinned_and_the_running_request_survive_word_for_wor
     ):
         session = await opened(app, tmp_path)
         await turn(session, Text("hello"))
-        await session.pin(pinned, by=OWNER)
+        await session.record(e.Pinned(pinned, OWNER))
         closed = await turn(session, Text(request_text))
         assert closed.ending == end.Answered()
         folds = [move for move in moves(session) if move.keep_from]

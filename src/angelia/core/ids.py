@@ -12,6 +12,9 @@ DeliveryId = NewType("DeliveryId", str)
 Clock = Callable[[], int]
 """Returns Unix time in milliseconds."""
 
+SHORT = 8
+"""Last characters of a conversation's id that people are shown; `Transcript.find` takes them."""
+
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -35,6 +38,15 @@ def sortable_id(clock: Clock = wall_clock, entropy: Callable[[int], bytes] = os.
 def new_conversation(clock: Clock = wall_clock) -> ConversationId:
     """A fresh conversation's id."""
     return ConversationId(sortable_id(clock))
+
+
+def short(conversation: str) -> str:
+    """A conversation's id as people are shown it.
+
+    >>> short("01jd4v0wkq9m7zx3t5c8r2n6hb")
+    'c8r2n6hb'
+    """
+    return conversation[-SHORT:]
 
 
 def call_id(asked: int, index: int) -> CallId:

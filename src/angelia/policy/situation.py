@@ -21,6 +21,15 @@ class Mode(StrEnum):
     """As `edit`, and the network too, as long as not both private and untrusted words are in view."""
 
 
+MODES = {
+    Mode.PLAN: "only looks; nothing is changed",
+    Mode.ASK: "every write and every command asks",
+    Mode.EDIT: "works freely in the folder; what is risky asks",
+    Mode.AUTONOMOUS: "works freely in the folder and reads the web; what is risky asks",
+}
+"""What each mode means to the person who chooses it."""
+
+
 class NetworkSetting(StrEnum):
     """The `network` setting."""
 

@@ -25,6 +25,7 @@ from angelia.sandboxes.port import Sandbox, SandboxGone
 from angelia.sandboxes.registry import fit_workspace
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.chats.services import ChatServices
+from angelia.service.command_port import CommandServices
 from angelia.service.conversation.judging import MayAsk, anybody
 from angelia.service.conversation.mcp_tools import ConversationServers, McpSources
 from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
@@ -156,6 +157,21 @@ class App:
 
     def _secrets(self) -> frozenset[str]:
         return self.model_catalog.keyring.secrets() | self.tokens.known() | self.secret_refs.known()
+
+    @property
+    def command_services(self) -> CommandServices:
+        """What the commands of a conversation need of this home."""
+        return CommandServices(
+            transcript=self.transcript,
+            outbox=self.outbox,
+            blobs=self.blobs,
+            model_catalog=self.model_catalog,
+            clock=self.clock,
+            home=self.loaded.home,
+            mode=self.mode,
+            set_mode=self.set_mode,
+            undo=self.undo_services,
+        )
 
     @property
     def running(self) -> Path:
@@ -398,7 +414,7 @@ class App:
             key_value=self.key_value,
             model_catalog=self.model_catalog,
             tokens=self.tokens,
-            undo=self.undo_services,
+            commands=self.command_services,
         )
 
     async def tidy(self) -> None:

@@ -161,3 +161,12 @@ def only_words(parts: Sequence[Content]) -> str:
     """The text of a message that is nothing but text."""
     texts = [part.text for part in parts if isinstance(part, Text)]
     return "\n".join(texts) if len(texts) == len(parts) else ""
+
+
+def only_text(blocks: Sequence[i.Block]) -> str:
+    """The text of a prompt that is one block of text; empty for any other."""
+    match blocks:
+        case [i.TextBlock(text=text)]:
+            return text
+        case _:
+            return ""

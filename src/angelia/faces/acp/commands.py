@@ -1,87 +1,86 @@
-"""The slash commands of a session, in one table."""
+"""What an editor's session lends to a command, and how what it comes to reads there."""
 
-from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from angelia.core import entry as e
 from angelia.core.principal import OWNER
 from angelia.core.text import fenced
-from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
-from angelia.faces.words.usage_meter import money
-from angelia.service.conversation import undo_command
+from angelia.faces.words.widths import table
+from angelia.service.command_port import (
+    CommandPlace,
+    CommandRight,
+    CommandServices,
+    CommandTable,
+    OpenQuestion,
+)
+from angelia.service.commands import shown_at
 
 if TYPE_CHECKING:
     from angelia.faces.acp.conversation import Conversation
-
-Act = Callable[["Conversation", str], Awaitable[str]]
-
-
-async def _compact(conversation: "Conversation", keep: str) -> str:
-    await conversation.session.compact(by=OWNER, keep=keep)
-    return "The conversation is folded before its next request; nothing is lost."
+    from angelia.service.conversation.session import Session
 
 
-async def _pin(conversation: "Conversation", text: str) -> str:
-    await conversation.session.pin(text, by=OWNER)
-    return "Pinned: these words are kept word for word."
+class EditorCommandPort:
+    """A session of an editor, for its commands."""
+
+    place = CommandPlace.EDITOR
+    person = OWNER
+    arrival = e.Arrival.STEER
+    keys = ()
+
+    def __init__(self, conversation: "Conversation") -> None:
+        self._conversation = conversation
+
+    @property
+    def services(self) -> CommandServices:
+        """See the port."""
+        return self._conversation.app.command_services
+
+    @property
+    def session(self) -> "Session":
+        """See the port."""
+        return self._conversation.session
+
+    def may(self, _: CommandRight) -> bool:
+        """See the port: whoever has the editor open is the owner."""
+        return True
+
+    async def model(self) -> str:
+        """See the port."""
+        return self._conversation.choosing.spec
+
+    def offered_models(self) -> str:
+        """See the port."""
+        return "/models lists others."
+
+    async def change_model(self, spec: str) -> None:
+        """See the port; a running turn goes on as it began, which the person is told."""
+        conversation = self._conversation
+        conversation.say_aloud(await conversation.choosing.choose("model", spec, conversation.drive))
+
+    def questions(self) -> list[OpenQuestion]:
+        """See the port."""
+        return [OpenQuestion(self.session, asked) for asked in self.session.questions()]
+
+    def may_answer(self, _: OpenQuestion) -> bool:
+        """See the port."""
+        return True
+
+    async def is_shown(self, _: OpenQuestion) -> bool:
+        """See the port: an editor is asked about each as it comes up."""
+        return True
 
 
-async def _unpin(conversation: "Conversation", text: str) -> str:
-    await conversation.session.unpin(text, by=OWNER)
-    return "Not pinned any more."
-
-
-async def _usage(conversation: "Conversation", _: str) -> str:
-    spent = await conversation.app.transcript.spent(OWNER, 0, conversation.session.conversation)
-    unknown = f", and {spent.unpriced} replies without a known price" if spent.unpriced else ""
-    return f"This conversation: {spent.tokens:,} tokens, {money(spent.cost)}{unknown}."
-
-
-async def _status(conversation: "Conversation", _: str) -> str:
-    session = conversation.session
-    rows = [
-        ("Conversation", session.conversation),
-        ("Folder", session.workspace),
-        ("Model", conversation.choosing.spec),
-        ("Mode", conversation.app.mode(session).value),
-        ("Home", str(conversation.app.loaded.home)),
-    ]
-    return "\n".join(f"- {name}: `{value}`" for name, value in rows)
-
-
-async def _undo(conversation: "Conversation", word: str) -> str:
-    return fenced(await undo_command.undo_command(conversation.app.undo_services, conversation.session, word, by=OWNER))
-
-
-_ACTS: dict[str, Act] = {
-    "compact": _compact,
-    "pin": _pin,
-    "unpin": _unpin,
-    "undo": _undo,
-    "usage": _usage,
-    "status": _status,
-}
-
-COMMANDS = {
-    command.name: command
-    for command in (
-        o.AcpCommand("compact", "Fold the older conversation", o.CommandInput("what matters")),
-        o.AcpCommand("pin", "Keep words word for word, whatever is folded", o.CommandInput("the words")),
-        o.AcpCommand("unpin", "Let pinned words be folded again", o.CommandInput("some of the words")),
-        o.AcpCommand("undo", "Show what taking back changes would do", o.CommandInput("turn, back, yes, list")),
-        o.AcpCommand("usage", "Tokens and money of this conversation"),
-        o.AcpCommand("status", "Conversation, folder, model, mode"),
+def offered_commands() -> tuple[o.AcpCommand, ...]:
+    """The commands as the client offers them."""
+    return tuple(
+        o.AcpCommand(command.name, command.help, o.CommandInput(command.takes) if command.takes else None)
+        for command in shown_at(CommandPlace.EDITOR)
     )
-}
-"""As the client offers them."""
 
 
-def command_in(blocks: Sequence[i.Block]) -> "Callable[[Conversation], Awaitable[str]] | None":
-    """The command that a prompt is, if it is nothing else."""
-    match blocks:
-        case [i.TextBlock(text=text)]:
-            name, _, rest = text.strip().partition(" ")
-        case _:
-            return None
-    act = _ACTS.get(name[1:]) if name.startswith("/") else None
-    return (lambda conversation: act(conversation, rest.strip())) if act else None
+def in_markdown(listed: CommandTable) -> str:
+    """Rows below each other, letter by letter, and what is said below them."""
+    parts = [fenced("\n".join(table(listed.rows)))] if listed.rows else []
+    return "\n\n".join([*parts, *([listed.then] if listed.then else [])])

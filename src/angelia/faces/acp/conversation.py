@@ -2,16 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from msgspec.structs import replace
 
 from angelia.context.compaction import last_move
 from angelia.context.view import refused_by
 from angelia.core import entry as e
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import CallId, sortable_id
 from angelia.core.principal import OWNER
 from angelia.engine.live import Committed, LiveEvent
@@ -20,8 +20,8 @@ from angelia.engine.state import step
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
-from angelia.faces.acp.blocks import only_words, taken
-from angelia.faces.acp.commands import COMMANDS, command_in
+from angelia.faces.acp.blocks import only_text, only_words, taken
+from angelia.faces.acp.commands import EditorCommandPort, in_markdown, offered_commands
 from angelia.faces.acp.editor_sandbox import Editing
 from angelia.faces.acp.endings import stop_reason
 from angelia.faces.acp.folder_questions import FolderQuestions
@@ -32,11 +32,12 @@ from angelia.faces.acp.servers import Introductions
 from angelia.faces.acp.session_sender import DOOR, Client, SessionSender, unsettled
 from angelia.faces.acp.session_settings import SessionSettings
 from angelia.faces.acp.session_updates import SessionUpdates, owed
+from angelia.service.command_port import CommandPort, CommandReply, CommandTable, CommonResult, MessageToSend
+from angelia.service.commands import editor_command
 
 if TYPE_CHECKING:
     from angelia.service.app import App
     from angelia.service.conversation.session import Session
-
 
 _SERVERS_STAY = (
     "A turn is running, so its MCP servers stay as they are. Load the session again after it for the new ones."
@@ -139,7 +140,7 @@ class Conversation:
     def attach(self) -> None:
         """The client knows the session: tell it about commands, put the open questions, begin its servers."""
         self._attached = True
-        self._sending.tell([o.AcpCommands(tuple(COMMANDS.values()))])
+        self._sending.tell([o.AcpCommands(offered_commands())])
         for asked in self.session.questions():
             self._ask(asked)
         self.servers.begin()
@@ -176,13 +177,16 @@ class Conversation:
             AngeliaError: it could not be stored, or not be driven.
         """
         async with self._order:
-            if command := command_in(blocks):
-                self.say_aloud([await command(self)])
-                return r.Stopped("end_turn")
+            arrival = e.Arrival.STEER
+            if command := editor_command(only_text(blocks).strip()):
+                result = await self._commanded(command)
+                if result is None:
+                    return r.Stopped("end_turn")
+                blocks, arrival = (i.TextBlock(result.words),), result.arrival
             key = sortable_id(self.app.clock)
             waiting = self._prompts.begin(key)
             try:
-                await self._say(blocks, key, waiting)
+                await self._say(blocks, key, waiting, arrival)
             except BaseException:
                 self._prompts.forget(key)
                 raise
@@ -193,7 +197,29 @@ class Conversation:
         await self._sending.drained()
         return r.Stopped("end_turn" if isinstance(answer, AskedBack) else stop_reason(answer))
 
-    async def _say(self, blocks: Sequence[i.Block], key: str, waiting: AcpWaiting) -> None:
+    async def _commanded(self, command: Callable[[CommandPort], Awaitable[CommonResult]]) -> MessageToSend | None:
+        """Run a command and tell what it came to; the message that is to be sent, if it is one."""
+        before = self.app.mode(self.session)
+        try:
+            result = await command(EditorCommandPort(self))
+        except BadInput as wrong:
+            result = CommandReply(str(wrong))
+        match result:
+            case CommandReply(text=text, facts=facts):
+                if facts:
+                    await self.session.record(*facts)
+                self.say_aloud([text])
+            case CommandTable():
+                self.say_aloud([in_markdown(result)])
+            case MessageToSend(text=text):
+                self.say_aloud([text])
+            case _:
+                assert_never(result)
+        now = self.app.mode(self.session)
+        self._sending.tell([*([o.ModeIs(now.value)] if now is not before else []), *self.choosing.news()])
+        return result if isinstance(result, MessageToSend) else None
+
+    async def _say(self, blocks: Sequence[i.Block], key: str, waiting: AcpWaiting, arrival: e.Arrival) -> None:
         try:
             await self.choosing.begin(self.drive)
         except AngeliaError:
@@ -212,7 +238,8 @@ class Conversation:
             asked, self._question = self._question, None
             await self.session.approve(asked.call, by=OWNER, answer=words)
         else:
-            await self.session.say(message.parts, address=e.Address(DOOR, self.session.conversation), key=key)
+            address = e.Address(DOOR, self.session.conversation)
+            await self.session.say(message.parts, address=address, key=key, arrival=arrival)
 
     async def choose(self, name: str, value: str) -> None:
         """Change a setting, and tell the client and the person of it; raises as `SessionSettings.choose` does."""

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from angelia.context.budget import ASSUMED_WINDOW
 from angelia.context.limits import Learnt, learnt_limits
+from angelia.context.usage_meter import UsageMeter
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Media, MediaKind, Text, Thinking, ToolCall
 from angelia.core.ids import CallId
@@ -25,7 +26,6 @@ from angelia.faces.acp import calls
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp.endings import told
 from angelia.faces.words.transcript_lines import Tone, TranscriptLines
-from angelia.faces.words.usage_meter import UsageMeter
 from angelia.tools.people.todo import NAME as TODO
 from angelia.tools.people.todo import TodoItem, todos
 

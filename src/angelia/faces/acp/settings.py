@@ -8,18 +8,15 @@ from msgspec import Struct
 from angelia.core.profile import Ability, Profile
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
-from angelia.policy.situation import Mode
+from angelia.policy.situation import MODES, Mode
 
 Effort = Literal["", "low", "medium", "high"]
 
 EFFORTS: dict[str, str] = {"default": "As the model likes", "low": "Low", "medium": "Medium", "high": "High"}
 """Values of the setting `thinking`; `default` names none."""
 
-MODES = (
-    r.AcpMode(Mode.PLAN.value, "Plan", "Only looks; nothing is changed."),
-    r.AcpMode(Mode.ASK.value, "Ask", "Every write and every command asks."),
-    r.AcpMode(Mode.EDIT.value, "Edit", "Works freely in the folder; what is risky asks."),
-    r.AcpMode(Mode.AUTONOMOUS.value, "Autonomous", "Works freely in the folder and reads the web; what is risky asks."),
+MODE_CHOICES = tuple(
+    r.AcpMode(mode.value, mode.value.capitalize(), f"{words.capitalize()}.") for mode, words in MODES.items()
 )
 
 
@@ -50,7 +47,7 @@ class Setting(Struct, frozen=True):
 
 def modes(setting: Setting) -> r.Modes:
     """The modes, and the one that holds."""
-    return r.Modes(setting.mode.value, MODES)
+    return r.Modes(setting.mode.value, MODE_CHOICES)
 
 
 def options(setting: Setting) -> tuple[o.AcpOption, ...]:
@@ -60,7 +57,7 @@ def options(setting: Setting) -> tuple[o.AcpOption, ...]:
         name="Mode",
         category="mode",
         current_value=setting.mode.value,
-        options=tuple(o.AcpChoice(one.id, one.name, one.description) for one in MODES),
+        options=tuple(o.AcpChoice(one.id, one.name, one.description) for one in MODE_CHOICES),
         description="How freely it works.",
     )
     model = o.AcpOption(

@@ -2,27 +2,25 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import click
 import msgspec
 
-from angelia.core.content import Content, Media, Text
 from angelia.core.errors import BadInput
+from angelia.core.ids import SHORT, short
+from angelia.core.moment import when
 from angelia.core.principal import OWNER
-from angelia.core.text import one_line
-from angelia.faces.cli.open_conversation import SHORT, last_conversation, short
+from angelia.faces.cli.open_conversation import last_conversation
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import asked, echo, echo_json, sure
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
 from angelia.sandboxes.port import SandboxError
+from angelia.service.conversation.listing import conversation_rows
+from angelia.service.receipts import receipt_rows
 from angelia.store.log.references import blobs_in
-from angelia.store.log.transcript import Summary
-from angelia.store.tables.outbox import Receipt
 
 LAST = 4
 """Characters of an id that are typed to delete its conversation."""
@@ -44,31 +42,10 @@ async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
         for row in rows:
             echo_json(msgspec.json.encode({**msgspec.to_builtins(row), "owner": str(row.owner)}))
     elif rows:
-        echo("\n".join(sessions_table(rows, screen().columns if sys.stdout.isatty() else 0)))
+        echo("\n".join(table(conversation_rows(rows), screen().columns if sys.stdout.isatty() else 0)))
     else:
         echo("There is no conversation yet. `angelia` begins one.", err=True)
     return 0
-
-
-def sessions_table(rows: Sequence[Summary], columns: int) -> list[str]:
-    """Short id, when it was last used, door, folder, title; at most `columns` wide, 0 for no limit."""
-    head = ("ID", "LAST USED", "DOOR", "FOLDER", "BEGAN WITH")
-    return table(
-        [head, *((short(r.id), when(r.last_at), r.door, _folder(r.workspace), r.title) for r in rows)], columns
-    )
-
-
-def when(at: int) -> str:
-    """Unix milliseconds as local time, to the minute.
-
-    >>> len(when(1_760_000_000_000))
-    16
-    """
-    return datetime.fromtimestamp(at / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def _folder(path: str) -> str:
-    return path if len(path) <= 30 else f"…{path[-29:]}"
 
 
 @click.command(
@@ -150,25 +127,6 @@ def receipts(conversation: str | None, **given: Any) -> int:
 async def _receipts(part: str | None, given: dict[str, Any]) -> int:
     app = await open_app(given)
     found = await app.transcript.find(OWNER, part) if part else await last_conversation(app.transcript)
-    lines = receipts_table(await app.outbox.receipts(OWNER, found), screen().columns if sys.stdout.isatty() else 0)
+    lines = table(receipt_rows(await app.outbox.receipts(OWNER, found)), screen().columns if sys.stdout.isatty() else 0)
     echo("\n".join(lines) or "Nothing was delivered.")
     return 0
-
-
-def receipts_table(rows: Sequence[Receipt], columns: int = 0) -> list[str]:
-    """Status, where to, what for, what."""
-    if not rows:
-        return []
-    head = ("STATUS", "TO", "AS", "WHAT")
-    return table([head, *((r.status, _place(r), r.origin, _what(r.parts, r.detail)) for r in rows)], columns)
-
-
-def _place(receipt: Receipt) -> str:
-    address = receipt.address
-    return "/".join(part for part in (address.door, address.chat, address.thread) if part)
-
-
-def _what(parts: tuple[Content, ...], detail: str) -> str:
-    words = [part.name or part.media.value for part in parts if isinstance(part, Media)]
-    words += [one_line(part.text, 60) for part in parts if isinstance(part, Text)]
-    return " · ".join([*words, *([detail] if detail else [])])

@@ -2,28 +2,20 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import click
 import msgspec
 
-from angelia.core.errors import ConfigError, ModelError
-from angelia.core.profile import Ability, Prices
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.weights import fetched, known_weights
 from angelia.faces.words.output import echo, echo_json
 from angelia.faces.words.paint import screen
-from angelia.faces.words.usage_meter import count
 from angelia.faces.words.widths import table
-from angelia.models.catalog.listing import ListedModel, list_models, probe_local
-from angelia.models.catalog.prices import PriceBook
-from angelia.models.catalog.vendors import Vendor
-from angelia.models.local.weights import MOST_WINDOW, WEIGHTS, offered_weights, weights_path
-from angelia.models.port import Credential
-from angelia.service.app import App
+from angelia.models.local.weights import WEIGHTS, offered_weights, weights_path
 from angelia.service.models.choice import likely
+from angelia.service.models.listing import models_to_be_had
 from angelia.tools.registry import Registry
 
 
@@ -112,72 +104,9 @@ async def _which(given: dict[str, Any]) -> int:
 async def _models(words: str, given: dict[str, Any]) -> int:
     app = await open_app(given)
     with working("asking the servers"):
-        lines = await listing(app, words, screen().columns if sys.stdout.isatty() else 0)
-    echo("\n".join(lines))
+        rows, troubles = await models_to_be_had(app.model_catalog, words)
+    echo("\n".join([*table(rows, screen().columns if sys.stdout.isatty() else 0), *troubles]))
     return 0
-
-
-async def listing(app: App, words: str, columns: int) -> list[str]:
-    """A table of the models whose name holds all `words`, and a sentence for each vendor that did not answer."""
-    vendors = await _reachable(app)
-    answers = await asyncio.gather(*(_listed(app, vendor, key) for vendor, key in vendors))
-    wanted = words.lower().split()
-    rows, troubles = [], []
-    for (vendor, _), answer in zip(vendors, answers, strict=True):
-        if isinstance(answer, str):
-            troubles.append(f"{vendor.name}: {answer}")
-            continue
-        told = [one for one in answer if all(word in f"{vendor.name}:{one.model}".lower() for word in wanted)]
-        rows += await asyncio.to_thread(_rows, vendor, told)
-    for name in WEIGHTS:
-        if weights_path(name, app.model_catalog.weights).is_file() and all(word in f"local:{name}" for word in wanted):
-            rows.append((f"local:{name}", count(MOST_WINDOW), "text only", "free"))
-    head = [("MODEL", "WINDOW", "TAKES", "$ IN / OUT")]
-    none = ["No model fits. Set a key such as OPENAI_API_KEY or ANTHROPIC_API_KEY, or start Ollama."]
-    return [*(table([*head, *rows], columns) if rows else none), *troubles]
-
-
-async def _reachable(app: App) -> list[tuple[Vendor, Credential]]:
-    """Vendors with a key, and local servers that answer; one that shares address and key with another only once."""
-    model_catalog = app.model_catalog
-    local = next(row for row in model_catalog.rows.values() if row.local and row.address())
-    client = await model_catalog.client(local)
-    answering = await probe_local(client, model_catalog.rows) if client else []
-    found: dict[tuple[str, str], tuple[Vendor, Credential]] = {}
-    for row in model_catalog.rows.values():
-        if not row.address() or (row.local and row.name not in answering) or not model_catalog.keyring.has(row):
-            continue
-        key = (await model_catalog.keyring.pool(row))[0]
-        found.setdefault((row.address(), key.secret), (row, key))
-    return list(found.values())
-
-
-async def _listed(app: App, vendor: Vendor, key: Credential) -> tuple[ListedModel, ...] | str:
-    try:
-        client = await app.model_catalog.client(vendor)
-        return await list_models(vendor, client, key) if client else ()
-    except (ModelError, ConfigError) as error:
-        return str(error)
-
-
-def _rows(vendor: Vendor, told: Sequence[ListedModel]) -> list[tuple[str, str, str, str]]:
-    book = PriceBook(None)
-    rows = []
-    for one in told:
-        name = f"{vendor.name}:{one.model}"
-        known = book.learn(name, vendor.prices, one.window)
-        price = "free" if vendor.local else _price(known.prices)
-        rows.append((name, count(known.window) if known.window else "?", _takes(one), price))
-    return rows
-
-
-def _takes(one: ListedModel) -> str:
-    able = [name for name, ability in (("images", one.images), ("tools", one.tools)) if ability is Ability.YES]
-    return ", ".join(able) or ("text only" if one.images is one.tools is Ability.NO else "?")
-
-
-def _price(prices: Prices) -> str:
-    return f"{prices.input:g} / {prices.output:g}" if prices.input >= 0 else "?"
 
 
 @click.command(epilog="Example: angelia tools --json | jq '.[].name'")

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SHORT = 8
-"""Last characters of an id that people are shown; `Transcript.find` takes them."""
-
 
 def conversation_options(command: F) -> F:
     """`--continue` and `--resume`."""
@@ -77,12 +74,3 @@ async def last_conversation(transcript: "Transcript") -> ConversationId:
     if not last:
         raise BadInput("There is no conversation yet.", then="`angelia` begins one.")
     return last[0].id
-
-
-def short(conversation: str) -> str:
-    """An id as people are shown it.
-
-    >>> short("01jd4v0wkq9m7zx3t5c8r2n6hb")
-    'c8r2n6hb'
-    """
-    return conversation[-SHORT:]

@@ -9,9 +9,9 @@ import click
 from angelia.channels.registry import find_channel, read_settings
 from angelia.channels.settings import ChannelSettings
 from angelia.core.errors import BadInput, NotFound
+from angelia.core.moment import when
 from angelia.core.principal import OWNER, Principal
 from angelia.core.unambiguous import claimed, unambiguous_line
-from angelia.faces.cli.history import when
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import chosen, echo
 from angelia.faces.words.widths import table

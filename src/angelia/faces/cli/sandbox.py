@@ -11,8 +11,8 @@ import msgspec
 
 from angelia.context.media_forms import size_words
 from angelia.core.errors import BadInput
+from angelia.core.ids import short
 from angelia.core.text import one_line
-from angelia.faces.cli.open_conversation import short
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.cli.transfer_progress import moving

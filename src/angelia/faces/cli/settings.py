@@ -8,9 +8,9 @@ import click
 import msgspec
 
 from angelia.core.errors import BadInput
+from angelia.core.ids import short
+from angelia.core.moment import when
 from angelia.core.principal import OWNER
-from angelia.faces.cli.history import when
-from angelia.faces.cli.open_conversation import short
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen

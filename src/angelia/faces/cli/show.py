@@ -8,18 +8,18 @@ from typing import Any
 
 import click
 
+from angelia.context.usage_meter import UsageMeter, money
 from angelia.core import entry as e
 from angelia.core.codec import to_json_line
 from angelia.core.errors import BadInput, NotFound
-from angelia.core.ids import ConversationId
+from angelia.core.ids import ConversationId, short
+from angelia.core.moment import when
 from angelia.core.principal import OWNER
-from angelia.faces.cli.history import when
-from angelia.faces.cli.open_conversation import last_conversation, short
+from angelia.faces.cli.open_conversation import last_conversation
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import draw, echo, echo_json, hand_over
 from angelia.faces.words.paint import screen
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
-from angelia.faces.words.usage_meter import UsageMeter, money
 from angelia.faces.words.widths import table
 from angelia.service.conversation.setups import setup_in_force
 

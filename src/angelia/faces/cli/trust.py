@@ -9,8 +9,8 @@ import click
 
 from angelia.context.prompt.facts import NoFolderFile, TrustedFile, UntrustedFile, UnusableFile
 from angelia.core.errors import BadInput, NotFound
+from angelia.core.moment import when
 from angelia.core.principal import OWNER
-from angelia.faces.cli.history import when
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.folder_file import beginning, remarks
 from angelia.faces.words.output import echo

@@ -11,12 +11,8 @@ from then on.
 """
 
 import asyncio
-from collections.abc import Sequence
-
-from msgspec import Struct
 
 from angelia.core import entry as e
-from angelia.core.asked import shown_question
 from angelia.core.ids import DeliveryId
 from angelia.core.principal import OWNER, Principal
 from angelia.service.chats.questions import (
@@ -27,30 +23,14 @@ from angelia.service.chats.questions import (
     question_id,
     word_for,
 )
-from angelia.service.chats.sender import CommandOutcome, Sender
+from angelia.service.chats.sender import Sender
 from angelia.service.chats.sessions import ChatSessions
+from angelia.service.command_acts import NOT_YOURS, UNSEEN, named_question
+from angelia.service.command_port import CommandReply, OpenQuestion
 from angelia.service.conversation.session import Session
-
-NOT_YOURS = "This is not yours to answer."
-NOTHING_ASKED = "Nothing is asked."
-UNSEEN = "The question has not been shown whole yet. A yes counts once it has; /deny is possible at any time."
 
 SETTLES_S = 5.0
 """How long the receipt of a question is waited for that its reader has answered already."""
-_CODE = 4
-"""Digits of a question's digest by which people name it."""
-
-
-class OpenQuestion(Struct, frozen=True):
-    """An open question and the conversation that it belongs to."""
-
-    session: Session
-    asked: e.ApprovalAsked
-
-    @property
-    def code(self) -> str:
-        """What people type to name it."""
-        return self.asked.digest[:_CODE]
 
 
 def may_answer(person: Principal, session: Session, asked: e.ApprovalAsked) -> bool:
@@ -81,59 +61,7 @@ def open_here(chat_sessions: ChatSessions, sender: Sender) -> list[OpenQuestion]
     return found
 
 
-def named(found: Sequence[OpenQuestion], words: str) -> tuple[OpenQuestion, str] | CommandOutcome:
-    """The question that is meant, and the rest of the words; where several are open it has to be named."""
-    code, _, rest = words.partition(" ")
-    if chosen := next((one for one in found if one.code == code.lower()), None):
-        return chosen, rest.strip()
-    if len(found) == 1:
-        return found[0], words
-    lines = [f"{one.code}  {shown_question(one.asked).title}" for one in found]
-    return CommandOutcome(
-        "\n".join([f"{len(found)} questions are open here. Answer one: /approve CODE or /deny CODE", *lines])
-    )
-
-
-def none_here(sender: Sender) -> CommandOutcome:
-    """What is said where no question is open in the caller's chat."""
-    waits = sender.session is not None and sender.session.questions()
-    return CommandOutcome(NOT_YOURS if waits and sender.person != OWNER else NOTHING_ASKED)
-
-
-async def approved(chat_sessions: ChatSessions, sender: Sender, words: str) -> CommandOutcome:
-    """`/approve`: a yes, or the answer to the model's own question."""
-    found = open_here(chat_sessions, sender)
-    if not found:
-        return none_here(sender)
-    meant = named(found, words)
-    if isinstance(meant, CommandOutcome):
-        return meant
-    one, rest = meant
-    labels = [label.lower() for label in one.asked.choices]
-    chosen = labels.index(rest.lower()) if rest.lower() in labels else -1
-    if one.asked.asks is e.QuestionKind.PERMISSION and rest:
-        return CommandOutcome("A yes has no words of its own. /approve says yes, and /deny takes what to do instead.")
-    if one.asked.asks is e.QuestionKind.CHOICE and chosen < 0:
-        return await _in_words(sender, one, rest)
-    answer = QuestionAnswer(one.session.conversation, one.asked.call, one.asked.digest, yes=True, choice=chosen)
-    return await answered(sender, one, answer)
-
-
-async def denied(chat_sessions: ChatSessions, sender: Sender, words: str) -> CommandOutcome:
-    """`/deny`: a no, with what to do instead."""
-    found = open_here(chat_sessions, sender)
-    if not found:
-        return none_here(sender)
-    meant = named(found, words)
-    if isinstance(meant, CommandOutcome):
-        return meant
-    one, why = meant
-    if not may_answer(sender.person, one.session, one.asked):
-        return CommandOutcome(NOT_YOURS)
-    return CommandOutcome("Refused.", (e.ApprovalRefused(one.asked.call, sender.person, why),), one.session)
-
-
-async def typed_answer(chat_sessions: ChatSessions, sender: Sender, text: str) -> CommandOutcome | None:
+async def typed_answer(chat_sessions: ChatSessions, sender: Sender, text: str) -> CommandReply | None:
     """The number of a choice, typed while a question is open; None for anything else."""
     typed = text.strip()
     if not (typed.isascii() and typed.isdecimal()) or len(typed) > 2:
@@ -141,20 +69,20 @@ async def typed_answer(chat_sessions: ChatSessions, sender: Sender, text: str) -
     found = [one for one in open_here(chat_sessions, sender) if 0 < int(typed) <= len(_choices(one))]
     if not found:
         return None
-    meant = named(found, "")
-    if isinstance(meant, CommandOutcome):
+    meant = named_question(found, "")
+    if isinstance(meant, CommandReply):
         return meant
     meaning = meaning_of(_choices(meant[0])[int(typed) - 1].value)
     return await answered(sender, meant[0], meaning) if isinstance(meaning, QuestionAnswer) else None
 
 
-async def answered(sender: Sender, one: OpenQuestion, meaning: QuestionAnswer) -> CommandOutcome:
+async def answered(sender: Sender, one: OpenQuestion, meaning: QuestionAnswer) -> CommandReply:
     """What a typed answer to a question comes to."""
     if not may_answer(sender.person, one.session, one.asked):
-        return CommandOutcome(NOT_YOURS)
+        return CommandReply(NOT_YOURS)
     if meaning.yes and not await is_shown(one.session, one.asked):
-        return CommandOutcome(UNSEEN)
-    return CommandOutcome(f"{word_for(meaning)}.", (answer_fact(meaning, one.asked, sender.person),), one.session)
+        return CommandReply(UNSEEN)
+    return CommandReply(f"{word_for(meaning)}.", (answer_fact(meaning, one.asked, sender.person),), one.session)
 
 
 async def is_shown(session: Session, asked: e.ApprovalAsked) -> bool:
@@ -167,15 +95,6 @@ async def is_shown(session: Session, asked: e.ApprovalAsked) -> bool:
     except TimeoutError:
         return False
     return _settled(session, delivery) is e.DeliveryStatus.SENT
-
-
-async def _in_words(sender: Sender, one: OpenQuestion, words: str) -> CommandOutcome:
-    if not may_answer(sender.person, one.session, one.asked):
-        return CommandOutcome(NOT_YOURS)
-    if not words:
-        return CommandOutcome("What is your answer? Example: /approve the second one")
-    given = e.ApprovalGiven(one.asked.call, one.asked.digest, sender.person, answer=words)
-    return CommandOutcome("Answered.", (given,), one.session)
 
 
 def _choices(one: OpenQuestion) -> tuple[e.QuestionChoice, ...]:

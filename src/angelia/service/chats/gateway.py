@@ -20,13 +20,14 @@ from angelia.channels.settings import Secret
 from angelia.channels.webhooks import HasWebhook, WebHead, WebRequest, WebResponse
 from angelia.core.content import Media
 from angelia.core.errors import AngeliaError, BadInput, ConfigError
-from angelia.service.chats.commands import menu
 from angelia.service.chats.delivery import DeliveryStores
 from angelia.service.chats.dispatcher import DeliveryDispatcher
 from angelia.service.chats.inbound import Inbound
 from angelia.service.chats.open_channel import OpenChannel, wait
 from angelia.service.chats.services import ChatServices
 from angelia.service.chats.sessions import ChatSessions
+from angelia.service.command_port import CommandPlace
+from angelia.service.commands import menu
 from angelia.service.files.links import checked, links_of
 
 _AFTER_A_FAULT_S = 5.0
@@ -237,5 +238,5 @@ class Gateway:
             recall=recall,
             remember=remember,
             report=partial(self._report, door),
-            commands=menu(),
+            commands=menu(CommandPlace.CHAT),
         )

@@ -20,8 +20,8 @@ from angelia.core.ids import sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.text import clean
 from angelia.core.unambiguous import claimed
-from angelia.service.chats.answering import NOT_YOURS, arrival_of, typed_answer
-from angelia.service.chats.commands import WAITS, verb_in
+from angelia.service.chats.answering import arrival_of, typed_answer
+from angelia.service.chats.commands import ChatCommandPort
 from angelia.service.chats.confirmations import confirm
 from angelia.service.chats.incoming_files import fetched
 from angelia.service.chats.notices import answer_id, introduction, notice
@@ -30,8 +30,11 @@ from angelia.service.chats.pairing import Strangers
 from angelia.service.chats.people import chat_key_of, may_speak, person_of, principal_of, with_owners
 from angelia.service.chats.presses import pressed
 from angelia.service.chats.questions import QUESTION, MessageStillWanted, value_of
-from angelia.service.chats.sender import CommandOutcome, Sender
+from angelia.service.chats.sender import Sender
 from angelia.service.chats.sessions import ChatSessions
+from angelia.service.command_acts import NEXT_STEP, NOT_YOURS, WAITS
+from angelia.service.command_port import CommandReply
+from angelia.service.commands import chat_command
 from angelia.service.conversation.session import Session
 
 SEEN = "👀"
@@ -103,11 +106,12 @@ class Inbound:
 
     async def _said(self, line: OpenChannel, envelope: Envelope, said: IncomingMessage) -> str:
         sender = await self._sender(line, envelope)
-        if not said.forwarded and (verb := verb_in(said.text)):
-            await self._commit_verb(envelope, sender, await verb.act(self._chat_sessions, sender, verb.rest))
+        if not said.forwarded and (command := chat_command(said.text.strip())):
+            port = ChatCommandPort(self._chat_sessions, sender)
+            await self._commit_reply(envelope, sender, port.reply(await command(port)))
             return ""
         if not said.forwarded and (answer := await typed_answer(self._chat_sessions, sender, said.text)):
-            await self._commit_verb(envelope, sender, answer)
+            await self._commit_reply(envelope, sender, answer)
             return ""
         session = sender.session or self._chat_sessions.begin(line, sender.chat_key, sender.person)
         await self._chat_sessions.work(session, line)
@@ -142,7 +146,7 @@ class Inbound:
         waits = running and arrival is e.Arrival.QUEUE
         marked = running and not waits and line.channel.capabilities.can(Kind.REACTION)
         if running and not marked:
-            notes.append(WAITS if waits else "I read this at my next step.")
+            notes.append(WAITS if waits else NEXT_STEP)
         if notes:
             facts.append(notice(session.conversation, envelope, "\n".join(notes)))
         crash_point("inbound.before_commit")
@@ -151,17 +155,17 @@ class Inbound:
         if added and marked and envelope.message:
             self._mark(line, envelope)
 
-    async def _commit_verb(self, envelope: Envelope, sender: Sender, outcome: CommandOutcome) -> None:
+    async def _commit_reply(self, envelope: Envelope, sender: Sender, reply: CommandReply) -> None:
         """A verb, what it does, and its answer: one commit."""
-        session = outcome.session or sender.session
-        facts = list(outcome.facts)
+        session = reply.session or sender.session
+        facts = list(reply.facts)
         if session is None:
             session = self._chat_sessions.begin(sender.line, sender.chat_key, sender.person)
             facts = [*self._begun(sender), *facts]
         if not any(isinstance(fact, e.UserSaid) for fact in facts):
             text = envelope.what.text if isinstance(envelope.what, IncomingMessage) else ""
             facts.insert(0, e.CommandGiven(clean(text), sender.person, envelope.address, envelope.key))
-        facts.append(notice(session.conversation, envelope, outcome.reply, outcome.choices))
+        facts.append(notice(session.conversation, envelope, reply.text))
         crash_point("inbound.before_commit")
         await session.record(*facts)
         crash_point("inbound.committed")

@@ -21,13 +21,11 @@ def introduction(line: OpenChannel, chat_key: ChatKey, person: Principal, settin
     return [e.DoorMoved(chat_key.address, person, chat_key.person), e.SystemSaid(can)]
 
 
-def notice(
-    conversation: ConversationId, envelope: Envelope, text: str, choices: tuple[e.QuestionChoice, ...] = ()
-) -> e.DeliveryQueued:
+def notice(conversation: ConversationId, envelope: Envelope, text: str) -> e.DeliveryQueued:
     """A word of ours in answer to an envelope, said once."""
     reply_to = "" if envelope.private else envelope.message
     parts = (Text(clean(text)),)
-    return e.DeliveryQueued(answer_id(conversation, envelope), envelope.address, parts, NOTICE, reply_to, choices)
+    return e.DeliveryQueued(answer_id(conversation, envelope), envelope.address, parts, NOTICE, reply_to)
 
 
 def answer_id(conversation: ConversationId, envelope: Envelope) -> DeliveryId:

@@ -1,8 +1,7 @@
-"""Somebody who may speak, as they stand before us with one message; and what comes of a verb or an answer."""
+"""Somebody who may speak, as they stand before us with one message."""
 
 from msgspec import Struct
 
-from angelia.core import entry as e
 from angelia.core.principal import OWNER, Principal
 from angelia.service.chats.open_channel import OpenChannel
 from angelia.service.chats.people import ChatKey
@@ -24,22 +23,10 @@ class Sender(Struct, frozen=True):
     session: Session | None
 
 
-class CommandOutcome(Struct, frozen=True):
-    """What a verb comes to: facts for one commit, and the words of its answer.
-
-    `session` is the conversation that they belong to, None for the caller's own.
-    """
-
-    reply: str
-    facts: tuple[e.AnyFact, ...] = ()
-    session: Session | None = None
-    choices: tuple[e.QuestionChoice, ...] = ()
-
-
-def may_stop(sender: Sender, session: Session) -> bool:
-    """Whether somebody may end the running turn: the owner, and whoever opened it."""
-    first = session.turn.opener
-    return sender.person == OWNER or (first is not None and first.principal == sender.person)
+def may_stop(sender: Sender) -> bool:
+    """Whether somebody may end the running turn, if there is one: the owner, and whoever opened it."""
+    first = sender.session.turn.opener if sender.session else None
+    return first is None or sender.person == OWNER or first.principal == sender.person
 
 
 def may_change(sender: Sender) -> bool:

@@ -8,9 +8,9 @@ from msgspec import Struct
 from angelia.core.ids import Clock, ConversationId
 from angelia.core.principal import OWNER, Principal
 from angelia.engine.driver import BoundModel
+from angelia.service.command_port import CommandServices
 from angelia.service.conversation.judging import MayAsk
 from angelia.service.conversation.session import Session
-from angelia.service.conversation.undo import UndoServices
 from angelia.service.models.catalog import ModelCatalog
 from angelia.service.settings.config import Config
 from angelia.service.settings.tokens import Tokens
@@ -68,4 +68,4 @@ class ChatServices(Struct, frozen=True):
     key_value: KeyValue
     model_catalog: ModelCatalog
     tokens: Tokens
-    undo: UndoServices
+    commands: CommandServices

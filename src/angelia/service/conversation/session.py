@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from angelia.context.system_notes import pins
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
 from angelia.core.crash import crash_point
@@ -140,33 +139,6 @@ class Session:
         """
         self._question(call)
         await self.log.append(e.ApprovalRefused(call, by, clean(why)))
-
-    async def pin(self, text: str, *, by: Principal) -> None:
-        """Keep these words word for word, whatever is folded.
-
-        Raises:
-            BadInput: there are none.
-        """
-        if not text.strip():
-            raise BadInput("There is nothing to pin.", then="Write the words after /pin.")
-        await self._put(e.Pinned(clean(text.strip()), by))
-
-    async def unpin(self, text: str, *, by: Principal) -> None:
-        """Let pinned words be folded again.
-
-        Raises:
-            BadInput: they are not pinned; names those that are.
-        """
-        held = pins(self.log.entries)
-        found = [pinned for pinned in held if text.strip() and text.strip() in pinned]
-        if len(found) != 1:
-            listed = "; ".join(held) or "none"
-            raise BadInput(f"“{text}” names {len(found)} pinned texts.", why=f"Pinned: {listed}.")
-        await self.log.append(e.Unpinned(found[0], by))
-
-    async def compact(self, *, by: Principal, keep: str = "") -> None:
-        """Fold the conversation before its next request; `keep` says what matters."""
-        await self._put(e.CompactionRequested(by, clean(keep)))
 
     def questions(self) -> list[e.ApprovalAsked]:
         """What waits for a person now, oldest first."""

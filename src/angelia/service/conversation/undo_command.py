@@ -1,4 +1,4 @@
-"""The verb `/undo` as every door has it: a word to look, another to do it."""
+"""What `/undo` says and does: a word to look, another to do it."""
 
 from datetime import UTC, datetime
 
@@ -7,9 +7,6 @@ from angelia.core.principal import Principal
 from angelia.core.text import clean, one_line
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.undo import BACK, UndoPreview, UndoServices, preview, take_back, undoable_turns
-
-TAKES = "[TURN|back|yes|list]"
-HELP = "show what taking back a turn's changes of files would do; yes does it"
 
 _LISTED = 20
 

@@ -14,7 +14,7 @@ from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import wall_clock
 from angelia.core.principal import OWNER
 from angelia.core.profile import Profile
-from angelia.faces.cli.chat.commands import command_in
+from angelia.faces.cli.chat.commands import TerminalCommandPort
 from angelia.faces.cli.chat.folder_question import FolderQuestion
 from angelia.faces.cli.chat.input import Act, BreakKey, EndKey, Input, Pasted, StopKey, Typed
 from angelia.faces.cli.chat.open_choice import YES_OR_NO, OpenChoice
@@ -22,6 +22,7 @@ from angelia.faces.cli.chat.screen import Screen
 from angelia.faces.cli.open_conversation import session_for
 from angelia.faces.words.questions import DAY_MS, NewMessage, No, Yes, meant
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
+from angelia.service.commands import terminal_command
 
 if TYPE_CHECKING:
     from angelia.faces.cli.chat.conversation_view import ConversationView
@@ -44,7 +45,7 @@ class ChatApp:
 
     def __init__(self, given: dict[str, Any], screen: Screen) -> None:
         self.screen, self._given = screen, given
-        self.spec = self.sandbox = ""
+        self.spec = ""
         self.opened, self.ready = asyncio.Event(), asyncio.Event()
         self.app: App
         self._open: OpenConversation
@@ -53,6 +54,7 @@ class ChatApp:
         self._acts: asyncio.Queue[Act] = asyncio.Queue()
         self._choice: OpenChoice | None = None
         self._folder_question = FolderQuestion(screen, self.choice, wall_clock)
+        self._commands = TerminalCommandPort(self)
         self._guard: asyncio.Task[None] | None = None
         self.input: Input
 
@@ -224,8 +226,8 @@ class ChatApp:
     async def _do(self, act: Act) -> None:
         match act:
             case Typed(text=text):
-                if command := command_in(text):
-                    await command(self)
+                if command := terminal_command(text):
+                    await self._commands.show(await command(self._commands))
                     if self.ready.is_set():
                         await self._ask_about_folder()
                 elif text.strip() or self.attached:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from angelia.core.errors import BadInput, MissingPart
-from angelia.faces.cli.open_conversation import conversation_options, short
+from angelia.core.ids import short
+from angelia.faces.cli.open_conversation import conversation_options
 from angelia.faces.cli.options import turn_options
 from angelia.faces.words.output import echo
 from angelia.service.settings.config import home_folder

@@ -5,19 +5,18 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from angelia.context.usage_meter import UsageMeter
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
-from angelia.core.ids import CallId, DeliveryId
+from angelia.core.ids import CallId, DeliveryId, short
 from angelia.core.sentences import sentence
 from angelia.engine.live import Committed, LiveEvent
 from angelia.faces.cli.chat.live_view import LiveView
 from angelia.faces.cli.chat.screen import Screen
-from angelia.faces.cli.open_conversation import short
 from angelia.faces.cli.pictures import drawn, way_of
 from angelia.faces.words.question_lines import question_lines
 from angelia.faces.words.questions import numbered
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines, reply_text
-from angelia.faces.words.usage_meter import UsageMeter
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL, TerminalDelivery
 
