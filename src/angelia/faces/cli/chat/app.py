@@ -255,7 +255,7 @@ class ChatApp:
         with self.session.held():
             await self._said(text)
             if self.spec:
-                await self._folder_question.put()
+                await self._folder_question.put(self.app.prompt(self.session))
 
     async def _said(self, text: str) -> None:
         """An answer to the oldest open question, or a message."""
