@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from angelia.core.content import Text
+from angelia.policy.approvers import nobody
 from angelia.service.app import App
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
@@ -36,7 +37,7 @@ async def _growth(folder: Path, url: str, count: int) -> int:
 
     async def converse() -> None:
         session = app.begin(door="terminal", workspace=workspace)
-        await app.employ(session, "openai-chat:scripted", approver_present=False)
+        await app.employ(session, "openai-chat:scripted", approvers=nobody)
         await session.say([Text("Good morning. What is the plan for today?")], address=TERMINAL)
         await session.settled()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from angelia.core import entry as e
 from angelia.core.content import Media, Text
 from angelia.models.local.weights import DEFAULT, SMALLER, weights_path
+from angelia.policy.approvers import nobody
 from angelia.service.app import App
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
@@ -66,7 +67,7 @@ async def _tried(app: App, model: str, task: Task) -> tuple[Outcome, float]:
         for name, held in FILES.items():
             (work / name).write_text(held, "utf-8")
         session = app.begin(door="terminal", workspace=work)
-        await app.employ(session, model, approver_present=False)
+        await app.employ(session, model, approvers=nobody)
         began = time.monotonic()
         await session.say([Text(task.wish)], address=TERMINAL)
         await session.settled()

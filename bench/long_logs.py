@@ -17,6 +17,7 @@ from angelia.core.content import Media, Text
 from angelia.core.ending import Answered
 from angelia.core.ids import ConversationId, DeliveryId, new_conversation
 from angelia.core.principal import OWNER
+from angelia.policy.approvers import nobody
 from angelia.service.app import App
 from angelia.service.chats.gateway import Gateway
 from angelia.service.chats.open_channel import OpenChannel
@@ -138,7 +139,7 @@ async def stalls(folder: Path, url: str, name: ConversationId, times: int) -> tu
 
 
 async def _turn(app: App, session: Session) -> None:
-    await app.employ(session, "openai-chat:scripted", approver_present=False)
+    await app.employ(session, "openai-chat:scripted", approvers=nobody)
     await session.say([Text("Go on.")], address=TERMINAL)
     closed = await session.settled()
     assert closed is not None

@@ -14,6 +14,7 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ending import Answered
 from angelia.engine.live import Committed, LiveEvent
+from angelia.policy.approvers import nobody
 from angelia.service.app import App
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
@@ -77,7 +78,7 @@ async def task(folder: Path, url: str, confine: str, rounds: int) -> list[float]
             asked.append(time.perf_counter())
 
     session.live.watch(see)
-    await app.employ(session, "openai-chat:scripted", approver_present=False)
+    await app.employ(session, "openai-chat:scripted", approvers=nobody)
     await session.say([Text("go")], address=TERMINAL)
     closed = await session.settled()
     await app.close()

@@ -7,7 +7,7 @@ from angelia.engine.calls import Asked, CallState, OpenCall, Permitted, Wanted, 
 from angelia.tools.port import Traits
 
 TRAITS = {"look": Traits(reads_only=True), "write": Traits()}
-W, P, A = Wanted(), Permitted(), Asked(3, 0)
+W, P, A = Wanted(), Permitted(), Asked(3, 0, ())
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId
-from angelia.core.principal import OWNER
+from angelia.core.principal import OWNER, Principal
 from angelia.engine.question import digest
 from angelia.policy.verdict import Allow, Ask, Deny, Effect, Verdict
 from angelia.testing.logs.playbook import reply, started
@@ -27,12 +27,12 @@ NOTE = call("note", {"text": "rm old"})
 
 async def ask(effects: Sequence[Effect]) -> Verdict:
     """A policy that asks for everything."""
-    return Ask("May it?", "a test")
+    return Ask("May it?", "a test", approvers=(OWNER,))
 
 
-async def answer(one: Driven, bound_to: str) -> None:
+async def answer(one: Driven, bound_to: str, by: Principal = OWNER) -> None:
     """A person says yes to the one call."""
-    await one.log.append(e.ApprovalGiven(only_call(one), bound_to, OWNER))
+    await one.log.append(e.ApprovalGiven(only_call(one), bound_to, by))
 
 
 async def test_nothing_that_asks_runs_without_a_yes(tmp_path: Path) -> None:
@@ -44,6 +44,21 @@ async def test_nothing_that_asks_runs_without_a_yes(tmp_path: Path) -> None:
         assert [asked.question for asked in one.facts(e.ApprovalAsked)] == ["May it?"]
         assert (tool.ran, one.facts(e.ToolStarted)) == ([], [])
         await answer(one, one.facts(e.ApprovalAsked)[0].digest)
+        await one.drive()
+        assert (tool.ran, one.results) == (["rm old"], [("ok", "Noted.")])
+
+
+async def test_a_yes_counts_from_those_alone_who_may_give_it(tmp_path: Path) -> None:
+    tool = Probe()
+    async with driven(tmp_path, [NOTE, say("Done.")], World((tool,), ask)) as one:
+        await one.say("Go.")
+        await one.drive()
+        bound_to = one.facts(e.ApprovalAsked)[0].digest
+        await answer(one, bound_to, by=Principal("chat", "2"))
+        await one.drive()
+        assert (tool.ran, one.facts(e.ToolStarted)) == ([], [])
+        await answer(one, bound_to)
+        await answer(one, "other arguments", by=Principal("chat", "2"))
         await one.drive()
         assert (tool.ran, one.results) == (["rm old"], [("ok", "Noted.")])
 
@@ -78,7 +93,9 @@ async def test_a_yes_does_not_outlast_the_reply_that_made_the_call(tmp_path: Pat
 
 async def test_a_yes_is_no_longer_one_when_the_policy_has_come_to_say_no(tmp_path: Path) -> None:
     tool = Probe()
-    verdicts: Iterator[Verdict] = iter([Ask("May it?", "a test"), Deny("somebody has forbidden it")])
+    verdicts: Iterator[Verdict] = iter(
+        [Ask("May it?", "a test", approvers=(OWNER,)), Deny("somebody has forbidden it")]
+    )
 
     async def judge(effects: Sequence[Effect]) -> Verdict:
         return next(verdicts)

@@ -9,9 +9,11 @@ from msgspec.structs import replace
 from angelia.channels.incoming import IncomingSender, Pressed
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.entry import Address
 from angelia.core.ids import CallId
 from angelia.core.principal import OWNER
 from angelia.engine.live import Committed, LiveEvent
+from angelia.policy.approvers import owner_at
 from angelia.service.app import App
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL
@@ -42,7 +44,7 @@ async def at_the_terminal(place: Place, _: ModelServer) -> list[e.AnyFact]:
             )
 
         session.live.watch(see)
-        await app.employ(session, loaded.config.model, approver_present=True)
+        await app.employ(session, loaded.config.model, approvers=owner_at(Address("terminal")))
         await session.say([Text(TOLD)], address=TERMINAL)
         async with asyncio.timeout(PATIENCE_S):
             await session.settled()

@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.entry import Address
 from angelia.core.errors import AngeliaError
+from angelia.policy.approvers import owner_at
 from angelia.sandboxes.port import AccessRefused
 from angelia.service.app import App
 from angelia.service.conversation.terminal_delivery import TERMINAL
@@ -93,7 +95,7 @@ async def test_no_door_begins_or_goes_on_in_a_home(tmp_path: Path, monkeypatch: 
         await session.say([Text("hello")], address=TERMINAL)
         monkeypatch.setenv("HOME", str(tmp_path / "work"))  # it was begun where nobody lived yet
         with pytest.raises(AngeliaError, match="cannot be a workspace"):
-            await app.employ(session, "openai-chat:test", approver_present=True)
+            await app.employ(session, "openai-chat:test", approvers=owner_at(Address("terminal")))
         assert isinstance(session.log.entries[0].fact, e.ConversationOpened)
     finally:
         await app.close()

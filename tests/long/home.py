@@ -7,6 +7,7 @@ from typing import Any
 
 from angelia.core import entry as e
 from angelia.core.content import Content
+from angelia.policy.approvers import nobody
 from angelia.service.app import App
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL
@@ -35,7 +36,7 @@ async def opened(app: App, folder: Path, model: str = "fake:m") -> Session:
     workspace = folder / "work"
     workspace.mkdir(exist_ok=True)
     session = app.begin(door="terminal", workspace=workspace)
-    await app.employ(session, model, approver_present=False)
+    await app.employ(session, model, approvers=nobody)
     return session
 
 

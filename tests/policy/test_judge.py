@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from angelia.core.entry import Address
+from angelia.core.principal import OWNER
+from angelia.policy.approvers import Approvers
 from angelia.policy.judge import judge, settle
 from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
 from angelia.policy.verdict import (
@@ -212,8 +214,9 @@ def test_without_an_approver_no_question_becomes_a_yes(
     effect: Effect, mode: Mode, confinement: Confinement, network: NetworkSetting
 ) -> None:
     verdict = judge(effect, situation(mode=mode, confinement=confinement, network=network))
-    alone = settle(verdict, approver_present=False)
+    alone = settle(verdict, Approvers())
     assert isinstance(alone, Allow) == isinstance(verdict, Allow)
     assert not isinstance(alone, Ask)
-    assert settle(verdict, approver_present=True) == verdict
+    asked = settle(verdict, Approvers((OWNER,)))
+    assert asked == (msgspec.structs.replace(verdict, approvers=(OWNER,)) if isinstance(verdict, Ask) else verdict)
     assert alone.reason

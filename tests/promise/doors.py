@@ -11,11 +11,13 @@ from msgspec.structs import replace
 from angelia.__main__ import main
 from angelia.core import entry as e
 from angelia.core.crash import crash_point
+from angelia.core.entry import Address
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
 from angelia.engine.driver import BoundModel
 from angelia.engine.live import Committed, LiveEvent
 from angelia.engine.log import Log
+from angelia.policy.approvers import ApproversOf, owner_at
 from angelia.service.app import App
 from angelia.service.conversation.session import Session
 from angelia.store.log.lease import Lease
@@ -60,7 +62,7 @@ def running_again() -> None:
 def _say_yes() -> None:
     employ = App.employ
 
-    async def employing(app: App, session: Session, model: str, *, approver_present: bool) -> BoundModel:
+    async def employing(app: App, session: Session, model: str, *, approvers: ApproversOf) -> BoundModel:
         tasks: set[asyncio.Task[None]] = set()
 
         def see(event: LiveEvent) -> None:
@@ -73,7 +75,7 @@ def _say_yes() -> None:
 
         session.live.watch(see)
         yes()
-        return await employ(app, session, model, approver_present=True)
+        return await employ(app, session, model, approvers=owner_at(Address("terminal")))
 
     App.employ = employing  # type: ignore[method-assign,assignment]  # `ask` itself has nobody to ask
 

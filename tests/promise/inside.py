@@ -11,6 +11,7 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ending import Ending
 from angelia.core.principal import OWNER
+from angelia.policy.approvers import nobody
 from angelia.service.app import App
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL
@@ -60,7 +61,7 @@ async def conversation(place: Place, *, again: bool = False, driven: bool = True
     try:
         session = await _session(app, place) if again else app.begin(door="terminal", workspace=place.workspace)
         if driven:
-            await app.employ(session, loaded.config.model, approver_present=False)
+            await app.employ(session, loaded.config.model, approvers=nobody)
         yield Conversation(app, session)
     finally:
         await app.close()

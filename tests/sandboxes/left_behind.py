@@ -13,6 +13,8 @@ from threading import Lock
 
 from angelia.core.content import Text
 from angelia.core.crash import on_crash_point
+from angelia.core.entry import Address
+from angelia.policy.approvers import owner_at
 from angelia.service.app import App
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
@@ -77,7 +79,7 @@ async def _converse(app: App, workspace: Path, kind: str) -> None:
     workspace.mkdir(parents=True)
     where = f"docker:{IMAGE}" if kind == "docker" else "local"
     session = app.begin(door="terminal", workspace=workspace, sandbox=where)
-    await app.employ(session, MODEL, approver_present=True)
+    await app.employ(session, MODEL, approvers=owner_at(Address("terminal")))
     await session.say([Text(kind)], address=TERMINAL)
     await session.settled()
 

@@ -11,7 +11,9 @@ from msgspec.structs import replace
 from angelia.context.prompt.facts import NoFolderFile, UntrustedFile, UnusableFile
 from angelia.core import entry as e
 from angelia.core.content import Text
+from angelia.core.entry import Address
 from angelia.core.principal import Principal
+from angelia.policy.approvers import owner_at
 from angelia.sandboxes.docker.settings import DockerSettings
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import FileStat
@@ -173,7 +175,7 @@ async def test_another_person_trusts_nothing_by_it(tmp_path: Path) -> None:
         async with conversation(place) as talk:
             await trust(talk)
             theirs = talk.app.begin(door="telegram", workspace=place.workspace, owner=Principal("telegram", "4711"))
-            await talk.app.employ(theirs, f"{place.wire}:m", approver_present=True)
+            await talk.app.employ(theirs, f"{place.wire}:m", approvers=owner_at(Address("terminal")))
             assert isinstance(talk.app.prompt(theirs).facts.folder, UntrustedFile)
             assert await talk.app.trusted_files.list(Principal("telegram", "4711")) == []
 

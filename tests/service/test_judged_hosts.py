@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from angelia.core.entry import Address
 from angelia.core.ids import new_conversation, wall_clock
 from angelia.core.principal import OWNER
+from angelia.policy.approvers import owner_at
 from angelia.policy.situation import Mode
 from angelia.policy.verdict import Ask, RunCommand
 from angelia.sandboxes.local.sandbox import LocalSandbox
@@ -50,7 +51,9 @@ async def test_a_yes_is_to_hosts_only_where_they_hold(
     sandbox = Described(tmp_path / "work", home=tmp_path / "home", state=tmp_path / "state")
     sandbox.says = says
     place = (new_conversation(wall_clock), OWNER, "local", "/work")
-    standing = JudgedConversation(*place, lambda: Address("terminal"), lambda: Mode.EDIT, tuple, approver_present=True)
+    standing = JudgedConversation(
+        *place, lambda: Address("terminal"), lambda: Mode.EDIT, tuple, approvers=owner_at(Address("terminal"))
+    )
     db = Database.open(tmp_path / "home")
     try:
         judge = judging(load(tmp_path / "home", {}), standing, sandbox, Grants(db))
@@ -66,7 +69,9 @@ async def pattern_of(work: Path, command: str, cwd: Path, reach: str = "network"
     """What a yes to a command would be remembered as."""
     sandbox = LocalSandbox(work, home=work.parent / "home", state=work.parent / "state", confine="off")
     place = (new_conversation(wall_clock), OWNER, "local", str(work))
-    standing = JudgedConversation(*place, lambda: Address("terminal"), lambda: Mode.EDIT, tuple, approver_present=True)
+    standing = JudgedConversation(
+        *place, lambda: Address("terminal"), lambda: Mode.EDIT, tuple, approvers=owner_at(Address("terminal"))
+    )
     db = Database.open(work.parent / "home")
     try:
         judge = judging(load(work.parent / "home", {}), standing, sandbox, Grants(db))

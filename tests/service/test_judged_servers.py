@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from angelia.core.entry import Address
 from angelia.core.ids import new_conversation, wall_clock
 from angelia.core.principal import OWNER
+from angelia.policy.approvers import owner_at
 from angelia.policy.situation import Mode
 from angelia.policy.verdict import Ask, Trust, UseServer
 from angelia.sandboxes.local.sandbox import LocalSandbox
@@ -62,7 +64,7 @@ async def test_a_server_goes_as_far_as_its_sandbox_lets_commands_go(
         address=lambda: TERMINAL,
         mode=lambda: Mode.EDIT,
         entries=tuple,
-        approver_present=True,
+        approvers=owner_at(Address("terminal")),
     )
     judge = judging(load(tmp_path / "own", {}), standing, sandbox, Grants(db))
     verdict = await judge([UseServer("notes", "find", "notes", "server: notes", Trust.CONFIGURED, reach=reach)])

@@ -14,6 +14,7 @@ from angelia.core.content import CallStatus, Text
 from angelia.core.ending import Answered, Cancelled
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
+from angelia.policy.approvers import nobody
 from angelia.policy.situation import Mode
 from angelia.policy.verdict import Act, Effect, NoEffect
 from angelia.testing.model.answerers import by_replies
@@ -208,8 +209,8 @@ async def test_a_strangers_toolset_is_opened_and_closed_with_each_conversation(
         one = talk.session.conversation
         assert [("opened", one)] == LIVES
         other = talk.app.begin(door="terminal", workspace=Path(talk.session.workspace))
-        await talk.app.employ(other, "openai-chat:m", approver_present=False)
-        await talk.app.employ(other, "openai-chat:m", approver_present=False)  # another model: opened once
+        await talk.app.employ(other, "openai-chat:m", approvers=nobody)
+        await talk.app.employ(other, "openai-chat:m", approvers=nobody)  # another model: opened once
         await turn(talk)
         assert [("opened", one), ("opened", other.conversation), ("ready", one)] == LIVES
         await talk.app.leave(other)

@@ -64,7 +64,7 @@ async def test_queueing_the_same_delivery_again_sends_it_once(
 
 ANN, BOB = Principal("chat", "ann"), Principal("chat", "bob")
 CALL = CallId("c1_0")
-ASKED = ApprovalAsked(CALL, "May I push?", digest="d1", pattern="shell:git push")
+ASKED = ApprovalAsked(CALL, "May I push?", digest="d1", pattern="shell:git push", approvers=(ANN,))
 
 
 async def ask_and_allow(transcript: Transcript, name: str, scope: Scope, *, until: int = 0, digest: str = "d1") -> None:
@@ -91,6 +91,13 @@ async def test_a_remembered_yes_holds_for_the_same_person_sandbox_and_workspace(
 async def test_a_yes_for_a_conversation_holds_there_alone(db: Database, transcript: Transcript) -> None:
     await ask_and_allow(transcript, "c1", Scope.CONVERSATION)
     assert (await patterns(db, "c1"), await patterns(db, "c2")) == (["shell:git push"], [])
+
+
+async def test_a_yes_of_somebody_who_may_not_give_it_is_not_remembered(db: Database, transcript: Transcript) -> None:
+    conversation = ConversationId("c1")
+    opened = ConversationOpened("terminal", "/work", owner=ANN)
+    await transcript.append(conversation, [opened, ASKED, ApprovalGiven(CALL, "d1", BOB, Scope.REMEMBERED)])
+    assert await patterns(db, "c1") == []
 
 
 @pytest.mark.parametrize(("scope", "digest"), [(Scope.ONCE, "d1"), (Scope.REMEMBERED, "other arguments")])

@@ -60,7 +60,7 @@ async def keep(db: Database, whose: Principal, word: str, cost: int) -> Conversa
             e.DoorMoved(address, whose),
             e.SetupChanged(word, ref, ref, ref),
             answered(f"{word}, then", cost=cost),
-            e.ApprovalAsked(CALL, "May I?", "digest", pattern=f"run {word}"),
+            e.ApprovalAsked(CALL, "May I?", "digest", pattern=f"run {word}", approvers=(whose,)),
             e.ApprovalGiven(CALL, "digest", whose, e.Scope.REMEMBERED),
             e.DeliveryQueued(delivery, address, (Text(word),), "answer"),
             e.DeliveryStarted(delivery, 1),

@@ -414,6 +414,7 @@ class ApprovalAsked(Fact, frozen=True):
     `pattern` is what a remembered yes would cover, empty when it cannot be remembered.
     `expires` is Unix milliseconds, 0 for never. `whole` is everything that a yes would be to, in lines; empty where
     `question` says it. Both are as the model wrote them, so that doors show them by `core.asked.shown_question` alone.
+    `approvers` are those whose yes or answer counts.
     """
 
     call: CallId
@@ -425,6 +426,7 @@ class ApprovalAsked(Fact, frozen=True):
     asks: QuestionKind = QuestionKind.PERMISSION
     expires: int = 0
     whole: str = ""
+    approvers: tuple[Principal, ...] = (OWNER,)
 
 
 class Scope(StrEnum):

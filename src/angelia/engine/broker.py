@@ -92,11 +92,15 @@ class Broker:
                 await self._perform(call, tool, parsed, context, lease)
 
     def _answer_to(self, call: ToolCall) -> e.ApprovalGiven | None:
-        """The yes that a person gave to this very call with these very arguments."""
+        """The yes that somebody who may give it gave to this very call with these very arguments."""
+        given: list[e.ApprovalGiven] = []
         for entry in reversed(self._log.entries):
             fact = entry.fact
             if isinstance(fact, e.ApprovalGiven) and fact.call == call.id:
-                return fact if fact.digest == digest(call) else None
+                given.insert(0, fact)
+            if isinstance(fact, e.ApprovalAsked) and fact.call == call.id:
+                first = next((one for one in given if one.by in fact.approvers), None)
+                return first if first and first.digest == digest(call) else None
             if isinstance(fact, e.ModelSaid):  # the reply that made the call: nobody was asked before it
                 return None
         return None

@@ -7,6 +7,7 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.ids import CallId
+from angelia.core.principal import Principal
 from angelia.tools.port import Traits
 
 
@@ -21,10 +22,11 @@ class Started(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """A person is asked. `at` is the entry that asked, `expires` Unix milliseconds or 0."""
+    """A person is asked. `at` is the entry that asked, `expires` Unix milliseconds or 0; `approvers` may say yes."""
 
     at: int
     expires: int
+    approvers: tuple[Principal, ...]
 
 
 class Permitted(Struct, frozen=True):

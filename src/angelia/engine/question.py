@@ -23,6 +23,7 @@ def question(call: ToolCall, verdict: Ask, effects: Sequence[Effect]) -> e.Appro
             why=verdict.reason,
             choices=asked.choices,
             asks=e.QuestionKind.CHOICE,
+            approvers=verdict.approvers,
         )
     return e.ApprovalAsked(
         call=call.id,
@@ -31,6 +32,7 @@ def question(call: ToolCall, verdict: Ask, effects: Sequence[Effect]) -> e.Appro
         why=verdict.reason,
         pattern=verdict.pattern,
         whole=_whole(call, verdict.question, effects),
+        approvers=verdict.approvers,
     )
 
 

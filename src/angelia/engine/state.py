@@ -133,9 +133,11 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
         case e.RemedyUsed():
             return _remedy_used(turn, fact)
         case e.ApprovalAsked() if any(c.id == fact.call for c in turn.calls):  # another is about a server
-            return replace(_call(turn, fact.call, Asked(entry.seq, fact.expires)), waiting_since=entry.at)
+            return replace(
+                _call(turn, fact.call, Asked(entry.seq, fact.expires, fact.approvers)), waiting_since=entry.at
+            )
         case e.ApprovalGiven():
-            return _call_if_asked(turn, fact.call, Permitted(), entry.at)
+            return _call_if_asked(turn, fact.call, Permitted(), entry.at) if _counts(turn, fact) else turn
         case e.ApprovalRefused():
             return _call_if_asked(turn, fact.call, Declined(fact.why or f"{fact.by} said no"), entry.at)
         case e.CancelAsked():
@@ -252,6 +254,11 @@ def _tool_finished(turn: Turn, fact: e.ToolFinished) -> Turn:
 
 def _call(turn: Turn, call: CallId, state: CallState) -> Turn:
     return replace(turn, calls=tuple(replace(c, state=state) if c.id == call else c for c in turn.calls))
+
+
+def _counts(turn: Turn, fact: e.ApprovalGiven) -> bool:
+    """Whether a yes is from somebody who may give it: no door can let anybody else through."""
+    return any(c.id == fact.call and isinstance(c.state, Asked) and fact.by in c.state.approvers for c in turn.calls)
 
 
 def _call_if_asked(turn: Turn, call: CallId, state: CallState, at: int) -> Turn:

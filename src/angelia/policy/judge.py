@@ -3,7 +3,10 @@
 from typing import assert_never
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from angelia.core.text import one_line
+from angelia.policy.approvers import Approvers
 from angelia.policy.editors import may_use_editor
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.grants import covering, remember_pattern
@@ -75,12 +78,14 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
             assert_never(effect)
 
 
-def settle(verdict: Verdict, *, approver_present: bool) -> Verdict:
-    """The verdict where nobody may be there to say yes: then a question is a no. The only place that decides this."""
+def settle(verdict: Verdict, approvers: Approvers) -> Verdict:
+    """The verdict with those who may answer it; a question that nobody may is a no. It is decided here alone."""
     match verdict:
-        case Ask(question=question, reason=reason) if not approver_present:
+        case Ask(question=question, reason=reason) if not approvers.principals:
             return Deny(f"{reason} That needs a yes, and nobody is here who could give it ({one_line(question)}).")
-        case Allow() | Ask() | Deny():
+        case Ask():
+            return replace(verdict, approvers=approvers.principals)
+        case Allow() | Deny():
             return verdict
         case _:
             assert_never(verdict)

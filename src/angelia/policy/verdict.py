@@ -5,6 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from angelia.core.entry import Address
+from angelia.core.principal import Principal
 
 
 class RunCommand(Struct, frozen=True, tag=True):
@@ -137,11 +138,15 @@ class Allow(Struct, frozen=True, tag=True):
 
 
 class Ask(Struct, frozen=True, tag=True):
-    """A person decides. `pattern` is what a remembered yes would cover, empty when it cannot be remembered."""
+    """A person decides. `pattern` is what a remembered yes would cover, empty when it cannot be remembered.
+
+    `approvers` are those whose answer counts; `judge.settle` names them.
+    """
 
     question: str
     reason: str
     pattern: str = ""
+    approvers: tuple[Principal, ...] = ()
 
 
 class Deny(Struct, frozen=True, tag=True):

@@ -16,6 +16,7 @@ from angelia.engine.broker import Broker
 from angelia.engine.compacting import ContextBudget, Summariser
 from angelia.engine.driver import BoundModel, Driver, Settings
 from angelia.engine.live import Resting
+from angelia.policy.approvers import ApproversOf
 from angelia.policy.situation import Mode
 from angelia.policy.verdict import Effect, Verdict
 from angelia.sandboxes.guard.guard import recover_all
@@ -26,7 +27,6 @@ from angelia.sandboxes.registry import fit_workspace
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.chats.services import ChatServices
 from angelia.service.command_port import CommandServices
-from angelia.service.conversation.judging import MayAsk, anybody
 from angelia.service.conversation.mcp_tools import ConversationServers, McpSources
 from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
 from angelia.service.conversation.session import DAY_MS, Session
@@ -226,21 +226,20 @@ class App:
         session: Session,
         model: str,
         *,
-        approver_present: bool,
+        approvers: ApproversOf,
         effort: str | None = None,
-        may_ask: MayAsk = anybody,
     ) -> BoundModel:
         """Give a conversation its model, tools and sandbox, and drive it from now on. Returns its first model, bound.
 
         Done again between two turns it changes the model; the sandbox and what runs in it stay. `effort` is how much
-        the model thinks: as configured, if it is not given. `may_ask` says of the running turn whether somebody
-        could give it a permission.
+        the model thinks: as configured, if it is not given. `approvers` says of the running turn who may
+        answer its questions, and where they are asked.
 
         Raises:
             ConfigError: the model cannot be used as configured.
             SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
         """
-        self.open_workplace(session, approver_present=approver_present, may_ask=may_ask)
+        self.open_workplace(session, approvers=approvers)
         box, prompt = await self._open_toolsets(session), self.prompt(session)
         at = kept(self.loaded.config.sandbox, session.sandbox, session.preset)
         prompt.work_in(at, self._places[session.conversation].sandbox, self.model_catalog.profile(model))
@@ -253,16 +252,14 @@ class App:
         await session.attach(RenewingDriver(session, box, prompt, make, first))
         return bound_models[0]
 
-    def open_workplace(self, session: Session, *, approver_present: bool, may_ask: MayAsk = anybody) -> None:
+    def open_workplace(self, session: Session, *, approvers: ApproversOf) -> None:
         """Open the sandbox that a conversation works in, unless it is open.
 
         Raises:
             ConfigError, SandboxError: see `workplace`.
         """
         if session.conversation not in self._places:
-            self._places[session.conversation] = workplace(
-                self._workplace_deps, session, approver_present=approver_present, may_ask=may_ask
-            )
+            self._places[session.conversation] = workplace(self._workplace_deps, session, approvers=approvers)
 
     def toolbox(self, session: Session) -> Toolbox:
         """What a conversation can call, with the servers of the settings and those that it has of its own."""

@@ -32,6 +32,7 @@ from angelia.faces.acp.servers import Introductions
 from angelia.faces.acp.session_sender import DOOR, Client, SessionSender, unsettled
 from angelia.faces.acp.session_settings import SessionSettings
 from angelia.faces.acp.session_updates import SessionUpdates, owed
+from angelia.policy.approvers import owner_at
 from angelia.service.command_port import CommandPort, CommandReply, CommandTable, CommonResult, MessageToSend
 from angelia.service.commands import editor_command
 
@@ -79,7 +80,12 @@ class Conversation:
             KeyMissing, ConfigError, MissingPart, SandboxError: it cannot be used as it is.
         """
         chosen = self.choosing
-        bound = await self.app.employ(self.session, chosen.spec, approver_present=True, effort=chosen.effort)
+        bound = await self.app.employ(
+            self.session,
+            chosen.spec,
+            approvers=owner_at(e.Address(DOOR, self.session.conversation)),
+            effort=chosen.effort,
+        )
         self._updates.window, self._updates.workspace = bound.profile.window, self.session.workspace
         if self._guard:
             self._guard.cancel()

@@ -100,7 +100,9 @@ class Introductions:
         """One question, as one tool call of the client's; its yes is recorded like every other."""
         call = ToolCall(CallId(f"server_{sortable_id()}"), f"MCP server {connection.server.name}", "{}")
         question, whole = map(self._app.redaction.text, (ask.question, connection.server.shown))
-        asked = e.ApprovalAsked(call.id, question, digest(call), why=ask.reason, pattern=ask.pattern, whole=whole)
+        asked = e.ApprovalAsked(
+            call.id, question, digest(call), why=ask.reason, pattern=ask.pattern, whole=whole, approvers=ask.approvers
+        )
         self._tell([calls.made(call, self._session.workspace)])
         match await self._answer(asked, call):
             case q.AcpYes(scope=scope, days=days):

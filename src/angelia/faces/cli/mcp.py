@@ -16,6 +16,7 @@ from angelia.faces.cli.progress import working
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
+from angelia.policy.approvers import nobody
 from angelia.policy.verdict import Trust
 from angelia.sandboxes.port import Reach, SandboxError
 from angelia.service.app import App
@@ -90,7 +91,7 @@ async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
     mcp_tools = app.servers(session, only, lambda: Registry.of(made(app.toolsets.makers)[0]).names)
     try:
         if settings.where == "sandbox":
-            app.open_workplace(session, approver_present=False)
+            app.open_workplace(session, approvers=nobody)
         mcp_tools.begin()
         began = time.monotonic()
         await mcp_tools.servers.settled()

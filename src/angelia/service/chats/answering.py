@@ -14,7 +14,7 @@ import asyncio
 
 from angelia.core import entry as e
 from angelia.core.ids import DeliveryId
-from angelia.core.principal import OWNER, Principal
+from angelia.core.principal import Principal
 from angelia.service.chats.questions import (
     QuestionAnswer,
     answer_fact,
@@ -33,18 +33,15 @@ SETTLES_S = 5.0
 """How long the receipt of a question is waited for that its reader has answered already."""
 
 
-def may_answer(person: Principal, session: Session, asked: e.ApprovalAsked) -> bool:
+def may_answer(person: Principal, asked: e.ApprovalAsked) -> bool:
     """Whether a question is theirs to answer, and theirs to make moot by saying something else."""
-    if person == OWNER:
-        return True
-    first = session.turn.opener
-    return asked.asks is e.QuestionKind.CHOICE and first is not None and first.principal == person
+    return person in asked.approvers
 
 
 def arrival_of(person: Principal, session: Session | None) -> e.Arrival:
     """How a message comes in: while a question waits that is not its sender's to answer, it waits behind that."""
     waiting = session.questions() if session else []
-    theirs = all(may_answer(person, session, asked) for asked in waiting) if session else True
+    theirs = all(may_answer(person, asked) for asked in waiting) if session else True
     return e.Arrival.STEER if theirs else e.Arrival.QUEUE
 
 
@@ -78,7 +75,7 @@ async def typed_answer(chat_sessions: ChatSessions, sender: Sender, text: str) -
 
 async def answered(sender: Sender, one: OpenQuestion, meaning: QuestionAnswer) -> CommandReply:
     """What a typed answer to a question comes to."""
-    if not may_answer(sender.person, one.session, one.asked):
+    if not may_answer(sender.person, one.asked):
         return CommandReply(NOT_YOURS)
     if meaning.yes and not await is_shown(one.session, one.asked):
         return CommandReply(UNSEEN)

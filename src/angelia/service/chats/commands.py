@@ -119,7 +119,7 @@ class ChatCommandPort:
 
     def may_answer(self, question: OpenQuestion) -> bool:
         """See the port."""
-        return may_answer(self.person, question.session, question.asked)
+        return may_answer(self.person, question.asked)
 
     async def is_shown(self, question: OpenQuestion) -> bool:
         """See the port."""

@@ -62,7 +62,7 @@ async def _in_conversation(
     question = next((one for one in session.questions() if fits(meaning, one)), None)
     if question is None:
         return GONE
-    if not may_answer(person, session, question):
+    if not may_answer(person, question):
         return await _not_yours(envelope, session, person, question_id(session.conversation, question.call))
     crash_point("approval.before_commit")
     await session.record(used, answer_fact(meaning, question, person))

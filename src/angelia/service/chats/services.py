@@ -8,8 +8,8 @@ from msgspec import Struct
 from angelia.core.ids import Clock, ConversationId
 from angelia.core.principal import OWNER, Principal
 from angelia.engine.driver import BoundModel
+from angelia.policy.approvers import ApproversOf
 from angelia.service.command_port import CommandServices
-from angelia.service.conversation.judging import MayAsk
 from angelia.service.conversation.session import Session
 from angelia.service.models.catalog import ModelCatalog
 from angelia.service.settings.config import Config
@@ -40,9 +40,7 @@ class Conversations(Protocol):
         """A stored one."""
         ...
 
-    async def employ(
-        self, session: Session, model: str, *, approver_present: bool, may_ask: MayAsk = ...
-    ) -> BoundModel:
+    async def employ(self, session: Session, model: str, *, approvers: ApproversOf) -> BoundModel:
         """Give one its model, tools and sandbox, and drive it from now on."""
         ...
 

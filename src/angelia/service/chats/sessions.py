@@ -19,6 +19,7 @@ from angelia.core.text import fenced
 from angelia.core.unambiguous import claimed, unambiguous_line
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, folding
+from angelia.policy.approvers import Approvers
 from angelia.sandboxes.workspace import work_folder
 from angelia.service.chats.asking import asked_in_chat, told_to_guest
 from angelia.service.chats.dispatcher import DeliveryDispatcher
@@ -192,7 +193,7 @@ class ChatSessions:
 
     async def _employ(self, session: Session, line: OpenChannel, spec: str) -> None:
         conversations = self.services.conversations
-        await conversations.employ(session, spec, approver_present=True, may_ask=lambda: self._may_ask(session))
+        await conversations.employ(session, spec, approvers=lambda kind: self._approvers(session, kind))
         if session.conversation not in self._worked:
             self._worked[session.conversation] = self.spawn(self._stand_by(session, line))
 
@@ -244,15 +245,21 @@ class ChatSessions:
         if session.questions():
             self.ask(session)
 
-    async def _may_ask(self, session: Session) -> bool:
-        """Whether somebody could say yes in the running turn: its owner does there, a guest's is asked about if the
-        channel's settings say so and there is a chat to ask in.
+    async def _approvers(self, session: Session, kind: e.QuestionKind) -> Approvers:
+        """Who may answer in the running turn, and where: the owner in a turn of theirs there; in a guest's, of what
+        the model asks by itself, the guest as well, and of a permission the owner in their own chat, if the channel's
+        settings say so and there is one to ask in.
         """
         first = session.turn.opener
-        if first is None or first.principal == OWNER or not self._dispatcher.has(first.address.door):
-            return True
+        if first is None:
+            return Approvers((OWNER,))
+        if kind is e.QuestionKind.CHOICE:
+            return Approvers(tuple(dict.fromkeys((OWNER, first.principal))), first.address)
+        if first.principal == OWNER or not self._dispatcher.has(first.address.door):
+            return Approvers((OWNER,), first.address)
         asks = self.settings(first.address.door).guests == "ask-owner"
-        return asks and await self.owners_address(first.address.door) is not None
+        there = await self.owners_address(first.address.door) if asks else None
+        return Approvers((OWNER,), there) if there else Approvers()
 
     async def _ask(self, session: Session) -> None:
         first = session.turn.opener
@@ -267,16 +274,16 @@ class ChatSessions:
     async def _put(self, session: Session, first: e.Opener, asked: e.ApprovalAsked) -> None:
         """Ask in the turn's own chat, or, for a guest's permission, in the owner's."""
         permission = asked.asks is e.QuestionKind.PERMISSION
-        away = permission and first.principal != OWNER
-        there = await self.owners_address(first.address.door) if away else first.address
-        if there is None:
+        approvers = await self._approvers(session, asked.asks)
+        if not approvers.principals:
             why = "It needs the owner's yes, and they have no chat here in which they could be asked."
             await session.record(e.ApprovalRefused(asked.call, ANGELIA, why))
             return
         whom = await self._whom(session) if permission else ""
+        there = approvers.address
         line, store = self._dispatcher.line(there.door), self.services.intake.to_media
         queued: list[e.AnyFact] = [await asked_in_chat(session.conversation, there, asked, (line, whom), store)]
-        if away:
+        if permission and first.principal != OWNER:
             queued.append(told_to_guest(session.conversation, first.address, asked))
         await session.record(*queued)
 

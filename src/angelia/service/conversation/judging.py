@@ -1,16 +1,17 @@
-"""The policy's word on a call: its effects, the settings, what was granted, and whether anybody can say yes."""
+"""The policy's word on a call: its effects, the settings, what was granted, and who could say yes."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.context.in_view import InView, in_view
-from angelia.core.entry import Address, Entry
+from angelia.core.entry import Address, Entry, QuestionKind
 from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
 from angelia.engine.broker import Judge
+from angelia.policy.approvers import ApproversOf
 from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
 from angelia.policy.verdict import (
     AskPerson,
@@ -31,14 +32,6 @@ from angelia.store.tables.grants import Grants
 _MOST_SETTINGS = 100_000
 """Bytes of a repository's settings that are read."""
 
-MayAsk = Callable[[], Awaitable[bool]]
-"""Whether somebody could give the running turn a permission; the model's own questions go to whoever it answers."""
-
-
-async def anybody() -> bool:
-    """Whoever is there may say yes."""
-    return True
-
 
 class JudgedConversation(Struct, frozen=True):
     """For which conversation is judged; `address`, where its answers go, `mode` and `entries` are of the moment.
@@ -55,8 +48,7 @@ class JudgedConversation(Struct, frozen=True):
     address: Callable[[], Address]
     mode: Callable[[], Mode]
     entries: Callable[[], Sequence[Entry]]
-    approver_present: bool
-    may_ask: MayAsk = anybody
+    approvers: ApproversOf
     granted_to_all: Callable[[], bool] = lambda: True
 
 
@@ -88,8 +80,7 @@ def judging(loaded: Loaded, standing: JudgedConversation, sandbox: Sandbox, gran
         ]
         verdict = strictest(verdicts)
         own = all(isinstance(effect, AskPerson) for effect in effects)
-        present = standing.approver_present and (own or await standing.may_ask())
-        return settle(verdict, approver_present=present)
+        return settle(verdict, await standing.approvers(QuestionKind.CHOICE if own else QuestionKind.PERMISSION))
 
     return verdict_on
 

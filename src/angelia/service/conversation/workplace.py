@@ -12,6 +12,7 @@ from angelia.core.text import clean
 from angelia.engine.background import Background
 from angelia.engine.broker import BrokerDeps, Changed
 from angelia.engine.live import Resting, Working, WorkingShows
+from angelia.policy.approvers import ApproversOf
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.situation import Mode
 from angelia.sandboxes.context import SandboxContext
@@ -19,7 +20,7 @@ from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.registry import fit_workspace, open_sandbox, works_here
 from angelia.sandboxes.undo.call_sandbox import CallJournals, CallSandbox
 from angelia.sandboxes.undo.store import UndoStore
-from angelia.service.conversation.judging import JudgedConversation, MayAsk, anybody, judging
+from angelia.service.conversation.judging import JudgedConversation, judging
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.speakers import guests_in
 from angelia.service.conversation.terminal_delivery import TERMINAL
@@ -69,9 +70,7 @@ class WorkplaceDeps(Struct, frozen=True):
     mode: Callable[[Session], Mode]
 
 
-def workplace(
-    made_with: WorkplaceDeps, session: Session, *, approver_present: bool, may_ask: MayAsk = anybody
-) -> Workplace:
+def workplace(made_with: WorkplaceDeps, session: Session, *, approvers: ApproversOf) -> Workplace:
     """Open the sandbox that a conversation began in, with the rules that hold there.
 
     Raises:
@@ -102,8 +101,7 @@ def workplace(
         address=lambda: address_of(session),
         mode=lambda: made_with.mode(session),
         entries=lambda: session.log.entries,
-        approver_present=approver_present,
-        may_ask=may_ask,
+        approvers=approvers,
         granted_to_all=lambda: set(guests_in(session)) <= {session.owner},
     )
     judge = judging(made_with.loaded, standing, sandbox, made_with.grants)

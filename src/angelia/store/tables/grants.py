@@ -76,7 +76,8 @@ class Grants:
 def grant(connection: sqlite3.Connection, conversation: ConversationId, entry: Entry) -> None:
     """Within the transaction that appends `entry`: if it is a yes that holds for longer, remember it.
 
-    The pattern is that of the question with the same call and digest; without one there is nothing to remember.
+    The pattern is that of the question with the same call and digest; without one, or where the yes is from somebody
+    who may not give it, there is nothing to remember.
     """
     given = entry.fact
     if not isinstance(given, ApprovalGiven) or given.scope is Scope.ONCE:
@@ -106,7 +107,7 @@ def _pattern(connection: sqlite3.Connection, conversation: ConversationId, given
     for version, body in rows:
         asked = codec.decode(body, version=version)
         if isinstance(asked, ApprovalAsked) and (asked.call, asked.digest) == (given.call, given.digest):
-            return asked.pattern
+            return asked.pattern if given.by in asked.approvers else ""
     return ""
 
 

@@ -22,6 +22,7 @@ from angelia.faces.cli.chat.screen import Screen
 from angelia.faces.cli.open_conversation import session_for
 from angelia.faces.words.questions import DAY_MS, NewMessage, No, Yes, meant
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
+from angelia.policy.approvers import owner_at
 from angelia.service.commands import terminal_command
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class ChatApp:
         Raises:
             ConfigError, MissingPart, SandboxError: it cannot be used as it is.
         """
-        await self.app.employ(self.session, spec, approver_present=True)
+        await self.app.employ(self.session, spec, approvers=owner_at(e.Address("terminal")))
         self.spec = spec
         self._watch_over()
 
@@ -175,7 +176,7 @@ class ChatApp:
         left = self._open
         forget = session.live.watch(left.watching.now.see)  # an image may have to be fetched
         try:
-            await self.app.employ(session, self.spec, approver_present=True)
+            await self.app.employ(session, self.spec, approvers=owner_at(e.Address("terminal")))
         except BaseException:
             await self.app.leave(session)
             raise
