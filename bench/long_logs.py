@@ -30,7 +30,7 @@ from angelia.testing.channels.recording_channel import FarEnd, RecordingChannel
 from bench.rows import Row, row
 from bench.runs import Bench
 from bench.starting import model_environment
-from bench.store import insert
+from bench.store import Stored, insert
 from bench.views import lived
 
 ENTRIES = 20_000
@@ -69,13 +69,11 @@ async def _filled(home: Path, workspace: Path, facts: list[e.AnyFact]) -> Conver
     db, name = Database.open(home), new_conversation()
     transcript = Transcript(db)
     await transcript.append(name, [e.ConversationOpened("terminal", str(workspace))])
-    bulk: list[tuple[object, ...]] = [
+    bulk: list[Stored] = [
         (name, seq, seq, 0, codec.VERSION, codec.kind_of(fact), codec.encode(fact))
         for seq, fact in enumerate(facts[1:], 2)
     ]
     await db.write(partial(insert, bulk))
-    last = len(facts)
-    await db.write(lambda connection: connection.execute("UPDATE conversations SET last_seq = ?", (last,)).rowcount)
     sent, there = DeliveryId("d1"), (Text("There."),)
     await transcript.append(
         name,

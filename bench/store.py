@@ -15,6 +15,7 @@ from angelia.core.entry import AnyFact, ConversationOpened, ModelAsked, ModelSai
 from angelia.core.ids import ConversationId, new_conversation
 from angelia.core.principal import OWNER
 from angelia.store.log import word_index
+from angelia.store.log.chain import checksum
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import FILE, Database
@@ -182,7 +183,7 @@ async def fill(db: Database, messages: int, chance: random.Random) -> None:
     await Transcript(db).append(conversation, [ConversationOpened("terminal", "/")])
     last = 1
     while last <= messages:
-        bulk: list[tuple[object, ...]] = [
+        bulk: list[Stored] = [
             (conversation, seq, seq, 0, codec.VERSION, "UserSaid", codec.encode(UserSaid((Text(message(chance)),))))
             for seq in range(last + 1, min(last + BULK, messages + 1) + 1)
         ]
@@ -192,9 +193,17 @@ async def fill(db: Database, messages: int, chance: random.Random) -> None:
             pass
 
 
-def insert(bulk: list[tuple[object, ...]], connection: sqlite3.Connection) -> None:
-    columns = "conversation, seq, at, epoch, version, kind, body"
-    connection.executemany(f"INSERT INTO entries ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", bulk)
+Stored = tuple[str, int, int, int, int, str, bytes]
+
+
+def insert(bulk: list[Stored], connection: sqlite3.Connection) -> None:
+    """Entries of one conversation, each after the one before."""
+    conversation, last = bulk[0][0], bulk[-1][1]
+    (before,) = connection.execute("SELECT tip FROM conversations WHERE id = ?", (conversation,)).fetchone()
+    rows = [(*one, before := checksum(before, one)) for one in bulk]
+    columns = "conversation, seq, at, epoch, version, kind, body, sum"
+    connection.executemany(f"INSERT INTO entries ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.execute("UPDATE conversations SET last_seq = ?, tip = ? WHERE id = ?", (last, before, conversation))
 
 
 def word(rank: int) -> str:

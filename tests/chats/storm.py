@@ -36,6 +36,7 @@ class Killed(BaseException):
 
 def hurry(db: Database) -> Database:
     """Lives end here by losing their memory, not by losing power: what the system was given, it has."""
+    assert db._writer is not None
     db._writer.execute("PRAGMA synchronous = OFF")
     return db
 

@@ -245,11 +245,10 @@ RULES = [
         "one module opens the database",
         OURS,
         opening,
-        "Two ways to open it are two sets of settings: use store/sql/database.py.",
+        "Two ways to open it are two sets of settings: use store/sql/connections.py.",
         ("src/angelia/store/x.py", "import sqlite3\nsqlite3.connect('x')"),
         {
-            "store/sql/database.py": "it is the one",
-            "store/sql/migrate.py": "writes the backup: a new file that nobody reads yet",
+            "store/sql/connections.py": "it is the one",
         },
     ),
     Rule(

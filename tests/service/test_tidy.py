@@ -7,8 +7,10 @@ import pytest
 
 from angelia.core.content import Text
 from angelia.service.app import App
+from angelia.service.conversation.session import DAY_MS
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
+from angelia.store.sql.copy_folder import copies
 
 pytestmark = pytest.mark.anyio
 TWO_DAYS = 2 * 86_400
@@ -25,7 +27,29 @@ async def test_an_orphan_of_a_dead_life_goes_after_a_day_and_what_was_said_stays
     for ref in (said.blob, orphan):
         old = app.blobs.path(ref.sha256).stat().st_mtime - TWO_DAYS
         os.utime(app.blobs.path(ref.sha256), (old, old))
-    await app.tidy()
+    await app.db.write(lambda connection: connection.execute("UPDATE born SET at = at - ?", (2 * TWO_DAYS,)))
+    assert await app.tidy() == []
     there = [app.blobs.path(ref.sha256).exists() for ref in (said.blob, orphan, young)]
     assert there == [True, False, True]
+    assert await app.blobs.trash() == [orphan.sha256]
+    assert len(copies(app.loaded.home)) == 1
+    assert await app.tidy() == [], "once a day"
+    await app.close()
+
+
+async def test_a_log_that_is_not_whole_is_told_and_neither_copied_nor_swept_by(tmp_path: Path) -> None:
+    now = [1_790_000_000_000]
+    app = await App.open(load(tmp_path / "home", {}), {}, lambda: now[0])
+    (tmp_path / "work").mkdir()
+    session = app.begin(door="terminal", workspace=tmp_path / "work")
+    await session.say([Text("keep this")], address=TERMINAL)
+    assert await app.tidy() == []
+    (sound,) = copies(app.loaded.home)
+    lose = "UPDATE entries SET body = x'7b7d' WHERE seq = 2"
+    await app.db.write(lambda connection: connection.execute("DROP TRIGGER entries_never_change"))
+    await app.db.write(lambda connection: connection.execute(lose))
+    now[0] += DAY_MS
+    (told,) = await app.tidy()
+    assert f"Entry 2 of {session.conversation}" in told
+    assert copies(app.loaded.home) == [sound]
     await app.close()

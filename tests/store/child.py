@@ -10,8 +10,12 @@ from pathlib import Path
 
 from angelia.core.errors import AngeliaError, Fenced
 from angelia.core.ids import ConversationId
+from angelia.core.principal import OWNER
+from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
+from angelia.store.sql import upkeep
+from angelia.store.sql.copies import copy_daily
 from angelia.store.sql.database import Database
 from tests.store.leases import acquire
 from tests.store.words import said
@@ -20,7 +24,7 @@ from tests.store.words import said
 def main(arguments: list[str] | None = None) -> int:
     what, home, conversation, *rest = arguments if arguments is not None else sys.argv[1:]
     try:
-        db = Database.open(Path(home), patience_s=60)
+        db = Database.open_to_read(Path(home)) if what == "look" else Database.open(Path(home), patience_s=60)
         asyncio.run(DOES[what](db, ConversationId(conversation), *rest))
         db.close()
     except AngeliaError as error:
@@ -55,6 +59,27 @@ async def append_together(db: Database, conversation: ConversationId, count: str
     await asyncio.gather(*(one(number) for number in range(int(count))))
 
 
+async def erase(db: Database, conversation: ConversationId) -> None:
+    """Erase it."""
+    await Transcript(db).erase(conversation, BlobStore(db.home))
+    acknowledge("erased")
+
+
+async def copy(db: Database, _: ConversationId) -> None:
+    """Put today's copy aside."""
+    await copy_daily(db, 1_790_000_000_000)
+    acknowledge("copied")
+
+
+async def look(db: Database, conversation: ConversationId) -> None:
+    """Read what there is, in a home that may not be written."""
+    transcript, blobs = Transcript(db), BlobStore(db.home)
+    acknowledge(f"{len(await transcript.conversations(OWNER))} conversation")
+    acknowledge(f"{len((await search(db, OWNER, 'needle')).hits)} found")
+    acknowledge(" ".join(await upkeep.verify(db, blobs)) or "in order")
+    acknowledge(f"{len(await transcript.entries(conversation))} entries")
+
+
 async def put(db: Database, _: ConversationId, megabytes: str) -> None:
     """Store one blob."""
     acknowledge((await BlobStore(db.home).put(b"x" * int(float(megabytes) * 1e6))).sha256)
@@ -83,6 +108,9 @@ DOES: dict[str, Callable[..., Coroutine[None, None, None]]] = {
     "append": append,
     "append_together": append_together,
     "put": put,
+    "erase": erase,
+    "copy": copy,
+    "look": look,
     "hold": hold,
     "resume": resume,
 }

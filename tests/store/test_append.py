@@ -13,6 +13,7 @@ from angelia.core.principal import OWNER, Principal
 from angelia.store.log.transcript import Summary, Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql.database import Database
+from tests.store import rows
 from tests.store.words import answered, said
 
 pytestmark = pytest.mark.anyio
@@ -121,9 +122,7 @@ async def test_one_that_fails_takes_nothing_from_its_neighbours(
 async def test_an_entry_from_the_future_is_refused_by_name(
     db: Database, transcript: Transcript, conversation: ConversationId
 ) -> None:
-    columns = "conversation, seq, at, epoch, version, kind, body"
-    dream = f"INSERT INTO entries ({columns}) VALUES (?, 2, 0, 0, 9, 'Dreamt', x'')"
-    await db.write(lambda connection: connection.execute(dream, (conversation,)))
+    await db.write(lambda connection: rows.insert(connection, conversation, 2, b"", version=9))
     with pytest.raises(CodecError, match=f"Entry 2 of {conversation} was written in format 9"):
         await transcript.entries(conversation)
 

@@ -12,15 +12,16 @@ from tests.store.words import said
 
 pytestmark = pytest.mark.anyio
 
-COLUMNS = "conversation, seq, at, epoch, version, kind, body"
+COLUMNS = "conversation, seq, at, epoch, version, kind, body, sum"
+REST = "0, 0, 1, 'X', x'', x''"
 CHANGES = {
     "update": "UPDATE entries SET body = x'7b7d'",
     "move": "UPDATE entries SET seq = seq + 10",
     "delete one": "DELETE FROM entries WHERE seq = 2",
     "delete all": "DELETE FROM entries",
-    "replace by number": f"INSERT OR REPLACE INTO entries ({COLUMNS}) VALUES (:conversation, 2, 0, 0, 1, 'X', x'')",
-    "replace by row": f"INSERT OR REPLACE INTO entries (id, {COLUMNS}) VALUES (1, :conversation, 9, 0, 0, 1, 'X', x'')",
-    "insert before the end": f"INSERT INTO entries ({COLUMNS}) VALUES (:conversation, 0, 0, 0, 1, 'X', x'')",
+    "replace by number": f"INSERT OR REPLACE INTO entries ({COLUMNS}) VALUES (:conversation, 2, {REST})",
+    "replace by row": f"INSERT OR REPLACE INTO entries (id, {COLUMNS}) VALUES (1, :conversation, 9, {REST})",
+    "insert before the end": f"INSERT INTO entries ({COLUMNS}) VALUES (:conversation, 0, {REST})",
 }
 
 
@@ -52,7 +53,7 @@ async def test_a_mark_does_not_let_go_of_other_conversations(
     db: Database, transcript: Transcript, conversation: ConversationId
 ) -> None:
     def mark_one_and_delete_all(connection: sqlite3.Connection) -> None:
-        connection.execute("INSERT INTO conversations VALUES ('other', 0, '', '', '', '', '', 0, 0, 1)")
+        connection.execute("INSERT INTO conversations VALUES ('other', 0, '', '', '', '', '', 0, 0, x'', 1)")
         connection.execute("DELETE FROM entries")
 
     with pytest.raises(sqlite3.IntegrityError, match="append-only"):

@@ -62,7 +62,7 @@ async def test_a_conversation_goes_with_all_that_belongs_to_it_alone(
     assert await blobs.all() == [shared.sha256]
     assert await Outbox(db).pending("terminal") == []
     assert await Grants(db).list(OWNER) == []
-    assert await search(db, OWNER, "xyzzyplugh") == []
+    assert (await search(db, OWNER, "xyzzyplugh")).hits == ()
     assert await upkeep.verify(db, blobs) == []
 
 
@@ -77,11 +77,11 @@ async def test_no_word_of_it_is_left_in_any_file(
     for number in range(count):
         await transcript.append(conversation, [said(f"xyzzyplugh{number} " + "x" * 3000)])
         await transcript.append(OTHER, [answered(f"something else {number}")])
-    assert len(await search(db, OWNER, "xyzzyplugh0")) == 1
+    assert len((await search(db, OWNER, "xyzzyplugh0")).hits) == 1
     assert anywhere(b"zzyplugh")
     await transcript.erase(conversation, blobs)
     assert not anywhere(b"zzyplugh")
-    assert len(await search(db, OWNER, "something", limit=200)) == count
+    assert len((await search(db, OWNER, "something", limit=200)).hits) == count
     assert len(await transcript.entries(OTHER)) == count + 1
 
 
@@ -93,7 +93,7 @@ async def test_entries_that_come_after_an_erasure_are_found(
     await search(db, OWNER, "old")
     await transcript.erase(conversation, blobs)
     await transcript.append(OTHER, [ConversationOpened("terminal", "/"), said("new")])
-    assert len(await search(db, OWNER, "new")) == 1
+    assert len((await search(db, OWNER, "new")).hits) == 1
 
 
 async def test_what_was_paid_stays_counted(

@@ -103,7 +103,7 @@ async def _live(home: Path, data: st.DataObject) -> None:
     await search(db, OWNER, "receipt")  # brings the index up to the log
     before = await db.write(_everything)
     assert await upkeep.verify(db, blobs) == []
-    await upkeep.rebuild(db)
+    await upkeep.rebuild(db, blobs)
     assert await db.write(_everything) == before
     db.close()
 
@@ -150,7 +150,7 @@ async def test_a_derived_table_that_strays_is_noticed_and_mended(table: str, cha
     problems = await upkeep.verify(db, blobs)
     assert len(problems) == 1
     assert problems[0].startswith(f"The table {table} says ")
-    await upkeep.rebuild(db)
+    await upkeep.rebuild(db, blobs)
     assert await upkeep.verify(db, blobs) == []
 
 

@@ -59,7 +59,7 @@ async def test_a_query_finds(
     query: str, expected: list[int], db: Database, transcript: Transcript, conversation: ConversationId
 ) -> None:
     await transcript.append(conversation, [said(text) for text in TEXTS])
-    assert sorted(hit.seq - 2 for hit in await search(db, OWNER, query)) == expected
+    assert sorted(hit.seq - 2 for hit in (await search(db, OWNER, query)).hits) == expected
 
 
 async def test_everything_visible_is_findable_and_nothing_else(
@@ -68,15 +68,15 @@ async def test_everything_visible_is_findable_and_nothing_else(
     photo = Media(await blobs.put(b"GIF89a"), MediaKind.IMAGE, name="holiday needle.gif")
     long = ToolFinished(CallId("c1_0"), CallStatus.OK, (Text("needle " + "hay " * 2000 + "thimble"),))
     await transcript.append(conversation, [UserSaid((photo,)), answered("a needle"), long, SystemSaid("needle")])
-    assert sorted(hit.seq for hit in await search(db, OWNER, "needle")) == [2, 3, 4]
-    assert await search(db, OWNER, "thimble") == []
+    assert sorted(hit.seq for hit in (await search(db, OWNER, "needle")).hits) == [2, 3, 4]
+    assert (await search(db, OWNER, "thimble")).hits == ()
 
 
 async def test_hits_say_where_and_when_and_show_the_place(
     db: Database, transcript: Transcript, conversation: ConversationId
 ) -> None:
     entry = (await transcript.append(conversation, [said("word " * 100 + "the Needle\nin " + "hay " * 100)]))[0]
-    (hit,) = await search(db, OWNER, "needle")
+    (hit,) = (await search(db, OWNER, "needle")).hits
     assert (hit.conversation, hit.seq, hit.at) == (conversation, entry.seq, entry.at)
     assert "the Needle in hay" in hit.snippet
     assert hit.snippet.startswith("…")
@@ -88,8 +88,8 @@ async def test_the_exact_words_come_before_newer_mixed_ones(
 ) -> None:
     for text in ("red fish here", "fish that is red", "another red one, and a fish"):
         await transcript.append(conversation, [said(text)])
-    assert [hit.seq for hit in await search(db, OWNER, "red fish")] == [2, 4, 3]
-    assert [hit.seq for hit in await search(db, OWNER, "red fish", limit=1)] == [2]
+    assert [hit.seq for hit in (await search(db, OWNER, "red fish")).hits] == [2, 4, 3]
+    assert [hit.seq for hit in (await search(db, OWNER, "red fish", limit=1)).hits] == [2]
 
 
 @pytest.mark.parametrize("query", ["", "  ", '""', "-- ?!", "*"])
@@ -104,16 +104,16 @@ async def test_what_was_just_appended_is_found_while_the_index_lags(
     for number in range(3 * word_index.STRIDE + 5):
         await transcript.append(conversation, [said(f"w{number} common")])
         if number % 50 == 0:
-            assert [hit.seq for hit in await search(db, OWNER, f"w{number}")] == [number + 2]
+            assert [hit.seq for hit in (await search(db, OWNER, f"w{number}")).hits] == [number + 2]
     upto = "SELECT (SELECT max(id) FROM entries) - upto FROM indexed"
     behind = await db.read(lambda connection: connection.execute(upto).fetchone()[0])
     assert 0 < behind < word_index.STRIDE
-    assert len(await search(db, OWNER, "common", limit=1000)) == 100
+    assert len((await search(db, OWNER, "common", limit=1000)).hits) == 100
 
 
 async def test_many_search_while_many_write(db: Database, transcript: Transcript, conversation: ConversationId) -> None:
     async def write(number: int) -> None:
         await transcript.append(conversation, [said(f"unique{number}")])
-        assert len(await search(db, OWNER, f"unique{number}")) == 1
+        assert len((await search(db, OWNER, f"unique{number}")).hits) == 1
 
     await asyncio.gather(*(write(number) for number in range(60)))

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sqlite3
 import time
 from pathlib import Path
 
@@ -16,7 +17,12 @@ from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
-from angelia.store.sql.database import Database
+from angelia.store.sql.copies import copy_daily
+from angelia.store.sql.copy_folder import copies
+from angelia.store.sql.database import FILE, Database
+from angelia.testing import crash
+from tests.store import rows
+from tests.store.processes import command, line, output, rest_of, start
 from tests.store.words import said
 
 pytestmark = pytest.mark.anyio
@@ -46,10 +52,9 @@ async def test_missing_and_damaged_blobs_are_named(db: Database, blobs: BlobStor
 async def test_gaps_and_unreadable_entries_are_named(
     db: Database, blobs: BlobStore, conversation: ConversationId
 ) -> None:
-    row = "INSERT INTO entries (conversation, seq, at, epoch, version, kind, body) VALUES (?, 5, 0, 0, 1, 'X', x'7b7d')"
-    await db.write(lambda connection: connection.execute(row, (conversation,)))
+    await db.write(lambda connection: rows.insert(connection, conversation, 5, b"{}"))
     problems = await upkeep.verify(db, blobs)
-    assert problems[0] == f"{conversation} has 2 entries, numbered up to 5."
+    assert problems[0] == f"Entries 2 to 4 of {conversation} cannot be found."
     assert problems[1].startswith(f"Entry 5 of {conversation} cannot be read")
 
 
@@ -60,12 +65,12 @@ async def test_an_index_that_lost_words_is_noticed_and_rebuilt(
     await search(db, OWNER, "needle")
     lose = "INSERT INTO words (words, rowid, text) VALUES ('delete', 2, 'needle')"
     await db.write(lambda connection: connection.execute(lose))
-    assert len(await search(db, OWNER, "needle")) == 1
+    assert len((await search(db, OWNER, "needle")).hits) == 1
     (problem,) = await upkeep.verify(db, blobs)
     assert problem.startswith("The full-text index knows 1 of 2 entries")
-    await upkeep.rebuild(db)
+    await upkeep.rebuild(db, blobs)
     assert await upkeep.verify(db, blobs) == []
-    assert len(await search(db, OWNER, "needle")) == 2
+    assert len((await search(db, OWNER, "needle")).hits) == 2
 
 
 async def test_a_backup_is_a_home(
@@ -106,13 +111,165 @@ async def test_a_backup_of_lost_or_damaged_bytes_fails_aloud(
         await upkeep.backup(db, blobs, tmp_path / "two")
 
 
+A_WEEK = 7 * upkeep.DAY_S
+
+
+def older(path: Path, seconds: float = A_WEEK) -> None:
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+async def begun_before(db: Database, seconds: int) -> None:
+    """The log has been there for so long."""
+    await db.write(lambda connection: connection.execute("UPDATE born SET at = at - ?", (seconds,)))
+
+
 async def test_the_sweep_takes_old_orphans_and_nothing_else(db: Database, blobs: BlobStore, picture: str) -> None:
     orphan, fresh = await blobs.put(b"orphan"), await blobs.put(b"fresh orphan")
-    a_week_ago = time.time() - 7 * 86_400
     for name in (orphan.sha256, picture):
-        os.utime(blobs.path(name), (a_week_ago, a_week_ago))
+        older(blobs.path(name))
+    await begun_before(db, 2 * A_WEEK)
+    assert await upkeep.unreferenced(db, blobs) == (2, len(b"orphan" + b"fresh orphan"))
     assert await upkeep.sweep(db, blobs) == [orphan.sha256]
     assert set(await blobs.all()) == {picture, fresh.sha256}
+
+
+async def test_what_was_swept_lies_in_the_trash_for_thirty_days(db: Database, blobs: BlobStore, picture: str) -> None:
+    older(blobs.path(picture))
+    await begun_before(db, 2 * A_WEEK)
+    await db.write(lambda connection: connection.execute("DELETE FROM blob_refs"))  # a table that went wrong
+    assert await upkeep.sweep(db, blobs) == [picture]
+    assert await blobs.empty_trash() == []
+    await upkeep.rebuild(db, blobs)
+    assert await blobs.get(picture) == b"GIF89a and so on"
+    blobs.set_aside(picture)
+    assert f"The blob {picture} lies in the trash; `angelia store rebuild` mends that." in await upkeep.verify(
+        db, blobs
+    )
+    older(db.home / "trash" / picture, 31 * upkeep.DAY_S)
+    assert await blobs.empty_trash() == [picture]
+
+
+async def test_a_log_that_is_empty_sweeps_nothing(home: Path) -> None:
+    blobs = BlobStore(home)
+    db = Database.open(home)
+    older(blobs.path((await blobs.put(b"whose")).sha256))
+    await begun_before(db, 2 * A_WEEK)
+    assert await upkeep.sweep(db, blobs) == []
+    db.close()
+
+
+async def test_a_log_that_is_younger_than_the_bytes_sweeps_nothing(
+    db: Database, blobs: BlobStore, conversation: ConversationId
+) -> None:
+    """Database and tips are gone, and somebody went on: what is older belongs to the log that was here before."""
+    older(blobs.path((await blobs.put(b"of the log before")).sha256))
+    assert await upkeep.sweep(db, blobs) == []
+
+
+async def test_a_log_that_was_cut_off_sweeps_nothing(
+    db: Database, blobs: BlobStore, conversation: ConversationId, picture: str
+) -> None:
+    older(blobs.path(picture))
+    await begun_before(db, 2 * A_WEEK)
+
+    def cut(connection: sqlite3.Connection) -> None:
+        for statement in ("DROP TRIGGER entries_stay", "DELETE FROM entries WHERE seq > 1", "DELETE FROM blob_refs"):
+            connection.execute(statement)
+
+    await db.write(cut)
+    with pytest.raises(StoreDamaged, match="had 3 entries, and has 1"):
+        await upkeep.sweep(db, blobs)
+    assert await blobs.all() == [picture]
+
+
+async def test_an_erased_conversation_leaves_nothing_in_the_trash(
+    db: Database, transcript: Transcript, conversation: ConversationId, blobs: BlobStore, picture: str
+) -> None:
+    await transcript.erase(conversation, blobs)
+    assert (await blobs.all(), await blobs.trash()) == ([], [])
+
+
+async def test_a_backup_is_its_owners_alone_whatever_the_umask(
+    db: Database, blobs: BlobStore, picture: str, tmp_path: Path
+) -> None:
+    before = os.umask(0)
+    try:
+        await upkeep.backup(db, blobs, tmp_path / "copy")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "copy").rglob("*")}
+    assert modes == {"angelia.db": 0o600, "angelia.tips": 0o600, "blobs": 0o700, picture: 0o400}
+
+
+async def test_a_backup_of_a_log_that_is_not_whole_is_refused_and_leaves_none(
+    db: Database, blobs: BlobStore, conversation: ConversationId, picture: str, tmp_path: Path
+) -> None:
+    await db.write(lambda connection: connection.execute("DROP TRIGGER entries_never_change"))
+    await db.write(lambda connection: connection.execute("UPDATE entries SET at = at + 1 WHERE seq = 2"))
+    with pytest.raises(StoreDamaged, match=f"Entry 2 of {conversation} is not what was stored there"):
+        await upkeep.backup(db, blobs, tmp_path / "copy")
+    assert list((tmp_path / "copy").iterdir()) == []
+
+
+DAY_MS = 86_400_000
+
+
+async def test_of_each_day_one_copy_is_kept_and_of_seven_days(home: Path, db: Database, picture: str) -> None:
+    for day in range(10):
+        assert await copy_daily(db, 1_790_000_000_000 + day * DAY_MS)
+        assert await copy_daily(db, 1_790_000_000_000 + day * DAY_MS) is None
+    assert len(copies(home)) == 7
+    assert {path.stat().st_mode & 0o777 for path in copies(home)} == {0o600}
+    restored = home.parent / "restored"
+    restored.mkdir()
+    shutil.copy(copies(home)[0], restored / FILE)
+    again = Database.open(restored)
+    assert len(await Transcript(again).conversations(OWNER)) == 1
+    again.close()
+
+
+async def test_a_damaged_log_never_takes_the_place_of_a_sound_copy(home: Path, db: Database, picture: str) -> None:
+    for day in range(7):
+        await copy_daily(db, 1_790_000_000_000 + day * DAY_MS)
+    before = copies(home)
+    await db.write(lambda connection: connection.execute("DROP TRIGGER entries_never_change"))
+    await db.write(lambda connection: connection.execute("UPDATE entries SET body = x'7b7d' WHERE seq = 2"))
+    with pytest.raises(StoreDamaged, match="Entry 2"):
+        await copy_daily(db, 1_790_000_000_000 + 8 * DAY_MS)
+    assert copies(home) == before
+    assert sorted((home / "copies").iterdir(), reverse=True) == before
+
+
+@pytest.mark.parametrize("point", ["copy.before_rename:1"])
+async def test_killed_while_it_copies_there_is_no_half_copy(home: Path, point: str) -> None:
+    db = Database.open(home)
+    await Transcript(db).append(ConversationId("c1"), [ConversationOpened("terminal", "/")])
+    db.close()
+    await crash.run_killed_at(point, ["copy", str(home), "c1"], dict(os.environ), entry="tests.store.child:main")
+    assert copies(home) == []
+    db = Database.open(home)
+    assert await copy_daily(db, 1_790_000_000_000)
+    db.close()
+
+
+@pytest.mark.real("bwrap")
+@pytest.mark.parametrize("log_left", ["with its journal", "closed"])
+async def test_a_home_that_nobody_may_write_can_be_read(home: Path, blobs: BlobStore, log_left: str) -> None:
+    db = Database.open(home)
+    conversation = ConversationId("c1")
+    await Transcript(db).append(conversation, [ConversationOpened("terminal", "/"), said("needle")])
+    if log_left == "closed":
+        db.close()
+    else:
+        child = start("append", home, conversation, "0")
+        line(child)
+        child.kill()
+        rest_of(child)
+        (home / f"{FILE}-shm").unlink()
+    read_only = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(home), str(home)]
+    assert output([*read_only, *command("look", home, conversation)])[:3] == ["1 conversation", "1 found", "in order"]
+    db.close()
 
 
 async def test_a_copied_folder_is_a_home_too(

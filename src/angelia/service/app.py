@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from angelia.context.request import ToolSpec
 from angelia.core import entry as e
+from angelia.core.errors import AngeliaError, StoreError
 from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
 from angelia.core.principal import OWNER, Principal
 from angelia.engine.broker import Broker
@@ -52,6 +53,7 @@ from angelia.store.media.blobs import BlobStore
 from angelia.store.media.measure import Intake
 from angelia.store.media.processes import MediaProcesses, program_folders
 from angelia.store.media.renditions import Renditions
+from angelia.store.sql.copies import copy_daily
 from angelia.store.sql.database import Database
 from angelia.store.sql.upkeep import sweep
 from angelia.store.tables.chat_bindings import ChatBindings
@@ -66,6 +68,8 @@ from angelia.tools.registry import Registry
 
 logger = logging.getLogger("angelia.service")
 
+_TIDIED_S = 3600.0
+"""Seconds between two looks whether a day has passed."""
 _SWEPT = "last-sweep"
 """Under this name the moment of the last sweep is remembered, Unix milliseconds."""
 
@@ -211,8 +215,10 @@ class App:
         Raises:
             NotFound: there is none of this id.
             CodecError: an entry cannot be read by this version.
+            StoreDamaged: an entry is not what was stored, or is missing; names it.
         """
         session = self._opened(conversation, door, None)
+        await self.transcript.require_end(conversation)
         await session.catch_up()
         return session
 
@@ -414,16 +420,43 @@ class App:
             commands=self.command_services,
         )
 
-    async def tidy(self) -> None:
-        """Once a day: remove blobs that no entry refers to, such as those of a life that died before its commit, and
-        what sandboxes left of conversations that are gone.
+    async def tidy(self) -> list[str]:
+        """Once a day: put a copy of the log aside, set blobs aside that no entry refers to, such as those of a life
+        that died before its commit, and remove what sandboxes left of conversations that are gone. Returns what a
+        person has to know.
         """
-        last = int(await self.key_value.get(_SWEPT, "0"))
-        if self.clock() - last >= DAY_MS:
-            await self.key_value.put(_SWEPT, str(self.clock()))
-            await sweep(self.db, self.blobs)
-            await asyncio.to_thread(self.undo.prune)
-            await self.places.tidied()
+        if self.clock() - int(await self.key_value.get(_SWEPT, "0")) < DAY_MS:
+            return []
+        await self.key_value.put(_SWEPT, str(self.clock()))
+        told = []
+        for act in (self._copied, self._swept):
+            try:
+                await act()
+            except StoreError as error:
+                logger.warning("%s", error)
+                told.append(str(error))
+        await asyncio.to_thread(self.undo.prune)
+        await self.places.tidied()
+        return told
+
+    async def keep_tidy(self) -> None:
+        """Until this is cancelled, `tidy` whenever a day has passed; for a process that runs for months. What a person
+        has to know is in the log.
+        """
+        while True:
+            try:
+                await self.tidy()
+            except AngeliaError as error:
+                logger.warning("the home cannot be tidied: %s", error)
+            await asyncio.sleep(_TIDIED_S)
+
+    async def _copied(self) -> None:
+        await copy_daily(self.db, self.clock())
+        await self.db.write(lambda _: self.db.tips.rewrite())
+
+    async def _swept(self) -> None:
+        await sweep(self.db, self.blobs)
+        await self.blobs.empty_trash()
 
     async def close(self) -> None:
         """Stop every conversation and close the store; open turns stay open in the log."""

@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     code = exits.code_of(closed.ending)
     if code:
         _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
-    await app.tidy()
+    _notes(await app.tidy())
     await app.close()
     return code
 
@@ -126,6 +126,11 @@ def _read_stdin() -> str:
 
 def _note(text: str) -> None:
     echo(f"angelia: {text}", err=True)
+
+
+def _notes(texts: Sequence[str]) -> None:
+    for text in texts:
+        _note(text)
 
 
 async def _draw(path: Path) -> None:

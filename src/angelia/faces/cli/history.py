@@ -12,7 +12,7 @@ from angelia.core.ids import SHORT, short
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
 from angelia.faces.cli.open_conversation import last_conversation
-from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.options import open_app, open_to_read, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import asked, echo, echo_json, sure
 from angelia.faces.words.paint import screen
@@ -36,8 +36,8 @@ def sessions(limit: int, as_json: bool, **given: Any) -> int:
 
 
 async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
-    app = await open_app(given)
-    rows = await app.transcript.conversations(OWNER, limit)
+    home = await open_to_read(given)
+    rows = await home.transcript.conversations(OWNER, limit)
     if as_json:
         for row in rows:
             echo_json(msgspec.json.encode({**msgspec.to_builtins(row), "owner": str(row.owner)}))
@@ -63,9 +63,12 @@ def search(words: tuple[str, ...], limit: int, as_json: bool, **given: Any) -> i
 async def _search(query: str, limit: int, as_json: bool, given: dict[str, Any]) -> int:
     from angelia.store.log.search import search as look
 
-    app = await open_app(given)
+    home = await open_to_read(given)
     with working("searching"):
-        hits = await look(app.db, OWNER, query, limit)
+        found = await look(home.db, OWNER, query, limit)
+    hits = found.hits
+    for damage in found.damaged:
+        echo(f"angelia: {damage}", err=True)
     if as_json:
         for hit in hits:
             echo_json(msgspec.json.encode(hit))
@@ -89,7 +92,7 @@ def delete(conversation: str, yes_really: bool, **given: Any) -> int:
 async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
     app = await open_app(given)
     found = await app.transcript.find(OWNER, part)
-    entries = await app.transcript.entries(found)
+    entries, _ = await app.transcript.legible(found)
     if not yes_really and not _sure(found, len(entries)):
         echo("Nothing was deleted.", err=True)
         return 1
@@ -125,8 +128,10 @@ def receipts(conversation: str | None, **given: Any) -> int:
 
 
 async def _receipts(part: str | None, given: dict[str, Any]) -> int:
-    app = await open_app(given)
-    found = await app.transcript.find(OWNER, part) if part else await last_conversation(app.transcript)
-    lines = table(receipt_rows(await app.outbox.receipts(OWNER, found)), screen().columns if sys.stdout.isatty() else 0)
+    home = await open_to_read(given)
+    found = await home.transcript.find(OWNER, part) if part else await last_conversation(home.transcript)
+    lines = table(
+        receipt_rows(await home.outbox.receipts(OWNER, found)), screen().columns if sys.stdout.isatty() else 0
+    )
     echo("\n".join(lines) or "Nothing was delivered.")
     return 0

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from angelia.core.errors import AngeliaError
+from angelia.faces.words.output import echo
 from angelia.service.settings.config import Loaded, home_folder, load
 
 if TYPE_CHECKING:
     from angelia.service.app import App
+    from angelia.service.stored_home import StoredHome
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -78,6 +80,20 @@ def loaded_from(given: dict[str, Any]) -> Loaded:
     }
     sets = [*given.get("sets", ()), *([f"sandbox.spec={given['sandbox']}"] if given.get("sandbox") else [])]
     return load(home_folder(), os.environ, sets, flags)
+
+
+async def open_to_read(given: dict[str, Any]) -> "StoredHome":
+    """The home that these options ask for, to be read alone. What its log has lost is said on stderr.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    from angelia.service.stored_home import StoredHome
+
+    home = StoredHome.open(loaded_from(given))
+    for sentence in await home.lost():
+        echo(f"angelia: {sentence} `angelia store verify` says more.", err=True)
+    return home
 
 
 async def open_app(given: dict[str, Any]) -> "App":

@@ -16,7 +16,7 @@ from angelia.core.ids import ConversationId, short
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
 from angelia.faces.cli.open_conversation import last_conversation
-from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.options import open_to_read, settings_options
 from angelia.faces.words.output import draw, echo, echo_json, hand_over
 from angelia.faces.words.paint import screen
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
@@ -38,9 +38,9 @@ def show(conversation: str | None, as_json: bool, usage: bool, prompt: bool, **g
 
 
 async def _prompt(part: str | None, given: dict[str, Any]) -> int:
-    app = await open_app(given)
-    found = await app.transcript.find(OWNER, part) if part else await last_conversation(app.transcript)
-    setup = await setup_in_force(app.blobs, await app.transcript.entries(found))
+    home = await open_to_read(given)
+    found = await home.transcript.find(OWNER, part) if part else await last_conversation(home.transcript)
+    setup = await setup_in_force(home.blobs, (await home.transcript.legible(found))[0])
     if setup is None:
         raise NotFound(f"No model has been asked in the conversation {short(found)} yet.")
     hand_over(setup.system.encode() + b"\n")
@@ -55,10 +55,7 @@ async def _show(part: str | None, as_json: bool, usage: bool, given: dict[str, A
         echo("\n".join(table(usage_rows(entries))))
     else:
         paint = screen()
-        opened = entries[0].fact
-        assert isinstance(opened, e.ConversationOpened)
-        head = f"conversation {found}, begun {when(entries[0].at)} in {opened.workspace}"
-        draw(paint.line(TranscriptLine(Tone.NOTE, head)))
+        draw(paint.line(TranscriptLine(Tone.NOTE, f"conversation {found}{_begun(entries)}")))
         for line in transcript_lines(entries):
             blank = "\n" if line.tone in (Tone.PERSON, Tone.REPLY) else ""
             echo(blank, end="")
@@ -66,10 +63,22 @@ async def _show(part: str | None, as_json: bool, usage: bool, given: dict[str, A
     return 0
 
 
+def _begun(entries: Sequence[e.Entry]) -> str:
+    match entries:
+        case [e.Entry(at=at, fact=e.ConversationOpened(workspace=workspace)), *_]:
+            return f", begun {when(at)} in {workspace}"
+        case _:
+            return ""  # its beginning cannot be read
+
+
 async def _read(part: str | None, given: dict[str, Any]) -> tuple[ConversationId, list[e.Entry]]:
-    app = await open_app(given)
-    found = await app.transcript.find(OWNER, part) if part else await last_conversation(app.transcript)
-    return found, await app.transcript.entries(found)
+    """What can be read of it; what cannot is said on stderr."""
+    home = await open_to_read(given)
+    found = await home.transcript.find(OWNER, part) if part else await last_conversation(home.transcript)
+    entries, damages = await home.transcript.legible(found)
+    for damage in damages:
+        echo(f"angelia: {damage}", err=True)
+    return found, entries
 
 
 def transcript_lines(entries: Sequence[e.Entry]) -> Iterator[TranscriptLine]:

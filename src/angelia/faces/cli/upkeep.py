@@ -6,10 +6,13 @@ from typing import Any
 
 import click
 
-from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import echo
+from angelia.service.stored_home import StoredHome
+from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
+from angelia.store.sql.database import Database
 
 
 @click.group(epilog="Examples:  angelia store verify  ·  angelia store backup ~/backups/angelia-monday")
@@ -25,13 +28,19 @@ def verify(**given: Any) -> int:
 
 
 async def _verify(given: dict[str, Any]) -> int:
-    app = await open_app(given)
+    home = StoredHome.open(loaded_from(given))
     with working("checking the store"):
-        problems = await upkeep.verify(app.db, app.blobs)
+        problems = await upkeep.verify(home.db, home.blobs)
+        count, size = await upkeep.unreferenced(home.db, home.blobs)
+        aside = len(await home.blobs.trash())
     for problem in problems:
         echo(problem)
+    if count:
+        echo(f"{count} files ({size / 1e6:.1f} MB) belong to no conversation; they are swept out after a day.")
+    if aside:
+        echo(f"{aside} files lie in the trash, for 30 days.")
     if not problems:
-        echo(f"{app.loaded.home} is in order.")
+        echo(f"{home.loaded.home} is in order.")
     return 1 if problems else 0
 
 
@@ -45,8 +54,31 @@ def rebuild(**given: Any) -> int:
 async def _rebuild(given: dict[str, Any]) -> int:
     app = await open_app(given)
     with working("deriving the tables anew"):
-        await upkeep.rebuild(app.db)
+        unread = await upkeep.rebuild(app.db, app.blobs)
+    for sentence in unread:
+        echo(sentence)
     echo("Every table and the full-text index are derived anew from the log.")
+    return 1 if unread else 0
+
+
+@store.command(epilog="Example: angelia store accept   (after `angelia store verify` has said what is missing)")
+@settings_options
+def accept(**given: Any) -> int:
+    """Go on with the log as it is, though it does not end where it ended; says what is given up."""
+    return asyncio.run(_accept(given))
+
+
+async def _accept(given: dict[str, Any]) -> int:
+    loaded = loaded_from(given)
+    db = Database.open_as_it_is(loaded.home)
+    try:
+        with working("deriving the tables anew"):
+            given_up = await upkeep.accept(db, BlobStore(loaded.home))
+    finally:
+        db.close()
+    for sentence in given_up:
+        echo(sentence)
+    echo(f"From now on the log counts as it is ({len(given_up)} conversations are not what they were).")
     return 0
 
 
@@ -59,8 +91,8 @@ def backup(folder: Path, **given: Any) -> int:
 
 
 async def _backup(folder: Path, given: dict[str, Any]) -> int:
-    app = await open_app(given)
+    home = StoredHome.open(loaded_from(given))
     with working("copying"):
-        await upkeep.backup(app.db, app.blobs, folder.expanduser())
+        await upkeep.backup(home.db, home.blobs, folder.expanduser())
     echo(f"Copied to {folder}. Settings in config.toml are copied by hand, if you want them.")
     return 0

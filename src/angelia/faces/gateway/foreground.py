@@ -37,15 +37,16 @@ async def run(app: App, only: tuple[str, ...]) -> int:
     changed = asyncio.Event()
     gateway = Gateway(app.chat_services, changed.set)
     await gateway.open(only)
-    showing = asyncio.create_task(_show(app, gateway, changed))
+    behind = [asyncio.create_task(_show(app, gateway, changed)), asyncio.create_task(app.keep_tidy())]
     listening = await _listen(app, gateway)
     try:
         await _until(ending, listening)
         echo("Finishing what is under way…")
         await gateway.drain(DRAIN_S)
     finally:
-        showing.cancel()
-        await asyncio.gather(showing, return_exceptions=True)
+        for task in behind:
+            task.cancel()
+        await asyncio.gather(*behind, return_exceptions=True)
         await gateway.close()
         if listening is not None:
             listening.cancel()

@@ -1,19 +1,26 @@
 """The one way in which anything is erased: a whole conversation, with the bytes that nothing else refers to."""
 
+import asyncio
 import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from functools import partial
+from pathlib import Path
 
 from angelia.core.ids import ConversationId
 from angelia.store.log import lease, word_index
 from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.connections import connect
+from angelia.store.sql.copy_folder import copies
 from angelia.store.sql.database import Database
 
+_COPY_PATIENCE_S = 5.0
 _AT_ONCE = 64
 """Files removed within one transaction: others wait for it."""
 
 
 async def erase(db: Database, conversation: ConversationId, blobs: BlobStore) -> None:
-    """Erase the log, all that is derived from it, its words in the index, and its bytes.
+    """Erase the log, all that is derived from it, its words in the index, and its bytes; from the daily copies too.
 
     A crash after the commit leaves at most orphan blobs, which `remove_unreferenced` finds a day later.
 
@@ -22,14 +29,15 @@ async def erase(db: Database, conversation: ConversationId, blobs: BlobStore) ->
         NotFound: there is none of this name.
     """
     freed = await db.write(lambda connection: _erase(connection, db, conversation))
-    await remove_unreferenced(db, blobs, freed)
+    await remove_unreferenced(db, freed, blobs.remove)
     while await db.write(word_index.tidy):
         pass
     await db.checkpoint()
+    await asyncio.to_thread(_erase_from_copies, db.home, conversation)
 
 
-async def remove_unreferenced(db: Database, blobs: BlobStore, candidates: list[str]) -> list[str]:
-    """Remove those of `candidates` that no conversation refers to; returns them.
+async def remove_unreferenced(db: Database, candidates: list[str], remove: Callable[[str], None]) -> list[str]:
+    """Let `remove` take those of `candidates` away that no conversation refers to; returns them.
 
     The look and the removal are one write transaction, and an append refuses references to bytes that are gone:
     so nobody, in any process, can come to refer to a blob that is being removed.
@@ -37,15 +45,15 @@ async def remove_unreferenced(db: Database, blobs: BlobStore, candidates: list[s
     removed = []
     for start in range(0, len(candidates), _AT_ONCE):
         some = candidates[start : start + _AT_ONCE]
-        removed += await db.write(partial(_remove, blobs=blobs, candidates=some))
+        removed += await db.write(partial(_remove, candidates=some, remove=remove))
     return removed
 
 
-def _remove(connection: sqlite3.Connection, blobs: BlobStore, candidates: list[str]) -> list[str]:
+def _remove(connection: sqlite3.Connection, candidates: list[str], remove: Callable[[str], None]) -> list[str]:
     query = "SELECT 1 FROM blob_refs WHERE sha256 = ? LIMIT 1"
     orphans = [sha256 for sha256 in candidates if not connection.execute(query, (sha256,)).fetchone()]
     for sha256 in orphans:
-        blobs.path(sha256).unlink(missing_ok=True)
+        remove(sha256)
     return orphans
 
 
@@ -56,6 +64,12 @@ def _erase(connection: sqlite3.Connection, db: Database, conversation: Conversat
         " (SELECT 1 FROM blob_refs WHERE sha256 = mine.sha256 AND conversation <> mine.conversation)",
         (conversation,),
     ).fetchall()
+    _erase_rows(connection, conversation)
+    db.tips.erasing(conversation)
+    return [sha256 for (sha256,) in rows]
+
+
+def _erase_rows(connection: sqlite3.Connection, conversation: ConversationId) -> None:
     word_index.forget(connection, conversation)
     connection.execute(
         "INSERT INTO spending_erased SELECT at, principal, model, cost, input, output, cache_read, cache_write"
@@ -68,4 +82,17 @@ def _erase(connection: sqlite3.Connection, db: Database, conversation: Conversat
         connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (conversation,))  # noqa: S608 - fixed names
     connection.execute("DELETE FROM conversations WHERE id = ?", (conversation,))
     word_index.step_back(connection)
-    return [sha256 for (sha256,) in rows]
+
+
+def _erase_from_copies(home: Path, conversation: ConversationId) -> None:
+    """What is erased is erased for good: a copy that cannot be opened any more goes as a whole."""
+    for path in copies(home):
+        try:
+            with closing(connect(path, _COPY_PATIENCE_S)) as copy:
+                copy.execute("BEGIN IMMEDIATE")
+                _erase_rows(copy, conversation)
+                copy.execute("COMMIT")
+                while word_index.tidy(copy):
+                    pass
+        except sqlite3.DatabaseError:
+            path.unlink(missing_ok=True)

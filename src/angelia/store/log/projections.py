@@ -31,12 +31,14 @@ from angelia.core.entry import (
     UserSaid,
     ViewMoved,
 )
+from angelia.core.errors import CodecError
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.text import one_line
+from angelia.store.log.examined import by_place, unreadable_at
 from angelia.store.log.references import blobs_in
 
 TABLES = {
-    "conversations": "id, opened_at, door, owner, workspace, sandbox, title, last_seq, last_at",
+    "conversations": "id, opened_at, door, owner, workspace, sandbox, title, last_seq, last_at, tip",
     "inbox": "door, key, conversation, seq",
     "outbox": "conversation, id, place, seq, door, origin, status, attempt, platform_id, detail",
     "pieces": "conversation, id, piece, platform_id, doubts",
@@ -61,27 +63,36 @@ class _At(NamedTuple):
     entry: Entry
 
 
-def derive(connection: sqlite3.Connection, conversation: ConversationId, place: int, entry: Entry) -> None:
+def derive(
+    connection: sqlite3.Connection, conversation: ConversationId, place: int, entry: Entry, checksum: bytes
+) -> None:
     """Apply what one entry adds. `place` is its row in `entries`, which orders the entries of all conversations."""
     if add := _ADDS.get(type(entry.fact)):
         add(connection, _At(conversation, place, entry), entry.fact)
     for ref in blobs_in(entry.fact):
         connection.execute("INSERT OR IGNORE INTO blob_refs VALUES (?, ?)", (ref.sha256, conversation))
     connection.execute(
-        "UPDATE conversations SET last_seq = ?, last_at = ? WHERE id = ?", (entry.seq, entry.at, conversation)
+        "UPDATE conversations SET last_seq = ?, last_at = ?, tip = ? WHERE id = ?",
+        (entry.seq, entry.at, checksum, conversation),
     )
 
 
-def rederive(log: sqlite3.Connection, into: sqlite3.Connection) -> None:
-    """Apply every entry of `log`, oldest first, to tables in `into` that `empty` has emptied.
-
-    Raises:
-        CodecError: an entry cannot be read.
+def rederive(log: sqlite3.Connection, into: sqlite3.Connection) -> list[str]:
+    """Apply every entry of `log`, oldest first, to tables in `into` that `empty` has emptied; says which cannot be read
+    and so add nothing.
     """
-    rows = log.execute("SELECT id, conversation, seq, at, version, body FROM entries ORDER BY id")
-    for place, conversation, seq, at, version, body in rows:
-        fact = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
-        derive(into, conversation, place, Entry(seq, at, fact))
+    unread = []
+    for place, row in by_place(log):
+        if row is None:
+            unread.append(unreadable_at(place))
+            continue
+        try:
+            fact = codec.decode(row.body, version=row.version, where=f"Entry {row.seq} of {row.conversation}")
+        except CodecError as error:
+            unread.append(error.what)
+            continue
+        derive(into, ConversationId(row.conversation), place, Entry(row.seq, row.at, fact), row.sum)
+    return unread
 
 
 def empty(connection: sqlite3.Connection) -> None:
@@ -89,7 +100,7 @@ def empty(connection: sqlite3.Connection) -> None:
     for table in TABLES:
         if table != "conversations":
             connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a name from the table above
-    connection.execute("UPDATE conversations SET title = '', last_seq = 0, last_at = 0")
+    connection.execute("UPDATE conversations SET title = '', last_seq = 0, last_at = 0, tip = x''")
 
 
 def _opened(connection: sqlite3.Connection, at: _At, fact: ConversationOpened) -> None:

@@ -5,11 +5,12 @@ import sqlite3
 
 from msgspec import Struct
 
-from angelia.core import codec
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import one_line
 from angelia.store.log import word_index
+from angelia.store.log.chain import StoredEntry
+from angelia.store.log.examined import at_place
 from angelia.store.sql.database import Database
 from angelia.store.sql.visibility import visible_to
 
@@ -28,7 +29,14 @@ class Hit(Struct, frozen=True):
     snippet: str
 
 
-async def search(db: Database, viewer: Principal, query: str, limit: int = 20) -> list[Hit]:
+class Found(Struct, frozen=True):
+    """What a search found, and the entries that hold the words and are not what was stored, a sentence each."""
+
+    hits: tuple[Hit, ...]
+    damaged: tuple[str, ...]
+
+
+async def search(db: Database, viewer: Principal, query: str, limit: int = 20) -> Found:
     """The newest messages that hold all words of `query`, in conversations that `viewer` may see.
 
     Those with the query word for word come first, then by time.
@@ -39,12 +47,13 @@ async def search(db: Database, viewer: Principal, query: str, limit: int = 20) -
         BadInput: there is no word in the query.
     """
     expression = word_index.expression(query)
-    while await db.read(_behind):
+    while db.writable and await db.read(_behind):
         await db.write(word_index.catch_up)
-    found = await db.read(lambda connection: _look(connection, viewer, expression))
+    found, damaged = await db.read(lambda connection: _look(connection, viewer, expression))
     needle = query.replace('"', "").strip().casefold()
-    found.sort(key=lambda row: (needle not in row[3].casefold(), -row[2], -row[1]))
-    return [Hit(conversation, seq, at, _snippet(text, query)) for conversation, seq, at, text in found[:limit]]
+    found.sort(key=lambda one: (needle not in one[1].casefold(), -one[0].at, -one[0].seq))
+    hits = [Hit(ConversationId(row.conversation), row.seq, row.at, _snippet(text, query)) for row, text in found]
+    return Found(tuple(hits[:limit]), tuple(damaged))
 
 
 def _behind(connection: sqlite3.Connection) -> bool:
@@ -54,21 +63,37 @@ def _behind(connection: sqlite3.Connection) -> bool:
 
 def _look(
     connection: sqlite3.Connection, viewer: Principal, expression: str
-) -> list[tuple[ConversationId, int, int, str]]:
+) -> tuple[list[tuple[StoredEntry, str]], list[str]]:
+    places = [*_not_indexed(connection, viewer, expression), *_indexed(connection, viewer, expression)][:_LOOKED_AT]
+    found: list[tuple[StoredEntry, str]] = []
+    damaged: list[str] = []
+    for place in places:
+        row, damage = at_place(connection, place)
+        if damage:
+            damaged.append(damage)
+        if row and (text := word_index.stored(row)):
+            found.append((row, text))
+    return found, damaged
+
+
+def _indexed(connection: sqlite3.Connection, viewer: Principal, expression: str) -> list[int]:
     theirs, values = visible_to(viewer, "c.owner")
     joined = " JOIN entries AS e ON e.id = words.rowid JOIN conversations AS c ON c.id = e.conversation"
     query = (
         f"SELECT words.rowid FROM words{'' if viewer == OWNER else joined}"  # noqa: S608 - fixed text
         f" WHERE words MATCH ? AND {theirs} ORDER BY words.rowid DESC LIMIT ?"
     )
-    places = connection.execute(query, (expression, *values, _LOOKED_AT)).fetchall()
-    found = []
-    for (place,) in places:
-        conversation, seq, at, version, body = connection.execute(
-            "SELECT conversation, seq, at, version, body FROM entries WHERE id = ?", (place,)
-        ).fetchone()
-        found.append((conversation, seq, at, word_index.findable(codec.decode(body, version=version))))
-    return found
+    return [place for (place,) in connection.execute(query, (expression, *values, _LOOKED_AT))]
+
+
+def _not_indexed(connection: sqlite3.Connection, viewer: Principal, expression: str) -> list[int]:
+    theirs, values = visible_to(viewer, "c.owner")
+    seen = (
+        "SELECT 1 FROM entries AS e JOIN conversations AS c ON c.id = e.conversation"  # noqa: S608 - fixed text
+        f" WHERE e.id = ? AND {theirs}"
+    )
+    places = word_index.not_indexed(connection, expression)
+    return [place for place in places if connection.execute(seen, (place, *values)).fetchone()]
 
 
 def _snippet(text: str, query: str) -> str:

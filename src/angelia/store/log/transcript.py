@@ -14,18 +14,22 @@ from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER, Principal
 from angelia.store.log import lease as leases
 from angelia.store.log import word_index
+from angelia.store.log.chain import FIRST, checksum
 from angelia.store.log.change_feed import ChangeFeed
 from angelia.store.log.erase import erase
+from angelia.store.log.examined import Damage, examined, missing_at_end, read_whole
 from angelia.store.log.lease import Lease
 from angelia.store.log.projections import derive
 from angelia.store.log.references import blobs_in
 from angelia.store.media.blobs import BlobStore, require
 from angelia.store.sql.database import Database
+from angelia.store.sql.tips import Tip
 from angelia.store.sql.visibility import visible_to
+from angelia.store.sql.wholeness import not_whole, strays
 from angelia.store.tables import grants
 
 _INSERT = """
-    INSERT INTO entries (conversation, seq, at, epoch, version, kind, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO entries (conversation, seq, at, epoch, version, kind, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -123,8 +127,27 @@ class Transcript:
         Raises:
             NotFound: there is no such conversation.
             CodecError: an entry cannot be read by this version.
+            StoreDamaged: one is not what was stored, or is missing; names it.
         """
         return await self._db.read(lambda connection: read_entries(connection, conversation, after))
+
+    async def legible(self, conversation: ConversationId) -> tuple[list[Entry], list[Damage]]:
+        """The entries of a conversation that can be read, and what is wrong with it: for showing it, not for going on.
+
+        Raises:
+            NotFound: there is no such conversation.
+        """
+        return await self._db.read(lambda connection: _legible(connection, conversation))
+
+    async def require_end(self, conversation: ConversationId) -> None:
+        """The last entry that was stored is there, as far as this home knows of it; the others say it by their sums.
+
+        Raises:
+            StoreDamaged: it is not.
+        """
+        tip = self._db.tips.of(conversation)
+        if tip and (missing := await self._db.read(lambda connection: strays(connection, tip))):
+            raise not_whole(self._db.home, [missing])
 
     async def news(self, conversation: ConversationId, known: Callable[[], int]) -> list[Entry]:
         """The entries after `known()`, as soon as there is at least one, whichever process appends it.
@@ -222,7 +245,7 @@ class Transcript:
             return []
         if lease is not None:
             leases.check(connection, lease)
-        last = _last_seq(connection, conversation, drafts)
+        last, before = _end(connection, conversation, drafts)
         at, epoch = self._db.clock(), lease.epoch if lease else 0
         entries = [Entry(seq, at, draft.fact) for seq, draft in enumerate(drafts, last + 1)]
         place = 0
@@ -230,27 +253,34 @@ class Transcript:
             for ref in blobs_in(draft.fact):
                 require(self._db.home, ref)
             row = (conversation, entry.seq, at, epoch, codec.VERSION, draft.kind, draft.body)
-            place = connection.execute(_INSERT, row).lastrowid or 0
-            derive(connection, conversation, place, entry)
+            before = checksum(before, row)
+            place = connection.execute(_INSERT, (*row, before)).lastrowid or 0
+            derive(connection, conversation, place, entry, before)
             grants.grant(connection, conversation, entry)
         if place % word_index.STRIDE < len(drafts):
             word_index.catch_up(connection)
+        if entries:
+            self._db.tips.follow(Tip(conversation, entries[-1].seq, place, before))
         return entries
 
 
 def read_entries(connection: sqlite3.Connection, conversation: ConversationId, after: int = 0) -> list[Entry]:
     """The entries of a conversation after `after`, within a job that is under way; errors as `Transcript.entries`."""
-    rows = connection.execute(
-        "SELECT seq, at, version, body FROM entries WHERE conversation = ? AND seq > ? ORDER BY seq",
-        (conversation, after),
-    )
-    entries = [
-        Entry(seq, at, codec.decode(body, version=version, where=f"Entry {seq} of {conversation}"))
-        for seq, at, version, body in rows
-    ]
+    entries = read_whole(connection, conversation, after)
     if not entries and not connection.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation,)).fetchone():
         raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
     return entries
+
+
+def _legible(connection: sqlite3.Connection, conversation: ConversationId) -> tuple[list[Entry], list[Damage]]:
+    found = list(examined(connection, conversation))
+    entries = [one.entry for one in found if one.entry]
+    damages = [one.damage for one in found if one.damage]
+    if end := missing_at_end(connection, conversation):
+        damages.append(end)
+    if not entries and not damages:
+        raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
+    return entries, damages
 
 
 def _is_repeat(connection: sqlite3.Connection, conversation: ConversationId, fact: AnyFact) -> bool:
@@ -279,14 +309,15 @@ def _reached(connection: sqlite3.Connection, conversation: ConversationId, fact:
     return row is not None
 
 
-def _last_seq(connection: sqlite3.Connection, conversation: ConversationId, drafts: Sequence[_Draft]) -> int:
-    row = connection.execute("SELECT last_seq FROM conversations WHERE id = ?", (conversation,)).fetchone()
+def _end(connection: sqlite3.Connection, conversation: ConversationId, drafts: Sequence[_Draft]) -> tuple[int, bytes]:
+    """The number and the checksum of the entry after which the drafts come."""
+    row = connection.execute("SELECT last_seq, tip FROM conversations WHERE id = ?", (conversation,)).fetchone()
     begins = bool(drafts) and isinstance(drafts[0].fact, ConversationOpened)
     if begins and row:
         raise BadInput(f"The conversation {conversation} exists already; nothing was appended.")
     if not begins and not row:
         raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
-    return int(row[0]) if row else 0
+    return (int(row[0]), bytes(row[1])) if row else (0, FIRST)
 
 
 def _summaries(connection: sqlite3.Connection, which: str, values: tuple[object, ...]) -> list[Summary]:

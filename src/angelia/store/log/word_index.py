@@ -3,11 +3,15 @@
 import re
 import sqlite3
 import unicodedata
+from contextlib import closing
 
 from angelia.core import codec
 from angelia.core.content import Content, Media, ReplyPart, Text
 from angelia.core.entry import AnyFact, ModelSaid, ToolFinished, Transcribed, UserSaid
-from angelia.core.errors import BadInput
+from angelia.core.errors import BadInput, CodecError
+from angelia.store.log.chain import COLUMNS, StoredEntry
+from angelia.store.log.examined import by_place
+from angelia.store.sql.connections import scratch
 
 STRIDE = 64
 """Entries that the index may lag behind. Indexing them together costs a tenth of indexing them one by one."""
@@ -95,25 +99,36 @@ def _query_pairs(run: re.Match[str]) -> str:
 def catch_up(connection: sqlite3.Connection) -> int:
     """Index the next entries that are not indexed yet; returns how many were looked at, 0 when there are none."""
     (upto,) = connection.execute("SELECT upto FROM indexed").fetchone()
-    rows = connection.execute(
-        "SELECT id, kind, version, body FROM entries WHERE id > ? ORDER BY id LIMIT ?", (upto, _SLICE)
-    ).fetchall()
-    for place, kind, version, body in rows:
-        if text := _stored(kind, version, body):
+    rows = list(by_place(connection, upto, _SLICE))
+    for place, row in rows:
+        if row and (text := stored(row)):
             connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (place, cut(text)))
     if rows:
         connection.execute("UPDATE indexed SET upto = ?", (rows[-1][0],))
     return len(rows)
 
 
+def not_indexed(connection: sqlite3.Connection, expression: str) -> list[int]:
+    """The places of entries that match and that the index has not come to, newest first; a reader cannot index them.
+
+    There are less than `STRIDE` of them, unless indexing was interrupted.
+    """
+    (upto,) = connection.execute("SELECT upto FROM indexed").fetchone()
+    beyond = [(place, stored(row)) for place, row in by_place(connection, upto) if row]
+    if not any(text for _, text in beyond):
+        return []
+    with closing(scratch()) as own:
+        own.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", [(at, cut(text)) for at, text in beyond])
+        matching = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC"
+        return [place for (place,) in own.execute(matching, (expression,))]
+
+
 def forget(connection: sqlite3.Connection, conversation: str) -> None:
     """Take a conversation, whose entries are still there, out of the index."""
     (upto,) = connection.execute("SELECT upto FROM indexed").fetchone()
-    rows = connection.execute(
-        "SELECT id, kind, version, body FROM entries WHERE conversation = ? AND id <= ?", (conversation, upto)
-    )
-    for place, kind, version, body in rows.fetchall():
-        if text := _stored(kind, version, body):
+    query = f"SELECT id, {COLUMNS} FROM entries WHERE conversation = ? AND id <= ?"  # noqa: S608 - fixed names
+    for place, *found in connection.execute(query, (conversation, upto)).fetchall():
+        if text := stored(StoredEntry(*found)):
             connection.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (place, cut(text)))
 
 
@@ -140,11 +155,16 @@ def start_over(connection: sqlite3.Connection) -> None:
 
 def count(connection: sqlite3.Connection) -> int:
     """How many entries the index ought to know."""
-    rows = connection.execute("SELECT kind, version, body FROM entries, indexed WHERE id <= upto")
-    return sum(1 for row in rows if _stored(*row))
+    (upto,) = connection.execute("SELECT upto FROM indexed").fetchone()
+    rows = (row for place, row in by_place(connection) if row and place <= upto)
+    return sum(1 for row in rows if stored(row))
 
 
-def _stored(kind: str, version: int, body: bytes) -> str:
-    if kind not in ("UserSaid", "Transcribed", "ModelSaid", "ToolFinished"):
+def stored(row: StoredEntry) -> str:
+    """The text by which a stored entry can be found."""
+    if row.kind not in ("UserSaid", "Transcribed", "ModelSaid", "ToolFinished"):
         return ""
-    return findable(codec.decode(body, version=version))
+    try:
+        return findable(codec.decode(row.body, version=row.version))
+    except CodecError:  # nobody can find what nobody can read; `verify` names it
+        return ""

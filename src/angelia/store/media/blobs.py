@@ -7,14 +7,14 @@ import shutil
 import stat
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, TypeVar
 
 from angelia.core.content import BlobRef
 from angelia.core.errors import BadInput, NotFound, StoreDamaged
-from angelia.store.media.durable import UNFINISHED, Unfinished, shared, unfinished
+from angelia.store.media.durable import UNFINISHED, Unfinished, shared, sync_folder, unfinished
 from angelia.store.media.sniff import HEAD, sniff
 from angelia.store.media.write_behind import SMALL, WriteBehind
 from angelia.store.sql.faults import explained
@@ -22,6 +22,9 @@ from angelia.store.sql.faults import explained
 T = TypeVar("T")
 
 FOLDER = "blobs"
+TRASH = "trash"
+TRASH_S = 30 * 86_400
+"""Seconds for which what was swept out can be brought back."""
 _CHUNK = 1024 * 1024
 
 
@@ -30,7 +33,7 @@ class BlobStore:
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._folder = home / FOLDER
+        self._folder, self._trash = home / FOLDER, home / TRASH
 
     async def put(self, data: bytes, *, mime: str = "") -> BlobRef:
         """Store `data`; returns once it is durable. The type is sniffed when `mime` is empty.
@@ -160,16 +163,53 @@ class BlobStore:
         """The names of all blobs whose bytes are not what they were."""
         return await asyncio.to_thread(lambda: [path.name for path in self._files() if _digest(path) != path.name])
 
-    async def aged(self, older_than_s: float) -> list[str]:
-        """Blobs that nobody has put for so many seconds; unfinished files as old as that are removed on the way."""
-        return await asyncio.to_thread(self._aged, older_than_s)
+    async def aged(self, older_than_s: float, since: float = 0.0) -> list[str]:
+        """Blobs that nobody has put for so many seconds, but after `since` (Unix seconds); unfinished files as old as
+        that are removed on the way.
+        """
+        return await asyncio.to_thread(self._aged, time.time() - older_than_s, since)
 
-    def _aged(self, older_than_s: float) -> list[str]:
-        then = time.time() - older_than_s
+    def remove(self, sha256: str) -> None:
+        """Remove these bytes for good, from the trash too; nothing happens if they are not there."""
+        for path in (self.path(sha256), self._trash / sha256):
+            path.unlink(missing_ok=True)
+
+    def set_aside(self, sha256: str) -> None:
+        """Put these bytes into the trash, where they lie for `TRASH_S`; nothing happens if they are not there."""
+        with explained(self._home), suppress(FileNotFoundError):
+            self._trash.mkdir(mode=0o700, exist_ok=True)
+            os.utime(self.path(sha256))  # from now on it counts
+            self.path(sha256).replace(self._trash / sha256)
+
+    def bring_back(self, sha256: str) -> bool:
+        """Take these bytes out of the trash again; whether they were there."""
+        with explained(self._home):
+            try:
+                (self._trash / sha256).replace(self.path(sha256))
+            except FileNotFoundError:
+                return False
+            sync_folder(self._folder)
+        return True
+
+    async def trash(self) -> list[str]:
+        """The names of the blobs in the trash."""
+        return await asyncio.to_thread(lambda: sorted(path.name for path in self._trash.glob("*")))
+
+    async def empty_trash(self, older_than_s: float = TRASH_S) -> list[str]:
+        """Remove for good what has lain in the trash for so many seconds; returns the names."""
+        return await asyncio.to_thread(self._empty_trash, time.time() - older_than_s)
+
+    def _empty_trash(self, then: float) -> list[str]:
+        old = [path for path in sorted(self._trash.glob("*")) if path.stat().st_mtime <= then]
+        for path in old:
+            path.unlink(missing_ok=True)
+        return [path.name for path in old]
+
+    def _aged(self, then: float, since: float) -> list[str]:
         for path in self._folder.glob(f"{UNFINISHED}*"):
             if path.stat().st_mtime <= then:
                 path.unlink(missing_ok=True)
-        return [path.name for path in self._files() if path.stat().st_mtime <= then]
+        return [path.name for path in self._files() if since <= path.stat().st_mtime <= then]
 
     def _files(self) -> Iterator[Path]:
         return (path for path in sorted(self._folder.glob("*")) if not path.name.startswith(UNFINISHED))

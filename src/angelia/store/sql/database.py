@@ -1,20 +1,24 @@
 """The one module that opens the SQLite file: one connection that writes, one that reads, each with its thread."""
 
+import asyncio
+import logging
 import os
 import sqlite3
 import stat
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar, cast
 
 from angelia.core.errors import StoreError
 from angelia.core.ids import Clock, wall_clock
 from angelia.store.presence import Presence, alive
-from angelia.store.sql.faults import explained, of_sqlite
+from angelia.store.sql.connections import connect, connect_to_read, new_file, scratch
+from angelia.store.sql.faults import damaging, explained, of_sqlite, read_only
 from angelia.store.sql.group_commit import commit_together
-from angelia.store.sql.migrate import migrate
-from angelia.store.sql.schema import FIRST
+from angelia.store.sql.migrate import migrate, require_known
+from angelia.store.sql.tips import TipsJournal
+from angelia.store.sql.wholeness import ends, lost, not_whole, require_whole
 from angelia.store.sql.worker_thread import JobFailed, WorkerThread
 
 T = TypeVar("T")
@@ -23,12 +27,10 @@ Job = Callable[[sqlite3.Connection], T]
 FILE = "angelia.db"
 _OLDEST_SQLITE = (3, 37, 0)
 """STRICT tables, https://sqlite.org/stricttables.html."""
-_PAGES_KEPT_KIB = 1024
-"""Of the file, for each connection; half of what SQLite would keep, since the system holds the whole file anyway."""
-_LOG_KEPT = 64 * 1024 * 1024
-"""Bytes that the write-ahead log may keep on disk after a checkpoint."""
 _TOGETHER = 1024
 """Writes in one transaction, at most."""
+
+logger = logging.getLogger("angelia.store")
 
 
 class Database:
@@ -37,13 +39,16 @@ class Database:
     Jobs are functions of a connection. They run in a thread, so they must not touch what the event loop touches.
     """
 
-    def __init__(self, home: Path, clock: Clock, patience_s: float, writer: sqlite3.Connection) -> None:
+    def __init__(self, home: Path, clock: Clock, patience_s: float, writer: sqlite3.Connection | None) -> None:
         self.home, self.clock = home, clock
         self.presence = Presence(home / "alive")
+        self.tips = TipsJournal(home)
         self._patience_s = patience_s
-        self._writer: sqlite3.Connection = writer
+        self._writer = writer
         self._reader: sqlite3.Connection | None = None
-        self._writes: WorkerThread[Job[object]] = WorkerThread("angelia-writes", self._commit, most=_TOGETHER)
+        self._writes: WorkerThread[Job[object]] = WorkerThread(
+            "angelia-writes", self._commit, most=_TOGETHER, at_rest=self.tips.sync
+        )
         self._reads: WorkerThread[Job[object]] = WorkerThread("angelia-reads", self._look, most=1)
 
     @classmethod
@@ -53,23 +58,49 @@ class Database:
         `clock` dates entries. `patience_s` is how long, in seconds, SQLite waits for another process each time.
 
         Raises:
-            StoreReadOnly, StoreFull, StoreBusy, StoreDamaged: as they say; nothing was changed.
+            StoreReadOnly, StoreFull, StoreBusy: as they say; nothing was changed.
+            StoreDamaged: it is, or its log does not end where it ended; nothing was changed.
             StoreError: a newer Angelia wrote it, it is not a database of ours, or Python's SQLite is older than 3.37.
         """
-        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
-            raise StoreError(
-                f"The store needs SQLite 3.37 or newer; this Python has {sqlite3.sqlite_version}.",
-                then="Use a Python that was built with a newer one; those of uv and python.org are.",
-            )
+        tips = TipsJournal(home)
         with explained(home):
-            _make_home(home)
-            writer = _connect(home / FILE, patience_s)
-            try:
-                migrate(writer, home / FILE)
-            except BaseException:
+            if not (home / FILE).exists() and (known := tips.read()).newest:
+                raise not_whole(home / FILE, list(lost(scratch(), known)))
+        writer = _opened(home, patience_s)
+        try:
+            with explained(home):
+                _require_whole(writer, tips, home)
+        except BaseException:
+            # The last connection to be closed moves the write-ahead log into the file: let that be one that cannot.
+            with closing(connect_to_read(home / FILE)):
                 writer.close()
-                raise
+            raise
         return cls(home, clock, patience_s, writer)
+
+    @classmethod
+    def open_as_it_is(cls, home: Path, *, clock: Clock = wall_clock, patience_s: float = 5.0) -> "Database":
+        """As `open`, whether its log ends where it ended or not: for what mends it, or asks a person."""
+        return cls(home, clock, patience_s, _opened(home, patience_s))
+
+    @classmethod
+    def open_to_read(cls, home: Path) -> "Database":
+        """Open the database in `home` without changing anything there, whole or not; `write` raises. A home in which
+        there is none yet reads as an empty one. Nobody may be able to write to it, neither file nor folder.
+
+        Raises:
+            StoreDamaged, StoreBusy: it cannot be read.
+            StoreError: as `open`.
+        """
+        _require_sqlite()
+        opened = cls(home, wall_clock, 5.0, None)
+        with explained(home):
+            opened._reader = _known_to_read(home / FILE)
+        return opened
+
+    @property
+    def writable(self) -> bool:
+        """Whether it was opened to be written."""
+        return self._writer is not None
 
     async def write(self, job: Job[T], *, patient: bool = False) -> T:
         """Run `job` inside a transaction and return its result once that is durably committed. One that is `patient`
@@ -81,6 +112,8 @@ class Database:
         Raises:
             StoreFull, StoreReadOnly, StoreBusy, StoreDamaged: nothing was written. And whatever `job` raises.
         """
+        if self._writer is None:
+            raise read_only(self.home, "it was opened to be read")
         return cast("T", await self._writes.run(job, patient=patient))
 
     async def read(self, job: Job[T]) -> T:
@@ -90,6 +123,14 @@ class Database:
             StoreBusy, StoreDamaged: it cannot be read. And whatever `job` raises.
         """
         return cast("T", await self._reads.run(lambda connection: _at_one_moment(connection, job)))
+
+    async def try_out(self, job: Job[T]) -> T:
+        """Run `job`, which writes, on a connection of its own, and take back what it wrote.
+
+        Raises:
+            StoreReadOnly, StoreBusy, StoreDamaged: it cannot be written. And whatever `job` raises.
+        """
+        return await asyncio.to_thread(_tried, self.home, job, self._patience_s)
 
     async def data_version(self) -> int:
         """A number that changes when anybody, this process or another, has committed something."""
@@ -108,19 +149,22 @@ class Database:
         Raises:
             StoreFull, StoreReadOnly: it cannot be written there.
         """
-        return cast("T", await self._reads.run(lambda connection: _copy(connection, path, look)))
+        return await asyncio.to_thread(_copy, self.home, path, look)
 
     def close(self) -> None:
         """Finish queued writes, then let go of the file. Further calls raise."""
         self._writes.close()
         self._reads.close()
+        self.tips.close()
         for connection in (self._reader, self._writer):
             if connection is not None:
                 connection.close()
         self.presence.close()
 
     def _commit(self, jobs: Sequence[Job[object]]) -> Sequence[object]:
-        return commit_together(self._writer, jobs, self._fault)
+        assert self._writer is not None
+        self.tips.begin()
+        return commit_together(self._writer, jobs, self._fault, self.tips.written)
 
     def _look(self, jobs: Sequence[Job[object]]) -> Sequence[object]:
         return [self._look_once(job) for job in jobs]
@@ -129,14 +173,14 @@ class Database:
         try:
             with explained(self.home):
                 if self._reader is None:
-                    self._reader = _connect(self.home / FILE, self._patience_s)
+                    self._reader = connect(self.home / FILE, self._patience_s)
                     self._reader.execute("PRAGMA query_only = ON")
                 return job(self._reader)
         except Exception as error:  # noqa: BLE001 - it belongs to whoever awaits this job
             return JobFailed(error)
 
     def _cut_log(self) -> None:
-        connection = _connect(self.home / FILE, self._patience_s)
+        connection = connect(self.home / FILE, self._patience_s)
         try:
             connection.execute("PRAGMA wal_checkpoint (TRUNCATE)")
         finally:
@@ -146,12 +190,44 @@ class Database:
         return of_sqlite(error, self.home, alive(self.home / "alive"))
 
 
-def scratch() -> sqlite3.Connection:
-    """An empty database of the present version, in a temporary file that nobody else sees; for comparisons."""
-    connection = sqlite3.connect("", isolation_level=None)
-    for statement in FIRST:
-        connection.execute(statement)
-    return connection
+def _opened(home: Path, patience_s: float) -> sqlite3.Connection:
+    _require_sqlite()
+    with explained(home):
+        _make_home(home)
+        writer = connect(home / FILE, patience_s)
+        try:
+            migrate(writer, home / FILE)
+        except BaseException:
+            writer.close()
+            raise
+    return writer
+
+
+def _require_whole(writer: sqlite3.Connection, tips: TipsJournal, home: Path) -> None:
+    if tips.exists:
+        require_whole(writer, tips, home / FILE)
+    elif there := list(ends(writer)):
+        logger.warning("%s has no tips: whether its log was cut off before today cannot be seen", home)
+        tips.rewrite(there)
+
+
+def _require_sqlite() -> None:
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise StoreError(
+            f"The store needs SQLite 3.37 or newer; this Python has {sqlite3.sqlite_version}.",
+            then="Use a Python that was built with a newer one; those of uv and python.org are.",
+        )
+
+
+def _known_to_read(path: Path) -> sqlite3.Connection:
+    """A connection to read a database of ours; to an empty one where there is none yet, or no table in it."""
+    if not path.exists() or not path.stat().st_size:
+        return scratch()
+    connection = connect_to_read(path)
+    if require_known(connection, path):
+        return connection
+    connection.close()
+    return scratch()
 
 
 def _make_home(home: Path) -> None:
@@ -164,32 +240,6 @@ def _make_home(home: Path) -> None:
     os.close(os.open(home / FILE, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite's side files take its permissions
 
 
-def _connect(path: Path, patience_s: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
-    try:
-        mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        if mode != "wal":
-            raise StoreError(
-                f"{path} cannot use a write-ahead log (it stays in mode {mode}).",
-                why="Its file system does not share memory between processes; network drives usually do not.",
-                then="Choose a home on a local disk with ANGELIA_HOME.",
-            )
-        for pragma in (
-            "synchronous = FULL",
-            "fullfsync = ON",
-            "foreign_keys = ON",
-            "recursive_triggers = ON",
-            "secure_delete = ON",
-            f"journal_size_limit = {_LOG_KEPT}",
-            f"cache_size = -{_PAGES_KEPT_KIB}",
-        ):
-            connection.execute(f"PRAGMA {pragma}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def _at_one_moment(connection: sqlite3.Connection, job: Job[T]) -> T:
     connection.execute("BEGIN")
     try:
@@ -199,15 +249,20 @@ def _at_one_moment(connection: sqlite3.Connection, job: Job[T]) -> T:
             connection.execute("ROLLBACK")
 
 
+def _tried(home: Path, job: Job[T], patience_s: float) -> T:
+    with explained(home), closing(connect(home / FILE, patience_s)) as connection:
+        return _at_one_moment(connection, job)
+
+
 def _data_version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
-def _copy(connection: sqlite3.Connection, path: Path, look: Job[T]) -> T:
-    with explained(path.parent):
-        copy = sqlite3.connect(path, isolation_level=None)
+def _copy(home: Path, path: Path, look: Job[T]) -> T:
+    """With connections of its own: a large file takes a while, and nobody else is to wait for it."""
+    with explained(path.parent), closing(connect_to_read(home / FILE)) as source, closing(new_file(path)) as copy:
         try:
-            connection.backup(copy)
-            return look(copy)
-        finally:
-            copy.close()
+            source.backup(copy)
+        except sqlite3.DatabaseError as error:
+            raise of_sqlite(error, home if damaging(error) else path.parent) from error
+        return look(copy)

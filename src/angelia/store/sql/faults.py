@@ -49,7 +49,8 @@ def of_sqlite(error: sqlite3.Error, home: Path, holders: tuple[str, ...] = ()) -
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return StoreDamaged(
                 f"The database in {home} is damaged: {error}.",
-                then="`angelia store verify` says what is wrong; a backup or `angelia store rebuild` may mend it.",
+                then="`angelia store verify` says what is wrong; `angelia store salvage FOLDER` saves what can be read;"
+                " `copies/` in the home holds a copy of each day.",
             )
         case sqlite3.SQLITE_IOERR:
             if free_bytes(home) < _NEARLY_NOTHING:
@@ -57,6 +58,11 @@ def of_sqlite(error: sqlite3.Error, home: Path, holders: tuple[str, ...] = ()) -
             return StoreError(f"The disk that holds {home} reports an error: {error}.", then="Nothing was written.")
         case _:
             return error
+
+
+def damaging(error: sqlite3.Error) -> bool:
+    """Whether SQLite says that what it read is damaged."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def of_os(error: OSError, home: Path) -> StoreError:

@@ -21,11 +21,15 @@ class _Lost(Exception):
 
 
 def commit_together(
-    connection: sqlite3.Connection, jobs: Sequence[Job], fault: Callable[[sqlite3.Error], Exception]
+    connection: sqlite3.Connection,
+    jobs: Sequence[Job],
+    fault: Callable[[sqlite3.Error], Exception],
+    committed: Callable[[], None],
 ) -> list[object]:
     """Run `jobs` in one transaction and commit; returns their results, `JobFailed` for those that raised.
 
-    A job that raises takes back only what it did itself. If the commit fails, all have failed.
+    A job that raises takes back only what it did itself. If the commit fails, all have failed. `committed` is called
+    once it is durable, before anybody hears of it.
     """
     try:
         _begin(connection)
@@ -40,6 +44,7 @@ def commit_together(
         _roll_back(connection)
         raise
     crash_point("append.after_commit")
+    committed()
     return outcomes
 
 

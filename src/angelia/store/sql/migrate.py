@@ -6,6 +6,7 @@ from pathlib import Path
 
 from angelia.core.errors import StoreError
 from angelia.store.sql import schema
+from angelia.store.sql.connections import new_file
 
 Step = Sequence[str]
 """The statements that lead from one version to the next."""
@@ -22,9 +23,22 @@ def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[Step] = 
     Raises:
         StoreError: a newer Angelia wrote the database, or it belongs to another program.
     """
-    version = _version(connection)
+    version = require_known(connection, path, steps)
     if version == len(steps):
         return
+    if version:
+        _copy(connection, path.with_name(f"{path.name}.v{version}"))
+    for number in range(version, len(steps)):
+        _apply(connection, number, steps[number])
+
+
+def require_known(connection: sqlite3.Connection, path: Path, steps: Sequence[Step] = STEPS) -> int:
+    """The version of a database; it is one of ours, or empty.
+
+    Raises:
+        StoreError: a newer Angelia wrote the database, or it belongs to another program.
+    """
+    version = _version(connection)
     if version > len(steps):
         raise StoreError(
             f"{path} has store format {version}, and this Angelia knows formats up to {len(steps)}.",
@@ -33,10 +47,7 @@ def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[Step] = 
         )
     if version == 0:
         _refuse_a_stranger(connection, path)
-    else:
-        _copy(connection, path.with_name(f"{path.name}.v{version}"))
-    for number in range(version, len(steps)):
-        _apply(connection, number, steps[number])
+    return version
 
 
 def _version(connection: sqlite3.Connection) -> int:
@@ -55,7 +66,7 @@ def _refuse_a_stranger(connection: sqlite3.Connection, path: Path) -> None:
 
 def _copy(connection: sqlite3.Connection, to: Path) -> None:
     to.unlink(missing_ok=True)
-    copy = sqlite3.connect(to)
+    copy = new_file(to)
     try:
         connection.backup(copy)
     finally:

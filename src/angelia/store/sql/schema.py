@@ -9,6 +9,11 @@ APPLICATION = 0x416E6765
 # `never` stays empty, so a mark in `erasing` breaks a deferred foreign key: no transaction can commit with it,
 # and the only way on is to delete the conversation in the transaction that marked it.
 _LOG = (
+    # Since when there is this log, Unix seconds by the system's clock: bytes that are older were another log's.
+    """
+    CREATE TABLE born (one INTEGER PRIMARY KEY CHECK (one = 1), at INTEGER NOT NULL) STRICT
+    """,
+    "INSERT INTO born VALUES (1, CAST(strftime('%s', 'now') AS INTEGER))",
     """
     CREATE TABLE never (id INTEGER PRIMARY KEY, CHECK (0)) STRICT
     """,
@@ -23,6 +28,7 @@ _LOG = (
         title TEXT NOT NULL DEFAULT '',
         last_seq INTEGER NOT NULL DEFAULT 0,
         last_at INTEGER NOT NULL DEFAULT 0,
+        tip BLOB NOT NULL DEFAULT x'',
         erasing INTEGER REFERENCES never (id) DEFERRABLE INITIALLY DEFERRED
     ) STRICT, WITHOUT ROWID
     """,
@@ -36,6 +42,7 @@ _LOG = (
         version INTEGER NOT NULL,
         kind TEXT NOT NULL,
         body BLOB NOT NULL,
+        sum BLOB NOT NULL,
         UNIQUE (conversation, seq)
     ) STRICT
     """,

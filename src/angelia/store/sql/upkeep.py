@@ -2,43 +2,83 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
 
-from angelia.core import codec
-from angelia.core.errors import BadInput, CodecError
+from msgspec import Struct
+
+from angelia.core.errors import BadInput, StoreDamaged, StoreReadOnly
+from angelia.core.ids import ConversationId
 from angelia.store.log import projections, word_index
 from angelia.store.log.erase import remove_unreferenced
+from angelia.store.log.examined import examined, missing_at_end
 from angelia.store.media.blobs import BlobStore, damaged, missing
-from angelia.store.sql.database import FILE, Database, scratch
+from angelia.store.sql.connections import scratch
+from angelia.store.sql.database import FILE, Database
 from angelia.store.sql.faults import explained
+from angelia.store.sql.tips import FILE as TIPS
+from angelia.store.sql.tips import Tip, Tips, TipsJournal
+from angelia.store.sql.wholeness import ends, lost, not_whole
 
 DAY_S = 86_400
+
+_CHECK = "INSERT INTO words (words) VALUES ('integrity-check')"
+_REBUILD = "`angelia store rebuild` mends that."
 
 
 async def verify(db: Database, blobs: BlobStore) -> list[str]:
     """Everything that is wrong with a home, a sentence each; empty when all is well. Changes nothing.
 
-    Looks at: SQLite's own integrity, gaps in the numbering, every entry, every blob that is referred to, every
-    derived table against one derived anew, the full-text index.
+    Looks at: SQLite's own integrity, every entry with its checksum, the end of every conversation, every blob that is
+    referred to, every derived table against one derived anew, the full-text index.
     """
-    problems = await db.read(_look_at_log)
-    if not problems:  # what cannot be read cannot be derived from
-        problems += await db.read(_look_at_projections)
-    problems += await _look_at_index(db)
-    return problems + await _look_at_blobs(db, blobs)
+    tips = db.tips.read()  # before the log, which is never behind it
+    problems = await db.read(lambda connection: look_at_log(connection, tips))
+    if tips.unreadable:
+        problems.append(f"{tips.unreadable} lines of {TIPS} cannot be read; nothing of the log is lost by that.")
+    try:
+        if not problems:  # what cannot be read cannot be derived from
+            problems += await db.read(_look_at_projections)
+            problems += await _look_at_index(db)
+        problems += await _look_at_blobs(db, blobs)
+    except (StoreDamaged, sqlite3.DatabaseError) as error:
+        problems.append(f"What refers to files, and the full-text index, cannot be looked at: {error}")
+    return problems
 
 
-async def rebuild(db: Database) -> None:
-    """Derive every table and the full-text index anew from the log. Others wait to write meanwhile.
+async def unreferenced(db: Database, blobs: BlobStore) -> tuple[int, int]:
+    """How many blobs nobody refers to, and their bytes; all of them, if nobody can read what is referred to."""
+    try:
+        wanted = set(await db.read(_referenced))
+    except StoreDamaged:
+        wanted = set()
+    sizes = [blobs.path(sha256).stat().st_size for sha256 in await blobs.all() if sha256 not in wanted]
+    return len(sizes), sum(sizes)
 
-    Raises:
-        CodecError: an entry cannot be read; nothing was changed.
+
+async def rebuild(db: Database, blobs: BlobStore) -> list[str]:
+    """Derive every table and the full-text index anew from the log, and bring back from the trash what it refers to.
+    Others wait to write meanwhile. Says what could not be read, and so is not in the tables.
     """
-    await db.write(_derive_anew)
+    unread = await db.write(_derive_anew)
     await db.write(word_index.start_over)
     while await db.write(word_index.catch_up):
         pass
+    there = set(await blobs.all())
+    for sha256 in await db.read(_referenced):
+        if sha256 not in there:
+            blobs.bring_back(sha256)
+    return unread
+
+
+async def accept(db: Database, blobs: BlobStore) -> list[str]:
+    """Let the log count as it is, whatever it had before; says what that gives up. Tables are derived anew."""
+    tips = db.tips.read()
+    given_up = await db.read(lambda connection: list(lost(connection, tips)))
+    await rebuild(db, blobs)
+    await db.write(lambda connection: db.tips.rewrite(ends(connection)))
+    return given_up
 
 
 async def backup(db: Database, blobs: BlobStore, to: Path) -> None:
@@ -47,35 +87,95 @@ async def backup(db: Database, blobs: BlobStore, to: Path) -> None:
     Raises:
         BadInput: `to` exists and is not empty.
         StoreFull, StoreReadOnly: it could not be written there.
-        NotFound, StoreDamaged: a blob is missing or damaged; the copy is not complete.
+        NotFound, StoreDamaged: the log is not whole, or a blob is missing or damaged; there is no copy of the log.
     """
     with explained(to):
         to.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(to.iterdir()):
             raise BadInput(f"{to} is not empty.", then="Name a new folder for the backup.")
     copy = BlobStore(to)
-    for sha256 in await db.copy_to(to / FILE, _referenced):
-        await _copy_blob(blobs, copy, sha256)
+    try:
+        copied = await copy_log(db, to / FILE)
+        for sha256 in copied.referenced:
+            await _copy_blob(blobs, copy, sha256)
+        with explained(to):
+            TipsJournal(to).rewrite(copied.ends)
+    except BaseException:
+        (to / FILE).unlink(missing_ok=True)  # what is not a whole home must not be taken for one
+        raise
+
+
+class CopiedLog(Struct, frozen=True):
+    """What is in a copy of a log: where its conversations end, the names of the blobs that it refers to."""
+
+    ends: tuple[Tip, ...]
+    referenced: tuple[str, ...]
+
+
+async def copy_log(db: Database, to: Path) -> CopiedLog:
+    """Copy the log to the file `to`, and look whether the copy is whole: no entry less, none altered.
+
+    Raises:
+        StoreFull, StoreReadOnly: it could not be written there.
+        StoreDamaged: it is not whole, and was removed again.
+    """
+    tips = db.tips.read()
+
+    def look(connection: sqlite3.Connection) -> CopiedLog:
+        if problems := look_at_log(connection, tips):
+            raise not_whole(db.home / FILE, problems)
+        return CopiedLog(tuple(ends(connection)), tuple(_referenced(connection)))
+
+    try:
+        return await db.copy_to(to, look)
+    except BaseException:
+        to.unlink(missing_ok=True)
+        raise
 
 
 async def sweep(db: Database, blobs: BlobStore, older_than_s: float = DAY_S) -> list[str]:
-    """Remove blobs that nothing refers to and nobody has put for so many seconds; returns their names."""
-    return await remove_unreferenced(db, blobs, await blobs.aged(older_than_s))
+    """Put blobs into the trash that nothing refers to and nobody has put for so many seconds; returns their names.
+
+    Nothing is swept by a log that is not whole, is empty, or is younger than the bytes: they are not its own to judge.
+
+    Raises:
+        StoreDamaged: the log is not whole.
+    """
+    tips = db.tips.read()
+    if missing_there := await db.read(lambda connection: list(lost(connection, tips))):
+        raise not_whole(db.home / FILE, missing_there)
+    born, entries = await db.read(_beginning)
+    if not entries:
+        return []
+    return await remove_unreferenced(db, await blobs.aged(older_than_s, since=born), blobs.set_aside)
 
 
-def _look_at_log(connection: sqlite3.Connection) -> list[str]:
-    said = [row[0] for row in connection.execute("PRAGMA integrity_check")]
-    problems = [f"The database is damaged: {line}." for line in said if line != "ok"]
-    gaps = connection.execute(
-        "SELECT conversation, max(seq), count(*) FROM entries GROUP BY conversation HAVING max(seq) <> count(*)"
-    )
-    problems += [f"{conversation} has {count} entries, numbered up to {last}." for conversation, last, count in gaps]
-    for conversation, seq, version, body in connection.execute("SELECT conversation, seq, version, body FROM entries"):
-        try:
-            codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
-        except CodecError as error:
-            problems.append(str(error))
-    return problems
+def look_at_log(connection: sqlite3.Connection, tips: Tips) -> list[str]:
+    """Everything that is wrong with a log, a sentence each."""
+    problems: list[str] = []
+    try:
+        said = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+        problems += [f"The database is damaged: {line}." for line in said if line != "ok"]
+        found = connection.execute("SELECT id FROM conversations UNION SELECT DISTINCT conversation FROM entries")
+        for (conversation,) in found.fetchall():
+            problems += _look_at_entries(connection, conversation)
+        problems += lost(connection, tips)
+    except sqlite3.DatabaseError as error:
+        problems.append(f"The log cannot be looked through to its end: {error}.")
+    return list(dict.fromkeys(problems))
+
+
+def _look_at_entries(connection: sqlite3.Connection, conversation: ConversationId) -> Iterator[str]:
+    yield from (str(one.damage) for one in examined(connection, conversation) if one.damage)
+    if end := missing_at_end(connection, conversation):
+        yield str(end)
+
+
+def _beginning(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Since when there is this log, in Unix seconds, and whether there is anything in it."""
+    (born,) = connection.execute("SELECT at FROM born").fetchone()
+    (entries,) = connection.execute("SELECT EXISTS (SELECT 1 FROM entries)").fetchone()
+    return born, entries
 
 
 def _look_at_projections(connection: sqlite3.Connection) -> list[str]:
@@ -92,23 +192,21 @@ def _differences(table: str, stored: sqlite3.Connection, anew: sqlite3.Connectio
     rows = f"SELECT {columns} FROM {table} ORDER BY {columns}"  # noqa: S608 - names from a table of ours
     for here, there in zip_longest(stored.execute(rows), anew.execute(rows)):
         if here != there:
-            yield f"The table {table} says {here}, and the log says {there}; `angelia store rebuild` mends that."
+            yield f"The table {table} says {here}, and the log says {there}; {_REBUILD}"
             return
 
 
 async def _look_at_index(db: Database) -> list[str]:
-    try:
-        await db.write(_check_index)
-    except sqlite3.DatabaseError as error:
-        return [f"The full-text index is damaged ({error}); `angelia store rebuild` mends that."]
+    with suppress(StoreReadOnly):  # FTS5 takes the wish to be checked as a write: where nobody may, words are counted
+        try:
+            await db.try_out(lambda connection: connection.execute(_CHECK).fetchall())
+        except (StoreDamaged, sqlite3.DatabaseError) as error:
+            said = error.__cause__ if isinstance(error, StoreDamaged) else error
+            return [f"The full-text index is damaged ({said}); {_REBUILD}"]
     found, wanted = await db.read(_count_index)
     if found != wanted:
-        return [f"The full-text index knows {found} of {wanted} entries; `angelia store rebuild` mends that."]
+        return [f"The full-text index knows {found} of {wanted} entries; {_REBUILD}"]
     return []
-
-
-def _check_index(connection: sqlite3.Connection) -> None:
-    connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
 
 
 def _count_index(connection: sqlite3.Connection) -> tuple[int, int]:
@@ -118,10 +216,13 @@ def _count_index(connection: sqlite3.Connection) -> tuple[int, int]:
 
 async def _look_at_blobs(db: Database, blobs: BlobStore) -> list[str]:
     wanted = await db.read(_referenced)
-    there = set(await blobs.all())
-    damaged = set(await blobs.verify())
-    lost = [f"The blob {sha256} is missing." for sha256 in wanted if sha256 not in there]
-    return lost + [f"The blob {sha256} holds other bytes than were stored." for sha256 in wanted if sha256 in damaged]
+    there, aside = set(await blobs.all()), set(await blobs.trash())
+    changed = set(await blobs.verify())
+    gone = [sha256 for sha256 in wanted if sha256 not in there]
+    lost_bytes = [f"The blob {sha256} is missing." for sha256 in gone if sha256 not in aside]
+    lost_bytes += [f"The blob {sha256} lies in the trash; {_REBUILD}" for sha256 in gone if sha256 in aside]
+    altered = [f"The blob {sha256} holds other bytes than were stored." for sha256 in wanted if sha256 in changed]
+    return lost_bytes + altered
 
 
 async def _copy_blob(blobs: BlobStore, copy: BlobStore, sha256: str) -> None:
@@ -132,9 +233,9 @@ async def _copy_blob(blobs: BlobStore, copy: BlobStore, sha256: str) -> None:
         raise damaged(sha256)
 
 
-def _derive_anew(connection: sqlite3.Connection) -> None:
+def _derive_anew(connection: sqlite3.Connection) -> list[str]:
     projections.empty(connection)
-    projections.rederive(connection, connection)
+    return projections.rederive(connection, connection)
 
 
 def _referenced(connection: sqlite3.Connection) -> list[str]:

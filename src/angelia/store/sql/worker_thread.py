@@ -14,6 +14,8 @@ from angelia.core.errors import StoreError
 J = TypeVar("J")
 
 
+REST_S = 1.0
+"""Seconds without a job after which a thread is at rest."""
 PATIENCE_S = 0.005
 """Seconds for which a patient job waits for company."""
 
@@ -39,13 +41,22 @@ class _Load(NamedTuple, Generic[J]):
 class WorkerThread(Generic[J]):
     """Jobs go in from any event loop; `perform` gets those that wait, in order, and returns an outcome for each.
 
-    The thread starts with the first job. `perform` gets no more loads at once than come to about `most` jobs.
+    The thread starts with the first job. `perform` gets no more loads at once than come to about `most` jobs. `at_rest`
+    is called once when there was nothing to do for `REST_S`.
     Cancelling the wait does not take a job back: it may be done or not.
     """
 
-    def __init__(self, name: str, perform: Callable[[Sequence[J]], Sequence[object]], *, most: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        perform: Callable[[Sequence[J]], Sequence[object]],
+        *,
+        most: int,
+        at_rest: Callable[[], None] | None = None,
+    ) -> None:
         self._name = name
         self._perform = perform
+        self._at_rest = at_rest
         self._most = most
         self._queue: SimpleQueue[_Load[J] | None] = SimpleQueue()
         self._gathered: dict[AbstractEventLoop, list[_Waiting[J]]] = {}
@@ -95,7 +106,7 @@ class WorkerThread(Generic[J]):
                 self._thread.start()
 
     def _work(self) -> None:
-        while (first := self._queue.get()) is not None:
+        while (first := self._next()) is not None:
             loads, last = self._drain(first)
             jobs = [waiting.job for load in loads for waiting in load.waiting]
             try:
@@ -105,6 +116,14 @@ class WorkerThread(Generic[J]):
             _hand_back(loads, outcomes)
             if last:
                 return
+
+    def _next(self) -> _Load[J] | None:
+        if self._at_rest is not None:
+            try:
+                return self._queue.get(timeout=REST_S)
+            except Empty:
+                self._at_rest()
+        return self._queue.get()
 
     def _drain(self, first: _Load[J]) -> tuple[list[_Load[J]], bool]:
         loads, count = [first], len(first.waiting)

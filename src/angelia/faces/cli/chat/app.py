@@ -143,7 +143,8 @@ class ChatApp:
     async def close(self) -> None:
         """Close the home, if it was opened; an open turn stays open in the log."""
         if self.opened.is_set():
-            await self.app.tidy()
+            for told in await self.app.tidy():
+                self.screen.note(told)
             await self.app.close()
 
     async def use(self, spec: str) -> None:

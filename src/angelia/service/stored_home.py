@@ -1,0 +1,35 @@
+"""A home opened to be read: nothing in it is changed, nothing is run, and nobody need be able to write to it."""
+
+from msgspec import Struct
+
+from angelia.service.settings.config import Loaded
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
+from angelia.store.sql.wholeness import lost
+from angelia.store.tables.outbox import Outbox
+
+
+class StoredHome(Struct, frozen=True):
+    """What a home holds."""
+
+    loaded: Loaded
+    db: Database
+    transcript: Transcript
+    blobs: BlobStore
+    outbox: Outbox
+
+    @classmethod
+    def open(cls, loaded: Loaded) -> "StoredHome":
+        """Open it, whole or not.
+
+        Raises:
+            StoreError: it cannot be read; says why.
+        """
+        db = Database.open_to_read(loaded.home)
+        return cls(loaded, db, Transcript(db), BlobStore(loaded.home), Outbox(db))
+
+    async def lost(self) -> list[str]:
+        """What its log had once and has no more, a sentence for each conversation."""
+        tips = self.db.tips.read()
+        return await self.db.read(lambda connection: list(lost(connection, tips)))

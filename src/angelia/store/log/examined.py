@@ -1,0 +1,177 @@
+"""Reading entries and looking whether they are what was stored: each in its place, unaltered, after the one before."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from angelia.core import codec
+from angelia.core.entry import Entry
+from angelia.core.errors import CodecError, StoreDamaged
+from angelia.core.ids import ConversationId
+from angelia.store.log.chain import COLUMNS, FIRST, StoredEntry, checksum, fits
+
+_IN_ORDER = f"SELECT {COLUMNS} FROM entries WHERE conversation = ? AND seq >= ? ORDER BY seq"  # noqa: S608 - fixed names
+
+
+Placed = tuple[int, StoredEntry | None]
+"""A number, and the entry there; None for one that cannot be read."""
+
+
+class Damage(Struct, frozen=True):
+    """What is wrong at one place of a log, or from there to `upto`."""
+
+    conversation: ConversationId
+    seq: int
+    why: str
+    upto: int = 0
+
+    def __str__(self) -> str:
+        if self.upto > self.seq:
+            return f"Entries {self.seq} to {self.upto} of {self.conversation} {self.why}."
+        return f"Entry {self.seq} of {self.conversation} {self.why}."
+
+
+class Examined(Struct, frozen=True):
+    """An entry that was found, what is wrong there, or both: one that was altered can still be read."""
+
+    entry: Entry | None = None
+    damage: Damage | None = None
+
+
+def examined(connection: sqlite3.Connection, conversation: ConversationId, after: int = 0) -> Iterator[Examined]:
+    """The entries of a conversation after `after`, in order, with whatever is wrong where it is wrong.
+
+    It goes past what cannot be read. Entries that are missing at the end are not seen here: see `missing_at_end`.
+
+    Raises:
+        sqlite3.DatabaseError: the index of the log is damaged too, so nobody knows what there ought to be.
+    """
+    before, last = (None if after else FIRST), after
+    for seq, row in _rows(connection, conversation, after):
+        if seq > last + 1:
+            yield Examined(damage=Damage(conversation, last + 1, "cannot be found", seq - 1))
+            before = None
+        if row is None:
+            yield Examined(damage=Damage(conversation, seq, "lies where the file is damaged"))
+        elif seq > after:  # else it was looked at when it was read
+            yield _looked_at(before, row)
+        before, last = row.sum if row else None, seq
+
+
+def read_whole(connection: sqlite3.Connection, conversation: ConversationId, after: int = 0) -> list[Entry]:
+    """The entries of a conversation after `after`, in order, each as it was stored.
+
+    Raises:
+        StoreDamaged: one is not; names it.
+        CodecError: a newer version wrote one.
+    """
+    rows = connection.execute(_IN_ORDER, (conversation, after)).fetchall()
+    before, last = FIRST, 0
+    if after and rows and rows[0][1] == after:
+        before, last = rows[0][7], after
+        del rows[0]
+    entries = []
+    for row in rows:
+        if row[1] != last + 1 or checksum(before, row[:7]) != row[7]:
+            raise damaged(connection, conversation, after)
+        last, before = row[1], row[7]
+        fact = codec.decode(row[6], version=row[4], where=f"Entry {last} of {conversation}")
+        entries.append(Entry(last, row[2], fact))
+    return entries
+
+
+def damaged(connection: sqlite3.Connection, conversation: ConversationId, after: int = 0) -> StoreDamaged:
+    """What is wrong with a conversation that cannot be gone on with."""
+    found = [str(one.damage) for one in examined(connection, conversation, after) if one.damage]
+    more = f" And {len(found) - 3} more like it." if len(found) > 3 else ""
+    return StoreDamaged(
+        " ".join(found[:3]) + more,
+        why="The file was changed by something else than Angelia, or the disk is failing.",
+        then=f"`angelia show {conversation}` shows what can be read; `angelia store salvage FOLDER` saves it. "
+        "Nothing was changed.",
+    )
+
+
+def missing_at_end(connection: sqlite3.Connection, conversation: ConversationId) -> Damage | None:
+    """What a conversation is known to have had after its last entry."""
+    last, there = connection.execute(
+        "SELECT last_seq, (SELECT max(seq) FROM entries WHERE conversation = ?) FROM conversations WHERE id = ?",
+        (conversation, conversation),
+    ).fetchone() or (0, 0)
+    return Damage(conversation, (there or 0) + 1, "cannot be found", last) if last > (there or 0) else None
+
+
+def by_place(connection: sqlite3.Connection, after: int = 0, most: int = -1) -> Iterator[Placed]:
+    """Every entry of every conversation by its place, oldest first; None for one that cannot be read. `most` places at
+    most; what cannot be read counts.
+
+    Raises:
+        sqlite3.DatabaseError: not even the last place can be found.
+    """
+    place = after
+    try:
+        query = f"SELECT id, {COLUMNS} FROM entries WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608 - fixed names
+        for place, *found in connection.execute(query, (after, most)):
+            yield place, StoredEntry(*found)
+    except sqlite3.DatabaseError:
+        (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()
+        upto = last if most < 0 else min(last, after + most)
+        for one in range(place + 1, upto + 1):
+            yield one, _fetched(connection, one)
+
+
+def at_place(connection: sqlite3.Connection, place: int) -> tuple[StoredEntry | None, str]:
+    """One entry by its place, if it can be read, and what is wrong with it."""
+    row = _fetched(connection, place)
+    if row is None:
+        return None, unreadable_at(place)
+    before = connection.execute(
+        "SELECT sum FROM entries WHERE conversation = ? AND seq = ?", (row.conversation, row.seq - 1)
+    ).fetchone()
+    known = FIRST if row.seq == 1 else (before[0] if before else None)
+    damage = _looked_at(known, row).damage
+    return row, str(damage) if damage else ""
+
+
+def unreadable_at(place: int) -> str:
+    """Nobody can say which entry it is."""
+    return f"The entry at place {place} lies where the file is damaged."
+
+
+def _looked_at(before: bytes | None, row: StoredEntry) -> Examined:
+    """`before` is None where the entry before cannot be read."""
+    where = f"Entry {row.seq} of {row.conversation}"
+    try:
+        entry = Entry(row.seq, row.at, codec.decode(row.body, version=row.version, where=where))
+    except CodecError as error:
+        why = error.what.removeprefix(where).strip().rstrip(".")
+        return Examined(damage=Damage(ConversationId(row.conversation), row.seq, why))
+    if before is None or fits(before, row):
+        return Examined(entry)
+    return Examined(entry, Damage(ConversationId(row.conversation), row.seq, "is not what was stored there"))
+
+
+def _rows(connection: sqlite3.Connection, conversation: ConversationId, after: int) -> Iterator[Placed]:
+    """Each entry by its number; None for one that cannot be read."""
+    seq = after
+    try:
+        for found in connection.execute(_IN_ORDER, (conversation, after)):
+            row = StoredEntry(*found)
+            yield row.seq, row
+            seq = row.seq + 1
+    except sqlite3.DatabaseError:
+        # One by one, by the index, which has pages of its own.
+        places = connection.execute(
+            "SELECT seq, id FROM entries WHERE conversation = ? AND seq >= ? ORDER BY seq", (conversation, seq)
+        ).fetchall()
+        for one, place in places:
+            yield one, _fetched(connection, place)
+
+
+def _fetched(connection: sqlite3.Connection, place: int) -> StoredEntry | None:
+    try:
+        found = connection.execute(f"SELECT {COLUMNS} FROM entries WHERE id = ?", (place,)).fetchone()  # noqa: S608
+        return StoredEntry(*found) if found else None
+    except sqlite3.DatabaseError:
+        return None

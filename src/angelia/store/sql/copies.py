@@ -1,0 +1,56 @@
+"""The store's copies of its own log: one of each day, each looked through before it counts, the last seven kept."""
+
+import shutil
+import time
+from pathlib import Path
+
+from angelia.core.crash import crash_point
+from angelia.core.errors import StoreFull
+from angelia.core.ids import sortable_id
+from angelia.store.media.durable import sync_folder
+from angelia.store.sql.copy_folder import FOLDER, copies
+from angelia.store.sql.database import FILE, Database
+from angelia.store.sql.faults import explained, full
+from angelia.store.sql.upkeep import DAY_S, copy_log
+
+KEPT = 7
+_UNFINISHED = ".part-"
+
+
+async def copy_daily(db: Database, now_ms: int) -> Path | None:
+    """Put a copy of the log aside, unless there is one of today already; returns it. `now_ms` is Unix milliseconds.
+
+    A log that is not whole is not copied, and none of the copies before is given up for it: the oldest go only when a
+    sound one has come. Blobs are not copied: they never change, and what is swept lies in the trash.
+
+    Raises:
+        StoreDamaged: the log is not whole; says where.
+        StoreFull, StoreReadOnly: there is no room for it.
+    """
+    folder = db.home / FOLDER
+    today = folder / f"{time.strftime('%Y-%m-%d', time.localtime(now_ms / 1000))}.db"
+    if today.exists():
+        return None
+    with explained(db.home):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for left in folder.glob(f"{_UNFINISHED}*"):
+            if left.stat().st_mtime < time.time() - DAY_S:  # else another process may be writing it
+                left.unlink(missing_ok=True)
+    _require_space(db.home)
+    unfinished = folder / f"{_UNFINISHED}{sortable_id()}"
+    await copy_log(db, unfinished)
+    with explained(db.home):
+        crash_point("copy.before_rename")
+        unfinished.replace(today)
+        sync_folder(folder)
+        for old in copies(db.home)[KEPT:]:
+            old.unlink(missing_ok=True)
+    return today
+
+
+def _require_space(home: Path) -> None:
+    """Raises StoreFull: less than the size of another copy would be left free for what is said."""
+    size = (home / FILE).stat().st_size
+    if shutil.disk_usage(home).free < 2 * size:
+        error = full(home)
+        raise StoreFull(f"There is no room for today's copy of the log ({size / 1e6:.0f} MB).", error.what, error.then)
