@@ -24,13 +24,14 @@ from angelia.service.chats.open_channel import OpenChannel
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
+from angelia.store.log.chain import Unsigned
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.testing.channels.recording_channel import FarEnd, RecordingChannel
 from bench.rows import Row, row
 from bench.runs import Bench
 from bench.starting import model_environment
-from bench.store import Stored, insert
+from bench.store import insert
 from bench.views import lived
 
 ENTRIES = 20_000
@@ -69,7 +70,7 @@ async def _filled(home: Path, workspace: Path, facts: list[e.AnyFact]) -> Conver
     db, name = Database.open(home), new_conversation()
     transcript = Transcript(db)
     await transcript.append(name, [e.ConversationOpened("terminal", str(workspace))])
-    bulk: list[Stored] = [
+    bulk: list[Unsigned] = [
         (name, seq, seq, 0, codec.VERSION, codec.kind_of(fact), codec.encode(fact))
         for seq, fact in enumerate(facts[1:], 2)
     ]

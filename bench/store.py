@@ -15,7 +15,7 @@ from angelia.core.entry import AnyFact, ConversationOpened, ModelAsked, ModelSai
 from angelia.core.ids import ConversationId, new_conversation
 from angelia.core.principal import OWNER
 from angelia.store.log import word_index
-from angelia.store.log.chain import checksum
+from angelia.store.log.chain import Unsigned, checksum
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import FILE, Database
@@ -183,7 +183,7 @@ async def fill(db: Database, messages: int, chance: random.Random) -> None:
     await Transcript(db).append(conversation, [ConversationOpened("terminal", "/")])
     last = 1
     while last <= messages:
-        bulk: list[Stored] = [
+        bulk: list[Unsigned] = [
             (conversation, seq, seq, 0, codec.VERSION, "UserSaid", codec.encode(UserSaid((Text(message(chance)),))))
             for seq in range(last + 1, min(last + BULK, messages + 1) + 1)
         ]
@@ -193,10 +193,7 @@ async def fill(db: Database, messages: int, chance: random.Random) -> None:
             pass
 
 
-Stored = tuple[str, int, int, int, int, str, bytes]
-
-
-def insert(bulk: list[Stored], connection: sqlite3.Connection) -> None:
+def insert(bulk: list[Unsigned], connection: sqlite3.Connection) -> None:
     """Entries of one conversation, each after the one before."""
     conversation, last = bulk[0][0], bulk[-1][1]
     (before,) = connection.execute("SELECT tip FROM conversations WHERE id = ?", (conversation,)).fetchone()
@@ -223,6 +220,8 @@ QUERIES: dict[str, Callable[[random.Random], str]] = {
     "two common words": lambda chance: f"{word(chance.randint(1, 50))} {word(chance.randint(1, 50))}",
     "a common and a rare word": lambda chance: f"{word(chance.randint(1, 20))} {word(chance.randint(5000, 40_000))}",
     "a phrase": lambda chance: f'"{word(chance.randint(1, 20))} {word(chance.randint(1, 20))}"',
+    "a first letter": lambda chance: f"{chance.choice('wu')}*",
+    "two first letters": lambda chance: f"w{chance.randint(1, 9)}* w{chance.randint(1, 9)}*",
     "a beginning": lambda chance: f"w{chance.randint(100, 999)}*",
     "two Chinese characters": lambda chance: chr(0x4E00 + chance.randint(1, 50)) + chr(0x4E00 + chance.randint(1, 50)),
     "one Chinese character": lambda chance: chr(0x4E00 + chance.randint(1, 3000)),

@@ -82,6 +82,29 @@ async def _accept(given: dict[str, Any]) -> int:
     return 0
 
 
+@store.command(epilog="Example: angelia store salvage ~/angelia-saved   (to use it: ANGELIA_HOME=… angelia)")
+@click.argument("folder", type=click.Path(path_type=Path))
+@settings_options
+def salvage(folder: Path, **given: Any) -> int:
+    """Save all that can be read of a damaged home into a new one; exit code 1 if something could not be.
+
+    The damaged home stays as it is.
+    """
+    return asyncio.run(_salvage(folder, given))
+
+
+async def _salvage(folder: Path, given: dict[str, Any]) -> int:
+    from angelia.store.sql.salvage import salvage as save
+
+    with working("saving what can be read"):
+        saved = await save(loaded_from(given).home, folder.expanduser())
+    for sentence in saved.lost:
+        echo(sentence)
+    echo(f"Saved to {folder}: {saved.conversations} conversations, {saved.entries} entries. ", end="")
+    echo(f"{len(saved.lost)} things were lost." if saved.lost else "Nothing was lost.")
+    return 1 if saved.lost else 0
+
+
 @store.command(epilog="Example: angelia store backup ~/backups/angelia-monday   (to use it: ANGELIA_HOME=… angelia)")
 @click.argument("folder", type=click.Path(path_type=Path))
 @settings_options

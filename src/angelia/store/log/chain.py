@@ -23,10 +23,13 @@ class StoredEntry(NamedTuple):
     sum: bytes
 
 
+Unsigned = tuple[str, int, int, int, int, str, bytes]
+"""A `StoredEntry` without its checksum."""
+
 COLUMNS = ", ".join(StoredEntry._fields)
 
 
-def checksum(before: bytes, row: tuple[str, int, int, int, int, str, bytes]) -> bytes:
+def checksum(before: bytes, row: Unsigned) -> bytes:
     """The checksum of an entry that follows one with the checksum `before`; `row` is a `StoredEntry` without its own.
 
     >>> one = ("c1", 1, 0, 0, 1, "Said", b"{}")
