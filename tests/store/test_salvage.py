@@ -13,6 +13,7 @@ from angelia.core.content import Media, MediaKind
 from angelia.core.entry import ConversationOpened, Entry, SystemSaid, UserSaid
 from angelia.core.errors import BadInput
 from angelia.core.ids import ConversationId
+from angelia.core.principal import OWNER
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.anyio
 async def entries_of(home: Path) -> dict[ConversationId, list[Entry]]:
     db = Database.open(home)
     transcript = Transcript(db)
-    found = {row.id: await transcript.entries(row.id) for row in await transcript.conversations(1000)}
+    found = {row.id: await transcript.entries(row.id) for row in await transcript.conversations(OWNER, 1000)}
     assert await upkeep.verify(db, BlobStore(home)) == []
     db.close()
     return found
