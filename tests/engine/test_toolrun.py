@@ -57,6 +57,7 @@ async def test_a_yes_counts_from_those_alone_who_may_give_it(tmp_path: Path) -> 
         await answer(one, bound_to, by=Principal("chat", "2"))
         await one.drive()
         assert (tool.ran, one.facts(e.ToolStarted)) == ([], [])
+        assert len(one.facts(e.ApprovalAsked)) == 1
         await answer(one, bound_to)
         await answer(one, "other arguments", by=Principal("chat", "2"))
         await one.drive()
