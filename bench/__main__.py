@@ -29,7 +29,7 @@ from bench import (
     yardsticks,
 )
 from bench.rows import Row, cells
-from bench.runs import ROOT, Bench
+from bench.runs import ROOT, Benchmark
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def main() -> None:
     console = Console(width=None if sys.stdout.isatty() else 160)
     with tempfile.TemporaryDirectory(dir=given.at, prefix="angelia-bench-") as folder:
         size = (3, 30, 20) if given.quick else (9, 200, 200)
-        bench = Bench(Path(folder), *size, full=given.full)
+        bench = Benchmark(Path(folder), *size, full=given.full)
         measured = []
         for part, found in measure(bench, peers, given.only):
             sys.stderr.write(f"{part}: {'  '.join(cells(found)[:2])}\n")
@@ -50,7 +50,7 @@ def main() -> None:
     console.print(f"{len(missed)} of {sum(found.met is not None for found in measured)} targets not reached.")
 
 
-def measure(bench: Bench, peers: dict[str, str], only: str) -> Iterator[tuple[str, Row]]:
+def measure(bench: Benchmark, peers: dict[str, str], only: str) -> Iterator[tuple[str, Row]]:
     """Every row with the part it belongs to, as soon as it is measured; `only` names one part."""
     with model_server_process("--instant") as url:
         bare, bare_rows = yardsticks.measure(bench, url)

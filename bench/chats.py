@@ -19,7 +19,7 @@ from angelia.service.settings.config import load
 from angelia.testing.channels.recording_channel import ChannelTrouble, FarEnd, RecordingChannel
 from bench.idle import resident
 from bench.rows import Row, Target, row
-from bench.runs import ROOT, Bench, python, run
+from bench.runs import ROOT, Benchmark, python, run
 from bench.starting import model_environment
 
 _WARM = 20
@@ -27,7 +27,7 @@ _BURST = 1000
 """Messages at once, over a hundred chats."""
 
 
-def rows(bench: Bench, url: str) -> Iterator[Row]:
+def rows(bench: Benchmark, url: str) -> Iterator[Row]:
     """A process that holds many chats over a network in memory, and a model that answers at once."""
     folder = bench.place("chats")
     argv = python("-m", "bench.chats", str(folder), url, str(bench.rounds), str(bench.sessions * 5))

@@ -10,7 +10,7 @@ from typing import Any
 
 from angelia.testing.model.server_process import model_server_process
 from bench.rows import Row, row
-from bench.runs import Bench, angelia
+from bench.runs import Benchmark, angelia
 from bench.starting import model_environment
 from bench.yardsticks import Yardsticks
 
@@ -79,7 +79,7 @@ class Client:
         await self._reading
 
 
-def rows(bench: Bench, bare: Yardsticks, url: str) -> Iterator[Row]:
+def rows(bench: Benchmark, bare: Yardsticks, url: str) -> Iterator[Row]:
     """`url` is the instant model server's."""
     starts, firsts, news, prompts = asyncio.run(_one_by_one(bench, url))
     wall = bare.of("start_wall")
@@ -95,7 +95,7 @@ def rows(bench: Bench, bare: Yardsticks, url: str) -> Iterator[Row]:
     yield row("    peak memory", "MB", memory, 150_000_000)
 
 
-async def _one_by_one(bench: Bench, url: str) -> tuple[list[float], list[float], list[float], list[float]]:
+async def _one_by_one(bench: Benchmark, url: str) -> tuple[list[float], list[float], list[float], list[float]]:
     """Seconds of starts, of the first new session of each, of further ones, and of prompts in one session."""
     home = bench.place("acp")
     workspace = home / "workspace"
@@ -118,7 +118,7 @@ async def _one_by_one(bench: Bench, url: str) -> tuple[list[float], list[float],
     return starts[1:], firsts[1:], news[1:], prompts[_WARM:]
 
 
-async def _at_once(bench: Bench, url: str) -> tuple[list[float], list[int]]:
+async def _at_once(bench: Benchmark, url: str) -> tuple[list[float], list[int]]:
     """Seconds until the last of many sessions is answered, and the process's most bytes."""
     home = bench.place("acp at once")
     workspace = home / "workspace"

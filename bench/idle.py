@@ -13,14 +13,14 @@ from angelia.service.app import App
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
 from bench.rows import Row, row
-from bench.runs import ROOT, Bench, python, run
+from bench.runs import ROOT, Benchmark, python, run
 from bench.starting import model_environment
 
 _WARM = 20
 """Conversations before the count begins, so that what is loaded and pooled once is not theirs."""
 
 
-def rows(bench: Bench, url: str) -> Iterator[Row]:
+def rows(bench: Benchmark, url: str) -> Iterator[Row]:
     """A process that opens conversations, each of which has been answered once."""
     folder = bench.place("idle")
     argv = python("-m", "bench.idle", str(folder), url, str(bench.sessions))

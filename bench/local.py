@@ -16,13 +16,13 @@ from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
 from bench.local_tasks import FILES, TASKS, Outcome, Task, harmed
 from bench.rows import Row, Target, row
-from bench.runs import Bench
+from bench.runs import Benchmark
 
 LEAST = {DEFAULT: (0.85, 0.80), SMALLER: (0.55, 0.0)}
 """Shares of tasks to pass: of those it is tuned on, and of those kept aside."""
 
 
-def rows(bench: Bench) -> Iterator[Row]:
+def rows(bench: Benchmark) -> Iterator[Row]:
     """For each of the weights that are in this home's `models`."""
     home = Path(os.environ.get("ANGELIA_HOME") or Path.home() / ".angelia")
     for name, (tuned, aside) in LEAST.items():

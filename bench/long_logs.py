@@ -29,7 +29,7 @@ from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.testing.channels.recording_channel import FarEnd, RecordingChannel
 from bench.rows import Row, row
-from bench.runs import Bench
+from bench.runs import Benchmark
 from bench.starting import model_environment
 from bench.store import insert
 from bench.views import lived
@@ -40,7 +40,7 @@ _EACH_S = 0.001
 """How often the loop is looked at."""
 
 
-def rows(bench: Bench, url: str) -> Iterator[Row]:
+def rows(bench: Benchmark, url: str) -> Iterator[Row]:
     """The longest stall of the loop while it is opened and while its first turn runs; then one receipt."""
     folder = bench.place("long logs")
     workspace = folder / "workspace"

@@ -20,7 +20,7 @@ from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
 from angelia.testing.model.server_process import model_server_process
 from bench.rows import Row, Yardstick, row
-from bench.runs import Bench, angelia, run
+from bench.runs import Benchmark, angelia, run
 from bench.starting import model_environment
 from bench.tap import Tap
 from bench.yardsticks import Yardsticks, requests
@@ -32,7 +32,7 @@ _AROUND = 5
 """Rounds before and after the one that is meant, of which the median is taken."""
 
 
-def rows(bench: Bench, bare: Yardsticks) -> Iterator[Row]:
+def rows(bench: Benchmark, bare: Yardsticks) -> Iterator[Row]:
     """Unconfined and confined in this process, then one whole `ask`."""
     with model_server_process("--rounds", str(bench.rounds), "--command", COMMAND) as url:
         bodies = yield from whole(bench, url)
@@ -87,7 +87,7 @@ async def task(folder: Path, url: str, confine: str, rounds: int) -> list[float]
     return [later - earlier for earlier, later in pairwise(asked)]
 
 
-def whole(bench: Bench, url: str) -> Generator[Row, None, list[bytes]]:
+def whole(bench: Benchmark, url: str) -> Generator[Row, None, list[bytes]]:
     """A whole `ask` of as many rounds; returns the bodies of its requests."""
     home = bench.place("ask rounds")
     steps = str(bench.rounds + 10)

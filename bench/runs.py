@@ -11,7 +11,7 @@ from msgspec import Struct
 ROOT = Path(__file__).parents[1]
 
 
-class Bench(Struct, frozen=True):
+class Benchmark(Struct, frozen=True):
     """One run of the bench. `folder` is scratch space on the disk that is measured; `times` is how often a command is
     run for its median; `rounds` and `sessions` are how long the long rows are; `full` adds what takes minutes.
     """

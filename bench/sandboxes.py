@@ -17,7 +17,7 @@ from angelia.sandboxes.port import Sandbox
 from angelia.store.media.write_behind import WriteBehind
 from bench.moving import memory, opened, ran
 from bench.rows import Row, Target, row
-from bench.runs import Bench
+from bench.runs import Benchmark
 from bench.yardsticks import timed
 
 MB = 1_000_000
@@ -55,7 +55,7 @@ class Ground(Struct, frozen=True):
         return row(label, "MB", memory(self.folder, (name, self.socket, IMAGE), way, size), 30 * MB)
 
 
-def rows(bench: Bench) -> Iterator[Row]:
+def rows(bench: Benchmark) -> Iterator[Row]:
     """Each sandbox that this machine can have; the others are named with the reason."""
     folder = bench.place("sandboxes")
     (folder / "work").mkdir()

@@ -17,7 +17,7 @@ from angelia.service.settings.config import load
 from angelia.testing.channels.recording_channel import FarEnd, RecordingChannel
 from bench.idle import resident
 from bench.rows import Row, row
-from bench.runs import ROOT, Bench, python, run
+from bench.runs import ROOT, Benchmark, python, run
 from bench.starting import model_environment
 
 EARLY, LATE = 3, 30
@@ -26,7 +26,7 @@ CHATS = 4
 _HOUR_MS = 3_600_000
 
 
-def rows(bench: Bench, url: str) -> Iterator[Row]:
+def rows(bench: Benchmark, url: str) -> Iterator[Row]:
     """A process that hears something each hour, and begins anew in every chat each day."""
     folder = bench.place("soak")
     found = json.loads(

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.rows import Row, row
-from bench.runs import Bench, Took, angelia, environment, run
+from bench.runs import Benchmark, Took, angelia, environment, run
 from bench.tap import Tap
 from bench.yardsticks import Yardsticks
 
 MB = 1_000_000
 
 
-def rows(bench: Bench, bare: Yardsticks, url: str, peers: Mapping[str, str]) -> Iterator[Row]:
+def rows(bench: Benchmark, bare: Yardsticks, url: str, peers: Mapping[str, str]) -> Iterator[Row]:
     """`url` is the instant model server's; `peers` are commands that ask the same model one thing."""
     for words, most in ((("--version",), 0.10), (("--help",), 0.15)):
         took = [run(angelia(*words)) for _ in range(bench.times)]
@@ -30,7 +30,7 @@ def rows(bench: Bench, bare: Yardsticks, url: str, peers: Mapping[str, str]) -> 
         yield from one_shot(name, bench, bare, url, shlex.split(command), bench.place(f"peer {name}"))
 
 
-def one_shot(name: str, bench: Bench, bare: Yardsticks, url: str, argv: Sequence[str], home: Path) -> Iterator[Row]:
+def one_shot(name: str, bench: Benchmark, bare: Yardsticks, url: str, argv: Sequence[str], home: Path) -> Iterator[Row]:
     """One question in a folder of its own, several times; the first run, which sets the home up, is not counted."""
     workspace = home / "workspace"
     workspace.mkdir()

@@ -20,7 +20,7 @@ from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import FILE, Database
 from bench.rows import Row, Target, Yardstick, row
-from bench.runs import Bench
+from bench.runs import Benchmark
 
 SEED = 20_261_121
 ALONE = 1000
@@ -30,7 +30,7 @@ BULK = 20_000
 MILLION = 1_000_000
 
 
-def rows(bench: Bench) -> Iterator[Row]:
+def rows(bench: Benchmark) -> Iterator[Row]:
     """Every measurement, one after the other; searching is by far the longest."""
     folder = bench.place("store")
     yield asyncio.run(alone(folder))

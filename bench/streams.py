@@ -22,7 +22,7 @@ from angelia.service.settings.config import load
 from angelia.testing.channels.recording_channel import FarEnd, RecordingChannel
 from angelia.testing.model.http1 import read_request
 from bench.rows import Row, row
-from bench.runs import ROOT, Bench, python, run
+from bench.runs import ROOT, Benchmark, python, run
 from bench.starting import model_environment
 
 CHATS = 500
@@ -34,7 +34,7 @@ _STAMP = re.compile(r"said at (\d+)")
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
-def rows(bench: Bench) -> Iterator[Row]:
+def rows(bench: Benchmark) -> Iterator[Row]:
     """A process that holds the chats over a network in memory, and a model in another."""
     folder = bench.place("streams")
     with _model() as url:

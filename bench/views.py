@@ -16,7 +16,7 @@ from angelia.core.profile import Ability, ImageLimits, Profile
 from angelia.engine.compacting import ContextBudget, allowed_for, budget_for, compact
 from angelia.engine.machine import Fit
 from bench.rows import Row, row
-from bench.runs import Bench
+from bench.runs import Benchmark
 
 ENTRIES = 10_000
 PROFILE = Profile(
@@ -36,7 +36,7 @@ _PROSE = "The test fails because the clock is read twice; the second reading is 
 _OUTPUT = "src/app/main.py:{n}: def handle(request: Request, *, retries: int = 3) -> Response:  # {n:08x}\n"
 
 
-def rows(bench: Bench) -> Iterator[Row]:
+def rows(bench: Benchmark) -> Iterator[Row]:
     """Planning and estimating."""
     name, plans = f"planning a view move over {ENTRIES:,} entries", bench.times
     yield row(name, "ms", asyncio.run(planning(lived(ENTRIES), plans)), 0.050)

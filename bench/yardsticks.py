@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bench.rows import Row, Yardstick, row
-from bench.runs import Bench, python, run
+from bench.runs import Benchmark, python, run
 
 _BUBBLEWRAP = ("bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev")
 _BODY = b'{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true}'
@@ -43,7 +43,7 @@ NAMES = {
 }
 
 
-def measure(bench: Bench, url: str) -> tuple[Yardsticks, list[Row]]:
+def measure(bench: Benchmark, url: str) -> tuple[Yardsticks, list[Row]]:
     """All of them; `url` is the instant model server's."""
     starts = [run(python("-c", "pass")) for _ in range(bench.times)]
     taken: dict[str, Sequence[float]] = {

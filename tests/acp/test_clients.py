@@ -20,7 +20,7 @@ from angelia.testing.model.pictures import one_colour
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, say
-from tests.acp.desk import Desk
+from tests.acp.client_side import ClientSide
 from tests.acp.editor import Refused, first
 from tests.npm import installed
 from tests.promise.lives import Place
@@ -75,7 +75,7 @@ class Client:
     """What the Python SDK calls back."""
 
     def __init__(self) -> None:
-        self.desk = Desk()
+        self.client = ClientSide()
         self.asked: list[str] = []
         self.updates: list[Any] = []
         self.permissions = self.elicitations = 0
@@ -99,13 +99,13 @@ class Client:
     async def _at_desk(self, method: str, **params: Any) -> Any:
         self.asked.append(method)
         try:
-            answer = self.desk.answers[method](params)
+            answer = self.client.answers[method](params)
         except Refused as refused:
             raise acp.RequestError(refused.code, refused.message) from None
         return await answer if isawaitable(answer) else answer
 
     async def read_text_file(self, path: str, session_id: str, **_: Any) -> Any:
-        """As it is at the desk."""
+        """As it is at the client."""
         return schema.ReadTextFileResponse(**await self._at_desk("fs/read_text_file", path=path))
 
     async def write_text_file(self, content: str, path: str, session_id: str, **_: Any) -> None:
@@ -201,7 +201,7 @@ async def check_editing(agent: Any, client: Client, session: str, place: Place) 
     file = place.workspace / "b.txt"
     file.write_text("on the disk\n")
     os.utime(file, (1_700_000_000, 1_700_000_000))
-    client.desk.unsaved[str(file)] = "unsaved\n"
+    client.client.unsaved[str(file)] = "unsaved\n"
     assert (await agent.prompt(session, [acp.text_block("Edit.")])).stop_reason == "end_turn"
     assert file.read_text() == "saved\n"
     assert {method.partition("/")[2] for method in client.asked} == {

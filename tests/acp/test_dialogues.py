@@ -15,7 +15,7 @@ from angelia.testing.model.answerers import by_replies, name_the_colour
 from angelia.testing.model.pictures import one_colour
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, say, think
-from tests.acp.desk import FS, Desk
+from tests.acp.client_side import FS, ClientSide
 from tests.acp.dialogue import dialogue
 from tests.acp.editor import Editor, Refused, first
 from tests.acp.test_blocks import image
@@ -28,49 +28,49 @@ KEPT = Path(__file__).with_name("dialogues")
 CAPABILITIES: dict[str, dict[str, Any]] = {"edit": FS, "terminal": {"terminal": True}}
 """What the editor offers besides forms, by the name of the dialogue."""
 
-Act = Callable[[Editor, str, Desk], Awaitable[None]]
+Act = Callable[[Editor, str, ClientSide], Awaitable[None]]
 
 
-async def a_picture(editor: Editor, session: str, desk: Desk) -> None:
+async def a_picture(editor: Editor, session: str, client: ClientSide) -> None:
     """A picture, and a question about it."""
     await editor.prompt(session, "Which colour?", image(one_colour("orange")))
     await editor.prompt(session, "And now?")
 
 
-async def a_task(editor: Editor, session: str, desk: Desk) -> None:
+async def a_task(editor: Editor, session: str, client: ClientSide) -> None:
     """A plan, a permission and a change; then the conversation is opened again."""
     await editor.prompt(session, "Write a file.")
     await editor.load(session)
 
 
-async def a_question(editor: Editor, session: str, desk: Desk) -> None:
+async def a_question(editor: Editor, session: str, client: ClientSide) -> None:
     """The model asks back."""
     await editor.prompt(session, "Paint it.")
 
 
-async def a_failure(editor: Editor, session: str, desk: Desk) -> None:
+async def a_failure(editor: Editor, session: str, client: ClientSide) -> None:
     """The account is empty; later it is not."""
     with pytest.raises(Refused):
         await editor.prompt(session, "Hello?")
     await editor.prompt(session, "continue")
 
 
-async def an_edit(editor: Editor, session: str, desk: Desk) -> None:
+async def an_edit(editor: Editor, session: str, client: ClientSide) -> None:
     """What is not saved is read, and changed by the editor, which is asked for leave once."""
     file = editor.place.workspace / "a.py"
     file.write_text("a = 1\n")
     os.utime(file, (1_700_000_000, 1_700_000_000))
-    desk.unsaved[str(file)] = "a = 1\nb = 2\n"
+    client.unsaved[str(file)] = "a = 1\nb = 2\n"
     await editor.prompt(session, "Set b to 3.")
 
 
-async def a_terminal(editor: Editor, session: str, desk: Desk) -> None:
+async def a_terminal(editor: Editor, session: str, client: ClientSide) -> None:
     """A command in the editor's terminal, which the person asked for."""
     await editor.ask("session/set_config_option", sessionId=session, configId="commands", value="editor")
     await editor.prompt(session, "Greet me.")
 
 
-async def a_background(editor: Editor, session: str, desk: Desk) -> None:
+async def a_background(editor: Editor, session: str, client: ClientSide) -> None:
     """A command goes on behind its turn; its end is announced, and the model knows of it."""
     await editor.prompt(session, "Build it.")
     (editor.place.workspace / "go").touch()
@@ -130,12 +130,12 @@ async def test_the_exchange_is_the_one_that_was_kept(name: str, tmp_path: Path) 
     async with ModelServer(script) as server:
         place = first(server, tmp_path, sets=("policy.mode=ask",))
         form = {"elicitation/create": lambda _: {"action": "accept", "content": {"answer": "blue"}}}
-        desk = Desk()
-        async with Editor(place, {PERMISSION: choose("allow_once"), **form, **desk.answers}) as editor:
+        client = ClientSide()
+        async with Editor(place, {PERMISSION: choose("allow_once"), **form, **client.answers}) as editor:
             await editor.hello(elicitation={"form": {}}, **CAPABILITIES.get(name, {}))
             session = await editor.new()
             await editor.until(lambda editor: editor.all("available_commands_update"))
-            await act(editor, session, desk)
+            await act(editor, session, client)
             said = dialogue(editor)
     kept = KEPT / f"{name}.txt"
     if os.environ.get("ANGELIA_KEEP_DIALOGUES"):

@@ -11,7 +11,7 @@ from angelia.core.content import CallStatus, Text
 from angelia.testing.model.answerers import by_replies
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, say
-from tests.acp.desk import FS, Desk, refused
+from tests.acp.client_side import FS, ClientSide, refused
 from tests.acp.editor import Editor, Refused, first
 from tests.acp.test_blocks import resource
 from tests.acp.test_questions import PERMISSION, choose
@@ -55,15 +55,15 @@ READ, EDIT = call("read", {"path": "a.py"}), call("edit", {"path": "a.py", "old"
 
 async def test_reading_sees_what_is_not_saved_and_editing_builds_on_it(tmp_path: Path) -> None:
     async with ModelServer(script(READ, EDIT)) as server:
-        place, desk = first(server, tmp_path), Desk()
+        place, client = first(server, tmp_path), ClientSide()
         path = written(place, "a.py", "a = 1\n")
-        desk.unsaved[path] = "a = 1\nb = 2\n"
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        client.unsaved[path] = "a = 1\nb = 2\n"
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             await worked(editor)
             done = editor.all("tool_call_update")[-1]
         assert "b = 2" in (await results(place))[0][1]
         assert Path(path).read_text() == "a = 1\nb = 3\n"
-    assert desk.written == [path]
+    assert client.written == [path]
     assert done["content"][0]["newText"] == "a = 1\nb = 3\n"
     assert done["content"][0]["oldText"] == "a = 1\nb = 2\n"
 
@@ -72,40 +72,40 @@ async def test_the_editor_is_asked_for_leave_once_and_a_no_is_a_no(tmp_path: Pat
     steps = [call("write", {"path": f"{n}.txt", "content": "x\n"}) for n in range(3)]
     for answer, asked, status in (("allow_always", 1, CallStatus.OK), ("reject_once", 3, CallStatus.REFUSED)):
         async with ModelServer(script(*steps)) as server:
-            place, desk = first(server, tmp_path / answer), Desk()
-            async with Editor(place, {**desk.answers, PERMISSION: choose(answer)}) as editor:
+            place, client = first(server, tmp_path / answer), ClientSide()
+            async with Editor(place, {**client.answers, PERMISSION: choose(answer)}) as editor:
                 await worked(editor)
                 questions = [one["params"] for one in editor.asked if one["method"] == PERMISSION]
             assert [one[0] for one in await results(place)] == [status] * 3
         assert len(questions) == asked
         assert "outside of the confinement" in str(questions[0]["toolCall"]["content"])
-        assert len(desk.written) == (3 if status is CallStatus.OK else 0)
+        assert len(client.written) == (3 if status is CallStatus.OK else 0)
 
 
 async def test_a_yes_to_the_editor_is_remembered_in_its_folder(tmp_path: Path) -> None:
     async with ModelServer(script(call("write", {"path": "a.txt", "content": "x\n"}))) as server:
-        place, desk = first(server, tmp_path), Desk()
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        place, client = first(server, tmp_path), ClientSide()
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             await worked(editor)
-        async with Editor(place, desk.answers) as editor:
+        async with Editor(place, client.answers) as editor:
             await worked(editor)
             assert not [one for one in editor.asked if one["method"] == PERMISSION]
 
 
 async def test_in_plan_mode_nothing_is_written_and_nobody_asked(tmp_path: Path) -> None:
     async with ModelServer(script(call("write", {"path": "a.txt", "content": "x\n"}))) as server:
-        place, desk = first(server, tmp_path, sets=("policy.mode=plan",)), Desk()
-        async with Editor(place, desk.answers) as editor:
+        place, client = first(server, tmp_path, sets=("policy.mode=plan",)), ClientSide()
+        async with Editor(place, client.answers) as editor:
             await worked(editor)
             assert not [one for one in editor.asked if one["method"] == PERMISSION]
         assert [one[0] for one in await results(place)] == [CallStatus.REFUSED]
-    assert desk.written == []
+    assert client.written == []
 
 
 async def test_in_ask_mode_one_question_names_both_reasons(tmp_path: Path) -> None:
     async with ModelServer(script(call("write", {"path": "a.txt", "content": "x\n"}))) as server:
-        place, desk = first(server, tmp_path, sets=("policy.mode=ask",)), Desk()
-        async with Editor(place, {**desk.answers, PERMISSION: choose("allow_once")}) as editor:
+        place, client = first(server, tmp_path, sets=("policy.mode=ask",)), ClientSide()
+        async with Editor(place, {**client.answers, PERMISSION: choose("allow_once")}) as editor:
             await worked(editor)
             [question] = [one["params"] for one in editor.asked if one["method"] == PERMISSION]
     said = str(question["toolCall"]["content"])
@@ -116,8 +116,11 @@ async def test_in_ask_mode_one_question_names_both_reasons(tmp_path: Path) -> No
 async def test_what_the_editor_formats_is_told_and_can_be_edited_further(tmp_path: Path) -> None:
     more = call("edit", {"path": "a.py", "old": "a = 1", "new": "a = 2"})
     async with ModelServer(script(call("write", {"path": "a.py", "content": "a=1"}), more)) as server:
-        place, desk = first(server, tmp_path), Desk(lambda text: text.replace("=", " = ").replace("  ", " ") + "\n")
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        place, client = (
+            first(server, tmp_path),
+            ClientSide(lambda text: text.replace("=", " = ").replace("  ", " ") + "\n"),
+        )
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             await worked(editor)
             shown = [one["content"][0]["newText"] for one in editor.all("tool_call_update") if one.get("content")]
         told = await results(place)
@@ -128,9 +131,9 @@ async def test_what_the_editor_formats_is_told_and_can_be_edited_further(tmp_pat
 
 async def test_the_manner_of_the_file_is_kept(tmp_path: Path) -> None:
     async with ModelServer(script(READ, EDIT)) as server:
-        place, desk = first(server, tmp_path), Desk()
+        place, client = first(server, tmp_path), ClientSide()
         path = written(place, "a.py", "\ufeffa = 1\r\nb = 2\r\n")
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             await worked(editor)
         assert Path(path).read_bytes() == "\ufeffa = 1\r\nb = 3\r\n".encode()
         assert [one[0] for one in await results(place)] == [CallStatus.OK, CallStatus.OK]
@@ -140,21 +143,21 @@ async def test_a_file_that_only_the_editor_has_is_read_and_not_overwritten_unsee
     async with ModelServer(
         script(call("write", {"path": "new.py", "content": "x\n"}), call("read", {"path": "new.py"}))
     ) as server:
-        place, desk = first(server, tmp_path), Desk()
-        desk.unsaved[str(place.workspace / "new.py")] = "not saved yet\n"
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        place, client = first(server, tmp_path), ClientSide()
+        client.unsaved[str(place.workspace / "new.py")] = "not saved yet\n"
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             await worked(editor)
         (first_status, first_said), (_, second_said) = await results(place)
     assert first_status is CallStatus.ERROR
     assert "has not been read" in first_said
     assert "not saved yet" in second_said
-    assert desk.written == []
+    assert client.written == []
 
 
 async def test_a_folder_that_is_not_there_yet_is_made(tmp_path: Path) -> None:
     async with ModelServer(script(call("write", {"path": "deep/er/a.txt", "content": "x\n"}))) as server:
-        place, desk = first(server, tmp_path), Desk()
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        place, client = first(server, tmp_path), ClientSide()
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             await worked(editor)
         assert (place.workspace / "deep/er/a.txt").read_text() == "x\n"
 
@@ -191,17 +194,17 @@ async def test_what_a_command_has_just_changed_is_waited_for(tmp_path: Path) -> 
 
 async def test_pictures_and_what_the_person_sends_do_not_pass_through_the_editor(tmp_path: Path) -> None:
     async with ModelServer(script(call("read", {"path": "raw.bin"}))) as server:
-        place, desk = first(server, tmp_path), Desk()
+        place, client = first(server, tmp_path), ClientSide()
         written(place, "raw.bin", bytes(range(256)))
-        async with Editor(place, desk.answers) as editor:
+        async with Editor(place, client.answers) as editor:
             await editor.hello(**FS)
             session = await editor.new()
             assert (
                 await editor.prompt(session, "Go.", resource("file:///elsewhere/n.csv", text="a,b\n1,2\n"))
                 == "end_turn"
             )
-    assert desk.read == []
-    assert desk.written == []
+    assert client.read == []
+    assert client.written == []
 
 
 SET_ASIDE = {"configId": "files", "value": "sandbox"}
@@ -210,9 +213,9 @@ SET_ASIDE = {"configId": "files", "value": "sandbox"}
 @pytest.mark.parametrize("capabilities", [{"terminal": False}, FS], ids=["none", "set aside"])
 async def test_without_files_nothing_is_asked_of_the_editor(tmp_path: Path, capabilities: dict[str, Any]) -> None:
     async with ModelServer(script(READ, call("write", {"path": "b.txt", "content": "x\n"}))) as server:
-        place, desk = first(server, tmp_path), Desk()
+        place, client = first(server, tmp_path), ClientSide()
         written(place, "a.py", "on the disk\n")
-        async with Editor(place, desk.answers) as editor:
+        async with Editor(place, client.answers) as editor:
             await editor.hello(**capabilities)
             session = await editor.new()
             if capabilities is FS:
@@ -227,6 +230,6 @@ async def test_without_files_nothing_is_asked_of_the_editor(tmp_path: Path, capa
 
 
 async def test_the_model_is_told_that_commands_do_not_see_what_is_not_saved(tmp_path: Path) -> None:
-    async with ModelServer(script()) as server, Editor(first(server, tmp_path), Desk().answers) as editor:
+    async with ModelServer(script()) as server, Editor(first(server, tmp_path), ClientSide().answers) as editor:
         await worked(editor)
     assert "not saved is seen by `read`" in server.requests[0].heard.system

@@ -12,7 +12,7 @@ from angelia.faces.acp.incoming import TerminalOutput
 from angelia.testing.model.answerers import by_replies
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
-from tests.acp.desk import Desk
+from tests.acp.client_side import ClientSide
 from tests.acp.editor import Editor, Refused, first
 from tests.acp.test_editing import ALWAYS, results, script
 from tests.acp.test_questions import PERMISSION, choose
@@ -38,8 +38,8 @@ def embedded(editor: Editor) -> list[str]:
 
 async def test_a_command_runs_live_in_the_editor_and_is_told_like_any_other(tmp_path: Path) -> None:
     async with ModelServer(script(call("shell", {"command": "echo from $PWD; exit 3"}))) as server:
-        place, desk = first(server, tmp_path), Desk()
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        place, client = first(server, tmp_path), ClientSide()
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             session = await opened(editor)
             assert await editor.prompt(session, "Go.") == "end_turn"
             assert embedded(editor) == ["term-1", "term-1"]
@@ -53,7 +53,7 @@ async def test_a_command_runs_live_in_the_editor_and_is_told_like_any_other(tmp_
             )
             assert order.index("terminal/create") < shown < order.index("terminal/release")
         assert (await results(place))[0] == (CallStatus.ERROR, f"from {place.workspace}\n[exit status 3]")
-    assert desk.shells["term-1"].released
+    assert client.shells["term-1"].released
     assert "Commands run in the editor's terminal" in server.requests[0].heard.system
 
 
@@ -66,8 +66,8 @@ def for_longest(params: dict[str, Any]) -> dict[str, Any]:
 async def test_leave_is_asked_once_and_what_is_risky_asks_all_the_same(tmp_path: Path) -> None:
     steps = [call("shell", {"command": one}) for one in ("echo one", "echo two", "true || git reset --hard")]
     async with ModelServer(script(*steps)) as server:
-        place, desk = first(server, tmp_path), Desk()
-        async with Editor(place, {**desk.answers, PERMISSION: for_longest}) as editor:
+        place, client = first(server, tmp_path), ClientSide()
+        async with Editor(place, {**client.answers, PERMISSION: for_longest}) as editor:
             assert await editor.prompt(await opened(editor), "Go.") == "end_turn"
             asked = [str(one["params"]["toolCall"]["content"]) for one in editor.asked if one["method"] == PERMISSION]
         assert [one[0] for one in await results(place)] == [CallStatus.OK] * 3
@@ -79,8 +79,8 @@ async def test_leave_is_asked_once_and_what_is_risky_asks_all_the_same(tmp_path:
 async def test_by_default_and_without_a_yes_nothing_runs_there(tmp_path: Path) -> None:
     async with ModelServer(script(call("shell", {"command": "echo hi"}))) as server:
         for name, answer in (("default", "allow_once"), ("refused", "reject_once")):
-            place, desk = first(server, tmp_path / name), Desk()
-            async with Editor(place, {**desk.answers, PERMISSION: choose(answer)}) as editor:
+            place, client = first(server, tmp_path / name), ClientSide()
+            async with Editor(place, {**client.answers, PERMISSION: choose(answer)}) as editor:
                 await editor.hello(terminal=True)
                 session = await editor.new()
                 if name == "refused":
@@ -88,39 +88,39 @@ async def test_by_default_and_without_a_yes_nothing_runs_there(tmp_path: Path) -
                 assert await editor.prompt(session, "Go.") == "end_turn"
             [(status, _)] = await results(place)
             assert status is (CallStatus.REFUSED if name == "refused" else CallStatus.OK)
-            assert desk.shells == {}
+            assert client.shells == {}
 
 
 async def test_what_tools_run_on_their_own_stays_in_the_sandbox(tmp_path: Path) -> None:
     async with ModelServer(script(call("find", {"pattern": "needle"}))) as server:
-        place, desk = first(server, tmp_path), Desk()
+        place, client = first(server, tmp_path), ClientSide()
         (place.workspace / "hay").write_text("a needle\n")
-        async with Editor(place, desk.answers) as editor:
+        async with Editor(place, client.answers) as editor:
             assert await editor.prompt(await opened(editor), "Go.") == "end_turn"
         assert "needle" in (await results(place))[0][1]
-    assert desk.shells == {}
+    assert client.shells == {}
 
 
 async def test_a_time_out_ends_it_there(tmp_path: Path) -> None:
     async with ModelServer(script(call("shell", {"command": "sleep 600", "seconds": 1}))) as server:
-        place, desk = first(server, tmp_path), Desk()
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        place, client = first(server, tmp_path), ClientSide()
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             assert await editor.prompt(await opened(editor), "Go.") == "end_turn"
         assert "[timed out after 1 s" in (await results(place))[0][1]
-    assert desk.shells["term-1"].process.returncode
+    assert client.shells["term-1"].process.returncode
 
 
 async def test_a_stop_ends_it_there(tmp_path: Path) -> None:
     async with ModelServer(script(call("shell", {"command": "sleep 600"}))) as server:
-        place, desk = first(server, tmp_path), Desk()
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        place, client = first(server, tmp_path), ClientSide()
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             session = await opened(editor)
             waiting = editor.begin(session, "Go.")
             await editor.until(lambda editor: embedded(editor))
             editor.notify("session/cancel", sessionId=session)
             assert (await waiting)["stopReason"] == "cancelled"
         assert (await results(place))[0][0] is CallStatus.CANCELLED
-    assert await desk.shells["term-1"].process.wait() != 0
+    assert await client.shells["term-1"].process.wait() != 0
 
 
 async def test_one_in_the_background_is_polled_there_and_its_end_is_announced(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ async def test_one_in_the_background_is_polled_there_and_its_end_is_announced(tm
         ]
     )
     async with ModelServer(steps) as server:
-        place, desk = first(server, tmp_path), Desk()
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        place, client = first(server, tmp_path), ClientSide()
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             session = await opened(editor)
             assert await editor.prompt(session, "Go.") == "end_turn"
             (place.workspace / "go").touch()
@@ -143,7 +143,7 @@ async def test_one_in_the_background_is_polled_there_and_its_end_is_announced(tm
             assert await editor.prompt(session, "Well?") == "end_turn"
         assert any(isinstance(fact, e.WorkEnded) for fact in await place.facts())
     assert "down" in server.requests[-1].raw.decode()
-    assert desk.shells["term-1"].released
+    assert client.shells["term-1"].released
 
 
 async def test_an_editor_that_starts_nothing_is_quoted(tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ async def test_an_editor_that_starts_nothing_is_quoted(tmp_path: Path) -> None:
 
 async def test_opened_again_what_ran_there_is_told_in_words(tmp_path: Path) -> None:
     async with ModelServer(script(call("shell", {"command": "echo from afar"}))) as server:
-        place, desk = first(server, tmp_path), Desk()
-        async with Editor(place, {**desk.answers, **ALWAYS}) as editor:
+        place, client = first(server, tmp_path), ClientSide()
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
             session = await opened(editor)
             await editor.prompt(session, "Go.")
         async with Editor(place) as editor:

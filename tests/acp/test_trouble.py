@@ -14,7 +14,7 @@ from angelia.testing.model.answerers import by_replies, instant
 from angelia.testing.model.pictures import one_colour
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
-from tests.acp.desk import FS, Desk
+from tests.acp.client_side import FS, ClientSide
 from tests.acp.editor import Answerer, Editor, Refused, first
 from tests.acp.remote import Remote
 from tests.acp.test_blocks import image
@@ -122,7 +122,7 @@ NEVER = ["not reached"]
 
 def at_desk() -> dict[str, Answerer]:
     """An editor with files of its own, whose person says yes."""
-    return {**Desk().answers, PERMISSION: choose("allow_once")}
+    return {**ClientSide().answers, PERMISSION: choose("allow_once")}
 
 
 async def lived(place: Place, at: str = "") -> tuple[str, list[str]]:

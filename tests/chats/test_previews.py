@@ -42,7 +42,7 @@ class Refusing(RecordingChannel):
         raise Rejected("There are no drafts here.")
 
 
-class Desk:
+class OneChat:
     """One chat's writer, an answer that grows, and a clock that runs while the writer waits."""
 
     def __init__(self, far: FarEnd, stores: DeliveryStores, channel: RecordingChannel) -> None:
@@ -109,11 +109,11 @@ async def chat_sessions(
     folder: Path,
     trouble: Callable[[str], ChannelTrouble] = lambda _: ChannelTrouble.NONE,
     channel: Callable[..., RecordingChannel] = RecordingChannel,
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[OneChat]:
     far = FarEnd(trouble)
     db = Database.open(folder, clock=lambda: found.now)
     stores = DeliveryStores(Transcript(db), Outbox(db), BlobStore(folder), lambda: found.now)
-    found = Desk(far, stores, channel(far, capabilities=WITH_DRAFTS))
+    found = OneChat(far, stores, channel(far, capabilities=WITH_DRAFTS))
     await stores.transcript.append(TALK, [e.ConversationOpened("chat", "/w")])
     running = asyncio.create_task(found.writer.run())
     try:

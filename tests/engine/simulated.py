@@ -75,7 +75,7 @@ class Simulated:
             case m.PlaceFiles(message=seq):
                 self.add(e.FilesPlaced(seq, (e.Placed(0, "file", f"inbox/{seq}"),)))
             case m.Compact():
-                self.add(e.ViewMoved(reason="room"))
+                self.add(e.ViewMoved(reason="fit"))
             case m.Close(ending=ending):
                 self.add(e.TurnClosed(ending))
 

@@ -11,7 +11,7 @@ from angelia.core.ids import CallId
 from angelia.models.local.steps import (
     FOLDER,
     CurrentTurn,
-    Step,
+    NextStep,
     StepDone,
     current_turn,
     label_grammar,
@@ -88,8 +88,8 @@ def test_only_tools_of_the_request_are_offered() -> None:
 
 
 def test_a_step_is_read_back() -> None:
-    assert parsed_step('run: {"command": "ls"}') == Step("run", {"command": "ls"})
-    assert parsed_step("say: It is: Friday") == Step("say", {}, "It is: Friday")
+    assert parsed_step('run: {"command": "ls"}') == NextStep("run", {"command": "ls"})
+    assert parsed_step("say: It is: Friday") == NextStep("say", {}, "It is: Friday")
     assert parsed_step('write: {"path": "a", "con').arguments == {}
 
 
@@ -108,17 +108,17 @@ def test_a_step_is_read_back() -> None:
     ],
 )
 def test_nothing_is_destroyed_that_nobody_named(command: str, wish: str, lost: str) -> None:
-    assert unnamed_loss(Step("run", {"command": command}), done(wish=wish)) == lost
+    assert unnamed_loss(NextStep("run", {"command": command}), done(wish=wish)) == lost
 
 
 def test_the_same_call_is_not_made_twice_unless_something_changed() -> None:
     read = StepDone("read", {"path": "a.txt"}, True, "1\teggs")
-    again = Step("read", {"path": "a.txt"})
+    again = NextStep("read", {"path": "a.txt"})
     assert repeats(again, done(read))
     assert not repeats(again, done(read, StepDone("edit", {"path": "a.txt", "old": "e", "new": "f"}, True, "")))
-    assert not repeats(Step("read", {"path": "b.md"}), done(read))
+    assert not repeats(NextStep("read", {"path": "b.md"}), done(read))
     write = StepDone("write", {"path": "c", "content": "x"}, True, "")
-    assert repeats(Step("write", {"path": "c", "content": "x"}), done(write))
+    assert repeats(NextStep("write", {"path": "c", "content": "x"}), done(write))
 
 
 @pytest.mark.parametrize(

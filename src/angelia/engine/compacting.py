@@ -77,7 +77,7 @@ class Compactor:
 
     async def make_fit(self, frame: RequestFrame, turn: Turn) -> e.ViewMoved:
         """The move after which the next request fits, as it was asked for or is needed."""
-        return await self._move(self._ground(frame), turn, "asked for" if turn.compaction_requested else "room")
+        return await self._move(self._ground(frame), turn, "asked for" if turn.compaction_requested else "fit")
 
     async def shrink(self, frame: RequestFrame, turn: Turn, share: float) -> e.ViewMoved:
         """The move after which the next request measures at most `share` of what it does now: the provider knows

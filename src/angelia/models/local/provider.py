@@ -30,7 +30,7 @@ from angelia.models.local.steps import (
     MOST_STEPS,
     SAY,
     CurrentTurn,
-    Step,
+    NextStep,
     current_turn,
     label_grammar,
     parsed_step,
@@ -127,7 +127,7 @@ class LocalSession:
                     yield piece
         elif "read" in tools:
             yield CallBegun("read")
-            yield _called(Step("read", {"path": FOLDER}), label.usage)
+            yield _called(NextStep("read", {"path": FOLDER}), label.usage)
         else:
             async with contextlib.aclosing(self._step(request, turn, tools)) as pieces:
                 async for piece in pieces:
@@ -154,7 +154,7 @@ class LocalSession:
                 break
             act = False
         if unnamed := unnamed_loss(step, turn):
-            step = Step(SAY, {}, _ASKING.format(command=step.arguments.get("command"), lost=unnamed))
+            step = NextStep(SAY, {}, _ASKING.format(command=step.arguments.get("command"), lost=unnamed))
             yield TextDelta(step.words)
         elif step.label == SAY and (note := unverified(turn)):
             yield TextDelta(f"\n{note}")
@@ -164,7 +164,7 @@ class LocalSession:
             return
         path = str(step.arguments.get("path", ""))
         if step.label in {"edit", "write"} and path in turn.names() and turn.holds(path) is None:
-            step = Step("read", {"path": path})
+            step = NextStep("read", {"path": path})
         yield CallBegun(step.call[0])
         cut = collected.stop is StopReason.LENGTH
         yield _called(step, collected.usage, StopReason.LENGTH if cut else StopReason.TOOL_CALLS)
@@ -198,7 +198,7 @@ _SAID = f"{SAY}: "
 _ASKING = "I would run `{command}`, and it would take {lost} away, which you did not name. Name it, and I do it."
 
 
-def _called(step: Step, usage: Usage, stop: StopReason = StopReason.TOOL_CALLS) -> Reply:
+def _called(step: NextStep, usage: Usage, stop: StopReason = StopReason.TOOL_CALLS) -> Reply:
     name, arguments = step.call
     return Reply((ToolCall(CallId(""), name, arguments),), stop, usage)
 

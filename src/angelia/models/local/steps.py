@@ -88,7 +88,7 @@ class CurrentTurn(NamedTuple):
         return held
 
 
-class Step(NamedTuple):
+class NextStep(NamedTuple):
     """One step as it was written; `words` for `say`."""
 
     label: str
@@ -224,23 +224,23 @@ def step_grammar(turn: CurrentTurn, tools: Iterable[str], *, act: bool = True) -
     return "\n".join(rules)
 
 
-def parsed_step(text: str) -> Step:
+def parsed_step(text: str) -> NextStep:
     """What was written; a grammar has seen to its form, but the end may be cut off.
 
     >>> parsed_step('read: {"path": "a.txt"}')
-    Step(label='read', arguments={'path': 'a.txt'}, words='')
+    NextStep(label='read', arguments={'path': 'a.txt'}, words='')
     """
     label, _, rest = text.partition(": ")
     if label not in LABELS:
-        return Step(SAY, {}, rest if label == SAY else text)
-    return Step(label, _decoded(rest))
+        return NextStep(SAY, {}, rest if label == SAY else text)
+    return NextStep(label, _decoded(rest))
 
 
 _DESTROYS = re.compile(r"\b(?:rm|rmdir|shred|truncate|unlink|mv|dd)\b|-delete\b|(?<![>&\d])>(?!>|&)")
 """Words of a command by which files are lost."""
 
 
-def unnamed_loss(step: Step, turn: CurrentTurn) -> str:
+def unnamed_loss(step: NextStep, turn: CurrentTurn) -> str:
     """What a command would destroy that nobody named: a file's name, or the whole command; empty if nothing."""
     if step.label != "run":
         return ""
@@ -257,7 +257,7 @@ def unnamed_loss(step: Step, turn: CurrentTurn) -> str:
     return command
 
 
-def repeats(step: Step, turn: CurrentTurn) -> bool:
+def repeats(step: NextStep, turn: CurrentTurn) -> bool:
     """Whether the very call was made in this turn, and nothing was changed since."""
     if step.label == SAY:
         return False

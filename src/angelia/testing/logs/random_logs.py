@@ -234,7 +234,7 @@ class _Story(RandomLog):
         latest = len(self.entries)
         self.add(
             e.ViewMoved(
-                reason="room",
+                reason="fit",
                 keep_from=keep,
                 kept=tuple(self.some([seq for seq in spoken if seq < keep])),
                 summary="What was said before." if keep else "",

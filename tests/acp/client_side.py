@@ -1,4 +1,4 @@
-"""An editor's desk: files with unsaved changes, and real terminals, as a client offers them."""
+"""An editor's client: files with unsaved changes, and real terminals, as a client offers them."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ class Shell(Struct):
     released: bool = False
 
 
-class Desk:
+class ClientSide:
     """`unsaved` are texts by path; `save` gives what is written another form, as a formatter does."""
 
     def __init__(self, save: Callable[[str], str] = lambda text: text) -> None:
