@@ -57,7 +57,7 @@ async def test_concurrent_first_calls_start_one_instance(enter: Enter, own: Path
     names = await asyncio.gather(*(shell(one, "cut -d' ' -f22 /proc/1/stat") for one in (first, second) * 3))
     assert len(set(names)) == 1
     (known,) = await instances(own)
-    assert (known.conversation, known.use) == ("one", Use.IN_USE)
+    assert (known.place, known.use) == ("one", Use.IN_USE)
 
 
 async def test_only_workspace_home_and_tmp_can_be_written(enter: Enter, apptainer: Images, tmp_path: Path) -> None:

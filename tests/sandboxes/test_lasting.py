@@ -55,7 +55,7 @@ async def test_a_container_is_found_with_its_conversation_and_whether_it_is_used
 ) -> None:
     await live_and_be_killed(tmp_path, docker, "echo ready; sleep 1000")
     await shell(contain("two"), "true")
-    seen = {place.conversation: place for place in await ours(docker, own / "run")}
+    seen = {place.place: place for place in await ours(docker, own / "run")}
     assert {place.name for place in seen.values()} == set(docker.containers())
     assert {name: (place.use, place.what) for name, place in seen.items()} == {
         "one": (Use.IDLE, IMAGE),
@@ -159,5 +159,5 @@ async def test_a_visit_leaves_an_idle_container_as_it_was_and_keeps_none_from_it
 async def test_what_lies_in_memory_is_known_as_the_only_copy(contain: Contain, docker: Daemon, own: Path) -> None:
     await shell(contain("one"), "true")
     await shell(contain("two", workspace="tmpfs"), "true")
-    seen = {place.conversation: place.only_copy for place in await ours(docker, own / "run")}
+    seen = {place.place: place.only_copy for place in await ours(docker, own / "run")}
     assert seen == {"one": False, "two": True}

@@ -72,7 +72,7 @@ async def test_what_was_closed_comes_back_with_its_files(enter: Enter, tmp_path:
     first = enter()
     await shell(first, "echo kept >file; echo tool >/usr-tool; mkdir -p ~/deep && echo home >~/deep/file")
     (open_now,) = await places(tmp_path)
-    assert (open_now.conversation, open_now.use) == ("one", Use.IN_USE)
+    assert (open_now.place, open_now.use) == ("one", Use.IN_USE)
     await first.close()
     (saved,) = await places(tmp_path)
     assert saved.use is Use.IDLE

@@ -8,7 +8,7 @@ import pytest
 from angelia.core.content import BlobRef, Media, MediaKind, Text
 from angelia.core.entry import AnyFact, ConversationOpened, DeliveryReach, DeliveryReached, SystemSaid, UserSaid
 from angelia.core.errors import BadInput, CodecError, NotFound, StoreError
-from angelia.core.ids import ConversationId, DeliveryId, new_conversation
+from angelia.core.ids import ConversationId, DeliveryId, PlaceId, new_conversation
 from angelia.core.principal import OWNER, Principal
 from angelia.store.log.transcript import Summary, Transcript
 from angelia.store.media.blobs import BlobStore
@@ -137,7 +137,7 @@ async def test_conversations_are_listed_by_last_use_with_their_first_words(home:
     assert [summary.id for summary in await transcript.conversations(OWNER)] == [second, first]
     await transcript.append(first, [said("more")])
     assert await transcript.conversations(OWNER, limit=1) == [
-        Summary(first, "one line", 1000, 1002, 3, "terminal", ANN, "/w", "local")
+        Summary(first, "one line", 1000, 1002, 3, "terminal", ANN, "/w", "local", PlaceId(first))
     ]
     assert [summary.id for summary in await transcript.conversations(OWNER, owner=BOB)] == [second]
     db.close()

@@ -14,7 +14,7 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.errors import NotFound
-from angelia.core.ids import CallId, ConversationId, DeliveryId
+from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
@@ -118,6 +118,7 @@ QUERIES: dict[str, Query] = {
         viewer, 1, owner=viewer
     ),
     "one at a glance": lambda kept, viewer, named: Transcript(kept.db).summary(viewer, named),
+    "those in a place": lambda kept, viewer, named: Transcript(kept.db).in_place(viewer, PlaceId(named)),
     "one by its whole id": lambda kept, viewer, named: Transcript(kept.db).find(viewer, named),
     "one by a part of its id": lambda kept, viewer, named: Transcript(kept.db).find(viewer, named[:6]),
     "an export": _exported,

@@ -7,7 +7,7 @@ from msgspec import Struct
 from angelia.core.content import BlobRef, CallStatus, Content, Form, MediaKind, ReplyPart, ToolCall
 from angelia.core.ending import Ending
 from angelia.core.failure import Failure, FailureKind
-from angelia.core.ids import CallId, DeliveryId
+from angelia.core.ids import CallId, DeliveryId, PlaceId
 from angelia.core.principal import OWNER, Principal
 
 
@@ -98,7 +98,8 @@ class Fact(Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defau
 class ConversationOpened(Fact, frozen=True):
     """The first entry of every log. `workspace` is an absolute path inside `sandbox`.
 
-    `preset` is the configured name by which the sandbox was chosen, whose limits hold; empty where none was.
+    `preset` is the configured name by which the sandbox was chosen, whose limits hold; empty where none was. `place`
+    is the one of another conversation, in which this one works too; empty for one of its own.
     """
 
     door: str
@@ -106,6 +107,7 @@ class ConversationOpened(Fact, frozen=True):
     sandbox: str = "local"
     owner: Principal = OWNER
     preset: str = ""
+    place: PlaceId = PlaceId("")
 
 
 class Opener(Struct, frozen=True):

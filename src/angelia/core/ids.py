@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import NewType
 
 ConversationId = NewType("ConversationId", str)
+
+PlaceId = NewType("PlaceId", str)
+"""Where conversations work. A conversation that begins a place of its own gives it its own id; others name it."""
 CallId = NewType("CallId", str)
 DeliveryId = NewType("DeliveryId", str)
 

@@ -1,4 +1,4 @@
-"""What every sandbox is told when it is opened for a conversation."""
+"""What every sandbox is told when it is opened."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,8 @@ def _unheard(_: str) -> None:
 
 
 class SandboxContext(Struct, frozen=True):
-    """For whom, and where. `workspace` is a path inside the sandbox, empty for the sandbox's own choice.
+    """Which one, and where. `id` names the place among all of this home: whoever opens it by the same id works in the
+    same one. `workspace` is a path inside the sandbox, empty for the sandbox's own choice.
 
     `home` is Angelia's own and stays unseen inside; `state` takes records of what runs. `progress` is told what takes
     more than a second. With `confine = "off"` sandboxes that cannot confine commands run them all the same. A `visit`
@@ -23,7 +24,7 @@ class SandboxContext(Struct, frozen=True):
     `addresses` judges where confined commands that have the network may connect to.
     """
 
-    conversation: str
+    id: str
     workspace: str
     home: Path
     state: Path

@@ -41,6 +41,7 @@ from angelia.service.logs import log_to
 from angelia.service.models.catalog import ModelCatalog
 from angelia.service.models.second_model import summariser, wording
 from angelia.service.own_process import hide_memory, key_variables, withdraw
+from angelia.service.places.open_places import OpenPlaces
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.places.presets import chosen, kept
 from angelia.service.redaction import Redaction
@@ -102,6 +103,7 @@ class App:
         self.secret_refs = SecretRefs(environ)
         self.environ = environ
         self.redaction = Redaction(self._secrets)
+        self.open_places = OpenPlaces(self.running)
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
         self.toolsets = found_toolsets()
         self.mcp_sources = McpSources(
@@ -123,6 +125,7 @@ class App:
             inboxes=self.inboxes,
             grants=self.grants,
             undo=self.undo,
+            open_places=self.open_places,
             mode=self.mode,
         )
         self._sessions: dict[ConversationId, Session] = {}
@@ -194,6 +197,15 @@ class App:
         at = chosen(self.loaded.config.sandbox, sandbox)
         inside = fit_workspace(at.spec, workspace, self.loaded.home)
         opened = e.ConversationOpened(door, inside, at.spec, owner, at.preset)
+        return self._opened(new_conversation(self.clock), door, opened)
+
+    def begin_beside(self, session: Session, *, door: str) -> Session:
+        """A new conversation of the same owner that works where `session` does: in one place, each ending only what it
+        runs itself.
+        """
+        opened = e.ConversationOpened(
+            door, session.workspace, session.sandbox, session.owner, session.preset, session.place
+        )
         return self._opened(new_conversation(self.clock), door, opened)
 
     async def rebegin(self, session: Session, workspace: Path, sandbox: str) -> None:

@@ -96,6 +96,7 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
     if not yes_really and not _sure(found, len(entries)):
         echo("Nothing was deleted.", err=True)
         return 1
+    place = (await app.transcript.summary(OWNER, found)).place
     await app.transcript.erase(found, app.blobs)
     await asyncio.to_thread(app.undo.forget, found)
     kept = set(await app.blobs.all())
@@ -103,7 +104,7 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
         await app.renditions.forget(sha256)
     echo(f"The conversation {short(found)} is erased.", err=True)
     try:
-        await app.places.forget(found)
+        await app.places.forget(place)
     except SandboxError as error:
         echo(f"Its sandbox is left behind: {error}\n`angelia sandbox prune` tries again.", err=True)
         return 1

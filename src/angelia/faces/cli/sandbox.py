@@ -63,7 +63,7 @@ async def _list(as_json: bool, given: dict[str, Any]) -> int:
 def _row(place: FoundPlace, now: int) -> tuple[str, ...]:
     title = one_line(place.title, 40) if place.known else "no conversation of that id"
     return (
-        short(place.conversation),
+        short(place.place),
         place.spec,
         age(now - place.since),
         _state(place),
@@ -187,10 +187,10 @@ async def _stop(where: str, yes: bool, given: dict[str, Any]) -> int:
     found = [place for place in await app.places.all() if _is_meant(place, where.strip().lower())]
     if not found:
         raise BadInput(f"No sandbox is called {where!r}.", then="`angelia sandbox list` shows those that there are.")
-    if len({place.conversation for place in found}) > 1:
+    if len({place.place for place in found}) > 1:
         raise BadInput(f"{where!r} fits {len(found)} sandboxes.", then="Give more of the id.")
     for place in found:
-        what = f"End {place.spec} of {short(place.conversation)} ({_state(place)})? What runs there is cut."
+        what = f"End {place.spec} of {short(place.place)} ({_state(place)})? What runs there is cut."
         what += " Its files lie there alone, and are lost." if place.only_copy else ""
         if not yes and not _sure(what, "--yes"):
             return _left("Nothing was ended.")
@@ -200,9 +200,7 @@ async def _stop(where: str, yes: bool, given: dict[str, Any]) -> int:
 
 
 def _is_meant(place: FoundPlace, part: str) -> bool:
-    return bool(part) and (
-        place.conversation.startswith(part) or place.conversation.endswith(part) or place.where == part
-    )
+    return bool(part) and (place.place.startswith(part) or place.place.endswith(part) or place.where == part)
 
 
 @sandbox.command(epilog="Example: angelia sandbox prune --yes")
@@ -219,7 +217,7 @@ async def _prune(yes: bool, given: dict[str, Any]) -> int:
         unused = [place for place in await app.places.all() if place.unused]
         homes = await app.places.forsaken_homes()
     for place in unused:
-        echo(f"{place.spec} of {short(place.conversation)}: {_state(place)}, {place.where}")
+        echo(f"{place.spec} of {short(place.place)}: {_state(place)}, {place.where}")
     for home in homes:
         echo(f"{home}: kept for a conversation that is gone")
     if not unused and not homes:

@@ -1,4 +1,4 @@
-"""One instance: found by its name, or started; others of its conversation end; gone by itself when idle."""
+"""One instance: found by its name, or started; others of its place end; gone by itself when idle."""
 
 import asyncio
 import fcntl
@@ -41,7 +41,7 @@ _ALLOW_NAMESPACES = (
 
 
 class InstancePlan(Struct, frozen=True):
-    """What an instance is to be: `stem` names its conversation (`stem_of`), `options` are those of `instance start`."""
+    """What an instance is to be: `stem` names its place (`stem_of`), `options` are those of `instance start`."""
 
     stem: str
     image: str
@@ -58,9 +58,9 @@ class InstancePlan(Struct, frozen=True):
         return f"{self.stem}-{hashlib.sha256(facts.encode(errors='surrogateescape')).hexdigest()[:8]}"
 
 
-def stem_of(conversation: str, home: str) -> str:
-    """How the names begin that belong to a conversation of a home (`sandboxes.shared.lasting.owner`)."""
-    return f"{PREFIX}{conversation}-{hashlib.sha256(home.encode()).hexdigest()[:8]}"
+def stem_of(place: str, home: str) -> str:
+    """How the names begin that belong to a place of a home (`sandboxes.shared.lasting.owner`)."""
+    return f"{PREFIX}{place}-{hashlib.sha256(home.encode()).hexdigest()[:8]}"
 
 
 async def ensure(program: ApptainerProgram, plan: InstancePlan, progress: Callable[[str], None]) -> str:

@@ -19,10 +19,10 @@ async def found(state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
         except SandboxMissing:
             continue
         for one in await program.running(f"{instance.PREFIX}*"):
-            conversation = one.instance.removeprefix(instance.PREFIX).rsplit("-", 2)[0]
-            ours = one.instance.startswith(f"{instance.stem_of(conversation, owner(state))}-")
+            place = one.instance.removeprefix(instance.PREFIX).rsplit("-", 2)[0]
+            ours = one.instance.startswith(f"{instance.stem_of(place, owner(state))}-")
             if ours and all(one.instance != place.name for place in places):
-                places.append(await _seen(program, one, state, conversation))
+                places.append(await _seen(program, one, state, place))
     return places
 
 
@@ -31,13 +31,13 @@ async def end(place: Lasting) -> None:
     await instance.end(find(place.at), place.name)
 
 
-async def _seen(program: ApptainerProgram, one: ListedInstance, state: Path, conversation: str) -> Lasting:
-    scratch = state / "apptainer" / conversation / "scratch"  # made when it was started
+async def _seen(program: ApptainerProgram, one: ListedInstance, state: Path, place: str) -> Lasting:
+    scratch = state / "apptainer" / place / "scratch"  # made when it was started
     return Lasting(
         kind="apptainer",
         at=program.path,
         name=one.instance,
-        conversation=conversation,
+        place=place,
         what=one.img,
         use=Use.IN_USE if await instance.in_use(program, one.instance) else Use.IDLE,
         since=scratch.stat().st_mtime if scratch.is_dir() else 0.0,

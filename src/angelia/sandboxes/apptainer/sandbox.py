@@ -166,7 +166,7 @@ class ApptainerSandbox:
                 if self._keeper is not None:
                     await self._keeper.close()
                 self._bound.make()
-                plan = self._layout.plan(self._source, stem_of(self._place.conversation, owner(self._place.state)))
+                plan = self._layout.plan(self._source, stem_of(self._place.id, owner(self._place.state)))
                 self._stays = self._place.visit and await is_idle(self._program, plan.name)
                 instance = await ensure(self._program, plan, self._place.progress)
                 # an idle process, for as long as we live: the instance takes it for a sign of life
@@ -182,7 +182,7 @@ class ApptainerSandbox:
             try:
                 await self._let_go()
             except SandboxError as error:
-                logger.warning("%s: an idle instance stays: %s", self._place.conversation, error)
+                logger.warning("%s: an idle instance stays: %s", self._place.id, error)
 
     async def _let_go(self) -> None:
         """Hold the instance no more, and end it, unless somebody else uses it, or we only looked in.

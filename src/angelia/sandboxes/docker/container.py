@@ -17,7 +17,7 @@ from angelia.sandboxes.shared.bound_folders import HOME
 from angelia.sandboxes.shared.volumes import Volume
 
 LABEL = "angelia"
-"""Its value is the conversation's name."""
+"""Its value is the place's id."""
 HOME_LABEL = f"{LABEL}.home"
 """Its value is whose container it is (`sandboxes.shared.lasting.owner`)."""
 MEMORY_LABEL = f"{LABEL}.memory"
@@ -43,7 +43,7 @@ class ContainerPlan(Struct, frozen=True):
     """
 
     name: str
-    conversation: str
+    place: str
     image: str
     settings: DockerSettings
     workspace: str
@@ -154,7 +154,7 @@ async def _body(engine: DockerEngine, plan: ContainerPlan) -> dict[str, Any]:
         },
     }
     digest = hashlib.sha256(msgspec.json.encode(body)).hexdigest()[:16]
-    labels = {LABEL: plan.conversation, HOME_LABEL: plan.owner, f"{LABEL}.plan": digest}
+    labels = {LABEL: plan.place, HOME_LABEL: plan.owner, f"{LABEL}.plan": digest}
     in_memory = {MEMORY_LABEL: ""} if plan.settings.workspace == "tmpfs" else {}
     return body | {"Labels": labels | in_memory}
 

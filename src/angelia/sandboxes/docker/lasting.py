@@ -69,7 +69,7 @@ async def _seen(engine: DockerEngine, row: dict[str, Any]) -> Lasting:
         kind="docker",
         at=engine.socket,
         name=str(row["Names"][0]).removeprefix("/"),
-        conversation=str(row["Labels"][LABEL]),
+        place=str(row["Labels"][LABEL]),
         what=str(row["Image"]),
         use=use,
         since=float(row["Created"]),

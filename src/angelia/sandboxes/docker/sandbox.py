@@ -220,7 +220,7 @@ class DockerSandbox(FilesByExec):
             try:
                 await self._let_go()
             except SandboxError as error:
-                logger.warning("%s: an idle container stays: %s", self._place.conversation, error)
+                logger.warning("%s: an idle container stays: %s", self._place.id, error)
 
     async def _stays_as_found(self, name: str) -> bool:
         """Whether a visitor leaves the container there: one that is idle, and one whose files would go with it."""
@@ -247,8 +247,8 @@ class DockerSandbox(FilesByExec):
         folders, files = bound.hidden()
         where = hashlib.sha256(str(bound.home).encode()).hexdigest()[:12]
         return ContainerPlan(
-            name=f"angelia-{self._place.conversation}-{where}",
-            conversation=self._place.conversation,
+            name=f"angelia-{self._place.id}-{where}",
+            place=self._place.id,
             image=self._image,
             settings=self._settings,
             workspace=str(bound.workspace),

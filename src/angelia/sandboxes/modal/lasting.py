@@ -40,7 +40,7 @@ def _seen(state: Path, folder: Path, saved: Saved) -> Lasting:
         kind="modal",
         at=str(folder),
         name=name_of(SandboxContext(folder.name, "", state, state)),
-        conversation=folder.name,
+        place=folder.name,
         what=saved.image,
         use=Use.IN_USE if is_held(folder) else Use.IDLE,
         since=saved.started or saved.taken,

@@ -51,7 +51,7 @@ logger = logging.getLogger("angelia.sandboxes")
 
 def name_of(place: SandboxContext) -> str:
     """How a conversation's sandbox is called at Modal; those of another home have other names."""
-    return f"angelia-{place.conversation}-{hashlib.sha256(owner(place.state).encode()).hexdigest()[:8]}"
+    return f"angelia-{place.id}-{hashlib.sha256(owner(place.state).encode()).hexdigest()[:8]}"
 
 
 class ModalSandbox(FilesByExec):
@@ -78,7 +78,7 @@ class ModalSandbox(FilesByExec):
         self._image = image
         self._place = place
         self._workspace = posixpath.normpath(place.workspace)
-        self._folder = place.state / "modal" / place.conversation
+        self._folder = place.state / "modal" / place.id
         self._note, self._hold = Note(self._folder), Hold(self._folder)
         self._making = asyncio.Lock()
         self._sandbox: Sandbox | None = None
@@ -230,7 +230,7 @@ class ModalSandbox(FilesByExec):
                 await self._service.forget(before.snapshot)
         except SandboxError as error:
             told = f"the sandbox at Modal could not be put away: {error}"
-            logger.warning("%s: %s", self._place.conversation, told)
+            logger.warning("%s: %s", self._place.id, told)
             self._place.progress(told)
         finally:
             await self._service.detach(sandbox)

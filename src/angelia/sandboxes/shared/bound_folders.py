@@ -39,7 +39,7 @@ class BoundFolders:
                 f"{shown(place.workspace)} cannot be a workspace.", then="Name a folder of your project."
             )
         self._lives = place.state.absolute()
-        self.state = self._lives / kind / place.conversation
+        self.state = self._lives / kind / place.id
         self.home, self.nothing = self.state / "home", self.state / "nothing"
         self._hidden = tuple(path.absolute() for path in (place.home, *secret_places(Path.home().resolve())))
         self._startup = startup_targets(Path.home().resolve(), self.workspace)

@@ -34,15 +34,15 @@ class Use(StrEnum):
 
 
 class Lasting(Struct, frozen=True):
-    """One place of ours. `kind` is as in `LASTING`, `name` what it is called there, `at` who is asked about it (a
-    daemon's socket); `since` is when it was made, Unix seconds. `only_copy`: the conversation's files lie there alone,
-    and go with it.
+    """One place of ours. `kind` is as in `LASTING`, `place` its id in `SandboxContext`, `name` what it is called there,
+    `at` who is asked about it (a daemon's socket); `since` is when it was made, Unix seconds. `only_copy`: the files of
+    its conversations lie there alone, and go with it.
     """
 
     kind: str
     at: str
     name: str
-    conversation: str
+    place: str
     what: str
     use: Use
     since: float

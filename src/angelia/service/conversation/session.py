@@ -10,7 +10,7 @@ from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
-from angelia.core.ids import CallId, Clock, ConversationId
+from angelia.core.ids import CallId, Clock, ConversationId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean
 from angelia.engine.background import BackgroundWork
@@ -172,6 +172,11 @@ class Session:
         return self._beginning.preset
 
     @property
+    def place(self) -> PlaceId:
+        """The place that it works in: its own, or another conversation's."""
+        return self._beginning.place or PlaceId(self.conversation)
+
+    @property
     def owner(self) -> Principal:
         """Whose conversation it is."""
         return self._beginning.owner
@@ -187,7 +192,7 @@ class Session:
                 f"This conversation works in {self.preset or self.sandbox}, as it has from its first message on.",
                 then="Begin a new conversation for another sandbox.",
             )
-        self._opened = replace(self._opened, workspace=workspace, sandbox=sandbox, preset=preset)
+        self._opened = replace(self._opened, workspace=workspace, sandbox=sandbox, preset=preset, place=PlaceId(""))
 
     @property
     def opened_at(self) -> int:

@@ -1,6 +1,6 @@
 """Where one conversation works: its sandbox, what its broker works with, and what tools are given there."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -27,13 +27,13 @@ from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.conversation.undo_candidates import candidates
 from angelia.service.files.inbox import Inboxes
 from angelia.service.files.transfers import in_words, watched
+from angelia.service.places.open_places import OpenPlaces
 from angelia.service.places.presets import kept
-from angelia.service.places.sandbox_locks import SandboxLock, move_in
+from angelia.service.places.sandbox_locks import SandboxLock
 from angelia.service.redaction import RedactingBlobs, Redaction
 from angelia.service.settings.config import Loaded
 from angelia.store.media.blobs import BlobStore
 from angelia.store.media.measure import Intake
-from angelia.store.presence import Presence
 from angelia.store.tables.grants import Grants
 from angelia.tools.port import ToolContext
 from angelia.tools.registry import Registry
@@ -41,16 +41,15 @@ from angelia.tools.web.fetcher import Fetcher
 
 
 class Workplace(Struct, frozen=True):
-    """A conversation's place. `sandbox_lock` tells that it is open."""
+    """A conversation's part in its place; `left` is what it does when it is done with it."""
 
     sandbox: Sandbox
     deps: BrokerDeps
-    sandbox_lock: Presence
+    left: Callable[[], Awaitable[None]]
 
     async def close(self) -> None:
-        """End what runs; the toolsets were closed before."""
-        await self.sandbox.close()
-        self.sandbox_lock.close()
+        """Leave the place; the toolsets were closed before, and what other conversations run there goes on."""
+        await self.left()
 
 
 class WorkplaceDeps(Struct, frozen=True):
@@ -67,6 +66,7 @@ class WorkplaceDeps(Struct, frozen=True):
     inboxes: Inboxes
     grants: Grants
     undo: UndoStore
+    open_places: OpenPlaces
     mode: Callable[[Session], Mode]
 
 
@@ -81,17 +81,27 @@ def workplace(made_with: WorkplaceDeps, session: Session, *, approvers: Approver
     # Conversations of before this was so, and folders that have become a home since, are refused here.
     fit_workspace(session.sandbox, Path(session.workspace), made_with.loaded.home)
     fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges))
-    place = SandboxContext(
-        session.conversation,
-        session.workspace,
-        home=made_with.loaded.home,
-        state=made_with.running,
-        progress=lambda text: session.live.emit(Resting(made_with.clock(), text)),
-        confine=settings.confine,
-        addresses=fetcher.addresses_behind,
-    )
     at = kept(settings, session.sandbox, session.preset)
-    inner = open_sandbox(at.spec, place, at.settings)
+    place = session.place
+
+    def opened(progress: Callable[[str], None]) -> Sandbox:
+        context = SandboxContext(
+            place,
+            session.workspace,
+            home=made_with.loaded.home,
+            state=made_with.running,
+            progress=progress,
+            confine=settings.confine,
+            addresses=fetcher.addresses_behind,
+        )
+        return open_sandbox(at.spec, context, at.settings)
+
+    inner = made_with.open_places.enter(
+        SandboxLock(place, at.spec, session.workspace, made_with.clock()),
+        session.conversation,
+        lambda text: session.live.emit(Resting(made_with.clock(), text)),
+        opened,
+    )
     sandbox = session.around(inner)
     standing = JudgedConversation(
         session.conversation,
@@ -109,9 +119,8 @@ def workplace(made_with: WorkplaceDeps, session: Session, *, approvers: Approver
     background = Background(session.log, made_with.redaction.text, session.life, changed)
     contexts = _contexts(made_with, session, in_call, background, fetcher)
     put = made_with.inboxes.of(inner, at.spec, lambda text: session.live.emit(Resting(made_with.clock(), text)))
-    held = SandboxLock(session.conversation, at.spec, session.workspace, made_with.clock())
     deps = BrokerDeps(Registry(()), judge, contexts, made_with.redaction.text, background, put, changed)
-    return Workplace(sandbox, deps, move_in(made_with.running, held))
+    return Workplace(sandbox, deps, lambda: made_with.open_places.leave(place, session.conversation))
 
 
 InCall = Callable[[CallId], Sandbox]

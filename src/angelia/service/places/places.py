@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.core.errors import BadInput, NotFound
-from angelia.core.ids import Clock, ConversationId, new_conversation
+from angelia.core.ids import Clock, ConversationId, PlaceId, sortable_id
 from angelia.core.principal import OWNER
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import FileKind, NoSuchFile, Sandbox, SandboxError
@@ -19,7 +19,7 @@ from angelia.sandboxes.shared.lasting import LASTING, Keeper, Lasting, Use, keep
 from angelia.sandboxes.shared.tree_removal import remove_tree
 from angelia.service.places.presets import Chosen, SandboxSettings, chosen, kept
 from angelia.service.places.sandbox_locks import SandboxLock, move_in, sandbox_locks
-from angelia.store.log.transcript import Summary, Transcript
+from angelia.store.log.transcript import Transcript
 
 _TIDY_SECONDS = 20.0
 
@@ -38,20 +38,25 @@ class PlaceState(StrEnum):
 
 
 class FoundPlace(Struct, frozen=True):
-    """One place. `title` is how its conversation began; `known` says whether that is in the store.
+    """One place. `conversations` are those in the store that work there, the first one first; `title` is how it began.
 
     `since` is Unix milliseconds; `by` are the processes that hold it open. `lasting` is what would outlive them.
     """
 
-    conversation: ConversationId
+    place: PlaceId
     spec: str
     where: str
     standing: PlaceState
     since: int
     title: str = ""
-    known: bool = False
+    conversations: tuple[ConversationId, ...] = ()
     by: tuple[SandboxLock, ...] = ()
     lasting: Lasting | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether a conversation of the store works there."""
+        return bool(self.conversations)
 
     @property
     def left_over(self) -> bool:
@@ -91,11 +96,11 @@ class SandboxPlaces:
         open_now = sandbox_locks(self._state)
         rows = []
         for lasting in await self._lasting():
-            by = tuple(one for one in open_now if one.conversation == lasting.conversation)
+            by = tuple(one for one in open_now if one.place == lasting.place)
             rows.append(await self._row(by, lasting))
-        covered = {row.conversation for row in rows}
-        others = dict.fromkeys(one.conversation for one in open_now if one.conversation not in covered)
-        rows += [await self._row(tuple(one for one in open_now if one.conversation == name)) for name in others]
+        covered = {row.place for row in rows}
+        others = dict.fromkeys(one.place for one in open_now if one.place not in covered)
+        rows += [await self._row(tuple(one for one in open_now if one.place == name)) for name in others]
         return sorted(rows, key=lambda row: row.since)
 
     async def _lasting(self, kinds: Container[str] = LASTING) -> list[Lasting]:
@@ -113,27 +118,22 @@ class SandboxPlaces:
         return [getattr(sandbox, kind), *(one for one in own if one is not None)]
 
     async def _row(self, by: tuple[SandboxLock, ...], lasting: Lasting | None = None) -> FoundPlace:
-        name = ConversationId(lasting.conversation) if lasting else by[0].conversation
-        summary = await self._summary(name)
+        name = PlaceId(lasting.place) if lasting else by[0].place
+        working = await self._transcript.in_place(OWNER, name)
         if lasting is None:
             spec, where, standing, since = by[0].spec, by[0].workspace, PlaceState.OPEN, by[0].since
         else:
             spec, where, since = f"{lasting.kind}:{lasting.what}", lasting.name, round(lasting.since * 1000)
             used = lasting.use is Use.IN_USE
             standing = PlaceState.OPEN if used else PlaceState.ENDED if lasting.use is Use.ENDED else PlaceState.IDLE
-        title = summary.title if summary else ""
-        return FoundPlace(name, spec, where, standing, since, title, summary is not None, by, lasting)
-
-    async def _summary(self, conversation: ConversationId) -> Summary | None:
-        try:
-            return await self._transcript.summary(OWNER, conversation)
-        except NotFound:
-            return None
+        title = working[0].title if working else ""
+        inside = tuple(one.id for one in working)
+        return FoundPlace(name, spec, where, standing, since, title, inside, by, lasting)
 
     async def stop(self, place: FoundPlace, stop_turn: Callable[[ConversationId], Awaitable[bool]]) -> str:
         """End a place, and whatever runs in it; what was done, as a sentence.
 
-        Where nothing outlives the process that works there, its running turn is stopped, which ends its commands:
+        Where nothing outlives the process that works there, what turns run there is stopped, which ends their commands:
         `stop_turn` tells it to, and says whether one ran.
         """
         if place.lasting is not None:
@@ -141,29 +141,32 @@ class SandboxPlaces:
             return f"{place.where} is ended."
         if not place.known:
             return f"Nothing of {place.spec} outlives process {place.by[0].process}; it ends with it."
-        stopped = await stop_turn(place.conversation)
+        stopped = [await stop_turn(conversation) for conversation in place.conversations]
         holds = f"process {place.by[0].process} still holds {place.spec} open, and nothing of it outlives that"
-        return f"The running turn is told to stop; {holds}." if stopped else f"No turn runs there; {holds}."
+        return f"The running turn is told to stop; {holds}." if any(stopped) else f"No turn runs there; {holds}."
 
     async def forsaken_homes(self) -> list[Path]:
         """Folders that sandboxes kept for conversations which are not in the store, and open nowhere."""
-        open_now = {one.conversation for one in sandbox_locks(self._state)}
+        open_now = {one.place for one in sandbox_locks(self._state)}
         homes = [home for kind in OURS if (self._state / kind).is_dir() for home in (self._state / kind).iterdir()]
         return [
             home
             for home in homes
-            if home.name not in open_now and await self._summary(ConversationId(home.name)) is None
+            if home.name not in open_now and not await self._transcript.in_place(OWNER, PlaceId(home.name))
         ]
 
-    async def forget(self, conversation: ConversationId) -> None:
-        """For a conversation that is being erased: end what outlives its processes, and remove what was kept for it.
+    async def forget(self, place: PlaceId) -> None:
+        """For a conversation that was erased: end what outlives the processes in its place, and remove what was kept
+        for it; nothing of that while other conversations work there.
 
         Raises:
             SandboxError: it cannot be ended.
         """
-        homes = {kind: home for kind in OURS if (home := self._state / kind / conversation).is_dir()}
+        if await self._transcript.in_place(OWNER, place):
+            return
+        homes = {kind: home for kind in OURS if (home := self._state / kind / place).is_dir()}
         for lasting in await self._lasting(homes):  # no other kind was used, and none has to answer
-            if lasting.conversation == conversation:
+            if lasting.place == place:
                 await _keeper(lasting).end(lasting)
         await remove_homes(list(homes.values()))
 
@@ -200,7 +203,7 @@ class SandboxPlaces:
         settings = self._settings
         if where in settings.presets or ":" in where or where in OURS:
             at = chosen(settings, where)
-            name, inside, fresh = new_conversation(self._clock), workspace_in(at.spec, workspace), True
+            name, inside, fresh = PlaceId(sortable_id(self._clock)), workspace_in(at.spec, workspace), True
         else:
             at, name, inside = await self._of_conversation(where)
             fresh = False
@@ -220,7 +223,7 @@ class SandboxPlaces:
                     say(f"what was kept for {at.spec} stays for now: {error}")
             sandbox_lock.close()
 
-    async def _of_conversation(self, part: str) -> tuple[Chosen, ConversationId, str]:
+    async def _of_conversation(self, part: str) -> tuple[Chosen, PlaceId, str]:
         try:
             found = await self._transcript.find(OWNER, part)
         except NotFound as error:
@@ -233,7 +236,7 @@ class SandboxPlaces:
         summary = await self._transcript.summary(OWNER, found)
         first = (await self._transcript.entries(found))[0].fact
         preset = getattr(first, "preset", "")
-        return kept(self._settings, summary.sandbox, preset), found, summary.workspace
+        return kept(self._settings, summary.sandbox, preset), summary.place, summary.workspace
 
 
 async def end_all(found: Sequence[FoundPlace]) -> None:

@@ -1,4 +1,4 @@
-"""Which conversation's sandbox is open in which process of ours."""
+"""Which places are open in which process of ours."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from angelia.core.ids import ConversationId
+from angelia.core.ids import PlaceId
 from angelia.store.presence import Presence, alive
 
 _FOLDER = "open"
@@ -15,7 +15,7 @@ _FOLDER = "open"
 class SandboxLock(Struct, frozen=True):
     """A sandbox that a living process holds open. `since` is Unix milliseconds."""
 
-    conversation: ConversationId
+    place: PlaceId
     spec: str
     workspace: str
     since: int

@@ -38,7 +38,7 @@ from angelia.store.log.examined import by_place, unreadable_at
 from angelia.store.log.references import blobs_in
 
 TABLES = {
-    "conversations": "id, opened_at, door, owner, workspace, sandbox, title, last_seq, last_at, tip",
+    "conversations": "id, opened_at, door, owner, workspace, sandbox, place, title, last_seq, last_at, tip",
     "inbox": "door, key, conversation, seq",
     "outbox": "conversation, id, place, seq, door, origin, status, attempt, platform_id, detail",
     "pieces": "conversation, id, piece, platform_id, doubts",
@@ -105,10 +105,20 @@ def empty(connection: sqlite3.Connection) -> None:
 
 def _opened(connection: sqlite3.Connection, at: _At, fact: ConversationOpened) -> None:
     connection.execute(
-        "INSERT INTO conversations (id, opened_at, door, owner, workspace, sandbox) VALUES (?, ?, ?, ?, ?, ?)"
+        "INSERT INTO conversations (id, opened_at, door, owner, workspace, sandbox, place)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO UPDATE SET opened_at = excluded.opened_at, door = excluded.door,"
-        " owner = excluded.owner, workspace = excluded.workspace, sandbox = excluded.sandbox",
-        (at.conversation, at.entry.at, fact.door, str(fact.owner), fact.workspace, fact.sandbox),
+        " owner = excluded.owner, workspace = excluded.workspace, sandbox = excluded.sandbox,"
+        " place = excluded.place",
+        (
+            at.conversation,
+            at.entry.at,
+            fact.door,
+            str(fact.owner),
+            fact.workspace,
+            fact.sandbox,
+            fact.place or at.conversation,
+        ),
     )
 
 

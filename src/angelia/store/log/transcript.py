@@ -10,7 +10,7 @@ from msgspec import Struct
 from angelia.core import codec
 from angelia.core.entry import AnyFact, ConversationOpened, DeliveryReached, DeliverySettled, Entry, Keyed
 from angelia.core.errors import BadInput, NotFound
-from angelia.core.ids import ConversationId
+from angelia.core.ids import ConversationId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.store.log import lease as leases
 from angelia.store.log import word_index
@@ -45,6 +45,7 @@ class Summary(Struct, frozen=True):
     owner: Principal
     workspace: str
     sandbox: str
+    place: PlaceId
 
 
 class Mark(NamedTuple):
@@ -120,6 +121,12 @@ class Transcript:
 
         lease, (entries, spent) = await leases.acquire(self._db, conversation, holder, look)
         return lease, entries, spent
+
+    async def in_place(self, viewer: Principal, place: PlaceId) -> list[Summary]:
+        """The conversations that work in a place, the first one first; those that they may see."""
+        theirs, values = visible_to(viewer)
+        where = f"WHERE place = ? AND {theirs} ORDER BY opened_at, id"
+        return await self._db.read(lambda connection: _summaries(connection, where, (place, *values)))
 
     async def entries(self, conversation: ConversationId, after: int = 0) -> list[Entry]:
         """The entries whose number is higher than `after`, in order.
@@ -324,8 +331,8 @@ def _summaries(connection: sqlite3.Connection, which: str, values: tuple[object,
     columns = ", ".join(Summary.__struct_fields__)
     rows = connection.execute(f"SELECT {columns} FROM conversations {which}", values)  # noqa: S608 - fixed text
     return [
-        Summary(own, title, opened_at, last_at, last_seq, door, Principal.parse(owner), workspace, sandbox)
-        for own, title, opened_at, last_at, last_seq, door, owner, workspace, sandbox in rows
+        Summary(own, title, opened_at, last_at, last_seq, door, Principal.parse(owner), workspace, sandbox, place)
+        for own, title, opened_at, last_at, last_seq, door, owner, workspace, sandbox, place in rows
     ]
 
 

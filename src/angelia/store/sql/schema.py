@@ -25,6 +25,7 @@ _LOG = (
         owner TEXT NOT NULL,
         workspace TEXT NOT NULL,
         sandbox TEXT NOT NULL,
+        place TEXT NOT NULL,
         title TEXT NOT NULL DEFAULT '',
         last_seq INTEGER NOT NULL DEFAULT 0,
         last_at INTEGER NOT NULL DEFAULT 0,

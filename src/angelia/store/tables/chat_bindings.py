@@ -57,7 +57,7 @@ def _reached(connection: sqlite3.Connection, viewer: Principal, where: str, valu
     theirs, values = visible_to(viewer, "c.owner")
     rows = connection.execute(
         "SELECT d.door, chat, thread, person, conversation FROM doors AS d JOIN conversations AS c"  # noqa: S608 - fixed text
-        f" ON c.id = conversation WHERE {where} AND {theirs} ORDER BY place DESC",
+        f" ON c.id = conversation WHERE {where} AND {theirs} ORDER BY d.place DESC",
         (value, *values),
     )
     return [
