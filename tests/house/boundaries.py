@@ -150,7 +150,22 @@ def raw_question(source: Source) -> Found:
             yield source.place, source.at(node)
 
 
+def locator(source: Source) -> Found:
+    """Whoever names `App` besides the composition root and the doors; Modal has a class of the same name."""
+    for name, node in imports(source.tree, only_when_loaded=False):
+        if name == "angelia.service.app" or name.startswith("angelia.service.app."):
+            yield source.place, source.at(node)
+
+
 RULES = [
+    Rule(
+        "only doors know the composition root",
+        OURS,
+        locator,
+        "Take what you need as an argument: a value with few fields, or a function. `App` makes it.",
+        ("src/angelia/service/x.py", "if TYPE_CHECKING:\n  from angelia.service.app import App"),
+        {"faces/": "doors open a home and hand its parts on"},
+    ),
     Rule(
         "a door shows a question by `shown_question` alone",
         ("src/angelia/faces", "src/angelia/service", "src/angelia/channels"),

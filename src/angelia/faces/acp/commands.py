@@ -1,6 +1,7 @@
 """What an editor's session lends to a command, and how what it comes to reads there."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
 
 from angelia.core import entry as e
 from angelia.core.principal import OWNER
@@ -17,8 +18,25 @@ from angelia.service.command_port import (
 from angelia.service.commands import shown_at
 
 if TYPE_CHECKING:
-    from angelia.faces.acp.conversation import Conversation
+    from angelia.faces.acp.session_settings import SessionSettings
+    from angelia.service.app import App
     from angelia.service.conversation.session import Session
+
+
+class CommandedConversation(Protocol):
+    """What commands need of the conversation in which they are given."""
+
+    app: "App"
+    session: "Session"
+    choosing: "SessionSettings"
+
+    def say_aloud(self, notes: Iterable[str]) -> None:
+        """Tell the person."""
+        ...
+
+    async def drive(self) -> None:
+        """Let the model drive it from now on."""
+        ...
 
 
 class EditorCommandPort:
@@ -29,7 +47,7 @@ class EditorCommandPort:
     arrival = e.Arrival.STEER
     keys = ()
 
-    def __init__(self, conversation: "Conversation") -> None:
+    def __init__(self, conversation: CommandedConversation) -> None:
         self._conversation = conversation
 
     @property

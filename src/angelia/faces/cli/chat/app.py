@@ -1,9 +1,9 @@
 """A conversation at the terminal: what the person types becomes facts, and the screen follows the log."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -14,7 +14,6 @@ from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import wall_clock
 from angelia.core.principal import OWNER
 from angelia.core.profile import Profile
-from angelia.faces.cli.chat.commands import TerminalCommandPort
 from angelia.faces.cli.chat.folder_question import FolderQuestion
 from angelia.faces.cli.chat.input import Act, BreakKey, EndKey, Input, Pasted, StopKey, Typed
 from angelia.faces.cli.chat.open_choice import YES_OR_NO, OpenChoice
@@ -23,12 +22,21 @@ from angelia.faces.cli.open_conversation import session_for
 from angelia.faces.words.questions import DAY_MS, NewMessage, No, Yes, meant
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
 from angelia.policy.approvers import owner_at
+from angelia.service.command_port import TerminalPort, TerminalResult
 from angelia.service.commands import terminal_command
 
 if TYPE_CHECKING:
     from angelia.faces.cli.chat.conversation_view import ConversationView
     from angelia.service.app import App
     from angelia.service.conversation.session import Session
+
+
+class CommandsOfChat(TerminalPort, Protocol):
+    """What the conversation lends to its commands; it shows what they come to."""
+
+    async def show(self, result: TerminalResult) -> None:
+        """Show it."""
+        ...
 
 
 class OpenConversation(Struct, frozen=True):
@@ -44,7 +52,7 @@ class ChatApp:
     What is heavy is imported after the prompt is shown.
     """
 
-    def __init__(self, given: dict[str, Any], screen: Screen) -> None:
+    def __init__(self, given: dict[str, Any], screen: Screen, commands: Callable[["ChatApp"], CommandsOfChat]) -> None:
         self.screen, self._given = screen, given
         self.spec = ""
         self.opened, self.ready = asyncio.Event(), asyncio.Event()
@@ -55,7 +63,7 @@ class ChatApp:
         self._acts: asyncio.Queue[Act] = asyncio.Queue()
         self._choice: OpenChoice | None = None
         self._folder_question = FolderQuestion(screen, self.choice, wall_clock)
-        self._commands = TerminalCommandPort(self)
+        self._commands = commands(self)
         self._guard: asyncio.Task[None] | None = None
         self.input: Input
 

@@ -44,10 +44,11 @@ def chat(**given: Any) -> int:
 async def _chat(given: dict[str, Any]) -> int:
     """The prompt is there first; what takes longer to load comes while the person begins to type."""
     from angelia.faces.cli.chat.app import ChatApp
+    from angelia.faces.cli.chat.commands import TerminalCommandPort
     from angelia.faces.cli.chat.screen import Screen
     from angelia.faces.words.paint import screen as paint_for_screen
 
-    chat = ChatApp(given, Screen(paint_for_screen()))
+    chat = ChatApp(given, Screen(paint_for_screen()), TerminalCommandPort)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, chat.leave)  # the terminal is left as it was found
     try:
         await chat.run(_input(chat))
