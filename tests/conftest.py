@@ -28,6 +28,7 @@ def _has_library(name: str) -> bool:
 
 REAL_PARTS: dict[str, Callable[[], object]] = {
     "bwrap": lambda: shutil.which("bwrap"),
+    "curl": lambda: shutil.which("curl"),
     "rg": lambda: shutil.which("rg"),
     "docker": lambda: all(map(shutil.which, ("dockerd", "docker", "busybox"))) and os.geteuid() == 0,
     "apptainer": lambda: (shutil.which("apptainer") or shutil.which("singularity")) and shutil.which("busybox"),

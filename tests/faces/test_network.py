@@ -8,7 +8,7 @@ import pytest
 from angelia.testing.model.steps import call, say
 from tests.faces.angelia import requests, serving
 
-pytestmark = pytest.mark.real("bwrap")
+pytestmark = [pytest.mark.real("bwrap"), pytest.mark.real("curl")]
 
 RANGES = ("--set", 'policy.allow_ranges=["127.0.0.0/8"]')
 

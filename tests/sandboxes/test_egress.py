@@ -21,7 +21,7 @@ from angelia.testing.sandboxes.acts import refused, said
 from .conftest import Build
 from .egress_world import Names, web
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap")]
+pytestmark = [pytest.mark.anyio, pytest.mark.real("bwrap"), pytest.mark.real("curl")]
 
 OPEN = "127.0.0.0/8"
 

@@ -83,6 +83,7 @@ async def test_hosts_hold_for_the_network_alone(bench: ToolHarness, reach: str) 
 
 
 @pytest.mark.real("bwrap")
+@pytest.mark.real("curl")
 async def test_what_the_network_refused_is_told_above_the_exit_status(confined: ToolHarness) -> None:
     url = "http://b.org/"
     text = await confined.said("shell", command=f"curl -s {url} >/dev/null", reach="network", hosts=["a.org"])
