@@ -102,6 +102,7 @@ class NextStep(NamedTuple):
 
 
 EXAMPLES: Sequence[tuple[str, str]] = (
+    ("Files: quokka.txt, zorb.csv\n\nWhich files are there?", "say: There are quokka.txt and zorb.csv."),
     ("Files: quokka.txt\n\nWhat is in quokka.txt?", 'read: {"path": "quokka.txt"}'),
     ("quokka.txt holds:\nfour legs\none tail", "say: quokka.txt says:\nfour legs\none tail"),
     (
@@ -119,6 +120,8 @@ EXAMPLES: Sequence[tuple[str, str]] = (
     ("Done. gorp.txt now holds:\npepper\nsalt", "say: I added it. gorp.txt now says:\npepper\nsalt"),
     ("Files: snark.png\n\nSend me snark.png", 'send: {"path": "snark.png"}'),
     ("Queued for the person: snark.png", "say: Here is snark.png."),
+    ("Files: zib.csv, glim.txt\n\nHow old is Max in zib.csv?", 'read: {"path": "zib.csv"}'),
+    ("zib.csv holds:\nname,age\nMax,9", "say: Max is 9 years old."),
 )
 """With names that nobody has: a name in an example is used."""
 
