@@ -102,7 +102,7 @@ class NextStep(NamedTuple):
 
 
 EXAMPLES: Sequence[tuple[str, str]] = (
-    ("Files: quokka.txt, zorb.csv\n\nWhich files are there?", "say: There are quokka.txt and zorb.csv."),
+    ("Files: quokka.txt, zorb.csv\n\nWhich files are in the folder?", "say: There are quokka.txt and zorb.csv."),
     ("Files: quokka.txt\n\nWhat is in quokka.txt?", 'read: {"path": "quokka.txt"}'),
     ("quokka.txt holds:\nfour legs\none tail", "say: quokka.txt says:\nfour legs\none tail"),
     (
@@ -118,6 +118,10 @@ EXAMPLES: Sequence[tuple[str, str]] = (
     ("Files: gorp.txt\n\nAdd salt to gorp.txt", 'read: {"path": "gorp.txt"}'),
     ("gorp.txt holds:\npepper", 'write: {"path": "gorp.txt", "content": "pepper\\nsalt\\n"}'),
     ("Done. gorp.txt now holds:\npepper\nsalt", "say: I added it. gorp.txt now says:\npepper\nsalt"),
+    ("Files: pim.txt\n\nRename pim.txt to pom.txt", 'run: {"command": "mv pim.txt pom.txt"}'),
+    ("Done. It printed nothing.", "say: pim.txt is now called pom.txt."),
+    ("Files: dor.txt\n\nWhat is the sum of dor.txt?", 'run: {"command": "awk \'{s += $1} END {print s}\' dor.txt"}'),
+    ("21", "say: The sum is 21."),
     ("Files: snark.png\n\nSend me snark.png", 'send: {"path": "snark.png"}'),
     ("Queued for the person: snark.png", "say: Here is snark.png."),
     ("Files: zib.csv, glim.txt\n\nHow old is Max in zib.csv?", 'read: {"path": "zib.csv"}'),
