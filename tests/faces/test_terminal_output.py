@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import re
+import signal
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
@@ -22,6 +24,8 @@ from tests.faces.hostile import HOSTILE, SEQUENCES, obeyed
 
 ESCAPED = "\u241b"
 NAME = "q\x1b]0;owned\x07\x9b2J\u202e.txt"
+OURS = re.compile(r"(?<!q)\x1b\[(?:\d*[FJ]|[\d;]*m)")
+"""Colours, and the moves by which a table is drawn anew; before theirs stands a `q`."""
 LEFT_OUT = "\r\x1b[K"
 """How we take away our own line; none of theirs reads like this."""
 
@@ -104,6 +108,39 @@ def models_of(name: str) -> Iterator[str]:
         server.server_close()
 
 
+@contextmanager
+def refusing(why: str) -> Iterator[str]:
+    """A network that knows its bot, and a vendor; both refuse all else in these words."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.do_GET()
+
+        def do_GET(self) -> None:
+            knows = self.path.endswith("/getMe")
+            bot = {"ok": True, "result": {"id": 1, "is_bot": True, "first_name": why, "username": "bot"}}
+            told = {"ok": False, "error_code": 400, "description": why, "error": {"message": why, "code": why}}
+            body = json.dumps(bot if knows else told).encode()
+            self.send_response(200 if knows else 400)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the library has it
+            return None
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 def settle(place: Place) -> None:
     """Servers, a stranger, a grant and a file, all of that name."""
     place.home.mkdir(exist_ok=True)
@@ -167,6 +204,40 @@ def test_in_every_place_that_prints_forty_sequences_are_seen_and_not_obeyed(tmp_
         assert silent == NOTHING_OF_THEIRS, "what is not shown at all proves nothing"
         for line in shown["show, json"].splitlines():
             json.loads(line)
+
+
+def test_networks_and_vendors_that_refuse_in_such_words_are_shown_and_not_obeyed(place: Place) -> None:
+    settle(place)
+    with refusing(HOSTILE) as url, (place.home / "config.toml").open("a") as config:
+        config.write(f'[channels.t]\nkind = "telegram"\napi = "{url}"\nowners = ["1"]\n')
+        config.flush()
+        keys = {"TELEGRAM_BOT_TOKEN": f"1234567:{'A' * 35}", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "k"}
+        lines: list[tuple[str, list[str], dict[str, str]]] = [
+            ("doctor", ["doctor", "--model", "openai:m"], {}),
+            ("channels", ["channels"], {}),
+            ("channels test", ["channels", "test", "t", "--to", "1"], {}),
+        ]
+        shown = told(place, lines, **keys) | {"gateway": gateway_table(place, keys)}
+    assert {name: obeyed(text) for name, text in shown.items() if obeyed(text)} == {}
+    assert {name for name, text in shown.items() if ESCAPED not in text} == {"channels"}
+
+
+def gateway_table(place: Place, keys: dict[str, str]) -> str:
+    """What the gateway shows of a channel that is refused, without the colours and moves that are ours."""
+    words = ["-m", "angelia", "gateway", "--only", "t"]
+    child = pexpect.spawn(
+        sys.executable, words, cwd=str(place.work), env=place.environment(keys), dimensions=(40, 5000), timeout=SECONDS
+    )
+    try:
+        child.expect_exact(ESCAPED.encode())
+        seen = bytes(child.before or b"") + ESCAPED.encode()
+        child.expect_exact(b"q")
+        child.kill(signal.SIGTERM)
+        child.expect(pexpect.EOF)
+        seen += bytes(child.before or b"")
+    finally:
+        child.close(force=True)
+    return OURS.sub("", seen.decode("utf-8", "surrogateescape"))
 
 
 def test_json_loses_nothing_by_being_safe(tmp_path: Path) -> None:
