@@ -13,6 +13,7 @@ from msgspec import Struct
 from tests.sandboxes.daemon import IMAGE, Daemon, KernelRefuses, daemon
 from tests.sandboxes.sshd import Server, server
 
+from angelia.sandboxes.guard.guard import guard_of
 from angelia.sandboxes.port import Sandbox
 from angelia.store.media.write_behind import WriteBehind
 from bench.moving import memory, opened, ran
@@ -63,6 +64,7 @@ def rows(bench: Benchmark) -> Iterator[Row]:
     (folder / "work/large").write_bytes(os.urandom(MB) * (size // MB))
     ground = Ground(folder, size, min(bench.times, 7))
     yield from asyncio.run(_local(ground))
+    yield _looks(bench)
     yield from _with_docker(ground)
     yield from _with_ssh(ground)
 
@@ -79,6 +81,24 @@ async def _local(ground: Ground) -> list[Row]:
     await sandbox.close()
     times = Row("200 MB out of local, time to cp and sha256sum", "x", _each(ours, theirs), target=Target(most=1.3))
     return [times, ground.memory("local", "get"), ground.memory("local", "put")]
+
+
+def _looks(bench: Bench) -> Row:
+    """What the guard takes each second while a command runs, and at its end: in a repository of ordinary size."""
+    place = bench.place("looks")
+    workspace = place / "work"
+    for number in range(500):
+        (inner := workspace / f"part{number % 20}" / f"module{number}").mkdir(parents=True)
+        for name in range(20):
+            (inner / f"file{name}.py").touch()
+    _run("git", "init", "-q", str(workspace))
+    guard, took = guard_of(workspace, place / "home"), list[float]()
+    for _ in range(bench.times * 3):
+        holder = object()
+        guard.enter(holder)
+        guard.leave(holder)
+        took.append(guard.last)
+    return row("a look at 10,000 files for what runs outside", "ms", took[1:], 0.005)
 
 
 def _with_docker(ground: Ground) -> Iterator[Row]:
