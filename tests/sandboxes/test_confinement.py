@@ -105,6 +105,46 @@ async def test_a_command_has_limits_from_its_first_instant_and_the_model_is_told
     assert "77 processes, 2 MB in one file and 300 MB of memory in one process" in notes
 
 
+async def test_a_limit_that_was_met_is_told(build: Build) -> None:
+    sandbox = build(limits=LocalSettings(file_mb=2))
+    _, end = await said(sandbox, Command(shell="exec head -c 5000000 /dev/zero > big"))
+    assert end.notes == ("A file of it reached 2 MB, the most that one may have (`sandbox.local.file_mb`).",)
+
+
+SMALL_DISK = """
+import asyncio, pathlib, sys
+from angelia.sandboxes.local.resource_limits import LocalSettings
+from angelia.sandboxes.local.sandbox import LocalSandbox
+from angelia.sandboxes.port import Command
+
+async def main(work, own):
+    sandbox = LocalSandbox(work, home=own, state=own / "run")
+    sandbox.limits = LocalSettings(free_mb=20)
+    running = await sandbox.start(Command(shell="dd if=/dev/zero of=big bs=1M count=30; echo still; sleep 600"))
+    end = await running.wait()
+    print(end.signal, *end.notes, sep="|")
+    await sandbox.close()
+
+asyncio.run(main(*map(pathlib.Path, sys.argv[1:])))
+"""
+
+
+async def test_a_command_that_fills_the_disk_is_ended_and_told(own: Path, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    small = (
+        f"mount -t tmpfs -o size=40m none {tmp_path}/work && exec {sys.executable} -c '{SMALL_DISK}' {tmp_path}/work"
+    )
+    ended = await asyncio.to_thread(
+        subprocess.run,
+        ["unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c", f"{small} {own}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "15|It was ended because the disk runs full: 10 MB are free for" in ended.stdout, ended
+    assert "20 MB are kept (`sandbox.local.free_mb`)" in ended.stdout
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="the kernel holds root to no number of processes")
 async def test_a_fork_bomb_ends_at_its_limit(build: Build) -> None:
     sandbox = build(limits=LocalSettings(processes=50))

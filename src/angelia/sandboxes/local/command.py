@@ -15,12 +15,15 @@ from msgspec import Struct
 from angelia.core.crash import crash_point
 from angelia.core.text import clean, one_line
 from angelia.sandboxes.local.command_pipes import CommandPipes
+from angelia.sandboxes.local.limits_met import LimitsMet
 from angelia.sandboxes.local.processes import MARK, end, living_tree
 from angelia.sandboxes.local.resource_limits import LocalSettings, put_limits
 from angelia.sandboxes.port import AccessRefused, Exit, NoSuchFile, SandboxError, StderrMode, StdinMode
 
 CHUNK = 64 * 1024
 """Bytes taken from the output at once: what a Linux pipe holds (pipe(7))."""
+_LOOK = 1.0
+"""Seconds between two looks at what no limit of the kernel holds."""
 LINGER = 0.2
 """Seconds that processes may outlive the command they belong to, so that `>(tee log)` can finish."""
 
@@ -31,7 +34,7 @@ class Start(Struct, frozen=True):
     `options` are handed to `argv` over a file descriptor whose number is put in place of `OPTIONS`, unseen by `ps`.
     So is `seccomp`, a filter of the calls of what bubblewrap starts; empty for none.
     With `limits` it waits at its first option, which is read from a pipe, until they are set.
-    `descriptors` are handed on, under their own numbers.
+    `descriptors` are handed on, under their own numbers. `writes_to` are folders whose disks it may not fill.
     """
 
     argv: Sequence[str]
@@ -43,6 +46,7 @@ class Start(Struct, frozen=True):
     options: Sequence[str] = ()
     seccomp: bytes = b""
     limits: LocalSettings | None = None
+    writes_to: Sequence[Path] = ()
     descriptors: Sequence[int] = ()
     input: StdinMode = StdinMode.GIVEN
     errors: StderrMode = StderrMode.MERGED
@@ -76,6 +80,7 @@ class LocalRunning:
         self._process, self._output, pipes = _spawn(start)
         begun(self._process.pid)
         self._pipes = pipes
+        self._limits = LimitsMet(start.limits, start.writes_to) if start.limits else None
         crash_point("command.after_start")
         self._let_go = weakref.finalize(self, os.close, self._output)
         self._reading = asyncio.Lock()
@@ -84,6 +89,7 @@ class LocalRunning:
         self._killing: asyncio.Task[None] | None = None
         self._timer = self._loop.call_later(seconds, self._time_out) if seconds else None
         self._watching = self._loop.create_task(self._watch())
+        self._looking = self._loop.create_task(self._look_after(self._limits)) if self._limits else None
 
     @property
     def id(self) -> str:
@@ -156,6 +162,12 @@ class LocalRunning:
         finally:
             self._loop.remove_reader(self._output)
 
+    async def _look_after(self, limits: LimitsMet) -> None:
+        while not self._ended.done():
+            await asyncio.wait([self._ended], timeout=_LOOK)
+            if not self._ended.done() and await asyncio.to_thread(limits.disk_is_short):
+                await self.kill()
+
     def _time_out(self) -> None:
         self._timed_out = True
         self._killing = self._killing or self._loop.create_task(self._kill())
@@ -196,6 +208,7 @@ class LocalRunning:
             signal=number,
             timed_out=self._timed_out,
             seconds=time.monotonic() - self._began,
+            notes=self._limits.told(number) if self._limits else (),
         )
 
 

@@ -28,12 +28,13 @@ class LocalSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     `processes` are those that it may have beside what runs on the machine when it begins; root is not held by that.
     `file_mb` is the size of one file that it writes, `memory_mb` the data of one of its processes, both in 1,000,000
-    bytes.
+    bytes. `free_mb` is what it has to leave free on the disk of the workspace (`limits_met`).
     """
 
     processes: int = 4096
     file_mb: int = 20_000
     memory_mb: int = 0
+    free_mb: int = 500
 
 
 USUAL = LocalSettings()

@@ -288,6 +288,7 @@ class LocalSandbox:
             confined=True,
             stdin=command.stdin,
             limits=self.limits,
+            writes_to=(self._workspace, view.private_tmp),
         )
 
     def _inner_folder(self, cwd: str, view: ConfinedView) -> str:
