@@ -83,7 +83,7 @@ async def _local(ground: Ground) -> list[Row]:
     return [times, ground.memory("local", "get"), ground.memory("local", "put")]
 
 
-def _looks(bench: Bench) -> Row:
+def _looks(bench: Benchmark) -> Row:
     """What the guard takes each second while a command runs, and at its end: in a repository of ordinary size."""
     place = bench.place("looks")
     workspace = place / "work"
