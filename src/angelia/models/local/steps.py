@@ -102,7 +102,8 @@ class NextStep(NamedTuple):
 
 
 EXAMPLES: Sequence[tuple[str, str]] = (
-    ("Files: quokka.txt, zorb.csv\n\nWhich files are in the folder?", "say: There are quokka.txt and zorb.csv."),
+    ("Files: quokka.txt, zorb.csv\n\nWhich files are in the folder?", 'run: {"command": "ls"}'),
+    ("quokka.txt\nzorb.csv", "say: There are quokka.txt and zorb.csv."),
     ("Files: quokka.txt\n\nWhat is in quokka.txt?", 'read: {"path": "quokka.txt"}'),
     ("quokka.txt holds:\nfour legs\none tail", "say: quokka.txt says:\nfour legs\none tail"),
     (
