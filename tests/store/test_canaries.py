@@ -34,7 +34,17 @@ ANN, BEN = Principal("chat", "ann"), Principal("chat", "ben")
 CHAT = e.Address("chat", "shared")
 WORKED_IN = ("local", "/work")
 CALL = CallId("c1_0")
-MACHINERY = {"never", "indexed", "words", "words_config", "words_data", "words_docsize", "words_idx", "sqlite_sequence"}
+MACHINERY = {
+    "born",
+    "never",
+    "indexed",
+    "words",
+    "words_config",
+    "words_data",
+    "words_docsize",
+    "words_idx",
+    "sqlite_sequence",
+}
 """Tables without rows of anybody's: the index of words has none that could be read, and search is its query."""
 
 
@@ -193,6 +203,8 @@ WITHOUT_VIEWER = {
     "Transcript.append": OF_ONE,
     "Transcript.take_up": OF_ONE,
     "Transcript.entries": OF_ONE,
+    "Transcript.legible": OF_ONE,
+    "Transcript.require_end": OF_ONE,
     "Transcript.news": OF_ONE,
     "Transcript.erase": OF_ONE,
     "Outbox.progress": OF_ONE,

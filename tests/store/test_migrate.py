@@ -9,6 +9,7 @@ from angelia.core.errors import StoreError
 from angelia.store.sql import schema
 from angelia.store.sql.database import FILE, Database
 from angelia.store.sql.migrate import STEPS, migrate
+from angelia.store.sql.schema import UNKEPT
 
 SECOND_THAT_FAILS = ("CREATE TABLE later (x INTEGER) STRICT", "INSERT INTO nowhere VALUES (1)")
 
@@ -63,6 +64,16 @@ def test_a_newer_database_is_refused_and_left_alone(path: Path) -> None:
     connection.close()
     before = path.read_bytes()
     with pytest.raises(StoreError, match="store format 7, and this Angelia knows formats up to 1"):
+        Database.open(path.parent)
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_before_the_first_release_is_refused_and_left_alone(path: Path) -> None:
+    connection = connect(path)
+    connection.execute(f"PRAGMA application_id = {UNKEPT}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="before the first release"):
         Database.open(path.parent)
     assert path.read_bytes() == before
 

@@ -45,8 +45,7 @@ def require_known(connection: sqlite3.Connection, path: Path, steps: Sequence[St
             why="A newer Angelia wrote it.",
             then="Update this Angelia; nothing has been changed.",
         )
-    if version == 0:
-        _refuse_a_stranger(connection, path)
+    _refuse_a_stranger(connection, path)
     return version
 
 
@@ -57,6 +56,11 @@ def _version(connection: sqlite3.Connection) -> int:
 def _refuse_a_stranger(connection: sqlite3.Connection, path: Path) -> None:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if tables and application == schema.UNKEPT:
+        raise StoreError(
+            f"{path} was written by a version before the first release, whose format is not kept.",
+            then="Move it aside, or choose another home with ANGELIA_HOME; nothing was changed.",
+        )
     if tables and application != schema.APPLICATION:
         raise StoreError(
             f"{path} is a database of another program.",

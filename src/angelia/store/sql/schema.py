@@ -3,8 +3,10 @@
 VERSION = 1
 """`PRAGMA user_version` of a database that this Angelia writes."""
 
-APPLICATION = 0x416E6765
-"""`PRAGMA application_id`, "Ange": tells our file from somebody else's."""
+APPLICATION = 0x416E6731
+"""`PRAGMA application_id`, "Ang1": tells our file from somebody else's."""
+UNKEPT = 0x416E6765
+"""The same of versions before the first release, whose formats are not kept."""
 
 # `never` stays empty, so a mark in `erasing` breaks a deferred foreign key: no transaction can commit with it,
 # and the only way on is to delete the conversation in the transaction that marked it.
