@@ -34,6 +34,7 @@ def test_an_answer_that_a_kill_kept_from_the_screen_is_delivered_once_when_it_is
             terminal.press(CTRL_D)
             terminal.ends()
             assert terminal.seen.count("Forty-two.") == 1
+            assert "it may stand there already" in terminal.seen
         assert place.kinds().count("DeliverySettled") == 1
         assert len(requests(place)) == 1
 

@@ -14,7 +14,7 @@ from angelia.policy.approvers import nobody
 from angelia.policy.situation import Mode
 from angelia.sandboxes.port import SandboxGone
 from angelia.service.conversation.session import Session
-from angelia.service.places.sandbox_locks import sandbox_locks
+from angelia.service.places.sandbox_locks import SandboxLocks
 from angelia.testing.model.answerers import by_replies
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
@@ -67,10 +67,10 @@ async def test_the_end_of_one_does_not_end_what_the_other_runs(tmp_path: Path) -
         assert one.session.behind == []
         assert len(other.session.behind) == 1, "what the other one runs goes on"
         assert (await sandbox.describe()).workspace == other.session.workspace
-        assert [lock.place for lock in sandbox_locks(one.app.running)] == [one.session.place]
+        assert [lock.place for lock in SandboxLocks(one.app.running).all()] == [one.session.place]
         await leave(other)
         assert other.session.behind == []
-        assert sandbox_locks(one.app.running) == []
+        assert SandboxLocks(one.app.running).all() == []
         with pytest.raises(SandboxGone):
             one.app.sandbox_of(other.session)
 

@@ -127,6 +127,20 @@ async def test_an_entry_from_the_future_is_refused_by_name(
         await transcript.entries(conversation)
 
 
+async def test_the_newest_conversation_is_the_last_in_the_log_whatever_the_clock_said(home: Path) -> None:
+    now = iter([3_000_000, 3_000_001, 1000, 1001, 1002, 1003])
+    db = Database.open(home, clock=lambda: next(now))
+    transcript = Transcript(db)
+    assert await transcript.newest(OWNER) is None
+    for name in ("three-years-ahead", "today"):
+        await transcript.append(ConversationId(name), [ConversationOpened("terminal", "/")])
+        await transcript.append(ConversationId(name), [said("hello")])
+    await transcript.append(ConversationId("a-guests"), [ConversationOpened("chat", "/", owner=Principal("chat", "7"))])
+    assert await transcript.newest(OWNER) == "today"
+    assert await transcript.newest(Principal("chat", "7")) == "a-guests"
+    db.close()
+
+
 async def test_conversations_are_listed_by_last_use_with_their_first_words(home: Path) -> None:
     now = iter(range(1000, 2000))
     db = Database.open(home, clock=lambda: next(now))

@@ -49,13 +49,15 @@ async def test_a_full_database_accepts_nothing_and_works_again_when_there_is_roo
     db.close()
 
 
-async def test_a_file_that_may_not_grow_is_a_full_disk(home: Path) -> None:
+@pytest.mark.parametrize(("what", "argument"), [("put", "0.2"), ("append", "0")])
+async def test_a_file_that_may_not_grow_is_no_full_disk(home: Path, what: str, argument: str) -> None:
     (await opened(home)).close()
 
-    limited = f"ulimit -f 100 && exec {shlex.join(command('put', home, NAME, '0.2'))}"  # blocks of 512 or 1024 bytes
-    (said_last,) = output(["sh", "-c", limited])
-    assert said_last.startswith("StoreFull: ")
-    assert not list((home / "blobs").iterdir())
+    limited = f"ulimit -f 100 && exec {shlex.join(command(what, home, NAME, argument))}"  # blocks of 512 or 1024 bytes
+    said_last = output(["sh", "-c", limited])[-1]
+    assert said_last.startswith(f"StoreFull: A file in {home} may not grow beyond ")
+    assert "is full" not in said_last
+    assert not (home / "blobs").exists() or not list((home / "blobs").iterdir())
 
 
 @pytest.mark.real("bwrap")

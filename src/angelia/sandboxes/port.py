@@ -198,7 +198,7 @@ class Running(Protocol):
         ...
 
     async def kill(self) -> None:
-        """TERM, then KILL after a grace of two seconds, to the whole process tree. Idempotent."""
+        """TERM, then KILL after a grace of three quarters of a second, to the whole process tree. Idempotent."""
         ...
 
 

@@ -9,6 +9,7 @@ core dump either, and no debugger can be attached. Programs that we start have t
 import logging
 import os
 import re
+import resource
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
@@ -20,6 +21,8 @@ from angelia.service.settings.config import Config
 
 _PR_SET_DUMPABLE = 4
 """prctl(2), <linux/prctl.h>."""
+_MOST_DESCRIPTORS = 16_384
+"""Enough for every conversation that stays open; what is started by commands inherits the limit."""
 _HANDLE = re.compile(r"\$\{(\w+)\}")
 
 logger = logging.getLogger("angelia.own_process")
@@ -33,6 +36,16 @@ def hide_memory() -> None:
 
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
         logger.warning("This process can be looked into by commands: %s.", os.strerror(ctypes.get_errno()))
+
+
+def raise_descriptor_limit() -> None:
+    """Let this process open as many files as it may, up to `_MOST_DESCRIPTORS`: the usual limit is for programs that
+    serve one person.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def withdraw(environ: MutableMapping[str, str], names: frozenset[str]) -> None:

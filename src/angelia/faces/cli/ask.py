@@ -28,7 +28,7 @@ from angelia.faces.words.output import draw, echo, echo_json, hand_over
 from angelia.faces.words.transcript_lines import Tone, TranscriptLines
 from angelia.policy.approvers import nobody
 from angelia.service.conversation.session import Session
-from angelia.service.conversation.terminal_delivery import TERMINAL
+from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL
 from angelia.service.models.choice import choose
 
 _PATH = click.Path(path_type=Path, readable=False)
@@ -75,6 +75,7 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
         transcript.tell(entry)
     screen = _Screen(transcript, as_json=given["as_json"], stream=given["stream"])
     session.live.watch(screen.see)
+    _notes([AGAIN] if overdue else [])
     for queued in overdue:  # a life that died could not show them; beside a new answer they do not go to stdout
         await delivery.deliver(queued, _note if asking else screen.way_of(queued), _draw)
     await app.employ(session, choice.spec, approvers=nobody)

@@ -31,7 +31,9 @@ def gateway(ctx: click.Context, /, only: tuple[str, ...], **given: Any) -> int |
 
 async def _run(only: tuple[str, ...], given: dict[str, Any]) -> int:
     from angelia.faces.gateway.foreground import run
+    from angelia.service.own_process import raise_descriptor_limit
 
+    raise_descriptor_limit()
     return await run(await open_app(given), only)
 
 

@@ -70,7 +70,7 @@ async def last_conversation(transcript: "Transcript") -> ConversationId:
     Raises:
         BadInput: there is none at all.
     """
-    last = await transcript.conversations(OWNER, 1, owner=OWNER)
-    if not last:
+    last = await transcript.newest(OWNER)
+    if last is None:
         raise BadInput("There is no conversation yet.", then="`angelia` begins one.")
-    return last[0].id
+    return last

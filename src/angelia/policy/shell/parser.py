@@ -66,6 +66,19 @@ def read_line(command: str, variables: Mapping[str, str]) -> ParsedLine:
     return ParsedLine(calls, tuple(reader.unreadable), tuple(reader.bombs), single)
 
 
+def leaves_behind(command: str) -> bool:
+    """Whether a command line starts something with `&` that may go on when it has ended."""
+    if "&" not in command or len(command) > _LONGEST:
+        return False
+    nodes = [_parser().parse(in_ascii(command)).root_node]
+    while nodes:
+        node = nodes.pop()
+        if node.type == "&":
+            return True
+        nodes.extend(node.children)
+    return False
+
+
 @cache
 def _parser() -> "Parser":
     # 24 ms to import, so only once a command is to be judged.

@@ -129,7 +129,7 @@ class LocalRunning:
         return await asyncio.shield(self._ended)
 
     async def kill(self) -> None:
-        """TERM, then KILL after two seconds, to everything that belongs to it."""
+        """TERM, then KILL after a grace, to everything that belongs to it."""
         if not self._ended.done() and self._killing is None:
             self._killing = self._loop.create_task(self._kill())
         if self._killing is not None:

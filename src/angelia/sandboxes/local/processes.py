@@ -16,8 +16,8 @@ MARK = "ANGELIA_COMMAND"
 
 PROC = Path("/proc")
 _HAS_PROC = (PROC / "self/stat").exists()
-GRACE = 2.0
-"""Seconds between TERM and KILL."""
+GRACE = 0.75
+"""Seconds between TERM and KILL: a time-out is kept within a second, whatever a command does with TERM."""
 _STUCK = 2.0
 """Seconds after KILL until we stop waiting: what lives on sits in the kernel and no signal reaches it."""
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import resource
 from collections import OrderedDict
 from collections.abc import Coroutine
 from pathlib import Path
@@ -34,11 +35,23 @@ from angelia.service.models.choice import choose
 
 MOST_OPEN = 2000
 """Conversations at rest that stay open: some 40 kB each."""
+_DESCRIPTORS = 4
+"""Open files that a conversation holds while it rests, at most: its sandbox's lock, the record of what it runs."""
+_OTHER_DESCRIPTORS = 100
+"""Open files of the rest of the process: the store, connections, what is being sent and received."""
 UNUSED_MS = 86_400_000
 """How long one stays open that nobody uses, such as one that was left by `/new`; it is opened again when it is."""
 _AFTER_A_FAULT_S = 5.0
 
 logger = logging.getLogger("angelia.chats")
+
+
+def most_open() -> int:
+    """Conversations at rest that stay open, with the descriptors that this process may have."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return MOST_OPEN
+    return max(1, min(MOST_OPEN, (limit - _OTHER_DESCRIPTORS) // _DESCRIPTORS))
 
 
 class _Open(Struct):
@@ -210,7 +223,7 @@ class ChatSessions:
         """Those at rest that nobody used for a day, and of the others as many as are too many, longest unused first."""
         found: list[ConversationId] = []
         for conversation, one in self._open.items():
-            if one.used > self.services.clock() - UNUSED_MS and len(self._open) - len(found) < MOST_OPEN:
+            if one.used > self.services.clock() - UNUSED_MS and len(self._open) - len(found) < most_open():
                 break
             if one.session.at_rest:
                 found.append(conversation)

@@ -17,6 +17,8 @@ from angelia.store.media.blobs import BlobStore
 
 TERMINAL = e.Address("terminal")
 
+AGAIN = "An earlier process ended before it could note that this was shown; it may stand there already."
+
 Draw = Callable[[Path], Awaitable[None]]
 """Shows a picture to whoever is attached, if that can be done."""
 

@@ -7,8 +7,7 @@ from msgspec import Struct
 
 from angelia.core.ids import ConversationId, PlaceId
 from angelia.sandboxes.port import Sandbox
-from angelia.service.places.sandbox_locks import SandboxLock, move_in
-from angelia.store.presence import Presence
+from angelia.service.places.sandbox_locks import HeldSandbox, SandboxLock, SandboxLocks
 
 Progress = Callable[[str], None]
 
@@ -17,7 +16,7 @@ class OpenPlace(Struct, frozen=True):
     """A place, and the conversations in it, each with what tells its person what takes long."""
 
     sandbox: Sandbox
-    presence: Presence
+    held: HeldSandbox
     inside: dict[ConversationId, Progress]
 
 
@@ -25,7 +24,7 @@ class OpenPlaces:
     """Places by their ids. `state` has the records of what is open, for other processes."""
 
     def __init__(self, state: Path) -> None:
-        self._state = state
+        self._locks = SandboxLocks(state)
         self._open: dict[PlaceId, OpenPlace] = {}
 
     def enter(
@@ -45,7 +44,7 @@ class OpenPlaces:
                     each(text)
 
             sandbox = make(told)
-            found = self._open[lock.place] = OpenPlace(sandbox, move_in(self._state, lock), inside)
+            found = self._open[lock.place] = OpenPlace(sandbox, self._locks.hold(lock), inside)
         found.inside[conversation] = tell
         return found.sandbox
 
@@ -56,4 +55,4 @@ class OpenPlaces:
             return
         del self._open[place]
         await found.sandbox.close()
-        found.presence.close()
+        found.held.close()

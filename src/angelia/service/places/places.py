@@ -18,7 +18,7 @@ from angelia.sandboxes.registry import OURS, SPECS, open_sandbox, workspace_in
 from angelia.sandboxes.shared.lasting import LASTING, Keeper, Lasting, Use, keeper_of
 from angelia.sandboxes.shared.tree_removal import remove_tree
 from angelia.service.places.presets import Chosen, SandboxSettings, chosen, kept
-from angelia.service.places.sandbox_locks import SandboxLock, move_in, sandbox_locks
+from angelia.service.places.sandbox_locks import SandboxLock, SandboxLocks
 from angelia.store.log.transcript import Transcript
 
 _TIDY_SECONDS = 20.0
@@ -82,6 +82,7 @@ class SandboxPlaces:
     ) -> None:
         self._home = home
         self._state = state
+        self.locks = SandboxLocks(state)
         self._settings = settings
         self._transcript = transcript
         self._clock = clock
@@ -93,7 +94,7 @@ class SandboxPlaces:
         Raises:
             SandboxError: a daemon is there, and does not tell.
         """
-        open_now = sandbox_locks(self._state)
+        open_now = self.locks.all()
         rows = []
         for lasting in await self._lasting():
             by = tuple(one for one in open_now if one.place == lasting.place)
@@ -147,7 +148,7 @@ class SandboxPlaces:
 
     async def forsaken_homes(self) -> list[Path]:
         """Folders that sandboxes kept for conversations which are not in the store, and open nowhere."""
-        open_now = {one.place for one in sandbox_locks(self._state)}
+        open_now = {one.place for one in self.locks.all()}
         homes = [home for kind in OURS if (self._state / kind).is_dir() for home in (self._state / kind).iterdir()]
         return [
             home
@@ -208,7 +209,7 @@ class SandboxPlaces:
             at, name, inside = await self._of_conversation(where)
             fresh = False
         place = SandboxContext(name, inside, self._home, self._state, say, settings.confine, visit=not fresh)
-        sandbox_lock = move_in(self._state, SandboxLock(name, at.spec, inside, self._clock()))
+        sandbox_lock = self.locks.hold(SandboxLock(name, at.spec, inside, self._clock()))
         try:
             sandbox = open_sandbox(at.spec, place, at.settings)
             try:

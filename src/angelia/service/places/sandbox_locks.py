@@ -1,13 +1,19 @@
-"""Which places are open in which process of ours."""
+"""Which places are open in which process of ours.
+
+A process holds one locked file, however many sandboxes it has open, and a small file for each of them beside it: a
+gateway with a thousand chats would come to its limit of open files by the locks alone.
+"""
 
 import os
+import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from angelia.core.ids import PlaceId
-from angelia.store.presence import Presence, alive
+from angelia.core.ids import PlaceId, sortable_id
+from angelia.store.presence import Presence, is_alive
 
 _FOLDER = "open"
 
@@ -22,18 +28,60 @@ class SandboxLock(Struct, frozen=True):
     process: int = 0
 
 
-def move_in(state: Path, sandbox_lock: SandboxLock) -> Presence:
-    """Say that this process holds it open, until the answer is closed or the process dies.
+class HeldSandbox(Struct, frozen=True):
+    """What a process says that it holds open, until this is closed."""
 
-    Raises:
-        OSError: `state` cannot be written.
-    """
-    presence = Presence(state / _FOLDER)
-    state.mkdir(mode=0o700, parents=True, exist_ok=True)
-    presence.name(msgspec.json.encode(msgspec.structs.replace(sandbox_lock, process=os.getpid())).decode())
-    return presence
+    locks: "SandboxLocks"
+    path: Path
+
+    def close(self) -> None:
+        """It is not open any more."""
+        self.locks.let_go(self.path)
 
 
-def sandbox_locks(state: Path) -> list[SandboxLock]:
-    """All that are open now, oldest first; what dead processes left of theirs is removed."""
-    return [msgspec.json.decode(text, type=SandboxLock) for text in alive(state / _FOLDER) if text]
+class SandboxLocks:
+    """The sandboxes that processes of ours hold open beneath `state`."""
+
+    def __init__(self, state: Path) -> None:
+        self._folder = state / _FOLDER
+        self._presence: Presence | None = None
+        self._held = set[Path]()
+
+    def hold(self, sandbox_lock: SandboxLock) -> HeldSandbox:
+        """Say that this process holds it open, until the answer is closed or the process dies.
+
+        Raises:
+            OSError: the state cannot be written.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._presence = self._presence or Presence(self._folder)
+        records = self._folder / Path(self._presence.name(f"process {os.getpid()}")).stem
+        records.mkdir(mode=0o700, exist_ok=True)
+        path = records / f"{sortable_id()}.json"
+        unfinished = path.with_suffix(".part")
+        unfinished.write_bytes(msgspec.json.encode(msgspec.structs.replace(sandbox_lock, process=os.getpid())))
+        unfinished.replace(path)
+        self._held.add(path)
+        return HeldSandbox(self, path)
+
+    def let_go(self, path: Path) -> None:
+        """A sandbox is not open any more; nothing happens if that was said before."""
+        if path in self._held:
+            self._held.remove(path)
+            path.unlink(missing_ok=True)
+        if not self._held and self._presence is not None:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            self._presence.close()
+            self._presence = None
+
+    def all(self) -> list[SandboxLock]:
+        """All that are open now, oldest first; what dead processes left of theirs is removed."""
+        found: list[SandboxLock] = []
+        for lock in sorted(self._folder.glob("*.lock")):
+            if is_alive(self._folder, lock.name):
+                for path in sorted(lock.with_suffix("").glob("*.json")):
+                    with suppress(FileNotFoundError):  # closed since we looked
+                        found.append(msgspec.json.decode(path.read_bytes(), type=SandboxLock))
+            else:
+                shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+        return sorted(found, key=lambda one: one.since)

@@ -197,6 +197,12 @@ class Transcript:
             )
         )
 
+    async def newest(self, viewer: Principal) -> ConversationId | None:
+        """Which of the conversations that `viewer` owns has the newest entry, by the order of the log: clocks are set
+        wrong, and set right again.
+        """
+        return await self._db.read(lambda connection: _newest(connection, viewer))
+
     async def summary(self, viewer: Principal, conversation: ConversationId) -> Summary:
         """One conversation at a glance.
 
@@ -334,6 +340,15 @@ def _summaries(connection: sqlite3.Connection, which: str, values: tuple[object,
         Summary(own, title, opened_at, last_at, last_seq, door, Principal.parse(owner), workspace, sandbox, place)
         for own, title, opened_at, last_at, last_seq, door, owner, workspace, sandbox, place in rows
     ]
+
+
+def _newest(connection: sqlite3.Connection, owner: Principal) -> ConversationId | None:
+    row = connection.execute(
+        "SELECT c.id FROM entries AS e JOIN conversations AS c ON c.id = e.conversation WHERE c.owner = ?"
+        " ORDER BY e.id DESC LIMIT 1",
+        (str(owner),),
+    ).fetchone()
+    return ConversationId(row[0]) if row else None
 
 
 def _matching(connection: sqlite3.Connection, viewer: Principal, part: str) -> list[Summary]:

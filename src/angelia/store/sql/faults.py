@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from angelia.core.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, 
 _NEARLY_NOTHING = 64 * 1024
 """Bytes. SQLite reports some writes to a full disk as plain I/O errors; with less than this free, it is full."""
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
@@ -55,7 +56,12 @@ def of_sqlite(error: sqlite3.Error, home: Path, holders: tuple[str, ...] = ()) -
         case sqlite3.SQLITE_IOERR:
             if free_bytes(home) < _NEARLY_NOTHING:
                 return full(home)
-            return StoreError(f"The disk that holds {home} reports an error: {error}.", then="Nothing was written.")
+            if size_limit() < _most_grown(home):
+                return limited(home)
+            return StoreError(
+                f"The disk that holds {home} reports an error: {error}.",
+                then="What was being stored is not acknowledged, and may or may not be there. Look at the disk.",
+            )
         case _:
             return error
 
@@ -69,6 +75,8 @@ def of_os(error: OSError, home: Path) -> StoreError:
     """The error to raise when a file in the home cannot be read or written."""
     if error.errno in _FULL:
         return full(home)
+    if error.errno == errno.EFBIG:
+        return limited(home)
     if error.errno in _READ_ONLY:
         return read_only(home, error.strerror or str(error))
     return StoreError(f"A file in {home} cannot be used: {error}.")
@@ -80,6 +88,28 @@ def full(home: Path) -> StoreFull:
         f"The disk that holds {home} is full ({free_bytes(home) / 1e6:.1f} MB free).",
         then="What was being stored was not accepted; everything stored before is safe. Free some space and try again.",
     )
+
+
+def limited(home: Path) -> StoreFull:
+    """Files of this process may not become as large; the disk may have room."""
+    return StoreFull(
+        f"A file in {home} may not grow beyond {size_limit() / 1e6:.1f} MB.",
+        why="This process has a limit on the size of files.",
+        then="What was being stored was not accepted; everything stored before is safe. Raise the limit (`ulimit -f`) "
+        "and try again.",
+    )
+
+
+def size_limit() -> float:
+    """Bytes that a file of this process may have at most."""
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return float("inf") if most == resource.RLIM_INFINITY else float(most)
+
+
+def _most_grown(home: Path) -> float:
+    """Bytes of the largest file of the database, with what a write may add to it."""
+    sizes = [path.stat().st_size for path in home.glob("angelia.db*")]
+    return max(sizes, default=0) + 2 * _NEARLY_NOTHING
 
 
 def read_only(home: Path, said: str) -> StoreReadOnly:

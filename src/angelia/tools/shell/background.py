@@ -9,6 +9,7 @@ from typing import BinaryIO, Protocol
 from angelia.core.content import CallStatus, Text
 from angelia.core.entry import WorkKind
 from angelia.core.errors import AngeliaError
+from angelia.policy.shell.parser import leaves_behind
 from angelia.sandboxes.port import Command, Exit, Running
 from angelia.tools.blob_names import pointer
 from angelia.tools.port import BlobAccess, CallAccess, ToolOutcome, Work, WorkAccess
@@ -16,6 +17,9 @@ from angelia.tools.shell.output import LiveOutput, Unseen, head_and_tail
 from angelia.tools.shell.spool import Spool
 
 logger = logging.getLogger("angelia.tools")
+
+
+_LEFT_BEHIND = "[whatever & left running was ended with its command; background=true keeps a command running]"
 
 
 class Process:
@@ -146,6 +150,8 @@ async def outcome_of(process: Process, context: BlobAccess, *, fresh: str | None
     text = kept.ends.shown(where, way) if fresh is None else head_and_tail(fresh, pointer=where)
     said_by_sandbox = ended.notes if isinstance(ended, Exit) else ()
     notes = [*(f"[{note}]" for note in said_by_sandbox), told(ended, process.command.seconds)]
+    if leaves_behind(process.command.shell):
+        notes.insert(0, _LEFT_BEHIND)
     if kept.lost:
         notes.insert(0, f"[{kept.lost}]")
     if kept.full and fresh is not None and where not in text:

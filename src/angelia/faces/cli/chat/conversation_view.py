@@ -18,7 +18,7 @@ from angelia.faces.words.question_lines import question_lines
 from angelia.faces.words.questions import numbered
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines, reply_text
 from angelia.service.conversation.session import Session
-from angelia.service.conversation.terminal_delivery import TERMINAL, TerminalDelivery
+from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL, TerminalDelivery
 
 RECALLED = 2
 """Messages of the person, with what followed, that are shown when a conversation is opened again."""
@@ -60,6 +60,8 @@ class ConversationView:
                 shown = [line for line in lines if line.tone in _RECALLED_TONES and line.text not in waiting]
                 self._screen.put(*shown)
         self._ask_oldest()
+        if unsettled:
+            self._screen.note(AGAIN)
         for queued in unsettled:
             self._deliver(queued)
 
