@@ -54,6 +54,21 @@ def test_every_file_of_ours_that_a_document_names_exists(path: Path) -> None:
     assert {name for name in missing if name.rpartition("/")[2] not in NOT_OURS} == set()
 
 
+def test_a_newcomer_finds_the_turn_in_two_hops() -> None:
+    readme, architecture = ((ROOT / name).read_text("utf-8") for name in ("README.md", "ARCHITECTURE.md"))
+    assert "(ARCHITECTURE.md)" in readme
+    for path, holds in {
+        "engine/machine.py": "def decide(",
+        "policy/judge.py": "def judge(",
+        "models/wires/openai_chat.py": "def encode(",
+        "store/media/pictures.py": "def encode(",
+        "service/chats/delivery.py": "def deliver",
+        "service/conversation/terminal_delivery.py": "def deliver(",
+    }.items():
+        assert f"`{path}`" in architecture
+        assert holds in (ROOT / "src/angelia" / path).read_text("utf-8"), path
+
+
 def test_every_table_that_the_architecture_names_exists() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*/[a-z_0-9]+\.toml)`", text))
