@@ -229,7 +229,7 @@ async def test_a_command_without_a_network_of_its_own_does_not_run(
     build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shares = tmp_path / "bwrap"  # a bubblewrap that leaves this machine's network to its command
-    shares.write_text('#!/bin/bash\nexec bwrap "${@:1:4}" --share-net "${@:5}"\n')
+    shares.write_text('#!/bin/bash\nexec bwrap "${@:1:6}" --share-net "${@:7}"\n')
     shares.chmod(0o755)
     monkeypatch.setattr(sandbox, "bubblewrap_program", lambda: str(shares))
     command = Command(shell="touch ran", reach=Reach.NETWORK)
