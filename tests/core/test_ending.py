@@ -37,3 +37,10 @@ def test_a_sentence_quotes_what_the_provider_said_and_names_the_model(data: st.D
     ending = msgspec.convert({"kind": kind.__name__, **given_}, end.Ending)
     assert "acme:seven" in sentence_of(ending)
     assert "“computer says no”" in sentence_of(ending)
+
+
+def test_a_process_that_died_is_not_told_as_a_model_that_did_not_answer() -> None:
+    told = sentence_of(end.ModelUnavailable("vendor:model", tries=3, died=3))
+    assert told.startswith("Angelia's own process ended 3 times while vendor:model was asked.")
+    assert "did not answer" not in told
+    assert "did not answer after 3 tries" in sentence_of(end.ModelUnavailable("vendor:model", tries=3))

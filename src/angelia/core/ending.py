@@ -36,11 +36,14 @@ class BudgetSpent(Outcome, frozen=True):
 
 
 class ModelUnavailable(Outcome, frozen=True):
-    """The provider could not be reached or stayed busy through every retry."""
+    """The provider could not be reached or stayed busy through every retry; or `died` tries ended with our process, so
+    that nobody knows what it would have said.
+    """
 
     model: str
     tries: int
     said: str = ""
+    died: int = 0
 
 
 class ModelUnknown(Outcome, frozen=True):

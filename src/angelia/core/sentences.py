@@ -27,6 +27,11 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
         case end.BudgetSpent(what=what, spent=spent, cap=cap):
             reached = f"Stopped: {what} reached {spent}, and the cap is {cap}. Everything done so far is kept."
             return f"{reached} Raise the cap, or go on later."
+        case end.ModelUnavailable(model=model, died=died) if died:
+            ended = f"Angelia's own process ended {_times(died, 'time', 'times')} while {model} was asked."
+            return (
+                f"{ended} What was asked may be too much for this machine, so it is not tried again by itself. {_RETRY}"
+            )
         case end.ModelUnavailable(model=model, tries=tries, said=said):
             return f"{model} did not answer after {_times(tries, 'try', 'tries')}.{_quoted(said)} {_RETRY}"
         case end.ModelUnknown(model=model, said=said):

@@ -167,8 +167,8 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
     if turn.wait_until > moment.now:
         return Rest(turn.wait_until)
     if turn.asked and turn.orphans + 1 >= rules.limits.max_orphans:
-        said = "every try ended with the process that made it"
-        return Close(end.ModelUnavailable(model=turn.model, tries=turn.orphans + 1, said=said))
+        died = turn.orphans + 1
+        return Close(end.ModelUnavailable(model=turn.model, tries=died, died=died))
     return _next_request(turn, rules, moment)
 
 

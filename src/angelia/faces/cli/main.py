@@ -1,8 +1,10 @@
 """The commands there are; each is loaded when it is called."""
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from io import StringIO
+from pathlib import Path
 
 import click
 
@@ -77,6 +79,7 @@ def angelia(ctx: click.Context) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return the exit code. An error is a sentence on stderr, never a stack trace."""
+    _have_home()
     try:
         result = angelia.main(args=list(arguments), prog_name="angelia", standalone_mode=False)
     except click.exceptions.Exit as leave:
@@ -98,10 +101,17 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else exits.OK
 
 
+def _have_home() -> None:
+    """A user without a home, such as a number that a container runs under, has one in which there is nothing."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = "/nonexistent"
+
+
 def _fault(error: Exception) -> int:
     """Write the trace to the log file, and a sentence with its code to the person."""
     import logging
-    import os
 
     from angelia.core.ids import sortable_id
     from angelia.service.logs import log_file

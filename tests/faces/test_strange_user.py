@@ -1,0 +1,62 @@
+"""Somebody else's machine: a PATH that leads where nobody may go, no home, no place for temporary files, odd words."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from angelia.testing.model.steps import call, say
+from tests.faces.angelia import MODEL, Place, serving
+
+pytestmark = pytest.mark.real("bwrap")
+NOT_ROOT = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--uid", "1234", "--gid", "1234"]
+"""As root nothing is forbidden; in a namespace of its own the same files belong to somebody without rights."""
+
+
+def asked(place: Place, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    words = ["-m", "angelia", "ask", "--model", MODEL, "--set", "sandbox.confine=off", "what is it?"]
+    return subprocess.run(
+        [*NOT_ROOT, sys.executable, *words],
+        cwd=place.work,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def hostile(tmp_path: Path) -> str:
+    """Folders that may not be entered, one below such a one, a file, what is not there, nothing, and the usual ones."""
+    locked = tmp_path / "locked"
+    (locked / "bin").mkdir(parents=True)
+    (tmp_path / "file").write_text("no folder")
+    locked.chmod(0)
+    odd = [locked, locked / "bin", tmp_path / "file", tmp_path / "not-there", ".", ""]
+    return os.pathsep.join([*map(str, odd), os.environ["PATH"]])
+
+
+STRANGE = {
+    "a PATH that may not be entered": {},
+    "no home": {"HOME": None},
+    "a home that is not there": {"HOME": "/nowhere/at/all"},
+    "a place for temporary files that is not there": {"TMPDIR": "/nowhere/tmp"},
+    "a language that nobody knows": {"LANG": "xx_YY.UTF-16", "LC_ALL": "xx_YY.UTF-16", "PYTHONUTF8": None},
+}
+
+
+@pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE.keys())
+def test_a_question_is_answered_for_a_strange_user(tmp_path: Path, strange: dict[str, str | None]) -> None:
+    with serving(tmp_path, [call("shell", {"command": "echo here"}), say("Forty-two.")]) as place:
+        given = place.environment({"PATH": hostile(tmp_path), "ANGELIA_HOME": str(place.home)})
+        environment = {name: value for name, value in {**given, **strange}.items() if value is not None}
+        before = os.umask(0)
+        try:
+            ended = asked(place, environment)
+        finally:
+            os.umask(before)
+        (tmp_path / "locked").chmod(0o700)
+        assert (ended.returncode, ended.stdout) == (0, "Forty-two.\n"), ended.stderr
+        assert place.home.stat().st_mode & 0o077 == 0, "whatever the umask says"
