@@ -27,13 +27,8 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
         case end.BudgetSpent(what=what, spent=spent, cap=cap):
             reached = f"Stopped: {what} reached {spent}, and the cap is {cap}. Everything done so far is kept."
             return f"{reached} Raise the cap, or go on later."
-        case end.ModelUnavailable(model=model, died=died) if died:
-            ended = f"Angelia's own process ended {_times(died, 'time', 'times')} while {model} was asked."
-            return (
-                f"{ended} What was asked may be too much for this machine, so it is not tried again by itself. {_RETRY}"
-            )
-        case end.ModelUnavailable(model=model, tries=tries, said=said):
-            return f"{model} did not answer after {_times(tries, 'try', 'tries')}.{_quoted(said)} {_RETRY}"
+        case end.ModelUnavailable():
+            return _unavailable(ending)
         case end.ModelUnknown(model=model, said=said):
             unknown = f"The provider does not know the model {model}.{_quoted(said)}"
             return f"{unknown} `angelia models` lists what it has."
@@ -72,6 +67,13 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
             return f"{fault} Write “continue” to try again; `angelia doctor` says more."
         case _:
             assert_never(ending)
+
+
+def _unavailable(ending: end.ModelUnavailable) -> str:
+    if ending.died:
+        ended = f"Angelia's own process ended {_times(ending.died, 'time', 'times')} while {ending.model} was asked."
+        return f"{ended} It may be too much for this machine, so it is not tried again by itself. {_RETRY}"
+    return f"{ending.model} did not answer after {_times(ending.tries, 'try', 'tries')}.{_quoted(ending.said)} {_RETRY}"
 
 
 def _quoted(said: str) -> str:
