@@ -11,6 +11,7 @@ import pytest
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.registry import open_sandbox
+from angelia.sandboxes.undo.store import UndoSettings, UndoStore
 
 
 class Person:
@@ -64,13 +65,14 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
 Open = Callable[[], Sandbox]
 
 
-@pytest.fixture
-async def guarded(person: Person) -> AsyncIterator[Open]:
-    """Opens the local sandbox of the project as every door does."""
+@pytest.fixture(params=["watched", "guarded alone"])
+async def guarded(person: Person, request: pytest.FixtureRequest) -> AsyncIterator[Open]:
+    """Opens the local sandbox of the project as every door does, and as where commands cannot be watched."""
+    undo = UndoStore(person.own, UndoSettings(enabled=request.param == "watched"))
     made: list[Sandbox] = []
 
     def opened() -> Sandbox:
-        place = SandboxContext("c", str(person.work), person.own, person.own / "run", person.hear)
+        place = SandboxContext("c", str(person.work), person.own, person.own / "run", person.hear, undo=undo)
         made.append(open_sandbox("local", place, {}))
         return made[-1]
 

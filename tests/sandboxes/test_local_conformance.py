@@ -9,15 +9,18 @@ import pytest
 
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Sandbox
+from angelia.sandboxes.undo.store import UndoSettings, UndoStore
 from angelia.testing.sandboxes.checks import FULL, SandboxCheck, checks
 
 
-async def meets(check: SandboxCheck, confine: Literal["auto", "off"], tmp_path: Path) -> None:
+async def meets(check: SandboxCheck, confine: Literal["auto", "off"], tmp_path: Path, *, kept: bool = False) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[Sandbox]:
         workspace = tmp_path / "workspace"
         workspace.mkdir()
         sandbox = LocalSandbox(workspace, home=tmp_path / "own", state=tmp_path / "own/run", confine=confine)
+        if kept:
+            sandbox.kept_in(UndoStore(tmp_path / "own", UndoSettings()), "c")
         try:
             yield sandbox
         finally:
@@ -31,6 +34,13 @@ async def meets(check: SandboxCheck, confine: Literal["auto", "off"], tmp_path: 
 @pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
 async def test_confined(check: SandboxCheck, tmp_path: Path) -> None:
     await meets(check, "auto", tmp_path)
+
+
+@pytest.mark.real("bwrap")
+@pytest.mark.anyio
+@pytest.mark.parametrize("check", checks(FULL), ids=lambda check: check.name)
+async def test_confined_and_watched(check: SandboxCheck, tmp_path: Path) -> None:
+    await meets(check, "auto", tmp_path, kept=True)
 
 
 @pytest.mark.anyio

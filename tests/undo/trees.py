@@ -37,6 +37,9 @@ def furnish(folder: Path) -> Path:
     (folder / "src/run.sh").chmod(0o755)
     (folder / "src/deep/er/data.bin").write_bytes(bytes(range(256)) * 500)
     (folder / "nothing").touch()
+    (folder / "pair").mkdir()
+    (folder / "pair/one").write_text("both\n")
+    (folder / "pair/two").hardlink_to(folder / "pair/one")
     (folder / "src/link").symlink_to("main.py")
     (folder / "away").symlink_to("/nowhere/at/all")
     for at, path in enumerate(sorted(folder.rglob("*"))):

@@ -43,6 +43,8 @@ _READS = frozenset({Risk.SECRETS, Risk.SECRETS_HERE})
 """Risks that change nothing: they ask in plan mode too."""
 _HELD_BY_CONFINEMENT = frozenset({Risk.CHANGES_OUTSIDE, Risk.SECRETS, Risk.PERSISTS, Risk.KILLS})
 """Cannot happen in a real confinement: the home is hidden, only the workspace is writable, processes are its own."""
+_TAKEN_BACK = frozenset({Risk.DESTROYS, Risk.TRUNCATES, Risk.DISCARDS})
+"""Can be taken back where what a confined command changes is kept before."""
 _HELD_WITHOUT_NETWORK = frozenset({Risk.SENDS_OUT, Risk.INSTALLS})
 
 _REACHES = ("confined", "network", "outside")
@@ -248,6 +250,8 @@ def _counts(risk: Risk, effect: RunCommand, situation: Situation) -> bool:
     """Whether a risk is one here, given what the confinement holds back."""
     held = situation.confinement is Confinement.REAL and effect.reach != "outside"
     if risk in _MILD or (held and risk in _HELD_BY_CONFINEMENT):
+        return False
+    if held and effect.reach == "confined" and situation.keeps_changes and risk in _TAKEN_BACK:
         return False
     return not (held and effect.reach == "confined" and risk in _HELD_WITHOUT_NETWORK)
 

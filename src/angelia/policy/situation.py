@@ -57,7 +57,8 @@ class Situation(Struct, frozen=True):
     `granted` are the remembered patterns that hold now for this principal, sandbox and workspace.
     `address` is where this conversation's answers go. `absent` are files that a command names and that are not there.
     `seen` is whose words the model has in view. `destination` is where the repository leads in which a command runs
-    (`shell.git_remotes`).
+    (`shell.git_remotes`). `keeps_changes`: what a confined command destroys in the workspace is kept before, or is not
+    destroyed.
     """
 
     workspace: str
@@ -73,3 +74,4 @@ class Situation(Struct, frozen=True):
     absent: frozenset[str] = frozenset()
     destination: str = ""
     seen: InView = InView()
+    keeps_changes: bool = False

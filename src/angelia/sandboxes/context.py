@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from angelia.sandboxes.egress.proxy import Addresses, no_addresses
+from angelia.sandboxes.undo.store import UndoStore
 
 
 def _unheard(_: str) -> None:
@@ -21,7 +22,8 @@ class SandboxContext(Struct, frozen=True):
     more than a second. With `confine = "off"` sandboxes that cannot confine commands run them all the same. A `visit`
     looks in from outside: a sandbox that outlives its processes, and that nobody else uses, stays as it was found when
     we leave.
-    `addresses` judges where confined commands that have the network may connect to.
+    `addresses` judges where confined commands that have the network may connect to. `undo` takes what commands change
+    in a workspace of this machine; none keeps nothing.
     """
 
     id: str
@@ -32,3 +34,4 @@ class SandboxContext(Struct, frozen=True):
     confine: Literal["auto", "off"] = "auto"
     visit: bool = False
     addresses: Addresses = no_addresses
+    undo: UndoStore | None = None

@@ -46,7 +46,7 @@ def look_up(view: ConfinedView) -> Fixed:
         system=tuple(_system()),
         private_in_etc=private_in_etc(),
         places=tuple(_places(view)),
-        repositories=repositories(view.workspace),
+        repositories=() if view.watched else repositories(view.workspace),
     )
 
 
@@ -63,7 +63,7 @@ def options(fixed: Fixed, *, cwd: str, env: Mapping[str, str]) -> list[str]:
         *proc_and_dev(),
         *("--bind", str(fixed.view.private_tmp), "/tmp", "--symlink", "../tmp", "/var/tmp"),  # noqa: S108 - its own
         *(word for place in fixed.places for word in (*place.mount, *_covered(place.covers))),
-        *git_guard(dict.fromkeys([fixed.view.workspace, *fixed.repositories])),
+        *git_guard(() if fixed.view.watched else dict.fromkeys([fixed.view.workspace, *fixed.repositories])),
     ]
     return [
         *("--unshare-all", "--die-with-parent", "--cap-drop", "ALL"),
@@ -132,11 +132,11 @@ def _places(view: ConfinedView) -> Iterator[BoundMount]:
     hidden = [(str(path), os.path.realpath(path)) for path in view.hidden]
     mounts = dict.fromkeys(view.tools, "--ro-bind-try")
     mounts |= {share.path: "--bind-try" if share.writable else "--ro-bind-try" for share in view.shares}
-    mounts[view.workspace] = "--bind"
+    mounts[view.workspace] = "--ro-bind" if view.watched else "--bind"
     for place in sorted(mounts, key=lambda place: (len(place.parts), place)):
         covers = [path for path, real in hidden if _within(path, str(place)) or _within(real, str(place))]
         # Before the covers, and before what keeps Git: both would be uncovered by a mount of a folder that holds them.
-        fixed = startup_guard(place, view.fixed) if place == view.workspace else ()
+        fixed = startup_guard(place, view.fixed) if place == view.workspace and not view.watched else ()
         kept = (word for share in fixed for word in (_bind(share), str(share.path), str(share.path)))
         yield BoundMount((mounts[place], str(place), str(place), *kept), tuple(covers))
 

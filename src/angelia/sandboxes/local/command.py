@@ -28,6 +28,14 @@ LINGER = 0.2
 """Seconds that processes may outlive the command they belong to, so that `>(tee log)` can finish."""
 
 
+Launch = Callable[[Callable[[], "subprocess.Popen[bytes]"]], "subprocess.Popen[bytes]"]
+
+
+def at_once(popen: Callable[[], "subprocess.Popen[bytes]"]) -> "subprocess.Popen[bytes]":
+    """Begin it here and now."""
+    return popen()
+
+
 class Start(Struct, frozen=True):
     """What to start. `confined`: `argv` leads to another process tree that dies with its first process.
 
@@ -35,6 +43,7 @@ class Start(Struct, frozen=True):
     So is `seccomp`, a filter of the calls of what bubblewrap starts; empty for none.
     With `limits` it waits at its first option, which is read from a pipe, until they are set.
     `descriptors` are handed on, under their own numbers. `writes_to` are folders whose disks it may not fill.
+    `launch` is called to begin the process, with what does it.
     """
 
     argv: Sequence[str]
@@ -50,6 +59,7 @@ class Start(Struct, frozen=True):
     descriptors: Sequence[int] = ()
     input: StdinMode = StdinMode.GIVEN
     errors: StderrMode = StderrMode.MERGED
+    launch: Launch = at_once
 
 
 OPTIONS = "{options}"
@@ -239,15 +249,17 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes]:
             passed.append(waits)
             argv[1:1] = ["--args", str(waits)]
         stdin = _readable_file(start.stdin) if start.stdin else None
-        process = subprocess.Popen(  # noqa: S603 - the command was decided upon by the policy, here it runs
-            argv,
-            stdin=stdin or (subprocess.DEVNULL if pipes.stdin is None else pipes.stdin),
-            stdout=theirs,
-            stderr=theirs if pipes.stderr is None else pipes.stderr,
-            env={**start.env, MARK: start.mark},
-            cwd=start.cwd,
-            pass_fds=[*passed, *start.descriptors],
-            start_new_session=True,
+        process = start.launch(
+            lambda: subprocess.Popen(  # noqa: S603 - the command was decided upon by the policy, here it runs
+                argv,
+                stdin=stdin or (subprocess.DEVNULL if pipes.stdin is None else pipes.stdin),
+                stdout=theirs,
+                stderr=theirs if pipes.stderr is None else pipes.stderr,
+                env={**start.env, MARK: start.mark},
+                cwd=start.cwd,
+                pass_fds=[*passed, *start.descriptors],
+                start_new_session=True,
+            )
         )
         if start.limits:
             put_limits(process.pid, start.limits)

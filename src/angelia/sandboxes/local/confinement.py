@@ -38,7 +38,8 @@ class ConfinedView(Struct, frozen=True):
     `workspace` is read-write at its own path. `tools` are toolchains, read-only. In place of the person's `home`
     there is the empty folder `private_home`, in place of /tmp `private_tmp`. Each of `hidden`, wherever it would
     show through, is an empty folder or a file that cannot be opened. Each of `fixed`, start-up files that lie in the
-    workspace, can only be read. All paths are absolute and without links.
+    workspace, can only be read. All paths are absolute and without links. `watched`: the workspace is read-only there,
+    and what commands change in it is changed for them (`sandboxes.undo`).
     """
 
     workspace: Path
@@ -49,6 +50,7 @@ class ConfinedView(Struct, frozen=True):
     shares: tuple[Share, ...] = ()
     hidden: tuple[Path, ...] = ()
     fixed: tuple[Path, ...] = ()
+    watched: bool = False
 
 
 _TRIES = 3

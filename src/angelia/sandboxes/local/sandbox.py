@@ -19,7 +19,7 @@ from angelia.sandboxes.egress.proxy import Addresses, EgressProxy, no_addresses
 from angelia.sandboxes.local import confinement as confining
 from angelia.sandboxes.local import files as local_files
 from angelia.sandboxes.local.bubblewrap import Fixed, look_up, options
-from angelia.sandboxes.local.command import OPTIONS, LocalRunning, Start
+from angelia.sandboxes.local.command import OPTIONS, LocalRunning, Start, at_once
 from angelia.sandboxes.local.confinement import (
     SANDBOX_EXEC,
     Confined,
@@ -29,6 +29,7 @@ from angelia.sandboxes.local.confinement import (
     bubblewrap_program,
 )
 from angelia.sandboxes.local.description import describe
+from angelia.sandboxes.local.kept_changes import KeptChanges
 from angelia.sandboxes.local.local_pty import in_terminal
 from angelia.sandboxes.local.process_ledger import Life
 from angelia.sandboxes.local.resource_limits import USUAL, LocalSettings, in_words
@@ -38,10 +39,12 @@ from angelia.sandboxes.local.secret_places import secret_places
 from angelia.sandboxes.local.setuid_filter import setuid_filter
 from angelia.sandboxes.local.startup_guard import startup_targets
 from angelia.sandboxes.local.toolchains import enterable, inner_path, tool_roots
+from angelia.sandboxes.local.watched_command import WatchedCommand
 from angelia.sandboxes.port import (
     AccessRefused,
     Command,
     Description,
+    Exit,
     ExpectedFile,
     FileStat,
     NoSuchFile,
@@ -52,6 +55,9 @@ from angelia.sandboxes.port import (
     SandboxMissing,
 )
 from angelia.sandboxes.terminal import Terminal
+from angelia.sandboxes.undo import seccomp
+from angelia.sandboxes.undo.store import UndoStore
+from angelia.sandboxes.undo.watching import Supervision, Watch
 
 _TMP = "/tmp"  # noqa: S108 - the confined command's own, a folder of this sandbox
 
@@ -102,6 +108,8 @@ class LocalSandbox:
         self._proxy = EgressProxy(no_addresses)
         self.limits = USUAL
         """What a confined command may use up; set before the first."""
+        self._kept: KeptChanges | None = None
+        self._ends: set[asyncio.Task[Exit]] = set()
         self._life: Life | None = None
         self._running: list[LocalRunning] = []
         self._started = 0
@@ -110,6 +118,12 @@ class LocalSandbox:
     def judged_by(self, addresses: Addresses) -> "LocalSandbox":
         """Let confined commands that have the network connect to what `addresses` allows; until then it is nothing."""
         self._proxy.addresses = addresses
+        return self
+
+    def kept_in(self, undo: UndoStore, conversation: str) -> "LocalSandbox":
+        """Keep what confined commands change in the workspace, where this machine offers it; until then nothing is."""
+        if undo.settings.enabled and seccomp.can_be_asked():
+            self._kept = KeptChanges(undo, conversation)
         return self
 
     def confinement(self) -> Confined | Unconfined:
@@ -129,9 +143,20 @@ class LocalSandbox:
         """
         confined = self._to_be_confined(command.reach)
         life = self._alive()
+        watch = await self._kept.watch(command.call, self._supervision) if confined and self._kept else None
+        if not watch:
+            return await self._start_inner(command, life, None, confined=confined)
+        running = WatchedCommand(await self._start_inner(command, life, watch, confined=True), watch)
+        self._ends.add(running.end)
+        running.end.add_done_callback(self._ends.discard)
+        return running
+
+    async def _start_inner(self, command: Command, life: Life, watch: Watch | None, *, confined: bool) -> Running:
         if confined and command.reach is Reach.NETWORK:
-            return await (self._on_loopback if sys.platform == "darwin" else self._in_namespace)(command, life)
-        start = self._confined(command, life) if confined else self._plain(command, life)
+            if sys.platform == "darwin":
+                return await self._on_loopback(command, life)
+            return await self._in_namespace(command, life, watch)
+        start = self._confined(command, life, watch=watch) if confined else self._plain(command, life)
         return self._begun(start, command, life)
 
     def _begun(self, start: Start, command: Command, life: Life) -> LocalRunning:
@@ -141,16 +166,16 @@ class LocalSandbox:
         self._running = [*(other for other in self._running if not other.ended), running]
         return running
 
-    async def _in_namespace(self, command: Command, life: Life) -> Running:
+    async def _in_namespace(self, command: Command, life: Life, watch: Watch | None) -> Running:
         """A network of its own, with our proxy in it; the command itself begins when that listens."""
         try:
-            return await self._held_back(command, life)
+            return await self._held_back(command, life, watch)
         except OSError as error:
             raise SandboxError(f"This command cannot get a network of its own: {error.strerror or error}.") from error
 
-    async def _held_back(self, command: Command, life: Life) -> Running:
+    async def _held_back(self, command: Command, life: Life, watch: Watch | None) -> Running:
         with HeldCommand() as held:
-            start = self._confined(command, life, PORT, held)
+            start = self._confined(command, life, PORT, held, watch)
             running = self._begun(start, command, life)
             network = None
             try:
@@ -207,12 +232,16 @@ class LocalSandbox:
 
     async def describe(self) -> Description:
         """See the port."""
-        return self._description
+        kept = self._kept is not None and self._kept.offered and isinstance(self.confinement(), Confined)
+        return replace(self._description, keeps_changes=kept)
 
     async def close(self) -> None:
         """End what still runs, and remove the private home and /tmp. Idempotent."""
         self._closed = True
         await asyncio.gather(*(running.kill() for running in self._running))
+        await asyncio.gather(*self._ends, return_exceptions=True)
+        if "_supervision" in self.__dict__:
+            await asyncio.to_thread(self._supervision.close)
         await self._proxy.close()
         life, self._life = self._life, None
         if life is not None:
@@ -254,7 +283,14 @@ class LocalSandbox:
             stdin=command.stdin,
         )
 
-    def _confined(self, command: Command, life: Life, proxy: int = 0, held: HeldCommand | None = None) -> Start:
+    def _confined(
+        self,
+        command: Command,
+        life: Life,
+        proxy: int = 0,
+        held: HeldCommand | None = None,
+        watch: Watch | None = None,
+    ) -> Start:
         """`proxy` is the port of the loopback where it finds one, 0 for no network; `held` is what holds it back."""
         view = self._view
         network = proxy_variables(proxy) if proxy else {}
@@ -276,7 +312,7 @@ class LocalSandbox:
         return Start(
             argv=[program, "--args", OPTIONS, *(held.options if held else ()), "--", *_words(command)],
             options=options(
-                self._fixed,
+                self._watched if watch else self._fixed,
                 cwd=self._inner_folder(command.cwd, view),
                 env={**self._environment(self._inner_path, home), **network, **command.env},
             ),
@@ -289,6 +325,7 @@ class LocalSandbox:
             stdin=command.stdin,
             limits=self.limits,
             writes_to=(self._workspace, view.private_tmp),
+            launch=watch.launch if watch else at_once,
         )
 
     def _inner_folder(self, cwd: str, view: ConfinedView) -> str:
@@ -348,6 +385,22 @@ class LocalSandbox:
     def _fixed(self) -> Fixed:
         return look_up(self._view)
 
+    @cached_property
+    def _watched(self) -> Fixed:
+        return look_up(replace(self._view, watched=True))
+
+    @cached_property
+    def _supervision(self) -> Supervision:
+        """What makes the changes of commands; never those of places that they only see, or do not see."""
+        read = [share.path for share in self._shares if not share.writable]
+        places = (*self._startup, *self._tools, *read, *self._hidden)
+        real = [Path(os.path.realpath(place)) for place in places]
+        inside = {place for place in (*places, *real) if place != self._workspace}
+        fixed = sorted(
+            str(place.relative_to(self._workspace)) for place in inside if place.is_relative_to(self._workspace)
+        )
+        return Supervision(self._workspace, bubblewrap_program(), tuple(fixed))
+
 
 def open_sandbox(rest: str, place: SandboxContext, settings: object) -> LocalSandbox:
     """See `sandboxes.registry.OpenSandbox`; nothing is to be said about this machine, but what may be used up on it.
@@ -359,6 +412,8 @@ def open_sandbox(rest: str, place: SandboxContext, settings: object) -> LocalSan
         raise ConfigError(f"The sandbox local:{rest} does not exist.", then="Write local.")
     sandbox = LocalSandbox(Path(place.workspace), home=place.home, state=place.state, confine=place.confine)
     sandbox.limits = settings if isinstance(settings, LocalSettings) else USUAL
+    if place.undo is not None:
+        sandbox.kept_in(place.undo, place.conversation)
     return sandbox.judged_by(place.addresses)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.sandboxes.undo.states import (
     FileState,
@@ -79,6 +80,7 @@ class UndoPlan(Struct, frozen=True):
 class _Kept(Struct, frozen=True):
     at: int
     file: Path | None
+    modified: int
 
 
 class _PathHistory(Struct, frozen=True):
@@ -119,6 +121,9 @@ def undo_plan(steps: Sequence[FoundStep], later: Sequence[FoundStep], present: P
     planned: list[PlannedPath] = []
     for path, (at, before) in first.items():
         content = _content(before, at, kept)
+        if isinstance(before, FileState) and content and content.at < at:
+            size = content.file.stat().st_size if content.file else 0  # it was written to by another name before
+            before = replace(before, modified=content.modified, size=size)
         holds = places.get(before.inode, "") if isinstance(before, FileState) and content is None else ""
         history = _PathHistory(
             path, before, after.get(path, NothingThere()), now[path], content, holds, lost.get(path, "")
@@ -140,7 +145,7 @@ def _contents(records: Sequence[tuple[int, FoundStep, Record]]) -> Mapping[Inode
     for at, step, record in records:
         if isinstance(record, KeptContent):
             file = step.folder / record.file if record.file else None
-            kept.setdefault(record.inode, []).append(_Kept(at, file))
+            kept.setdefault(record.inode, []).append(_Kept(at, file, record.modified))
     return kept
 
 

@@ -95,6 +95,7 @@ class _Restoring:
         self._failed: dict[str, str] = {}
         self._done: list[str] = []
         self._beside: list[str] = []
+        self._in_place: set[str] = set()
 
     def restored(self) -> Restored:
         of = {act: [one for one in self._all if one.act is act] for act in TakingBack}
@@ -142,7 +143,11 @@ class _Restoring:
             if isinstance(state, FileState):
                 handle = os.open(name, _READ, dir_fd=folder)
                 try:
-                    self._step.keep_last_name(folder, name, handle)
+                    if os.fstat(handle).st_nlink > 1 and one.act is TakingBack.RESTORE:
+                        self._step.keep(handle)  # a copy: the others get back what it held as well
+                        self._in_place.add(one.path)
+                    else:
+                        self._step.keep_last_name(folder, name, handle)
                 finally:
                     os.close(handle)
 
@@ -181,6 +186,10 @@ class _Restoring:
 
     def _put(self, one: PlannedPath, path: str) -> None:
         with self._parent(path) as (folder, name):
+            if path in self._in_place and self._is_the_same(one, folder, name) and isinstance(one.before, FileState):
+                handle = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+                self._fill(one, one.before, handle)
+                return
             draft = f".{name[:100]}.angelia-{os.getpid()}"
             with suppress(FileNotFoundError):
                 os.unlink(draft, dir_fd=folder)
@@ -196,8 +205,16 @@ class _Restoring:
 
     def _write(self, one: PlannedPath, before: FileState, folder: int, draft: str) -> None:
         out = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+        self._fill(one, before, out)
+
+    def _is_the_same(self, one: PlannedPath, folder: int, name: str) -> bool:
+        now = look_at(folder, name)
+        return isinstance(now, FileState) and isinstance(one.before, FileState) and now.inode == one.before.inode
+
+    def _fill(self, one: PlannedPath, before: FileState, out: int) -> None:
         try:
             source = self._source(one)
+            os.ftruncate(out, 0)
             if source is not None:
                 with source.open("rb") as kept, open(out, "wb", closefd=False) as file:
                     shutil.copyfileobj(kept, file, _CHUNK)

@@ -52,10 +52,11 @@ class WasThere(Struct, frozen=True, tag="was"):
 
 
 class KeptContent(Struct, frozen=True, tag="kept"):
-    """Where the content of an inode lies, beside the journal; empty for an empty file."""
+    """Where the content of an inode lies, beside the journal; empty for an empty file. `modified` is its time then."""
 
     inode: Inode
     file: str
+    modified: int
 
 
 class NotKept(Struct, frozen=True, tag="lost"):
@@ -214,7 +215,7 @@ class Step:
     def _keep(self, entry: os.stat_result, how: Callable[[Path], None]) -> None:
         inode = inode_of(entry)
         if not entry.st_size:
-            self._write(KeptContent(inode, ""))
+            self._write(KeptContent(inode, "", entry.st_mtime_ns))
             self._kept[inode] = ""
             return
         self._files += 1
@@ -228,7 +229,7 @@ class Step:
             raise CannotKeep(f"it cannot be kept: {error.strerror}") from error
         self.quota.left -= entry.st_blocks * 512
         crash_point("undo.kept")
-        self._write(KeptContent(inode, name))
+        self._write(KeptContent(inode, name, entry.st_mtime_ns))
         self._kept[inode] = name
 
     def _copied(self, entry: os.stat_result, handle: int, target: Path) -> None:

@@ -56,6 +56,10 @@ class UndoStore:
             self.prune()
         return self._quota
 
+    def spent(self, size: int) -> None:
+        """So many bytes were kept by somebody else."""
+        self._quota.left -= size
+
     def new_folder(self, conversation: str) -> Path:
         """Where the journal of a call may be begun; it is not made yet."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

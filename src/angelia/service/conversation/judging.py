@@ -72,6 +72,7 @@ def judging(loaded: Loaded, standing: JudgedConversation, sandbox: Sandbox, gran
             granted=tuple(grant.pattern for grant in granted),
             address=standing.address(),
             seen=_seen(effects, standing),
+            keeps_changes=described.keeps_changes,
         )
         absent, leads = await _absent(effects, situation, sandbox), await _destination(effects, situation, sandbox)
         situation = replace(situation, absent=absent, destination=leads)

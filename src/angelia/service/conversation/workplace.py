@@ -93,6 +93,7 @@ def workplace(made_with: WorkplaceDeps, session: Session, *, approvers: Approver
             progress=progress,
             confine=settings.confine,
             addresses=fetcher.addresses_behind,
+            undo=made_with.undo,
         )
         return open_sandbox(at.spec, context, at.settings)
 

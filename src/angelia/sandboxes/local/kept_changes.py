@@ -1,0 +1,33 @@
+"""Where the changes of a conversation's confined commands are kept, as long as this machine can do it."""
+
+import asyncio
+
+from angelia.sandboxes.port import SandboxError
+from angelia.sandboxes.undo.store import UndoStore
+from angelia.sandboxes.undo.watching import Supervision, Watch, can_watch
+
+
+class KeptChanges:
+    """Whether it works is only known once a command was tried; until then it is `offered`."""
+
+    def __init__(self, store: UndoStore, conversation: str) -> None:
+        self._store, self._conversation = store, conversation
+        self.offered = True
+
+    async def watch(self, call: str, supervision: Supervision) -> Watch | None:
+        """For one command that is about to start; None where it is not offered.
+
+        Raises:
+            SandboxError: it does not work here, and the command was allowed as if it did.
+        """
+        if not self.offered:
+            return None
+        if not await asyncio.to_thread(can_watch, supervision.program):
+            self.offered = False
+            raise SandboxError(
+                "What this command would change cannot be kept: this machine does not let its calls be watched.",
+                "It was judged as if it could, so it was not run.",
+                "Run it again: it is judged anew, and runs without being watched.",
+            )
+        await asyncio.to_thread(supervision.begin)
+        return await asyncio.to_thread(supervision.watch, self._store, self._conversation, call)

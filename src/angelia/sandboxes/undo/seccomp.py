@@ -1,0 +1,184 @@
+"""Being asked about each system call of a program that would change a file: seccomp_unotify(2).
+
+A filter (struct sock_filter, linux/filter.h) stops those calls of the thread that installs it and of all it starts, and
+whoever holds the listener answers: with a result, with an error, with a descriptor that is put into the program, or by
+letting the call go on. Letting it go on is not a permission: memory may be changed after it was looked at. It is for
+calls that cannot do harm where they are: the workspace is mounted read-only there.
+
+x86-64 alone: numbers of calls are the architecture's, and no other was tried.
+"""
+
+import ctypes
+import errno
+import fcntl
+import os
+import platform
+import struct
+import sys
+
+from msgspec import Struct
+
+_CALLS = {
+    "open": 2,
+    "access": 21,
+    "truncate": 76,
+    "rename": 82,
+    "mkdir": 83,
+    "rmdir": 84,
+    "creat": 85,
+    "link": 86,
+    "unlink": 87,
+    "symlink": 88,
+    "chmod": 90,
+    "fchmod": 91,
+    "chown": 92,
+    "fchown": 93,
+    "lchown": 94,
+    "utime": 132,
+    "mknod": 133,
+    "utimes": 235,
+    "openat": 257,
+    "mkdirat": 258,
+    "mknodat": 259,
+    "fchownat": 260,
+    "futimesat": 261,
+    "unlinkat": 263,
+    "renameat": 264,
+    "linkat": 265,
+    "symlinkat": 266,
+    "fchmodat": 268,
+    "faccessat": 269,
+    "utimensat": 280,
+    "renameat2": 316,
+    "openat2": 437,
+    "faccessat2": 439,
+    "fchmodat2": 452,
+}
+"""arch/x86/entry/syscalls/syscall_64.tbl"""
+NAMES = {number: name for name, number in _CALLS.items()}
+_NOT_THERE = {425: errno.ENOSYS, **dict.fromkeys((188, 189, 197, 198), errno.EOPNOTSUPP)}
+"""io_uring_setup, past which calls are made unseen; attributes set and removed by path, which are not kept."""
+_WRITES = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC
+_WORD_OF_FLAGS = {"open": (1, _WRITES), "openat": (2, _WRITES), "access": (1, os.W_OK), "faccessat": (2, os.W_OK)}
+_WORD_OF_FLAGS["faccessat2"] = (2, os.W_OK)
+"""Calls that only matter with one of these bits in that argument."""
+
+_LD, _JEQ, _JSET, _RET = 0x20, 0x15, 0x45, 0x06
+_ALLOW, _ERRNO, _NOTIFY = 0x7FFF0000, 0x00050000, 0x7FC00000
+_X86_64, _X32 = 0xC000003E, 0x40000000
+_NR, _ARCH, _ARGS = 0, 4, 16
+"""Offsets in struct seccomp_data."""
+_PR_SET_NO_NEW_PRIVS, _SYS_SECCOMP, _SET_MODE_FILTER, _NEW_LISTENER = 38, 317, 1, 8
+
+_NOTIFICATION = struct.Struct("=QIIiIQ6Q")
+_ANSWER = struct.Struct("=QqiI")
+_DESCRIPTOR = struct.Struct("=QIIII")
+_RECV, _SEND, _ID_VALID, _ADDFD, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082102, 0x40182103, 0x40082104
+_CONTINUE, _ADDFD_SEND, _SYNC_WAKE_UP = 1, 2, 1
+
+
+class StoppedCall(Struct, frozen=True):
+    """A system call that waits for an answer; `thread` is who makes it, as we see it."""
+
+    id: int
+    thread: int
+    name: str
+    arguments: tuple[int, ...]
+
+
+def can_be_asked() -> bool:
+    """Whether this is a system on which a listener can be had at all."""
+    return sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize > 2**32
+
+
+def listener_of_this_thread() -> int:
+    """From now on this thread, and what it starts, is asked about; the descriptor on which that happens.
+
+    The thread can gain no rights any more, and must not make such a call itself while nobody answers.
+
+    Raises:
+        OSError: the kernel does not offer it, or somebody listens to this thread already.
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+    program = _program()
+    code = ctypes.create_string_buffer(program, len(program))
+    # struct sock_fprog: the number of instructions, and where they are
+    header = struct.pack("@HxxxxxxP", len(program) // 8, ctypes.addressof(code))
+    handle: int = library.syscall(_SYS_SECCOMP, _SET_MODE_FILTER, _NEW_LISTENER, ctypes.c_char_p(header))
+    if handle < 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+    return handle
+
+
+def _program() -> bytes:
+    code = [(_LD, 0, 0, _ARCH), (_JEQ, 1, 0, _X86_64), (_RET, 0, 0, _ALLOW)]
+    code += [(_LD, 0, 0, _NR), (_JSET, 0, 1, _X32), (_RET, 0, 0, _ALLOW)]
+    for number, error in _NOT_THERE.items():
+        code += [(_JEQ, 0, 1, number), (_RET, 0, 0, _ERRNO | error)]
+    for name, number in _CALLS.items():
+        if name in _WORD_OF_FLAGS:
+            at, bits = _WORD_OF_FLAGS[name]
+            code += [(_JEQ, 0, 4, number), (_LD, 0, 0, _ARGS + 8 * at), (_JSET, 0, 1, bits)]
+            code += [(_RET, 0, 0, _NOTIFY), (_RET, 0, 0, _ALLOW)]
+        else:
+            code += [(_JEQ, 0, 1, number), (_RET, 0, 0, _NOTIFY)]
+    code.append((_RET, 0, 0, _ALLOW))
+    return b"".join(struct.pack("=HBBI", *line) for line in code)
+
+
+def wake_at_once(listener: int) -> None:
+    """Let an answer be acted on at once, where the kernel knows how (6.6)."""
+    try:
+        fcntl.ioctl(listener, _SET_FLAGS, _SYNC_WAKE_UP)
+    except OSError:
+        return
+
+
+def next_call(listener: int) -> StoppedCall | None:
+    """The next call that waits; None if whoever made it is gone."""
+    buffer = bytearray(_NOTIFICATION.size)
+    try:
+        fcntl.ioctl(listener, _RECV, buffer)
+    except (FileNotFoundError, InterruptedError):
+        return None
+    number, thread, _, call, _, _, *arguments = _NOTIFICATION.unpack(buffer)
+    return StoppedCall(number, thread, NAMES.get(call, ""), tuple(arguments))
+
+
+def still_waits(listener: int, call: StoppedCall) -> bool:
+    """Whether it is still this call that waits, and not another process with its number."""
+    try:
+        fcntl.ioctl(listener, _ID_VALID, struct.pack("=Q", call.id))
+    except OSError:
+        return False
+    return True
+
+
+def answer(listener: int, call: StoppedCall, error: int) -> None:
+    """The call has succeeded, with 0, or has failed with `error`."""
+    _send(listener, _ANSWER.pack(call.id, 0, -error, 0))
+
+
+def let_go_on(listener: int, call: StoppedCall) -> None:
+    """Let the kernel make the call."""
+    _send(listener, _ANSWER.pack(call.id, 0, 0, _CONTINUE))
+
+
+def hand_in(listener: int, call: StoppedCall, handle: int, *, close_on_exec: bool) -> None:
+    """The call returns a descriptor for what `handle` is."""
+    flags = os.O_CLOEXEC if close_on_exec else 0
+    try:
+        fcntl.ioctl(listener, _ADDFD, _DESCRIPTOR.pack(call.id, _ADDFD_SEND, handle, 0, flags))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        answer(listener, call, error.errno or errno.EMFILE)
+
+
+def _send(listener: int, message: bytes) -> None:
+    try:
+        fcntl.ioctl(listener, _SEND, message)
+    except FileNotFoundError:
+        return  # killed while it waited

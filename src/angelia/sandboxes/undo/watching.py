@@ -1,0 +1,233 @@
+"""Commands of one sandbox that are watched while they run: every change of the workspace is made by the supervisor."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+
+from angelia.sandboxes.port import SandboxError
+from angelia.sandboxes.undo import seccomp
+from angelia.sandboxes.undo.store import UndoStore
+from angelia.sandboxes.undo.supervisor import Supervised, WatchEnded, WatchTold
+
+_BEGIN = "import sys; sys.path.extend(sys.argv[2:]); from angelia.sandboxes.undo.supervisor import main; main()"
+"""Isolated (`-I`), Python looks into no folder of the person's; so it is told where the packages are."""
+_ANSWER_S = 60.0
+"""Until an answer must be there: most of it is the last look at what a command changed."""
+
+Popen = Callable[[], "subprocess.Popen[bytes]"]
+
+
+class Supervision:
+    """The supervisor of one sandbox, begun with its first command. Its methods may be called from any thread."""
+
+    def __init__(self, workspace: Path, program: str, fixed: tuple[str, ...]) -> None:
+        self.program = program
+        self._told = Supervised(str(workspace), program, fixed)
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._numbers = 0
+
+    def watch(self, store: UndoStore, conversation: str, call: str) -> "Watch":
+        """For one command, which is not started yet."""
+        quota = store.quota()
+        with self._lock:
+            self._numbers += 1
+            told = WatchTold(
+                self._numbers,
+                self._told.workspace,
+                str(store.new_folder(conversation)),
+                call,
+                quota.left,
+                quota.of_one_file,
+            )
+        return Watch(self, told, store)
+
+    def ask(self, told: WatchTold, *handles: int) -> bytes:
+        """Tell the supervisor, and take its answer.
+
+        Raises:
+            SandboxError: it does not answer.
+        """
+        with self._lock:
+            try:
+                control = self._connected()
+                socket.send_fds(control, [msgspec.json.encode(told)], list(handles))
+                return _line(control)
+            except OSError as error:
+                self._give_up()
+                raise SandboxError(
+                    f"What keeps the changes of commands does not answer: {error}.",
+                    "Without it nothing in the workspace can be changed by a command.",
+                    "Try again; it is begun anew.",
+                ) from error
+
+    def close(self) -> None:
+        """End it. Idempotent."""
+        with self._lock:
+            self._give_up()
+
+    def kill(self) -> None:
+        """End it at once, whatever it does."""
+        with self._lock:
+            if self._process is not None:
+                self._process.kill()
+            self._give_up()
+
+    def begin(self) -> None:
+        """Start it, unless it runs.
+
+        Raises:
+            SandboxError: it cannot be started.
+        """
+        with self._lock:
+            try:
+                self._start()
+            except OSError as error:
+                self._give_up()
+                raise SandboxError(f"What keeps the changes of commands cannot be started: {error}.") from error
+
+    def _connected(self) -> socket.socket:
+        if self._socket is None:
+            raise ConnectionResetError(104, "it has ended")
+        return self._socket
+
+    def _start(self) -> None:
+        if self._socket is None:
+            ours, theirs = socket.socketpair()
+            ours.settimeout(_ANSWER_S)
+            with theirs:
+                argv = [sys.executable, "-I", "-c", _BEGIN, msgspec.json.encode(self._told).decode(), *_packages()]
+                self._process = subprocess.Popen(  # noqa: S603 - ourselves
+                    argv, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=None, env={}
+                )
+            self._socket = ours
+            _line(ours)
+
+    def _give_up(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        if self._process is not None:
+            try:
+                self._process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+
+class Watch:
+    """One command that is watched."""
+
+    def __init__(self, supervision: Supervision, told: WatchTold, store: UndoStore) -> None:
+        self._supervision, self._told, self._store = supervision, told, store
+        self._over = threading.Event()
+        self._launched = False
+
+    def launch(self, popen: Popen) -> "subprocess.Popen[bytes]":
+        """Start it by `popen`, on a thread of its own: what is started there is watched, and dies with that thread.
+
+        Raises:
+            SandboxError, OSError, ValueError: it could not be started.
+        """
+        started: list[subprocess.Popen[bytes]] = []
+        failed: list[Exception] = []
+        ready = threading.Event()
+        self._supervision.begin()  # here: what that thread starts is stopped at its first change
+
+        def run() -> None:
+            try:
+                listener = seccomp.listener_of_this_thread()
+                try:
+                    self._supervision.ask(self._told, listener)
+                finally:
+                    os.close(listener)
+                self._launched = True
+                started.append(popen())
+            except (OSError, ValueError, SandboxError) as error:
+                failed.append(error)
+            finally:
+                ready.set()
+            if started:
+                self._over.wait()
+
+        threading.Thread(target=run, name="watched command", daemon=True).start()
+        ready.wait()
+        if failed:
+            self.end()
+            raise failed[0]
+        return started[0]
+
+    def end(self) -> WatchEnded:
+        """It has ended; what it changed.
+
+        Raises:
+            SandboxError: the supervisor does not answer.
+        """
+        self._over.set()
+        if not self._launched:
+            return WatchEnded((), {}, self._told.left)
+        self._launched = False
+        answer = self._supervision.ask(WatchTold(self._told.number))
+        ended = msgspec.json.decode(answer, type=WatchEnded)
+        self._store.spent(self._told.left - ended.left)
+        return ended
+
+
+def _line(control: socket.socket) -> bytes:
+    pieces: list[bytes] = []
+    while not pieces or not pieces[-1].endswith(b"\n"):
+        piece = control.recv(1 << 20)
+        if not piece:
+            raise ConnectionResetError(104, "it has ended")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+@cache
+def _packages() -> tuple[str, ...]:
+    found = [find_spec(name) for name in ("angelia", "msgspec")]
+    return tuple(dict.fromkeys(str(Path(spec.origin).parents[1]) for spec in found if spec and spec.origin))
+
+
+@cache
+def can_watch(program: str) -> bool:
+    """Whether commands can be watched here: tried once, with a file that a command makes. Some 100 ms."""
+    if not seccomp.can_be_asked() or Path(program).stat().st_mode & 0o6000:
+        return False
+    from angelia.sandboxes.undo.store import UndoSettings
+
+    with tempfile.TemporaryDirectory(prefix="angelia-watch-") as folder:
+        workspace = Path(folder, "workspace")
+        workspace.mkdir()
+        supervision = Supervision(workspace.resolve(), program, ())
+        watch = supervision.watch(UndoStore(Path(folder, "home"), UndoSettings()), "trial", "")
+        everything = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--cap-drop", "ALL")
+        made = ("sh", "-c", ': > "$0"', f"{workspace.resolve()}/made")
+        argv = [program, "--unshare-all", "--die-with-parent", *everything, *made]
+        try:
+            process = watch.launch(
+                lambda: subprocess.Popen(  # noqa: S603 - a fixed command line
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env={"PATH": os.defpath},
+                )
+            )
+            process.wait(timeout=20)
+            return watch.end().changed == ("made",)
+        except (OSError, SandboxError, subprocess.TimeoutExpired):
+            return False
+        finally:
+            supervision.close()

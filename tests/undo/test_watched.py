@@ -1,0 +1,175 @@
+"""What confined commands do to a workspace is kept before it is done: real commands, real bubblewrap."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from angelia.sandboxes.local.confinement import bubblewrap_program
+from angelia.sandboxes.undo.store import UndoSettings, UndoStore
+from angelia.sandboxes.undo.supervisor import WatchEnded
+from angelia.sandboxes.undo.watching import Supervision, can_watch
+from tests.undo.restoring import CONVERSATION, taken_back
+from tests.undo.trees import furnish, tree
+
+RACING = Path(__file__).with_name("racing.py").read_text()
+HONEST = {
+    "written, made, removed": "echo x > notes.txt; rm src/main.py; mkdir -p a/b; echo y > a/b/c; rmdir empty",
+    "appended": "echo more >> notes.txt; echo even >> nothing",
+    "in place": "sed -i s/two/zwei/ notes.txt; chmod 640 src/run.sh; touch -d 2001-01-01 nothing",
+    "a tree removed": "rm -rf src",
+    "everything removed": "rm -rf -- * ",
+    "a tree moved": "mv src lib; echo x > lib/main.py; rm lib/run.sh; mv lib/deep .",
+    "names swapped": "mv notes.txt t; mv src/main.py notes.txt; mv t src/main.py",
+    "links": "ln notes.txt hard; echo x > hard; rm notes.txt; ln -sf /etc/passwd away; rm src/link",
+    "through a link": "cd src; echo x > link; cd ..; ln -s $PWD/src/deep d; rm d/er/data.bin",
+    "from elsewhere": 'cd /tmp; echo x > "$W/notes.txt"; ln -s "$W" w; echo y > w/src/main.py; rm w/src/run.sh',
+    "packed and unpacked": "tar cf all.tar src && rm -r src && tar xf all.tar && rm all.tar",
+    "by copies": "cp -a src copy; cp copy/main.py notes.txt; rm -r src; mv copy src",
+    "by descriptors": "exec 3<>notes.txt; echo abc >&3; exec 3>&-; truncate -s 3 src/deep/er/data.bin;"
+    " dd if=/dev/zero of=nothing count=1",
+    "modes": "chmod -R a-w src; chmod 000 notes.txt; chmod 700 empty",
+    "by Python": "python3 -c \"import os,pathlib; p=pathlib.Path('src'); p.rename('s2'); os.mkdir('src');"
+    " os.replace('s2/main.py','src/main.py'); os.truncate('notes.txt',1); os.mkfifo('f')\"",
+    "Git": "git init -q . && git config user.email a@b.c && git config user.name a && git add -A && git commit -qm x"
+    " && git rm -q notes.txt && git reset -q --hard && git checkout -q -b other && git gc -q && rm -rf .git",
+    "hard links that were there": "echo x > pair/one; sed -i s/x/y/ pair/two; chmod 600 pair/one",
+    "a database": "python3 -c \"import sqlite3; d=sqlite3.connect('d.db'); d.execute('pragma journal_mode=wal');"
+    " d.execute('create table t(x)'); d.executemany('insert into t values(?)', [(i,) for i in range(500)]); d.commit();"
+    ' d.close()"',
+}
+
+
+class Commands:
+    """Commands in a workspace that they only read, but for what is done for them."""
+
+    def __init__(self, folder: Path, fixed: tuple[str, ...] = (), settings: UndoSettings | None = None) -> None:
+        self.workspace, self.home = folder / "workspace", folder / "home"
+        self.workspace.mkdir(parents=True)
+        self.store = UndoStore(self.home, settings or UndoSettings())
+        self.supervision = Supervision(self.workspace, bubblewrap_program(), fixed)
+
+    def run(self, *argv: str) -> WatchEnded:
+        """Run it to its end; what it changed."""
+        watch = self.supervision.watch(self.store, CONVERSATION, "c1_0")
+        words = [
+            bubblewrap_program(),
+            *("--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+            *("--tmpfs", "/tmp", "--ro-bind", str(self.workspace), str(self.workspace), "--cap-drop", "ALL"),
+            *("--chdir", str(self.workspace), "--", *argv),
+        ]
+        env = {"PATH": os.environ["PATH"], "HOME": "/tmp", "W": str(self.workspace)}
+        process = watch.launch(
+            lambda: subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
+        )
+        assert process.stderr is not None
+        self.said = process.stderr.read().decode()
+        process.stderr.close()
+        self.status = process.wait()
+        return watch.end()
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Iterator[Commands]:
+    if not can_watch(bubblewrap_program()):
+        pytest.skip("commands cannot be watched here")
+    made = Commands(tmp_path)
+    furnish(made.workspace)
+    yield made
+    made.supervision.close()
+
+
+@pytest.mark.parametrize("line", HONEST.values(), ids=HONEST.keys())
+def test_what_an_honest_command_did_is_taken_back_to_the_byte(commands: Commands, line: str) -> None:
+    before = tree(commands.workspace)
+    ended = commands.run("bash", "-ec", line)
+    assert commands.status == 0, commands.said
+    assert "Read-only" not in commands.said
+    assert ended.refused == {}
+    restored = taken_back(commands.home, commands.workspace)
+    assert restored.failed == ()
+    assert tree(commands.workspace) == before
+
+
+@pytest.mark.parametrize("run", range(10))
+def test_a_hostile_race_loses_nothing(commands: Commands, run: int) -> None:
+    for number in range(6):
+        (commands.workspace / f"keep{number}").write_bytes(bytes([65 + number]) * (1000 + number))
+    (commands.workspace / "folder").mkdir()
+    (commands.workspace / "folder/inner").write_text("inner\n")
+    (commands.workspace / "other").write_text("other\n")
+    before = tree(commands.workspace)
+    commands.run(sys.executable, "-c", RACING, "2")
+    assert tree(commands.workspace) != before
+    restored = taken_back(commands.home, commands.workspace)
+    assert restored.failed == ()
+    assert tree(commands.workspace) == before
+
+
+def test_hooks_and_settings_of_a_repository_that_was_there_are_refused_at_the_call(commands: Commands) -> None:
+    git = commands.workspace / ".git"
+    subprocess.run(["git", "init", "-q", str(commands.workspace)], check=True, env={**os.environ, "HOME": "/nowhere"})
+    before = {path: path.read_bytes() for path in git.rglob("*") if path.is_file()}
+    hostile = (
+        "echo x >> .git/config; cp /bin/true .git/hooks/pre-commit; echo ../e > .git/commondir; mv .git old;"
+        "mv .git/hooks .git/h2; ln -sf x .git/config; rm -rf .git/hooks; mkdir -p .git/info;"
+        "echo x > .git/info/attributes;"
+        "git config core.fsmonitor x; rm -f .git/config; : > .GIT/config"
+    )
+    ended = commands.run("bash", "-c", hostile)
+    assert {path: path.read_bytes() for path in git.rglob("*") if path.is_file()} == before
+    assert set(ended.refused) >= {".git/config", ".git/hooks/pre-commit", ".git/commondir", ".git"}
+
+
+def test_fixed_places_are_neither_written_nor_moved(tmp_path: Path) -> None:
+    made = Commands(tmp_path, fixed=("private",))
+    (made.workspace / "private/in").mkdir(parents=True)
+    (made.workspace / "private/in/key").write_text("secret")
+    before = tree(made.workspace)
+    try:
+        made.run("bash", "-c", "echo x > private/in/key; mv private p2; rm -rf private; ln private/in/key k")
+        made.run("bash", "-c", "mkdir private/x; : > private/y; chmod 777 private/in/key; cd private && rm -rf in")
+        assert tree(made.workspace) == before
+    finally:
+        made.supervision.close()
+
+
+def test_a_file_that_is_too_large_to_be_kept_is_not_changed(tmp_path: Path) -> None:
+    made = Commands(tmp_path, settings=UndoSettings(file_bytes=10_000))
+    (made.workspace / "large").write_bytes(b"x" * 100_000)
+    try:
+        ended = made.run("bash", "-c", "echo x > large; truncate -s 0 large; echo y >> large")
+        assert (made.workspace / "large").read_bytes() == b"x" * 100_000
+        assert any("at most" in why for why in ended.refused.values())
+    finally:
+        made.supervision.close()
+
+
+def test_when_the_supervisor_is_killed_nothing_more_is_changed(commands: Commands) -> None:
+    before = tree(commands.workspace)
+    watch = commands.supervision.watch(commands.store, CONVERSATION, "c1_0")
+    script = "rm notes.txt; echo removed; read; rm -rf src; echo x > new; echo over"
+    ws = str(commands.workspace)
+    words = [bubblewrap_program(), "--ro-bind", "/", "/", "--dev", "/dev", "--ro-bind", ws, ws, "--chdir", ws]
+    process = watch.launch(
+        lambda: subprocess.Popen(
+            [*words, "bash", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"removed\n"
+    commands.supervision.kill()
+    left = tree(commands.workspace)
+    process.stdin.write(b"\n")
+    process.stdin.close()
+    assert process.stdout.read() == b"over\n"
+    process.stdout.close()
+    process.wait()
+    assert tree(commands.workspace) == left != before
+    commands.store.recover()
+    assert taken_back(commands.home, commands.workspace).failed == ()
+    assert tree(commands.workspace) == before
