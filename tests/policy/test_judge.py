@@ -120,6 +120,24 @@ def test_a_real_confinement_makes_some_risks_harmless(command: str, expected: st
     assert "".join(map(letter, verdicts)) == expected
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("rm -rf src", "y??"),
+        ("git restore .", "y??"),
+        (": > data.db", "y??"),
+        ("rm -rf src; sudo ls", "???"),
+        ("git push --force", "y??"),
+        ("cat .env", "???"),
+    ],
+)
+def test_what_can_be_taken_back_is_not_asked_about_within_a_confinement(command: str, expected: str) -> None:
+    kept = situation(keeps_changes=True)
+    assert "".join(letter(judge(run(command, reach), kept)) for reach in ("confined", "network", "outside")) == expected
+    unconfined = situation(keeps_changes=True, confinement=Confinement.NONE)
+    assert letter(judge(run(command), unconfined)) == "?"
+
+
 def test_the_network_setting_is_obeyed_and_named() -> None:
     for effect in (FetchUrl("https://example.com/"), run("make", "network")):
         off = judge(effect, situation(network=NetworkSetting.OFF, mode=Mode.AUTONOMOUS))

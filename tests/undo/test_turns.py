@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from angelia.core import entry as e
+from angelia.sandboxes.local.confinement import bubblewrap_program
+from angelia.sandboxes.undo.watching import can_watch
 from angelia.testing import crash
 from angelia.testing.model.answerers import by_replies
 from angelia.testing.model.server import ModelServer
@@ -105,5 +107,32 @@ async def test_a_turn_that_changed_nothing_is_no_turn_to_take_back(tmp_path: Pat
         said = await _undo(place, word, "--yes")
         assert said.status == 2
         assert "What can be taken back: 1." in said.stderr
+    finally:
+        await server.__aexit__(None, None, None)
+
+
+@pytest.mark.real("bwrap")
+async def test_what_a_watched_command_destroys_is_not_asked_about_and_comes_back(tmp_path: Path) -> None:
+    if not can_watch(bubblewrap_program()):
+        pytest.skip("commands cannot be watched here")
+    steps = (
+        call("shell", {"command": "rm -rf -- * && mkdir src && echo other > src/main.py"}, wire_id="c1"),
+        call("shell", {"command": "python3 -c \"open('new.txt', 'w').write('x')\""}, wire_id="c2"),
+        say("Done."),
+    )
+    place, server = await _lived(tmp_path, *steps, sets=("policy.mode=edit",))
+    try:
+        before = tree(place.workspace)
+        ran = await place.ask("Destroy things.")
+        assert ran.status == 0, ran.stderr
+        assert set(tree(place.workspace)) == {"src", "src/main.py", "new.txt"}
+        facts = await place.facts()
+        assert not [fact for fact in facts if isinstance(fact, e.ApprovalAsked)]
+        told = [fact for fact in facts if isinstance(fact, e.FilesChanged)]
+        assert [fact.paths for fact in told][1:] == [("new.txt",)]
+        assert {"notes.txt", "src/main.py", "src/deep/er/data.bin"} <= set(told[0].paths)
+        done = await _undo(place, "--yes")
+        assert done.status == 0, done.stderr
+        assert tree(place.workspace) == before
     finally:
         await server.__aexit__(None, None, None)

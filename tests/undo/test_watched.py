@@ -37,6 +37,9 @@ HONEST = {
     "Git": "git init -q . && git config user.email a@b.c && git config user.name a && git add -A && git commit -qm x"
     " && git rm -q notes.txt && git reset -q --hard && git checkout -q -b other && git gc -q && rm -rf .git",
     "hard links that were there": "echo x > pair/one; sed -i s/x/y/ pair/two; chmod 600 pair/one",
+    "a socket": "python3 -c \"import socket,os; s=socket.socket(socket.AF_UNIX); s.bind('src/s.sock'); s.listen();"
+    " c=socket.socket(socket.AF_UNIX); c.connect(os.getcwd() + '/src/s.sock'); s.accept();"
+    " t=socket.socket(); t.bind(('127.0.0.1', 0)); u=socket.socket(socket.AF_UNIX); u.bind('/tmp/elsewhere')\"",
     "a database": "python3 -c \"import sqlite3; d=sqlite3.connect('d.db'); d.execute('pragma journal_mode=wal');"
     " d.execute('create table t(x)'); d.executemany('insert into t values(?)', [(i,) for i in range(500)]); d.commit();"
     ' d.close()"',

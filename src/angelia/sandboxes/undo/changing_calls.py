@@ -7,8 +7,10 @@ workspace, or changes nothing), and `CannotKeep` where nothing may be changed.
 
 import errno
 import os
+import socket
 import stat
 import struct
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +30,7 @@ from angelia.sandboxes.undo.target import (
     place_of_path,
     read_memory,
     read_path,
+    same_descriptor,
     umask_of,
 )
 
@@ -506,6 +509,26 @@ def _may(call: StoppedCall, calling: Calling, at: int, address: int, mode: int) 
             raise OSError(errno.EACCES, "access")
 
 
+def _bind(call: StoppedCall, calling: Calling) -> None:
+    """A socket in the file system; every other is the kernel's."""
+    number, address, length, *_ = call.arguments
+    try:
+        whole = read_memory(call.thread, address, min(length & 0xFFFFFFFF, 110))
+    except OSError as error:
+        raise NotOurs from error
+    path = whole[2:].partition(b"\0")[0]
+    if int.from_bytes(whole[:2], sys.byteorder) != socket.AF_UNIX or not path:
+        raise NotOurs
+    found = place_of_path(calling.workspace, call.thread, AT_FDCWD, os.fsdecode(path), follow=False)
+    with found as place:
+        if place is None or not place.path:
+            raise NotOurs
+        _allow(calling, place.path)
+        calling.step().note(place.path, place.folder, place.name)
+        with socket.socket(fileno=same_descriptor(call.thread, number)) as theirs, _umask(call.thread):
+            theirs.bind(f"/proc/self/fd/{place.folder}/{place.name}")
+
+
 _CALLS: Mapping[str, Callable[[StoppedCall, Calling], Handed | None]] = {
     "open": _open,
     "openat": _openat,
@@ -538,6 +561,7 @@ _CALLS: Mapping[str, Callable[[StoppedCall, Calling], Handed | None]] = {
     "utimes": _utimes,
     "futimesat": _futimesat,
     "utime": _utime,
+    "bind": _bind,
     "access": _access,
     "faccessat": _faccessat,
     "faccessat2": _faccessat,

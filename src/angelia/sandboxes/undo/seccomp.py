@@ -21,6 +21,7 @@ from msgspec import Struct
 _CALLS = {
     "open": 2,
     "access": 21,
+    "bind": 49,
     "truncate": 76,
     "rename": 82,
     "mkdir": 83,

@@ -27,6 +27,7 @@ _NEVER = ("/dev/", "/proc/", "/sys/", "/usr/", "/etc/")
 
 _DESCRIPTOR = re.compile(r"/(?:proc/(?:self|thread-self)|dev)/fd/(\d{1,9})")
 
+_SYS_PIDFD_GETFD = 438
 _library = ctypes.CDLL(None, use_errno=True)
 
 
@@ -98,6 +99,24 @@ def umask_of(thread: int) -> int:
             if line.startswith(b"Umask:"):
                 return int(line[6:], 8)
     return 0o077
+
+
+def same_descriptor(thread: int, number: int) -> int:
+    """A descriptor of our own for what a program has open: pidfd_getfd(2).
+
+    Raises:
+        OSError: it has no such descriptor.
+    """
+    with Path(f"/proc/{thread}/status").open("rb") as file:
+        process = next(int(line[5:]) for line in file if line.startswith(b"Tgid:"))
+    handle = os.pidfd_open(process)
+    try:
+        got: int = _library.syscall(_SYS_PIDFD_GETFD, handle, number, 0)
+    finally:
+        os.close(handle)
+    if got < 0:
+        raise OSError(ctypes.get_errno(), "pidfd_getfd")
+    return got
 
 
 @contextmanager
