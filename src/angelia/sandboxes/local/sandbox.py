@@ -146,7 +146,12 @@ class LocalSandbox:
         watch = await self._kept.watch(command.call, self._supervision) if confined and self._kept else None
         if not watch:
             return await self._start_inner(command, life, None, confined=confined)
-        running = WatchedCommand(await self._start_inner(command, life, watch, confined=True), watch)
+        try:
+            inner = await self._start_inner(command, life, watch, confined=True)
+        except BaseException:
+            await asyncio.shield(asyncio.to_thread(watch.end))
+            raise
+        running = WatchedCommand(inner, watch)
         self._ends.add(running.end)
         running.end.add_done_callback(self._ends.discard)
         return running

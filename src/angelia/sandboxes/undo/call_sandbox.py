@@ -206,7 +206,10 @@ def _keep_all(step: Step, paths: Sequence[str]) -> None:
     for path in paths:
         try:
             for inside, folder, name in _entries(step, path):
-                state = step.note(inside, folder, name)
+                try:
+                    state = step.note(inside, folder, name)
+                except CannotKeep:
+                    continue  # its name cannot be written down
                 if not isinstance(state, FileState):
                     continue
                 files, held = files + 1, held + state.size

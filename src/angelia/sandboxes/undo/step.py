@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from angelia.core.crash import crash_point
 from angelia.sandboxes.undo.folders import FOLDER, entries_below, open_parent
-from angelia.sandboxes.undo.states import Inode, NothingThere, PathState, inode_of, look_at
+from angelia.sandboxes.undo.states import Inode, LinkState, NothingThere, PathState, inode_of, look_at
 
 JOURNAL, OPEN = "journal", ".open"
 _MOST_MOVED = 20_000
@@ -120,8 +120,13 @@ class Step:
         return state
 
     def note_as(self, path: str, state: PathState) -> None:
-        """Write down a path that was looked at."""
+        """Write down a path that was looked at.
+
+        Raises:
+            CannotKeep: it cannot be written down.
+        """
         if path not in self._noted:
+            _refuse_unwritable(path, state)
             self._noted[path] = state
             self._write(WasThere(path, state))
             crash_point("undo.noted")
@@ -247,6 +252,18 @@ class Step:
         line = _encoder.encode(record) + b"\n"
         while line:
             line = line[os.write(self._journal, line) :]
+
+
+def _refuse_unwritable(path: str, state: PathState) -> None:
+    """Names are written down as UTF-8.
+
+    Raises:
+        CannotKeep: one of these is none.
+    """
+    try:
+        f"{path}{state.target if isinstance(state, LinkState) else ''}".encode()
+    except UnicodeEncodeError as error:
+        raise CannotKeep("its name is not UTF-8, so it cannot be written down") from error
 
 
 def states_of(root: int, paths: Iterable[str]) -> dict[str, PathState]:

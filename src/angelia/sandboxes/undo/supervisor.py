@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +19,8 @@ import msgspec
 from msgspec import Struct
 
 from angelia.sandboxes.undo import seccomp
-from angelia.sandboxes.undo.changing_calls import Calling, Handed, NotOurs, Refused, made
+from angelia.sandboxes.undo.calling import Calling, Handed, NotOurs, Refused
+from angelia.sandboxes.undo.changing_calls import made
 from angelia.sandboxes.undo.guarded_paths import GuardedPaths
 from angelia.sandboxes.undo.step import CannotKeep, Quota, Step
 from angelia.sandboxes.undo.target import Workspace, open_workspace
@@ -88,6 +90,8 @@ class _Watched:
             seccomp.answer(self.listener, call, errno.EPERM)
         except OSError as error:
             seccomp.answer(self.listener, call, error.errno or errno.EIO)
+        except (ValueError, OverflowError, struct.error):  # arguments that no program means
+            seccomp.answer(self.listener, call, errno.EINVAL)
         else:
             self._give(call, found)
 
@@ -174,7 +178,6 @@ def _without_rights() -> None:
     What is left is CAP_SYS_PTRACE, to read the paths of their calls.
     """
     import ctypes
-    import struct
 
     library = ctypes.CDLL(None, use_errno=True)
     header = struct.pack("=Ii", 0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, ourselves

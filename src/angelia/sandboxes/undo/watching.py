@@ -108,7 +108,7 @@ class Supervision:
             with theirs:
                 argv = [sys.executable, "-I", "-c", _BEGIN, msgspec.json.encode(self._told).decode(), *_packages()]
                 self._process = subprocess.Popen(  # noqa: S603 - ourselves
-                    argv, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=None, env={}
+                    argv, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}
                 )
             self._socket = ours
             _line(ours)

@@ -1,0 +1,199 @@
+"""Calls that make, remove and change names."""
+
+import errno
+import os
+import stat
+
+from angelia.sandboxes.undo.calling import (
+    Calling,
+    NotOurs,
+    changed_place,
+    opened,
+    signed,
+    stands,
+    with_umask,
+)
+from angelia.sandboxes.undo.folders import TooManyEntries
+from angelia.sandboxes.undo.seccomp import StoppedCall
+from angelia.sandboxes.undo.states import FileState, FolderState, LinkState, NothingThere, SpecialState, inode_of
+from angelia.sandboxes.undo.step import Step
+from angelia.sandboxes.undo.target import (
+    AT_FDCWD,
+    TargetPlace,
+    read_path,
+)
+
+_AT_REMOVEDIR = 0x200
+_AT_SYMLINK_FOLLOW = 0x400
+_AT_EMPTY_PATH = 0x1000
+_RENAME_NOREPLACE = 1
+_BITS = 0o777 | stat.S_ISVTX
+
+
+def unlink_call(call: StoppedCall, calling: Calling) -> None:
+    """See unlink(2)."""
+    _removes(call, calling, AT_FDCWD, call.arguments[0], folder=False)
+
+
+def rmdir_call(call: StoppedCall, calling: Calling) -> None:
+    """See rmdir(2)."""
+    _removes(call, calling, AT_FDCWD, call.arguments[0], folder=True)
+
+
+def unlinkat_call(call: StoppedCall, calling: Calling) -> None:
+    """See unlinkat(2)."""
+    folder, path, flags, *_ = call.arguments
+    _removes(call, calling, signed(folder), path, folder=bool(flags & _AT_REMOVEDIR))
+
+
+def _removes(call: StoppedCall, calling: Calling, at: int, address: int, *, folder: bool) -> None:
+    with changed_place(call, calling, at, address, follow=False) as place:
+        if folder:
+            calling.step().note(place.path, place.folder, place.name)
+            os.rmdir(place.name, dir_fd=place.folder)
+            return
+        inode = _about_to_lose(calling.step(), place)
+        os.unlink(place.name, dir_fd=place.folder)
+        _lost_name(calling.step(), inode)
+
+
+def _about_to_lose(step: Step, place: TargetPlace) -> os.stat_result | None:
+    """Write down and keep what loses its name; the file, if it is one and loses its last."""
+    match step.note(place.path, place.folder, place.name):
+        case FileState():
+            with opened(place) as handle:
+                step.keep_last_name(place.folder, place.name, handle)
+                return os.fstat(handle)
+        case FolderState() | LinkState() | NothingThere() | SpecialState():
+            return None
+
+
+def _lost_name(step: Step, entry: os.stat_result | None) -> None:
+    if entry is not None and entry.st_nlink == 1:
+        step.gone(inode_of(entry))
+
+
+def rename_call(call: StoppedCall, calling: Calling) -> None:
+    """See rename(2)."""
+    old, new, *_ = call.arguments
+    _renames(call, calling, (AT_FDCWD, old), (AT_FDCWD, new), 0)
+
+
+def renameat_call(call: StoppedCall, calling: Calling) -> None:
+    """See renameat(2)."""
+    old_folder, old, new_folder, new, *_ = call.arguments
+    _renames(call, calling, (signed(old_folder), old), (signed(new_folder), new), 0)
+
+
+def renameat2_call(call: StoppedCall, calling: Calling) -> None:
+    """See renameat2(2)."""
+    old_folder, old, new_folder, new, flags, *_ = call.arguments
+    _renames(call, calling, (signed(old_folder), old), (signed(new_folder), new), flags & 0xFFFFFFFF)
+
+
+def _renames(call: StoppedCall, calling: Calling, old: tuple[int, int], new: tuple[int, int], flags: int) -> None:
+    with (
+        changed_place(call, calling, *old, follow=False) as source,
+        changed_place(call, calling, *new, follow=False) as target,
+    ):
+        if flags & ~_RENAME_NOREPLACE:
+            raise OSError(errno.EINVAL, "renameat2")
+        step = calling.step()
+        if flags and stands(target):
+            raise FileExistsError(errno.EEXIST, "renameat2")
+        before = os.stat(source.name, dir_fd=source.folder, follow_symlinks=False)
+        if stat.S_ISDIR(before.st_mode):
+            try:
+                step.note_moved(source.path, target.path, source.folder, source.name)
+            except TooManyEntries as error:
+                raise OSError(errno.EXDEV, "rename") from error  # then it is copied, entry by entry
+        step.note(source.path, source.folder, source.name)
+        lost = _about_to_lose(step, target)
+        if lost is not None and (lost.st_dev, lost.st_ino) == (before.st_dev, before.st_ino):
+            lost = None
+        os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
+        _lost_name(step, lost)
+
+
+def mkdir_call(call: StoppedCall, calling: Calling) -> None:
+    """See mkdir(2)."""
+    _makes_folder(call, calling, AT_FDCWD, *call.arguments[:2])
+
+
+def mkdirat_call(call: StoppedCall, calling: Calling) -> None:
+    """See mkdirat(2)."""
+    folder, path, mode, *_ = call.arguments
+    _makes_folder(call, calling, signed(folder), path, mode)
+
+
+def _makes_folder(call: StoppedCall, calling: Calling, at: int, address: int, mode: int) -> None:
+    with changed_place(call, calling, at, address, follow=False) as place:
+        if stands(place):
+            raise FileExistsError(errno.EEXIST, "mkdir")
+        calling.step().note(place.path, place.folder, place.name)
+        with with_umask(call.thread):
+            os.mkdir(place.name, mode & _BITS, dir_fd=place.folder)
+
+
+def mknod_call(call: StoppedCall, calling: Calling) -> None:
+    """See mknod(2)."""
+    _makes_node(call, calling, AT_FDCWD, *call.arguments[:2])
+
+
+def mknodat_call(call: StoppedCall, calling: Calling) -> None:
+    """See mknodat(2)."""
+    folder, path, mode, *_ = call.arguments
+    _makes_node(call, calling, signed(folder), path, mode)
+
+
+def _makes_node(call: StoppedCall, calling: Calling, at: int, address: int, mode: int) -> None:
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFIFO):
+        raise NotOurs
+    with changed_place(call, calling, at, address, follow=False) as place:
+        calling.step().note(place.path, place.folder, place.name)
+        with with_umask(call.thread):
+            os.mknod(place.name, stat.S_IFMT(mode) | (mode & _BITS), dir_fd=place.folder)
+
+
+def symlink_call(call: StoppedCall, calling: Calling) -> None:
+    """See symlink(2)."""
+    target, path, *_ = call.arguments
+    _makes_link(call, calling, target, AT_FDCWD, path)
+
+
+def symlinkat_call(call: StoppedCall, calling: Calling) -> None:
+    """See symlinkat(2)."""
+    target, folder, path, *_ = call.arguments
+    _makes_link(call, calling, target, signed(folder), path)
+
+
+def _makes_link(call: StoppedCall, calling: Calling, target: int, at: int, address: int) -> None:
+    with changed_place(call, calling, at, address, follow=False) as place:
+        words = read_path(call.thread, target)
+        if stands(place):
+            raise FileExistsError(errno.EEXIST, "symlink")
+        calling.step().note(place.path, place.folder, place.name)
+        os.symlink(words, place.name, dir_fd=place.folder)
+
+
+def link_call(call: StoppedCall, calling: Calling) -> None:
+    """See link(2)."""
+    old, new, *_ = call.arguments
+    _names_again(call, calling, (AT_FDCWD, old), (AT_FDCWD, new), 0)
+
+
+def linkat_call(call: StoppedCall, calling: Calling) -> None:
+    """See linkat(2)."""
+    old_folder, old, new_folder, new, flags, *_ = call.arguments
+    _names_again(call, calling, (signed(old_folder), old), (signed(new_folder), new), flags)
+
+
+def _names_again(call: StoppedCall, calling: Calling, old: tuple[int, int], new: tuple[int, int], flags: int) -> None:
+    if flags & _AT_EMPTY_PATH:
+        raise NotOurs
+    with (
+        changed_place(call, calling, *old, follow=bool(flags & _AT_SYMLINK_FOLLOW)) as source,
+        changed_place(call, calling, *new, follow=False) as target,
+    ):
+        calling.step().note(target.path, target.folder, target.name)
+        os.link(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder, follow_symlinks=False)
