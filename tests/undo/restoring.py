@@ -6,7 +6,7 @@ from pathlib import Path
 
 from angelia.sandboxes.undo.plan import undo_plan
 from angelia.sandboxes.undo.restore import Restored, WorkspaceNow, carry_out
-from angelia.sandboxes.undo.step import Step
+from angelia.sandboxes.undo.step import StepJournal
 from angelia.sandboxes.undo.store import UndoSettings, UndoStore
 
 CONVERSATION = "c"
@@ -43,14 +43,14 @@ def changed(home: Path, workspace: Path) -> None:
     step.end()
 
 
-def _keep(step: Step, path: str) -> None:
+def _keep(step: StepJournal, path: str) -> None:
     step.note(path, step.root, path)
     handle = os.open(path, os.O_RDONLY, dir_fd=step.root)
     step.keep(handle)
     os.close(handle)
 
 
-def _nothing(step: Step, path: str):  # type: ignore[no-untyped-def]
+def _nothing(step: StepJournal, path: str):  # type: ignore[no-untyped-def]
     from angelia.sandboxes.undo.step import states_of
 
     return states_of(step.root, [path])[path]

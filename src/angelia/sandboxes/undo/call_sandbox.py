@@ -16,12 +16,12 @@ from angelia.sandboxes.port import Command, Description, Exit, FileStat, Reach, 
 from angelia.sandboxes.shared.wrapped_running import WrappedRunning
 from angelia.sandboxes.undo.folders import TooManyEntries, entries_below, joined, open_parent
 from angelia.sandboxes.undo.states import FileState, FolderState, NothingThere, look_at
-from angelia.sandboxes.undo.step import CannotKeep, Step
+from angelia.sandboxes.undo.step import CannotKeep, StepJournal
 
 MOST_FILES, MOST_BYTES = 2_000, 100_000_000
 """What is copied before a command that cannot be watched: some 0.3 s."""
 
-Begin = Callable[[str], Step]
+Begin = Callable[[str], StepJournal]
 """Begins the journal of a call."""
 Candidates = Callable[[Command], Sequence[str]]
 """The paths of the workspace that a command is taken to change, as far as its words tell."""
@@ -89,7 +89,7 @@ class CallSandbox:
         """See the port."""
         await self._inner.close()
 
-    def _kept(self, path: str) -> Step | None:
+    def _kept(self, path: str) -> StepJournal | None:
         """A journal that holds the file at `path`, and the folders on its way that are not there."""
         inside = inside_of(self._workspace, path)
         if not inside:
@@ -103,7 +103,7 @@ class CallSandbox:
             raise
         return step
 
-    def _copied(self, paths: Sequence[str]) -> Step | None:
+    def _copied(self, paths: Sequence[str]) -> StepJournal | None:
         named = [inside for path in paths if (inside := inside_of(self._workspace, path)) is not None]
         if not named:
             return None
@@ -136,7 +136,7 @@ class CallJournals:
 class _CallRunning(WrappedRunning):
     """See `sandboxes.port.Running`; its end tells what was changed."""
 
-    def __init__(self, inner: Running, step: Step | None, told: Callable[[tuple[str, ...]], None]) -> None:
+    def __init__(self, inner: Running, step: StepJournal | None, told: Callable[[tuple[str, ...]], None]) -> None:
         super().__init__(inner)
         self._step, self._told = step, told
         self._ended = asyncio.ensure_future(self._follow())
@@ -166,7 +166,7 @@ def inside_of(workspace: Path, path: str) -> str | None:
     return whole[len(str(workspace)) + 1 :] if whole.startswith(f"{workspace}/") else None
 
 
-def _keep_on_the_way(step: Step, path: str) -> None:
+def _keep_on_the_way(step: StepJournal, path: str) -> None:
     above = ""
     for name in path.split("/")[:-1]:
         above = joined(above, name)
@@ -178,7 +178,7 @@ def _keep_on_the_way(step: Step, path: str) -> None:
             step.note_as(above, NothingThere())
 
 
-def _keep_at(step: Step, path: str) -> None:
+def _keep_at(step: StepJournal, path: str) -> None:
     try:
         with open_parent(step.root, path) as (folder, name):
             if isinstance(step.note(path, folder, name), FileState):
@@ -187,7 +187,7 @@ def _keep_at(step: Step, path: str) -> None:
         step.note_as(path, NothingThere())
 
 
-def _keep_content(step: Step, path: str, folder: int, name: str) -> None:
+def _keep_content(step: StepJournal, path: str, folder: int, name: str) -> None:
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         try:
@@ -200,7 +200,7 @@ def _keep_content(step: Step, path: str, folder: int, name: str) -> None:
         step.lost(path, error.strerror or str(error))
 
 
-def _keep_all(step: Step, paths: Sequence[str]) -> None:
+def _keep_all(step: StepJournal, paths: Sequence[str]) -> None:
     """Files, and whole folders, up to the bounds; beyond them no more is kept, and that is written down."""
     files, held = 0, 0
     for path in paths:
@@ -223,7 +223,7 @@ def _keep_all(step: Step, paths: Sequence[str]) -> None:
             step.note_as(path, NothingThere())
 
 
-def _entries(step: Step, path: str) -> Iterator[tuple[str, int, str]]:
+def _entries(step: StepJournal, path: str) -> Iterator[tuple[str, int, str]]:
     if not path:
         yield from entries_below(step.root, ".", "", MOST_FILES)
         return

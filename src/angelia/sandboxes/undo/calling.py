@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from angelia.sandboxes.undo.seccomp import StoppedCall
-from angelia.sandboxes.undo.step import Step
+from angelia.sandboxes.undo.step import StepJournal
 from angelia.sandboxes.undo.target import (
     TargetPlace,
     Workspace,
@@ -23,7 +23,7 @@ class NotOurs(Exception):
     """The kernel makes this call: where it would change the workspace, that is read-only."""
 
 
-class Refused(Exception):
+class ChangeRefused(Exception):
     """The change is not made; the message says why."""
 
 
@@ -38,7 +38,7 @@ class Calling(Struct, frozen=True):
     """For whom calls are made. `refuse` says why nothing is changed at a path, or nothing."""
 
     workspace: Workspace
-    step: Callable[[], Step]
+    step: Callable[[], StepJournal]
     refuse: Callable[[str], str]
 
 
@@ -50,7 +50,7 @@ def changed_place(
 
     Raises:
         NotOurs: it leads elsewhere.
-        Refused: it may not be changed.
+        ChangeRefused: it may not be changed.
         OSError: it leads nowhere.
     """
     try:
@@ -68,10 +68,10 @@ def allow(calling: Calling, path: str) -> None:
     """Let only pass what may be changed.
 
     Raises:
-        Refused: it may not; says why.
+        ChangeRefused: it may not; says why.
     """
     if why := calling.refuse(path):
-        raise Refused(f"{path}\0{why}")
+        raise ChangeRefused(f"{path}\0{why}")
 
 
 @contextmanager

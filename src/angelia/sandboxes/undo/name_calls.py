@@ -16,7 +16,7 @@ from angelia.sandboxes.undo.calling import (
 from angelia.sandboxes.undo.folders import TooManyEntries
 from angelia.sandboxes.undo.seccomp import StoppedCall
 from angelia.sandboxes.undo.states import FileState, FolderState, LinkState, NothingThere, SpecialState, inode_of
-from angelia.sandboxes.undo.step import Step
+from angelia.sandboxes.undo.step import StepJournal
 from angelia.sandboxes.undo.target import (
     AT_FDCWD,
     TargetPlace,
@@ -57,7 +57,7 @@ def _removes(call: StoppedCall, calling: Calling, at: int, address: int, *, fold
         _lost_name(calling.step(), inode)
 
 
-def _about_to_lose(step: Step, place: TargetPlace) -> os.stat_result | None:
+def _about_to_lose(step: StepJournal, place: TargetPlace) -> os.stat_result | None:
     """Write down and keep what loses its name; the file, if it is one and loses its last."""
     match step.note(place.path, place.folder, place.name):
         case FileState():
@@ -68,7 +68,7 @@ def _about_to_lose(step: Step, place: TargetPlace) -> os.stat_result | None:
             return None
 
 
-def _lost_name(step: Step, entry: os.stat_result | None) -> None:
+def _lost_name(step: StepJournal, entry: os.stat_result | None) -> None:
     if entry is not None and entry.st_nlink == 1:
         step.gone(inode_of(entry))
 

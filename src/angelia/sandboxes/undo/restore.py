@@ -17,7 +17,7 @@ from angelia.core.crash import crash_point
 from angelia.sandboxes.undo.folders import FOLDER, joined, open_parent
 from angelia.sandboxes.undo.plan import PlannedPath, TakingBack, UndoPlan
 from angelia.sandboxes.undo.states import FileState, FolderState, LinkState, NothingThere, PathState, look_at
-from angelia.sandboxes.undo.step import CannotKeep, Step, states_of
+from angelia.sandboxes.undo.step import CannotKeep, StepJournal, states_of
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1 << 20
@@ -83,13 +83,13 @@ class WorkspaceNow:
             os.close(handle)
 
 
-def carry_out(plan: UndoPlan, step: Step) -> Restored:
+def carry_out(plan: UndoPlan, step: StepJournal) -> Restored:
     """Do it; `step` is the journal of doing it, which the caller ends."""
     return _Restoring(plan, step).restored()
 
 
 class _Restoring:
-    def __init__(self, plan: UndoPlan, step: Step) -> None:
+    def __init__(self, plan: UndoPlan, step: StepJournal) -> None:
         self._step = step
         self._all = plan.paths
         self._failed: dict[str, str] = {}

@@ -89,7 +89,7 @@ class Quota(Struct):
     of_one_file: int
 
 
-class Step:
+class StepJournal:
     """A journal that is being written. Not for two threads at once. Paths are relative to the workspace."""
 
     def __init__(self, folder: Path, workspace: Path, call: str, quota: Quota) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.core.ids import sortable_id
-from angelia.sandboxes.undo.step import JOURNAL, OPEN, Quota, Record, Step, StepBegun, finish_killed, reading
+from angelia.sandboxes.undo.step import JOURNAL, OPEN, Quota, Record, StepBegun, StepJournal, finish_killed, reading
 
 logger = logging.getLogger("angelia.sandboxes")
 
@@ -65,13 +65,13 @@ class UndoStore:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._folder / conversation / f"{sortable_id()}{OPEN}"
 
-    def begin(self, conversation: str, workspace: Path, call: str) -> Step:
+    def begin(self, conversation: str, workspace: Path, call: str) -> StepJournal:
         """Begin a journal in this process.
 
         Raises:
             OSError: the home cannot be written.
         """
-        return Step(self.new_folder(conversation), workspace, call, self.quota())
+        return StepJournal(self.new_folder(conversation), workspace, call, self.quota())
 
     def steps(self, conversation: str) -> list[FoundStep]:
         """What can be taken back in a conversation, oldest first; those of killed lives are ended."""

@@ -19,10 +19,10 @@ import msgspec
 from msgspec import Struct
 
 from angelia.sandboxes.undo import seccomp
-from angelia.sandboxes.undo.calling import Calling, Handed, NotOurs, Refused
+from angelia.sandboxes.undo.calling import Calling, ChangeRefused, Handed, NotOurs
 from angelia.sandboxes.undo.changing_calls import made
 from angelia.sandboxes.undo.guarded_paths import GuardedPaths
-from angelia.sandboxes.undo.step import CannotKeep, Quota, Step
+from angelia.sandboxes.undo.step import CannotKeep, Quota, StepJournal
 from angelia.sandboxes.undo.target import Workspace, open_workspace
 
 READY = b"{}\n"
@@ -64,7 +64,7 @@ class _Watched:
     def __init__(self, told: WatchTold, listener: int, workspace: Workspace, guarded: GuardedPaths) -> None:
         self.listener = listener
         self.told = told
-        self._step: Step | None = None
+        self._step: StepJournal | None = None
         self._quota = Quota(told.left, told.of_one_file)
         self._calling = Calling(workspace, self._begun, guarded.refusal)
         self._refused: dict[str, str] = {}
@@ -81,7 +81,7 @@ class _Watched:
             found = made(call, self._calling)
         except NotOurs:
             seccomp.let_go_on(self.listener, call)
-        except Refused as refusal:
+        except ChangeRefused as refusal:
             path, _, why = str(refusal).partition("\0")
             self._refuse(path, why)
             seccomp.answer(self.listener, call, errno.EACCES)
@@ -110,10 +110,10 @@ class _Watched:
         finally:
             os.close(found.handle)
 
-    def _begun(self) -> Step:
+    def _begun(self) -> StepJournal:
         if self._step is None:
             told = self.told
-            self._step = Step(Path(told.folder), Path(told.workspace), told.call, self._quota)
+            self._step = StepJournal(Path(told.folder), Path(told.workspace), told.call, self._quota)
         return self._step
 
     def _refuse(self, path: str, why: str) -> None:

@@ -130,7 +130,8 @@ class Watch:
     """One command that is watched."""
 
     def __init__(self, supervision: Supervision, told: WatchTold, store: UndoStore) -> None:
-        self._supervision, self._told, self._store = supervision, told, store
+        self._supervision = supervision
+        self._told, self._store = told, store
         self._over = threading.Event()
         self._launched = False
 
