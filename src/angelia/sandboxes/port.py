@@ -111,9 +111,9 @@ class Command(Struct, frozen=True):
 
     `seconds` is the time-out (0 for none): at its end the whole process tree is killed. `env` adds to the
     sandbox's small clean environment; nothing of our own environment is inherited. `call` is the tool call whose
-    command this is; empty for what tools run on their own. `hosts` are the only ones that it may reach by NETWORK,
-    empty for all; whether a sandbox holds it to them is in `Description.limits_hosts`. `input`
-    says whether it is talked to while it runs, `errors` whether its standard error comes with the output.
+    command this is, and `conversation` whose call; empty for what tools run on their own. `hosts` are the only ones
+    that it may reach by NETWORK, empty for all; whether a sandbox holds it to them is in `Description.limits_hosts`.
+    `input` says whether it is talked to while it runs, `errors` whether its standard error comes with the output.
     """
 
     argv: tuple[str, ...] = ()
@@ -124,6 +124,7 @@ class Command(Struct, frozen=True):
     seconds: float = 0.0
     reach: Reach = Reach.CONFINED
     call: str = ""
+    conversation: str = ""
     hosts: tuple[str, ...] = ()
     input: StdinMode = StdinMode.GIVEN
     errors: StderrMode = StderrMode.MERGED

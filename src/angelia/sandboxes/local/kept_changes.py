@@ -2,7 +2,7 @@
 
 import asyncio
 
-from angelia.sandboxes.port import SandboxError
+from angelia.sandboxes.port import Command, SandboxError
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.sandboxes.undo.watching import Supervision, Watch, can_watch
 
@@ -14,7 +14,7 @@ class KeptChanges:
         self._store, self._conversation = store, conversation
         self.offered = True
 
-    async def watch(self, call: str, supervision: Supervision) -> Watch | None:
+    async def watch(self, command: Command, supervision: Supervision) -> Watch | None:
         """For one command that is about to start; None where it is not offered.
 
         Raises:
@@ -30,4 +30,6 @@ class KeptChanges:
                 "Run it again: it is judged anew, and runs without being watched.",
             )
         await asyncio.to_thread(supervision.begin)
-        return await asyncio.to_thread(supervision.watch, self._store, self._conversation, call)
+        return await asyncio.to_thread(
+            supervision.watch, self._store, command.conversation or self._conversation, command.call
+        )

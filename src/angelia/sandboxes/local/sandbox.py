@@ -143,7 +143,7 @@ class LocalSandbox:
         """
         confined = self._to_be_confined(command.reach)
         life = self._alive()
-        watch = await self._kept.watch(command.call, self._supervision) if confined and self._kept else None
+        watch = await self._kept.watch(command, self._supervision) if confined and self._kept else None
         if not watch:
             return await self._start_inner(command, life, None, confined=confined)
         try:
@@ -418,7 +418,7 @@ def open_sandbox(rest: str, place: SandboxContext, settings: object) -> LocalSan
     sandbox = LocalSandbox(Path(place.workspace), home=place.home, state=place.state, confine=place.confine)
     sandbox.limits = settings if isinstance(settings, LocalSettings) else USUAL
     if place.undo is not None:
-        sandbox.kept_in(place.undo, place.conversation)
+        sandbox.kept_in(place.undo, place.id)
     return sandbox.judged_by(place.addresses)
 
 

@@ -44,7 +44,7 @@ class CallSandbox:
         paths = () if kept_by_it or described.commands_by else self._journals.candidates(command)
         step = await asyncio.to_thread(self._copied, paths) if paths else None
         try:
-            running = await self._inner.start(command)
+            running = await self._inner.start(replace(command, conversation=self._journals.conversation))
         except BaseException:
             if step is not None:
                 await asyncio.shield(asyncio.to_thread(step.end))
@@ -119,7 +119,8 @@ class CallSandbox:
 class CallJournals:
     """What the calls of one conversation have changed, until somebody asks."""
 
-    def __init__(self, begin: Begin, candidates: Candidates) -> None:
+    def __init__(self, conversation: str, begin: Begin, candidates: Candidates) -> None:
+        self.conversation = conversation
         self.begin, self.candidates = begin, candidates
         self._changed: dict[str, set[str]] = {}
 

@@ -137,6 +137,7 @@ def _journalled(made_with: WorkplaceDeps, session: Session, sandbox: Sandbox, he
         return (lambda _: sandbox), (lambda _: ())
     workspace, home = Path(session.workspace).resolve(), Path.home()
     journals = CallJournals(
+        session.conversation,
         lambda call: made_with.undo.begin(session.conversation, workspace, call),
         lambda command: candidates(command, workspace, home),
     )
