@@ -53,7 +53,7 @@ def test_at_modal(tmp_path: Path, modal: Cloud) -> None:
         sees_it(place, "--sandbox", f"modal:{modal.image}", **modal.environ)
         assert not list(place.work.iterdir())
         (known,) = place.run("sandbox", "list", "--json", **modal.environ).out.splitlines()
-        ended = place.run("sandbox", "stop", json.loads(known)["conversation"], "--yes", **modal.environ)
+        ended = place.run("sandbox", "stop", *json.loads(known)["conversations"], "--yes", **modal.environ)
         assert ended.code == 0, ended.err
 
 

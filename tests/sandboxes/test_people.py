@@ -49,7 +49,7 @@ def test_a_container_is_seen_with_its_conversation_used_by_people_and_ended(tmp_
         listed = place.run("sandbox", "list", DOCKER_HOST=host).out
         assert f"in use by process {seen['by'][0]['process']}" in listed
         assert "hello there" in listed
-        name = seen["conversation"]
+        (name,) = seen["conversations"]
         (place.work / "x.bin").write_bytes(BYTES)
         ended = place.run("sandbox", "put", name, "x.bin", "in/", DOCKER_HOST=host)
         assert hashlib.sha256(BYTES).hexdigest() in ended.err
@@ -80,10 +80,11 @@ def test_what_a_killed_life_left_is_idle_and_goes_with_its_conversation(tmp_path
                 terminal.types("hello")
                 assert terminal.ends() == -9
             (seen,) = found(place, host)
-            assert (seen["standing"], seen["known"], seen["by"]) == ("idle", True, [])
-            kept = place.home / "running/docker" / seen["conversation"]
+            (conversation,) = seen["conversations"]
+            assert (seen["standing"], seen["by"]) == ("idle", [])
+            kept = place.home / "running/docker" / seen["place"]
             assert (kept / "home").is_dir()
-            named = [seen["conversation"]] if words[0] == "delete" else []
+            named = [conversation] if words[0] == "delete" else []
             ended = place.run(words[0], *named, *words[1:], DOCKER_HOST=host)
             assert (ended.code, docker.containers()) == (0, []), ended.err
             assert kept.exists() is (words[0] == "sandbox"), "a conversation that goes on keeps its home"
@@ -144,7 +145,7 @@ def test_prune_leaves_what_is_the_only_copy_of_a_conversations_files(tmp_path: P
         (session,) = json.loads(f"[{place.run('sessions', '--json').out}]")
         for name in (session["id"], "01gone"):
             Note(place.home / "running/modal" / name).write(Saved("angelia", "alpine", "im-1", 1.0))
-        seen = {row["conversation"]: row["standing"] for row in found(place)}
+        seen = {row["place"]: row["standing"] for row in found(place)}
         assert seen == {session["id"]: "idle", "01gone": "idle"}
         asked = place.run("sandbox", "prune")
         assert "01gone" in asked.out
@@ -216,7 +217,7 @@ def test_a_conversation_at_work_on_this_machine_is_listed_and_its_turn_can_be_st
             terminal.sees("begun")
             (seen,) = found(place)
             assert (seen["spec"], seen["where"], seen["standing"]) == ("local", str(place.work), "open")
-            ended = place.run("sandbox", "stop", seen["conversation"], "--yes")
+            ended = place.run("sandbox", "stop", *seen["conversations"], "--yes")
             assert "The running turn is told to stop" in ended.err
             terminal.sees("Stopped by the owner")
         assert found(place) == []

@@ -90,7 +90,7 @@ def test_a_shell_ends_in_the_container_when_its_person_is_gone(place: Place, doc
         (seen,) = found(place, host)
         if seen["standing"] == "idle":
             break
-    assert (seen["standing"], seen["known"]) == ("idle", False)
+    assert (seen["standing"], seen["conversations"]) == ("idle", [])
     ended = place.run("sandbox", "prune", "--yes", DOCKER_HOST=host)
     assert (ended.code, docker.containers()) == (0, []), ended.err
     assert not list((place.home / "running/docker").iterdir())
