@@ -30,6 +30,7 @@ EXAMPLES: dict[type, ending.Ending] = {
         ending.ContextFull(M, SAID),
         ending.ModelRefusedMedia(M, SAID),
         ending.HistoryRefused(M, SAID),
+        ending.WrongAddress(M, "There is no model server at http://127.0.0.1:8080/v1. A web page answers there."),
         ending.Refused(M, SAID),
         ending.NothingToSay(M, 5, "Tests passed! Now dispatching task 5:"),
         ending.ReplyCutOff(M, 4),
@@ -138,7 +139,7 @@ def _remedies(kind: FailureKind) -> tuple[str, ...]:
     steps = [f"`{remedy}` ×{most}" for remedy, most in row.remedies]
     steps += [f"then as `{row.otherwise}`"] if row.otherwise else []
     counted = ("since the last usable reply" if row.per_reply else "per turn") if row.remedies else ""
-    last = ending_for(Failure(kind), M, 1, "")
+    last = ending_for(Failure(kind), M, 1, "", {})
     return f"`{kind}`", FAILURES[kind], " · ".join(steps) or "none", counted, f"`{type(last).__name__}`"
 
 

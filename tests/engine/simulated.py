@@ -7,7 +7,6 @@ from angelia.core.content import CallStatus, ReplyPart, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, call_id
 from angelia.engine import machine as m
-from angelia.engine.remedies import Remedy
 from angelia.engine.reply_files import named_by
 from angelia.engine.state import Turn, advance
 from angelia.tools.port import Traits
@@ -17,6 +16,9 @@ RULES = m.Rules(traits=TRAITS, credentials=(2, 1), can_refresh=True, can_describ
 
 Answer = Callable[["Simulated"], None]
 """Says what the model does when it is asked: appends one reply or failure."""
+
+
+TERMINAL = e.Address("terminal")
 
 
 class Simulated:
@@ -38,9 +40,9 @@ class Simulated:
             self.log.append(e.Entry(len(self.log) + 1, self.now, fact))
         self.turn = advance(self.turn, self.log, self.rules.table)
 
-    def say(self, text: str = "do it", arrival: e.Arrival = e.Arrival.STEER) -> None:
+    def say(self, text: str = "do it", arrival: e.Arrival = e.Arrival.STEER, address: e.Address = TERMINAL) -> None:
         """A person speaks."""
-        self.add(e.UserSaid((Text(text),), arrival=arrival))
+        self.add(e.UserSaid((Text(text),), address=address, arrival=arrival))
 
     def decide(self, fit: m.Fit = m.Fit.FITS) -> m.Effect:
         """What the machine wants now."""
@@ -68,7 +70,7 @@ class Simulated:
             case m.Settle(calls=calls, status=status, why=why):
                 self.add(*(e.ToolFinished(call, status, (Text(why),)) for call in calls))
             case m.UseRemedy(choice=choice, delay=delay):
-                until = self.now + delay if choice.remedy is Remedy.WAIT else 0
+                until = self.now + delay if delay else 0
                 self.add(e.RemedyUsed(choice.failure, choice.remedy, until=until))
             case m.Transcribe() | m.LeaveUnheard():
                 self.listen(effect)
@@ -118,7 +120,7 @@ class Simulated:
         begun = self.turn.answer if self.turn.joins else ()
         self.add(said, *named_by(self.log, begun, said, asked))
 
-    def fail(self, kind: FailureKind, **more: int) -> None:
+    def fail(self, kind: FailureKind, retry_after: int = 0) -> None:
         """The request fails, in the way in which this kind shows itself in a log."""
         match kind:
             case FailureKind.THINKING_ONLY:
@@ -132,7 +134,7 @@ class Simulated:
             case FailureKind.FILE_REFUSED:
                 self.reply("See.\nMEDIA:/gone.pdf")
             case _:
-                self.add(e.ModelFailed("test:model", Failure(kind, said="said so", **more)))
+                self.add(e.ModelFailed("test:model", Failure(kind, said="said so", retry_after=retry_after)))
 
     @property
     def endings(self) -> list[e.TurnClosed]:

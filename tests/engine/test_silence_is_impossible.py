@@ -134,13 +134,51 @@ def test_no_remedy_resets_the_count_of_another() -> None:
 
 
 def test_a_busy_provider_is_waited_for_as_long_as_it_says() -> None:
-    simulated = Simulated()
+    simulated = Simulated(m.Rules(traits=RULES.traits))
     simulated.say()
     simulated.until_asked()
     simulated.fail(FailureKind.BUSY, retry_after=300_000)
     effect = simulated.decide()
     assert isinstance(effect, m.UseRemedy)
     assert effect.delay == 300_000
+
+
+@pytest.mark.parametrize(("asked", "remedy"), [(119_000, Remedy.WAIT), (121_000, Remedy.NEXT_MODEL)])
+def test_a_wait_of_more_than_two_minutes_tries_the_fallback_first(asked: int, remedy: Remedy) -> None:
+    simulated = Simulated(m.Rules(traits=RULES.traits, credentials=(1, 1)))
+    simulated.say()
+    simulated.until_asked()
+    simulated.fail(FailureKind.BUSY, retry_after=asked)
+    effect = simulated.decide()
+    assert isinstance(effect, m.UseRemedy)
+    assert effect.choice.remedy is remedy
+
+
+@pytest.mark.parametrize(("door", "least", "most"), [("terminal", 3, 8), ("chat", 200, 300)])
+def test_an_outage_is_outlived_for_minutes_where_nobody_looks(door: str, least: int, most: int) -> None:
+    simulated = Simulated(m.Rules(traits=RULES.traits))
+    simulated.say(address=e.Address(door))
+    waits = []
+    while isinstance(simulated.until_asked(), m.AskModel):
+        simulated.fail(FailureKind.UNREACHABLE)
+        if isinstance(effect := simulated.decide(), m.UseRemedy):
+            waits.append(effect.delay)
+    assert least * 1000 <= sum(waits) <= most * 1000
+    assert max(waits) <= 30_000
+    assert isinstance(simulated.endings[-1].ending, end.ModelUnavailable)
+
+
+def test_a_cut_reply_is_asked_again_with_a_pause_that_grows() -> None:
+    simulated = Simulated(m.Rules(traits=RULES.traits))
+    simulated.say()
+    pauses = []
+    for _ in range(2):
+        simulated.until_asked()
+        simulated.fail(FailureKind.STREAM_CUT)
+        effect = simulated.decide()
+        assert isinstance(effect, m.UseRemedy)
+        pauses.append((effect.choice.remedy, effect.delay))
+    assert pauses == [(Remedy.ASK_AGAIN, 500), (Remedy.ASK_AGAIN, 1000)]
 
 
 def test_a_wait_beyond_the_turns_time_moves_on_to_the_next_remedy() -> None:

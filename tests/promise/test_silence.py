@@ -83,6 +83,17 @@ ENDINGS: dict[FailureKind, tuple[Step, type[end.Outcome], int]] = {
     FailureKind.REFUSAL: (s.filtered("I will not."), end.Refused, 7),
     FailureKind.HISTORY_REFUSED: (s.history_refused(), end.HistoryRefused, 6),
     FailureKind.UNKNOWN_MODEL: (s.unknown_model(), end.ModelUnknown, 5),
+    FailureKind.PARAMETER_REFUSED: (
+        s.Fail(FailureKind.HISTORY_REFUSED, said="Unsupported parameter: 'stream'."),
+        end.HistoryRefused,
+        6,
+    ),
+    FailureKind.TOOL_REFUSED: (
+        s.Fail(FailureKind.HISTORY_REFUSED, said="Invalid schema for function 'nonesuch'."),
+        end.HistoryRefused,
+        6,
+    ),
+    FailureKind.WRONG_ADDRESS: (s.garbage(), end.WrongAddress, 5),
     FailureKind.CIRCLES: (call("read", {"path": "same.txt"}), end.GoingInCircles, 8),
 }
 NO_WAITING = ("remedies.busy.wait=0", "remedies.unreachable.wait=0")

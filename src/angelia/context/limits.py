@@ -14,12 +14,15 @@ LEAST_BYTES = 100_000
 
 class Learnt(Struct, frozen=True):
     """What one model's provider has told in this conversation: the windows (tokens) and body limits (bytes) that it
-    named, and the largest request that it accepted. Nothing outlives the conversation.
+    named, and the largest request that it accepted; the parameters that requests go `without`, and the tools that are
+    left out. Nothing outlives the conversation.
     """
 
     windows: tuple[int, ...] = ()
     bodies: tuple[int, ...] = ()
     accepted: int = 0
+    without: frozenset[str] = frozenset()
+    tools_out: frozenset[str] = frozenset()
 
     @property
     def tokens(self) -> int:
@@ -38,13 +41,18 @@ _NOTHING = Learnt()
 def learnt_limits(log: Sequence[e.Entry], model: str, known: Learnt = _NOTHING) -> Learnt:
     """What these entries tell of one model's limits, beside what was `known` before them."""
     windows, bodies, accepted = [*known.windows], [*known.bodies], known.accepted
+    without, tools_out = known.without, known.tools_out
     for entry in log:
         match entry.fact:
             case e.ModelSaid(model=by, usage=usage) if by == model:
                 accepted = max(accepted, usage.input)
+            case e.ModelFailed(model=by, failure=failure) if by == model and failure.names:
+                parameter = failure.kind is FailureKind.PARAMETER_REFUSED
+                without |= {failure.names} if parameter else frozenset()
+                tools_out |= {failure.names} if failure.kind is FailureKind.TOOL_REFUSED else frozenset()
             case e.ModelFailed(model=by, failure=failure) if by == model:
                 windows += [failure.limit] if failure.kind is FailureKind.CONTEXT_TOO_LONG else []
                 bodies += [failure.limit] if failure.kind is FailureKind.BODY_TOO_LARGE else []
             case _:
                 pass
-    return Learnt(tuple(windows), tuple(bodies), accepted)
+    return Learnt(tuple(windows), tuple(bodies), accepted, without, tools_out)

@@ -86,7 +86,7 @@ class ModelRequest(Struct, frozen=True):
     `generation` changes when earlier messages may have changed (a view move or a new setup); within one
     generation, each request's messages extend the last one's, and a message with the same `seq` is the same.
     If the last message is the ASSISTANT's, the model is to go on in place (only where the profile allows prefill).
-    `effort` is the thinking effort: "", "low", "medium" or "high".
+    `effort` is the thinking effort: "", "low", "medium" or "high". It goes `without` these parameters of its wire.
     """
 
     profile: Profile
@@ -97,3 +97,4 @@ class ModelRequest(Struct, frozen=True):
     max_output: int
     effort: str = ""
     cache_hour: bool = False
+    without: frozenset[str] = frozenset()

@@ -82,7 +82,15 @@ class ModelRefusedMedia(Outcome, frozen=True):
 
 
 class HistoryRefused(Outcome, frozen=True):
-    """The provider rejects the request's shape, even repaired."""
+    """The provider rejects the request's shape. `repaired` says that it was sent in another one, too."""
+
+    model: str
+    said: str = ""
+    repaired: bool = False
+
+
+class WrongAddress(Outcome, frozen=True):
+    """What answers at the vendor's address is no model server; `said` says what it is, and what to set."""
 
     model: str
     said: str = ""
@@ -143,6 +151,7 @@ Ending = (
     | ContextFull
     | ModelRefusedMedia
     | HistoryRefused
+    | WrongAddress
     | Refused
     | NothingToSay
     | ReplyCutOff

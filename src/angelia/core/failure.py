@@ -31,10 +31,35 @@ class FailureKind(StrEnum):
     HISTORY_REFUSED = "history_refused"
     """A request whose shape the provider rejects: a signature, a pair, a role, or a 400 without a better name."""
     UNKNOWN_MODEL = "unknown_model"
+    PARAMETER_REFUSED = "parameter_refused"
+    """A parameter of the request, which can be left out, is unknown to the provider or not for this model."""
+    TOOL_REFUSED = "tool_refused"
+    """The schema or the name of one tool."""
+    WRONG_ADDRESS = "wrong_address"
+    """What answers at the vendor's address is no model server: a wrong URL or proxy, a redirect, a page. Certain."""
     FILE_REFUSED = "file_refused"
     """A file that the answer names cannot be sent."""
     CIRCLES = "circles"
     """The same calls bring the same results, again and again."""
+
+
+PASSING = frozenset(
+    {FailureKind.BUSY, FailureKind.UNREACHABLE, FailureKind.STREAM_CUT, FailureKind.EMPTY_REPLY, FailureKind.CUT_OFF}
+)
+"""Failures after which the same request may succeed."""
+
+
+AS_IT_WAS = frozenset(
+    {
+        FailureKind.HISTORY_REFUSED,
+        FailureKind.PARAMETER_REFUSED,
+        FailureKind.TOOL_REFUSED,
+        FailureKind.CONTEXT_TOO_LONG,
+        FailureKind.BODY_TOO_LARGE,
+        FailureKind.MEDIA_REFUSED,
+    }
+)
+"""Failures that a request has as it is: the same bytes would have them again."""
 
 
 class Failure(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -43,6 +68,7 @@ class Failure(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     `said` is the provider's text, redacted and at most 500 characters. `status` is the HTTP status or 0.
     `retry_after` is milliseconds, 0 when the provider named none. `limit` is the limit that the provider
     named (tokens for CONTEXT_TOO_LONG, bytes for BODY_TOO_LARGE and MEDIA_REFUSED), 0 when it named none.
+    `names` is the parameter or the tool that it names, as the request has it; empty for none.
     """
 
     kind: FailureKind
@@ -50,3 +76,4 @@ class Failure(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     status: int = 0
     retry_after: int = 0
     limit: int = 0
+    names: str = ""

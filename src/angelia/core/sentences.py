@@ -39,14 +39,23 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
             empty = f"The account for {model} is out of credit.{_quoted(said)}"
             return f"{empty} Top it up or choose another model, then write “continue”."
         case end.ContextFull(model=model, said=said):
-            full = f"This conversation no longer fits {model}, even shortened.{_quoted(said)} Nothing is lost."
+            full = (
+                f"This conversation does not fit {model}, as short as it can be made.{_quoted(said)} Nothing is lost."
+            )
             return f"{full} Send a shorter message, start a new conversation, or choose a model with a larger window."
         case end.ModelRefusedMedia(model=model, said=said):
-            refused = f"{model} would not take the attached media in any form.{_quoted(said)}"
+            refused = f"{model} would not take the attached media.{_quoted(said)}"
             return f"{refused} Choose a model that takes it, or send it as text; the conversation goes on without it."
-        case end.HistoryRefused(model=model, said=said):
-            refused = f"{model} rejects this conversation's history, even repaired.{_quoted(said)}"
+        case end.HistoryRefused(model=model, said=said, repaired=True):
+            refused = f"{model} rejects this conversation's history, also told in other ways.{_quoted(said)}"
             return f"{refused} Try another model, or start a new conversation."
+        case end.HistoryRefused(model=model, said=said):
+            refused = f"{model} refuses the request.{_quoted(said)} It was sent once: the same again would be refused."
+            return (
+                f"{refused} Your message is kept: change what it names, or choose another model, then write “continue”."
+            )
+        case end.WrongAddress(model=model, said=said):
+            return f"{model} cannot be asked: {said} Your message is kept: write “continue” once that is changed."
         case end.Refused(model=model, said=said):
             return f"{model} declined to answer.{_quoted(said)} Rephrase the request, or choose another model."
         case end.NothingToSay(model=model, tries=tries, progress=progress):
@@ -57,7 +66,7 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
             cut = f"{model} ran into its length limit {_times(tries, 'time', 'times')} in one reply."
             return f"{cut} What it wrote is above. {_GO_ON}"
         case end.ToolConfusion(model=model, tries=tries, said=said):
-            confused = f"{model} called tools wrongly, {_times(tries, 'request', 'requests')} in a row.{_quoted(said)}"
+            confused = f"{model} called tools wrongly, {_times(tries, 'time', 'times')} in this turn.{_quoted(said)}"
             return f"{confused} Write “continue” to let it try again, or choose another model."
         case end.GoingInCircles(tool=tool, times=times):
             circles = f"Stopped: the same call of {tool} gave the same result {times} times, even after a reminder."

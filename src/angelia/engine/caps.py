@@ -7,7 +7,12 @@ from angelia.engine.state import Turn
 
 
 class TurnCaps(Struct, frozen=True):
-    """Caps of a turn and of a day; 0 means none. Money is millionths of a US dollar, time is seconds."""
+    """Caps of a turn and of a day; 0 means none. Money is millionths of a US dollar, time is seconds.
+
+    `patience` is how long an outage of the model is outlived, -1 for `patience_of`'s choice. A wait longer than
+    `longest_wait` is put off for as long as there is a fallback. `cut_pause` comes before a cut reply is asked again,
+    and doubles.
+    """
 
     max_steps: int = 90
     max_tokens: int = 0
@@ -17,6 +22,23 @@ class TurnCaps(Struct, frozen=True):
     day_cost: int = 0
     max_orphans: int = 3
     stale_calls: int = 8
+    patience: int = -1
+    longest_wait: int = 120
+    cut_pause: float = 0.5
+
+
+WATCHED_DOORS = frozenset({"terminal", "acp"})
+"""Where a person looks while a turn runs, and stops it or asks again."""
+UNWATCHED_PATIENCE, WATCHED_PATIENCE = 300, 8
+"""Seconds: an outage of a provider is mostly over within minutes; who looks at a screen wants to know sooner."""
+
+
+def patience_of(turn: Turn, limits: TurnCaps) -> int:
+    """Seconds for which the open turn outlives an outage of its model: minutes where nobody looks."""
+    if limits.patience >= 0:
+        return limits.patience
+    watched = turn.opener is None or turn.opener.address.door in WATCHED_DOORS
+    return WATCHED_PATIENCE if watched else UNWATCHED_PATIENCE
 
 
 def spent(turn: Turn, limits: TurnCaps, day_tokens: int, day_cost: int) -> end.Ending | None:

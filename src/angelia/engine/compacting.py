@@ -13,7 +13,8 @@ from angelia.context.summary import flaw, prompt, transcript
 from angelia.context.tokens import text_tokens
 from angelia.context.view import View, request_size
 from angelia.core import entry as e
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, ModelError
+from angelia.core.failure import PASSING
 from angelia.engine.live import Compacting
 from angelia.engine.log import Log
 from angelia.engine.machine import Fit
@@ -83,10 +84,14 @@ class Compactor:
         """The move after which the next request measures at most `share` of what it does now: the provider knows
         better than we do what fits.
         """
+        return await self._move(self.ground_for(frame, share), turn, "the provider asked for less")
+
+    def ground_for(self, frame: RequestFrame, share: float) -> CompactionInput:
+        """What a move to `share` of the next request's size stands on."""
         ground = self._ground(frame)
         now = compaction.size_now(ground)
         less = Allowance(min(int(now.tokens * share), ground.allowed.tokens), int(now.bytes * share))
-        return await self._move(replace(ground, allowed=less), turn, "the provider asked for less")
+        return replace(ground, allowed=less)
 
     async def _move(self, ground: CompactionInput, turn: Turn, reason: str) -> e.ViewMoved:
         self._log.live.emit(Compacting())
@@ -156,6 +161,10 @@ async def _folded(
     for _ in range(_TRIES):
         try:
             written = await summariser.write(asked, most)
+        except ModelError as failed:
+            if failed.failure.kind not in PASSING:
+                break  # the same words would be refused again
+            continue
         except AngeliaError:
             continue
         spent = _with(spent, written)

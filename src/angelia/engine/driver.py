@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.context import view as views
 from angelia.context.request import ModelRequest, ToolSpec
@@ -14,6 +15,7 @@ from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.crash import crash_point
 from angelia.core.errors import Fenced, StoreError
+from angelia.core.failure import AS_IT_WAS
 from angelia.core.ids import Clock, sortable_id
 from angelia.core.profile import Profile
 from angelia.engine import machine as m
@@ -21,9 +23,12 @@ from angelia.engine.broker import Broker, find_calls, finished
 from angelia.engine.caps import time_left
 from angelia.engine.compacting import Compactor, ContextBudget, RequestFrame
 from angelia.engine.endings import closing_facts
+from angelia.engine.helping import helping
 from angelia.engine.log import Log
 from angelia.engine.model_call import Cost, ModelCall
-from angelia.engine.repairs import RemedyMeans, use_remedy
+from angelia.engine.remedies import Remedy
+from angelia.engine.remedy_notices import notices_of
+from angelia.engine.repairs import COMPACTED_HARDER, RemedyMeans, use_remedy
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, advance, folding
 from angelia.engine.transcription import Wording, leave_unheard, not_heard, transcribe
@@ -133,8 +138,11 @@ class Driver:
 
     def _decide(self) -> m.Effect:
         self._turn = advance(self._turn, self._log.entries, self._settings.rules.table)
-        measured = (self._compactor.fit(self._frame()), self._unheard()) if self._turn.opened else ()
-        return m.decide(self._turn, self._settings.rules, m.Moment(self._clock(), *self._spent_today, *measured))
+        moment = m.Moment(self._clock(), *self._spent_today)
+        if self._turn.opened:
+            fit = self._compactor.fit(self._frame())
+            moment = replace(moment, fit=fit, unheard=self._unheard(), helps=self._helping())
+        return m.decide(self._turn, self._settings.rules, moment)
 
     async def _perform(self, effect: m.Effect, lease: Lease) -> None:
         match effect:
@@ -183,12 +191,13 @@ class Driver:
         return ModelRequest(
             profile=bound.profile,
             system=bound.system,
-            tools=bound.tools,
+            tools=tuple(tool for tool in bound.tools if tool.name not in view.learnt.tools_out),
             messages=view.messages,
             generation=view.generation,
             max_output=settings.max_output,
             effort=settings.effort,
             cache_hour=settings.cache_hour,
+            without=view.learnt.without,
         )
 
     def _seen(self) -> views.View:
@@ -209,6 +218,14 @@ class Driver:
         view = self._seen()
         refused = views.refused_by(view.profile.name, view.moved)
         return not_heard(self._log.entries, self._turn.recordings, view.profile, refused)
+
+    def _helping(self) -> frozenset[Remedy]:
+        """The remedies that would change the request that failed last."""
+        failure = self._turn.failure
+        if failure is None or failure.kind not in AS_IT_WAS:
+            return frozenset()
+        ground = self._compactor.ground_for(self._frame(), COMPACTED_HARDER)
+        return helping(failure, ground, self._settings.rules.table)
 
     # -- effects ------------------------------------------------------------------------------------------------
 
@@ -250,7 +267,8 @@ class Driver:
             shrink=lambda share: self._compactor.shrink(self._frame(), self._turn, share),
             describe=self._wording.describe,
         )
-        await self._log.append(*await use_remedy(effect, means), lease=lease)
+        facts = await use_remedy(effect, means)
+        await self._log.append(*facts, *notices_of(effect, means.wait_until, self._turn, self._log), lease=lease)
 
     async def _refresh(self) -> None:
         """Read the keys of the model again, where its vendor's can be."""

@@ -30,8 +30,17 @@ from angelia.core.content import CallStatus
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.engine.calls import Asked, Declined, OpenCall, Started, runnable
-from angelia.engine.caps import TurnCaps, out_of_time, spent, time_left
-from angelia.engine.remedies import DEFAULT, Remedy, RemedyChoice, Reserves, Table, ending_for, next_remedy
+from angelia.engine.caps import TurnCaps, out_of_time, patience_of, spent, time_left
+from angelia.engine.remedies import (
+    ANYTHING_HELPS,
+    DEFAULT,
+    Remedy,
+    RemedyChoice,
+    Reserves,
+    Table,
+    ending_for,
+    next_remedy,
+)
 from angelia.engine.reply_files import note
 from angelia.engine.state import Turn, carried, mending, readable
 from angelia.tools.port import Traits
@@ -66,7 +75,7 @@ class Settle(Struct, frozen=True):
 
 
 class UseRemedy(Struct, frozen=True):
-    """Do something about a failure. `delay` is milliseconds before jitter, for a wait."""
+    """Do something about a failure. `delay` is milliseconds before jitter, until the model is asked again."""
 
     choice: RemedyChoice
     failure: Failure
@@ -134,7 +143,8 @@ class Rules(Struct, frozen=True):
 class Moment(Struct, frozen=True):
     """What the log cannot tell: the time, what today has cost before this turn, and whether the request fits.
 
-    `unheard` are the messages with recordings that are to be written down first, of those that nobody has.
+    `unheard` are the messages with recordings that are to be written down first, of those that nobody has. `helps` are
+    the remedies that would change the request that was refused.
     """
 
     now: int
@@ -142,6 +152,7 @@ class Moment(Struct, frozen=True):
     day_cost: int = 0
     fit: Fit = Fit.FITS
     unheard: tuple[int, ...] = ()
+    helps: frozenset[Remedy] = ANYTHING_HELPS
 
 
 def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
@@ -227,19 +238,52 @@ def _remedy(turn: Turn, failure: Failure, rules: Rules, moment: Moment) -> Effec
         credentials=_keys(turn, rules) - 1 - turn.credential_index,
         can_refresh=rules.can_refresh,
         can_describe=rules.can_describe,
+        helps=moment.helps,
     )
-    uses = turn.uses
+    uses, caps = turn.uses, rules.limits
     choice = next_remedy(failure.kind, uses, reserves, rules.table)
     if choice and choice.remedy is Remedy.WAIT:
-        delay = max(failure.retry_after, 1000 * 2 ** (choice.use - 1))
-        left = time_left(turn, rules.limits, moment.now)
+        delay = _delay(failure, choice.use)
+        left = time_left(turn, caps, moment.now)
+        other = next_remedy(failure.kind, {**uses, (choice.failure, Remedy.WAIT): 1_000_000}, reserves, rules.table)
+        if other and delay > caps.longest_wait * 1000:  # somebody else may answer at once
+            return UseRemedy(other, failure)
         if left is None or delay < left:
             return UseRemedy(choice, failure, delay)
-        spent = {**uses, (choice.failure, Remedy.WAIT): 1_000_000}
-        choice = next_remedy(failure.kind, spent, reserves, rules.table)
+        choice = other
+    if choice and (choice.failure, choice.remedy) == (FailureKind.STREAM_CUT, Remedy.ASK_AGAIN):
+        return UseRemedy(choice, failure, min(int(caps.cut_pause * 1000) * 2 ** (choice.use - 1), _LONGEST_PAUSE))
     if choice:
         return UseRemedy(choice, failure)
-    return _spent(turn, failure, rules)
+    return _patient(turn, failure, rules, moment) or _spent(turn, failure, rules)
+
+
+_OUTAGES = {
+    FailureKind.BUSY: FailureKind.BUSY,
+    FailureKind.UNREACHABLE: FailureKind.UNREACHABLE,
+    FailureKind.STREAM_CUT: FailureKind.UNREACHABLE,
+}
+"""Failures that pass by themselves, and under which of them the waits for it count."""
+_LONGEST_PAUSE = 30_000
+"""Milliseconds between two tries in an outage, unless the provider asks for more."""
+
+
+def _delay(failure: Failure, use: int) -> int:
+    return max(failure.retry_after, min(1000 << min(use - 1, 20), _LONGEST_PAUSE))
+
+
+def _patient(turn: Turn, failure: Failure, rules: Rules, moment: Moment) -> UseRemedy | None:
+    """One more wait in an outage, once all else is spent; as long as patience lasts, by the clock and by the count."""
+    kind = _OUTAGES.get(failure.kind)
+    if kind is None or dict(rules.table[kind].remedies).get(Remedy.WAIT) == 0:
+        return None
+    use = turn.uses.get((kind, Remedy.WAIT), 0) + 1
+    delay, patience = _delay(failure, use), patience_of(turn, rules.limits) * 1000
+    planned = sum(_delay(Failure(kind), number) for number in range(1, use)) + delay
+    left = time_left(turn, rules.limits, moment.now)
+    if planned > patience or moment.now + delay > turn.trouble_since + patience or (left is not None and delay >= left):
+        return None
+    return UseRemedy(RemedyChoice(kind, Remedy.WAIT, use), failure, delay)
 
 
 def _keys(turn: Turn, rules: Rules) -> int:
@@ -256,7 +300,7 @@ def _spent(turn: Turn, failure: Failure, rules: Rules) -> Close:
         said = f"{turn.model} added nothing after its last note, so the text above is its answer."
         return Close(end.Answered(note=said))
     answer = turn.answer if failure.kind is FailureKind.CUT_OFF else ()
-    return Close(ending_for(failure, turn.model, turn.tries, turn.progress), answer)
+    return Close(ending_for(failure, turn.model, turn.tries, turn.progress, turn.uses), answer)
 
 
 def _next_request(turn: Turn, rules: Rules, moment: Moment) -> Effect:

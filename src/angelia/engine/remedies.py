@@ -34,6 +34,7 @@ class Remedy(StrEnum):
     DESCRIBE = "describe"
     DROP_NATIVE = "drop_native"
     FLATTEN_CALLS = "flatten_calls"
+    LEAVE_OUT = "leave_out"
 
 
 class Row(Struct, frozen=True):
@@ -76,19 +77,42 @@ DEFAULT: Table = {
     FailureKind.REFUSAL: Row(),
     FailureKind.HISTORY_REFUSED: Row(((Remedy.DROP_NATIVE, 1), (Remedy.FLATTEN_CALLS, 1), (Remedy.COMPACT, 1))),
     FailureKind.UNKNOWN_MODEL: Row(((Remedy.NEXT_MODEL, 1),)),
+    FailureKind.PARAMETER_REFUSED: Row(((Remedy.LEAVE_OUT, 6),), otherwise=FailureKind.HISTORY_REFUSED),
+    FailureKind.TOOL_REFUSED: Row(((Remedy.LEAVE_OUT, 12),), otherwise=FailureKind.HISTORY_REFUSED),
+    FailureKind.WRONG_ADDRESS: Row(((Remedy.NEXT_MODEL, 1),)),
     FailureKind.CIRCLES: Row(((Remedy.SAY_SO, 1),)),
 }
 
 Uses = Mapping[tuple[FailureKind, Remedy], int]
 
+CHANGES_REQUEST = frozenset(
+    {
+        Remedy.AGE_MEDIA,
+        Remedy.SHORTEN_RESULTS,
+        Remedy.COMPACT,
+        Remedy.COMPACT_HARDER,
+        Remedy.SMALLER_RENDITION,
+        Remedy.DROP_NATIVE,
+        Remedy.FLATTEN_CALLS,
+    }
+)
+"""Remedies for a request that was refused as it was: one that would change nothing is none, since the identical bytes
+would be refused again.
+"""
+
+ANYTHING_HELPS = CHANGES_REQUEST
+
 
 class Reserves(Struct, frozen=True):
-    """What is left to turn to: models, credentials, a way to refresh a key or describe a picture."""
+    """What is left to turn to: models, credentials, a way to refresh a key or describe a picture; and which of the
+    remedies that change a request would change this one.
+    """
 
     models: int = 0
     credentials: int = 0
     can_refresh: bool = False
     can_describe: bool = False
+    helps: frozenset[Remedy] = ANYTHING_HELPS
 
 
 class RemedyChoice(Struct, frozen=True):
@@ -120,12 +144,18 @@ def _possible(remedy: Remedy, reserves: Reserves) -> bool:
             return reserves.can_refresh
         case Remedy.DESCRIBE:
             return reserves.can_describe
+        case _ if remedy in CHANGES_REQUEST:
+            return remedy in reserves.helps
         case _:
             return True
 
 
-def ending_for(failure: Failure, model: str, tries: int, progress: str) -> end.Ending:  # noqa: C901 - one closed table
-    """How the turn ends when every remedy for `failure` is spent. `tries` counts requests since the last reply."""
+def ending_for(  # noqa: C901 - one closed table
+    failure: Failure, model: str, tries: int, progress: str, uses: Uses
+) -> end.Ending:
+    """How the turn ends when every remedy for `failure` is spent. `tries` counts requests since the last reply, `uses`
+    what was done about failures.
+    """
     said = failure.said
     match failure.kind:
         case FailureKind.BUSY | FailureKind.UNREACHABLE | FailureKind.STREAM_CUT:
@@ -143,13 +173,17 @@ def ending_for(failure: Failure, model: str, tries: int, progress: str) -> end.E
         case FailureKind.CUT_OFF:
             return end.ReplyCutOff(model=model, tries=tries)
         case FailureKind.BAD_CALL:
-            return end.ToolConfusion(model=model, tries=tries, said=said)
+            explained = uses.get((FailureKind.BAD_CALL, Remedy.EXPLAIN), 0)
+            return end.ToolConfusion(model=model, tries=explained + 1, said=said)
         case FailureKind.FILE_REFUSED:
             return end.Answered(note=said or "A file that the answer names was not sent.")
         case FailureKind.REFUSAL:
             return end.Refused(model=model, said=said)
-        case FailureKind.HISTORY_REFUSED:
-            return end.HistoryRefused(model=model, said=said)
+        case FailureKind.HISTORY_REFUSED | FailureKind.PARAMETER_REFUSED | FailureKind.TOOL_REFUSED:
+            repaired = any(uses.get((FailureKind.HISTORY_REFUSED, remedy), 0) for remedy in CHANGES_REQUEST)
+            return end.HistoryRefused(model=model, said=said, repaired=repaired)
+        case FailureKind.WRONG_ADDRESS:
+            return end.WrongAddress(model=model, said=said)
         case FailureKind.UNKNOWN_MODEL:
             return end.ModelUnknown(model=model, said=said)
         case FailureKind.CIRCLES:

@@ -34,6 +34,16 @@ COMPACTED, COMPACTED_HARDER = 0.9, 0.4
 """Of what the refused request measured, what the next one may."""
 
 
+ViewRemedy = Literal[
+    Remedy.AGE_MEDIA,
+    Remedy.SHORTEN_RESULTS,
+    Remedy.SMALLER_RENDITION,
+    Remedy.DROP_NATIVE,
+    Remedy.FLATTEN_CALLS,
+]
+"""Remedies that tell the same log in another way."""
+
+
 class RemedyMeans(Struct, frozen=True):
     """What remedies are used with: the log so far, the model that failed, and what can be turned to.
 
@@ -54,10 +64,12 @@ class RemedyMeans(Struct, frozen=True):
 async def use_remedy(effect: UseRemedy, means: RemedyMeans) -> list[e.AnyFact]:
     """Use a remedy; its `RemedyUsed`, and the facts that it comes to, as they are to be appended in one commit."""
     choice, until, detail, facts = effect.choice, 0, "", list[e.AnyFact]()
+    if effect.delay:
+        until = means.wait_until
+        means.live.emit(Resting(until, effect.failure.said or str(effect.failure.kind)))
     match choice.remedy:
-        case Remedy.WAIT:
-            until = means.wait_until
-            means.live.emit(Resting(until, effect.failure.said or str(effect.failure.kind)))
+        case Remedy.LEAVE_OUT:
+            detail, facts = effect.failure.names, _left_out(effect)
         case Remedy.REFRESH_CREDENTIAL:
             await means.refresh()
         case Remedy.NEXT_MODEL:
@@ -73,10 +85,10 @@ async def use_remedy(effect: UseRemedy, means: RemedyMeans) -> list[e.AnyFact]:
                 facts = [await _described(means.log, means.describe)] if means.describe else []
             except ModelError as failed:
                 detail = f"the describing model failed: {failed}"
-        case Remedy.NEXT_CREDENTIAL | Remedy.ASK_AGAIN | Remedy.EXPLAIN:
+        case Remedy.WAIT | Remedy.NEXT_CREDENTIAL | Remedy.ASK_AGAIN | Remedy.EXPLAIN:
             pass  # the next request differs by itself: another key, another try, the refused call's own result
         case _:
-            facts = _seen_otherwise(choice.remedy, means)
+            facts = seen_otherwise(choice.remedy, means.log, means.profile)
     return [e.RemedyUsed(choice.failure, choice.remedy, until=until, detail=detail), *facts]
 
 
@@ -97,18 +109,16 @@ def _said(
             assert_never(remedy)
 
 
-def _seen_otherwise(
-    remedy: Literal[
-        Remedy.AGE_MEDIA,
-        Remedy.SHORTEN_RESULTS,
-        Remedy.SMALLER_RENDITION,
-        Remedy.DROP_NATIVE,
-        Remedy.FLATTEN_CALLS,
-    ],
-    means: RemedyMeans,
-) -> list[e.AnyFact]:
+def _left_out(effect: UseRemedy) -> list[e.AnyFact]:
+    """What the model is told of a tool that it does not have any more; a parameter of the request is not its matter."""
+    if effect.failure.kind is not FailureKind.TOOL_REFUSED:
+        return []
+    return [e.SystemSaid(f"There is no tool {effect.failure.names} any more: the provider refuses it.")]
+
+
+def seen_otherwise(remedy: ViewRemedy, log: Sequence[e.Entry], profile: Profile) -> list[e.AnyFact]:
     """A move of the view, if it moves anything: the same log, told so that the model takes it."""
-    log, start = means.log, compaction.last_move(means.log)
+    start = compaction.last_move(log)
     here = log[-1].seq + 1
     match remedy:
         case Remedy.AGE_MEDIA:
@@ -116,7 +126,7 @@ def _seen_otherwise(
         case Remedy.SHORTEN_RESULTS:
             return _moved(start, compaction.shortened(log, compaction.aged(log, start)), "shorten old results")
         case Remedy.SMALLER_RENDITION:
-            return _moved(start, _smaller(log, start, means.profile), "smaller pictures")
+            return _moved(start, _smaller(log, start, profile), "smaller pictures")
         case Remedy.DROP_NATIVE:
             return _moved(start, replace(start, plain_before=here), "leave out provider blocks")
         case Remedy.FLATTEN_CALLS:

@@ -36,6 +36,7 @@ class Turn(Struct, frozen=True):
     `overtaken` are whole answers that a later message went beyond; they are delivered with the last one.
     `files` are those that the answer names.
     `progress` is the last text that came with calls, `since` the tools called in that reply and later.
+    `trouble_since` is when the first request since the last reply failed, 0 if none did.
     `stale` counts finished calls in a row that brought nothing new this turn. Times are Unix milliseconds.
     `setup` is the one in force. `recordings` are the messages whose recordings nobody has written down yet, with how
     often that was begun.
@@ -63,6 +64,7 @@ class Turn(Struct, frozen=True):
     wait_until: int = 0
     waited: int = 0
     waiting_since: int = 0
+    trouble_since: int = 0
     calls: tuple[OpenCall, ...] = ()
     replied: bool = False
     answer: tuple[int, ...] = ()
@@ -129,7 +131,8 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             opened = tuple(OpenCall(call.id, call.name, Wanted()) for call in calls)
             return replace(turn, calls=opened, files=replace(turn.files, calls=calls))
         case e.ModelFailed():
-            return _spent(replace(turn, asked=0, orphans=0, failure=fact.failure), fact)
+            since = turn.trouble_since or entry.at
+            return _spent(replace(turn, asked=0, orphans=0, failure=fact.failure, trouble_since=since), fact)
         case e.RemedyUsed():
             return _remedy_used(turn, fact)
         case e.ApprovalAsked() if any(c.id == fact.call for c in turn.calls):  # another is about a server
@@ -209,7 +212,7 @@ def _model_said(turn: Turn, entry: e.Entry, fact: e.ModelSaid, table: Table) -> 
         kind = FailureKind.THINKING_ONLY if thinking else FailureKind.EMPTY_REPLY
         return replace(turn, failure=Failure(kind))
     kept = {key: count for key, count in turn.uses.items() if not table[key[0]].per_reply}
-    return replace(turn, uses=kept, tries=0, failure=None, joins=fact.stop is e.StopReason.PAUSE)
+    return replace(turn, uses=kept, tries=0, failure=None, trouble_since=0, joins=fact.stop is e.StopReason.PAUSE)
 
 
 def _remedy_used(turn: Turn, fact: e.RemedyUsed) -> Turn:

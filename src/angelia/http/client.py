@@ -35,7 +35,7 @@ async def http_client(base_url: str, environ: Mapping[str, str] = os.environ) ->
     """
     url = base(base_url)
     proxy = proxy_for(base_url, environ)
-    secure = "https" in {url.scheme, urlsplit(proxy).scheme}
+    secure = "https" in {url.scheme, _scheme(proxy)}
     trust = asyncio.get_running_loop().run_in_executor(None, _trusting, environ) if secure else None
     import httpx2
 
@@ -52,6 +52,18 @@ async def http_client(base_url: str, environ: Mapping[str, str] = os.environ) ->
             f"The certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}."
         ) from error
     except (ValueError, httpx2.InvalidURL, ImportError) as error:
+        raise ConfigError(f"The proxy {proxy.rpartition('@')[2]!r} cannot be used: {error}.") from error
+
+
+def _scheme(proxy: str) -> str:
+    """The scheme of a proxy's URL.
+
+    Raises:
+        ConfigError: it is no URL.
+    """
+    try:
+        return urlsplit(proxy).scheme
+    except ValueError as error:
         raise ConfigError(f"The proxy {proxy.rpartition('@')[2]!r} cannot be used: {error}.") from error
 
 

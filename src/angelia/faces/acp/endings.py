@@ -32,6 +32,8 @@ def stop_reason(ending: end.Ending) -> str:  # noqa: C901 - one closed table, on
             raise _fault(ending, "The account is out of credit.")
         case end.ModelUnavailable():
             raise _fault(ending, "The model did not answer.")
+        case end.WrongAddress():
+            raise _fault(ending, "There is no model server at this address.")
         case end.ModelUnknown():
             raise _fault(ending, "The provider does not know this model.")
         case end.BudgetSpent():
@@ -41,7 +43,7 @@ def stop_reason(ending: end.Ending) -> str:  # noqa: C901 - one closed table, on
         case end.ModelRefusedMedia():
             raise _fault(ending, "The model did not take what was attached.")
         case end.HistoryRefused():
-            raise _fault(ending, "The provider rejects this conversation's history.")
+            raise _fault(ending, "The provider refuses the request.")
         case end.NothingToSay() | end.ToolConfusion() | end.GoingInCircles():
             raise _fault(ending, "The model stopped without an answer.")
         case end.Faulted():

@@ -14,7 +14,7 @@ _CODES: tuple[tuple[int, tuple[type[end.Outcome], ...]], ...] = (
     (OK, (end.Answered,)),
     (3, (end.Cancelled,)),
     (4, (end.StepLimit, end.BudgetSpent)),
-    (5, (end.ModelUnavailable, end.ModelUnknown, end.LoginNeeded, end.OutOfCredit)),
+    (5, (end.ModelUnavailable, end.ModelUnknown, end.WrongAddress, end.LoginNeeded, end.OutOfCredit)),
     (6, (end.ContextFull, end.HistoryRefused, end.ModelRefusedMedia)),
     (7, (end.Refused,)),
     (8, (end.NothingToSay, end.ReplyCutOff, end.ToolConfusion, end.GoingInCircles)),

@@ -58,6 +58,7 @@ _REMEDIES = {
     "describe": "describing the pictures in words",
     "drop_native": "leaving out what the provider cannot read any more",
     "flatten_calls": "telling earlier calls as text",
+    "leave_out": "asking without what the provider refuses",
 }
 
 FAILURES = {
@@ -75,7 +76,10 @@ FAILURES = {
     FailureKind.BAD_CALL: "the model called a tool wrongly",
     FailureKind.FILE_REFUSED: "a file of the answer could not be sent",
     FailureKind.REFUSAL: "the model declined",
-    FailureKind.HISTORY_REFUSED: "the provider rejects the conversation's history",
+    FailureKind.HISTORY_REFUSED: "the provider refuses the request",
+    FailureKind.PARAMETER_REFUSED: "the provider refuses a parameter of the request",
+    FailureKind.TOOL_REFUSED: "the provider refuses a tool",
+    FailureKind.WRONG_ADDRESS: "the address is not that of a model server",
     FailureKind.UNKNOWN_MODEL: "the provider does not know this model",
     FailureKind.CIRCLES: "the model repeats itself",
 }

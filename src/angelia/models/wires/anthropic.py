@@ -27,6 +27,8 @@ from angelia.models.wires.fragments import (
     encode,
     file_name,
     joined,
+    leave_out,
+    names_of,
     no_way,
     opened,
     our_name,
@@ -78,7 +80,10 @@ class MessagesWire:
         for at in mark_positions(request.messages, marks):
             sent[at] = marked(sent[at], encode(mark))
         login = bearer(credential) if "bearer" in self._profile.quirks else {"x-api-key": credential.secret}
-        return WireRequest("v1/messages", {"anthropic-version": VERSION, **login}, body_of(fields, "messages", sent))
+        body = body_of(fields := leave_out(fields, request.without), "messages", sent)
+        optional = tuple(name for name in fields if name != "max_tokens")  # which this wire demands
+        headers = {"anthropic-version": VERSION, **login}
+        return WireRequest("v1/messages", headers, body, optional, names_of(request.tools))
 
     def _thinking(self, effort: str, most: int) -> dict[str, Any]:
         if not effort:

@@ -2,13 +2,22 @@
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
-from angelia.context.request import MessagePart, ModelRequest, OpenedBytes, OpenedText, OpenMedia, RequestMessage, Shown
+from angelia.context.request import (
+    MessagePart,
+    ModelRequest,
+    OpenedBytes,
+    OpenedText,
+    OpenMedia,
+    RequestMessage,
+    Shown,
+    ToolSpec,
+)
 from angelia.core.content import Media, ProviderBlock, Text, ToolCall
 from angelia.core.errors import UNREADABLE, ModelError
 from angelia.core.failure import Failure, FailureKind
@@ -56,6 +65,16 @@ class Fragments:
 def joined(fragments: Iterable[bytes]) -> bytes:
     """The inside of a JSON array. Messages of which nothing is left to say take no place."""
     return b",".join(filter(None, fragments))
+
+
+def leave_out(fields: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
+    """The fields of a request, except those that its provider refused."""
+    return {name: value for name, value in fields.items() if name not in without}
+
+
+def names_of(tools: Sequence[ToolSpec]) -> tuple[str, ...]:
+    """The names of tools, in their order."""
+    return tuple(tool.name for tool in tools)
 
 
 def body_of(fields: Mapping[str, object], growing: str, fragments: Iterable[bytes]) -> bytes:

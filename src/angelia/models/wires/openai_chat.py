@@ -34,6 +34,8 @@ from angelia.models.wires.fragments import (
     encode,
     file_name,
     joined,
+    leave_out,
+    names_of,
     no_way,
     opened,
     our_name,
@@ -89,7 +91,8 @@ class ChatWire:
                 for tool in request.tools
             ]
         system = encode({"role": "system", "content": request.system}) if request.system else b""
-        return WireRequest("chat/completions", bearer(credential), body_of(fields, "messages", [system, *fragments]))
+        body = body_of(fields := leave_out(fields, request.without), "messages", [system, *fragments])
+        return WireRequest("chat/completions", bearer(credential), body, tuple(fields), names_of(request.tools))
 
     async def encode(self, message: RequestMessage, before: RequestMessage | None) -> bytes:
         """One message; the results of a reply become one message each."""

@@ -26,6 +26,8 @@ from angelia.models.wires.fragments import (
     encode,
     file_name,
     joined,
+    leave_out,
+    names_of,
     no_way,
     opened,
     our_name,
@@ -74,7 +76,8 @@ class ResponsesWire:
             ]
         if request.system:
             fields["instructions"] = request.system
-        return WireRequest("responses", bearer(credential), body_of(fields, "input", fragments))
+        body = body_of(fields := leave_out(fields, request.without), "input", fragments)
+        return WireRequest("responses", bearer(credential), body, tuple(fields), names_of(request.tools))
 
     async def encode(self, message: RequestMessage, before: RequestMessage | None) -> bytes:
         """One message as input items."""

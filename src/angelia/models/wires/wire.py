@@ -1,6 +1,7 @@
 """How a request goes out and its reply comes in, on every wire that is spoken over HTTP."""
 
 import contextlib
+import hashlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from functools import lru_cache
@@ -12,24 +13,34 @@ from msgspec import Struct
 from angelia.context.request import ModelRequest, RequestMessage
 from angelia.core.content import ReplyPart
 from angelia.core.errors import ConfigError, ModelError
-from angelia.core.failure import Failure, FailureKind
+from angelia.core.failure import AS_IT_WAS, Failure, FailureKind
 from angelia.http.deadlines import DeadlineTimer
 from angelia.http.events import EventDecoder
 from angelia.models.context import GetClient, ProviderContext, WireTimeouts
 from angelia.models.port import Credential, Piece, Reply
 from angelia.models.wires.failures import of_response, redacted
 from angelia.models.wires.fragments import Fragments
+from angelia.models.wires.refused_parts import refused_part
+from angelia.models.wires.wrong_address import certain, no_model_server, page_title
 
 if TYPE_CHECKING:
     import httpx2
 
 
 class WireRequest(Struct, frozen=True):
-    """One request: a path below the vendor's base URL, headers and a whole body."""
+    """One request: a path below the vendor's base URL, headers and a whole body; what of it can be left out: parameters
+    by their names, and tools by theirs, in their order.
+    """
 
     path: str
     headers: dict[str, str]
     body: bytes
+    parameters: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.sha256(body).digest()
 
 
 def bearer(credential: Credential) -> dict[str, str]:
@@ -112,22 +123,27 @@ class HttpProviderSession:
         self._client = client
         self._timeouts = timeouts
         self._fragments = Fragments(wire.encode)
+        self._refused: dict[bytes, Failure] = {}
 
     async def ask(self, request: ModelRequest, credential: Credential) -> AsyncGenerator[Piece]:
         """See `Session.ask`."""
         fragments = await self._fragments.of(request)
         outgoing = self._wire.outgoing(request, fragments, credential)
         reader = self._wire.reader()
+        if self._refused and (known := self._refused.get(_digest(outgoing.body))):
+            raise ModelError(known)  # the identical bytes would be refused again
         try:
             http = await self._client()
         except ConfigError as error:
-            raise _broken(began=False, said=str(error)) from error
+            raise ModelError(Failure(FailureKind.WRONG_ADDRESS, said=str(error))) from error
         async with contextlib.aclosing(send(http, outgoing, reader, self._timeouts)) as pieces:
             try:
                 async for piece in pieces:
                     yield piece
             except ModelError as failed:
                 partial = reader.partial()
+                if failed.failure.kind in AS_IT_WAS:
+                    self._refused[_digest(outgoing.body)] = failed.failure
                 raise ModelError(_told(failed.failure, credential, began=bool(partial)), partial) from failed.__cause__
 
 
@@ -144,14 +160,16 @@ async def send(
     response: httpx2.Response | None = None
     began, patience = False, DeadlineTimer()
     try:
-        deadline = time.monotonic() + timeouts.first_byte
         response = await patience.wait(_started(http, outgoing, timeouts), timeouts.first_byte)
         if not response.is_success:
             body = await patience.wait(response.aread(), timeouts.silence)
-            raise ModelError(of_response(response.status_code, response.headers, body, time.time()))
+            raise ModelError(_refusal(http, outgoing, response, body))
+        if response.headers.get("content-type", "").lower().startswith("text/html"):
+            page = await patience.wait(response.aread(), timeouts.silence)
+            raise ModelError(no_model_server(_where(http, outgoing), f"A web page answers there{page_title(page)}."))
         chunks = _body(response)
         incoming = _Whole(reader) if _is_json(response) else _Stream(reader)
-        longest = max(deadline - time.monotonic(), 0.0)
+        longest = timeouts.silence  # it has answered: from here on it may not fall silent
         while (chunk := await patience.wait(anext(chunks, None), longest)) is not None:
             began, longest = True, timeouts.silence
             for piece in incoming.feed(chunk):
@@ -167,6 +185,8 @@ async def send(
         waited = f"{timeouts.silence:g} s of silence" if began else f"no byte within {timeouts.first_byte:g} s"
         raise _broken(began, f"The server fell silent: {waited}.") from error
     except httpx2.RequestError as error:
+        if why := certain(error, str(http.base_url)):
+            raise ModelError(no_model_server(_where(http, outgoing), why)) from error
         raise _broken(began, _said(error, http)) from error
     finally:
         patience.close()
@@ -238,6 +258,25 @@ async def _drained(chunks: AsyncIterator[bytes], patience: DeadlineTimer) -> Non
     with contextlib.suppress(TimeoutError, httpx2.RequestError):
         while await patience.wait(anext(chunks, None), 0.5) is not None:
             pass
+
+
+def _refusal(http: "httpx2.AsyncClient", outgoing: WireRequest, response: "httpx2.Response", body: bytes) -> Failure:
+    """What an answer that is no success means; what it names of the request decides."""
+    where = _where(http, outgoing)
+    if response.is_redirect:
+        to = response.headers.get("location", "nowhere")
+        return no_model_server(where, f"It leads elsewhere ({response.status_code}): {to}.", response.status_code)
+    failure = of_response(response.status_code, response.headers, body, time.time())
+    if failure.kind is FailureKind.WRONG_ADDRESS:
+        return no_model_server(where, f"It says: {failure.said.rstrip('.')}.", response.status_code)
+    if failure.kind is not FailureKind.HISTORY_REFUSED:
+        return failure
+    found = refused_part(body, outgoing.parameters, outgoing.tools)
+    return msgspec.structs.replace(failure, kind=found.kind, names=found.name) if found else failure
+
+
+def _where(http: "httpx2.AsyncClient", outgoing: WireRequest) -> str:
+    return f"{str(http.base_url).rstrip('/')}/{outgoing.path}"
 
 
 def _is_json(response: "httpx2.Response") -> bool:

@@ -17,7 +17,12 @@ from angelia.tools.mcp.settings import McpSettings
 
 
 class Caps(Struct, frozen=True, forbid_unknown_fields=True):
-    """Hard caps; 0 means none. Money is US dollars, time is seconds. The day is UTC's."""
+    """Hard caps; 0 means none. Money is US dollars, time is seconds. The day is UTC's.
+
+    `patience` is how long an outage of the model is outlived before a turn ends: -1 for 300 s in chats, where nobody
+    looks at a screen, and 8 s elsewhere. A wait longer than `longest_wait` is put off while there is a fallback.
+    `cut_pause` comes before a reply that was cut is asked again, and doubles each time.
+    """
 
     max_steps: int = 90
     max_tokens: int = 0
@@ -25,6 +30,9 @@ class Caps(Struct, frozen=True, forbid_unknown_fields=True):
     max_seconds: int = 0
     day_tokens: int = 0
     day_cost: float = 0.0
+    patience: int = -1
+    longest_wait: int = 120
+    cut_pause: float = 0.5
 
 
 class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
