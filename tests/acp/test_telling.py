@@ -174,6 +174,7 @@ def test_every_ending_is_a_true_stop_reason_or_an_error_with_its_sentence() -> N
         end.ContextFull("m"),
         end.ModelRefusedMedia("m"),
         end.HistoryRefused("m"),
+        end.WrongAddress("m"),
         end.Refused("m"),
         end.NothingToSay("m", 3),
         end.ReplyCutOff("m", 3),

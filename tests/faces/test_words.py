@@ -1,5 +1,6 @@
 """How things are told: lines that fit, numbers at a glance, the live part of the screen, and what an answer means."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,8 +10,19 @@ from hypothesis import strategies as st
 from angelia.context.usage_meter import UsageMeter
 from angelia.core import entry as e
 from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text, ToolCall
+from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
-from angelia.engine.live import Committed, LiveEvent, Resting, Thinks, Working, WorkingShows, Writing
+from angelia.engine.live import (
+    Awaiting,
+    CallComing,
+    Committed,
+    LiveEvent,
+    Resting,
+    Thinks,
+    Working,
+    WorkingShows,
+    Writing,
+)
 from angelia.faces.cli.chat.live_view import LiveView
 from angelia.faces.words.call_lines import call_in_words, result_in_words
 from angelia.faces.words.paint import Paint
@@ -99,6 +111,22 @@ def test_a_running_call_is_shown_with_its_time_and_its_last_line() -> None:
     assert "waiting: too many" in live(Resting(5, "too many"))
     page = Media(BlobRef("ab" * 32, 3, "image/png"), MediaKind.IMAGE, "page.png", 40, 30)
     assert "  shows picture" in live(entry(e.ToolStarted(call)), WorkingShows(call, page))
+
+
+def test_a_wait_names_its_end_and_how_to_stop() -> None:
+    until = int(time.time() * 1000) + 15 * 60_000
+    shown = live(Resting(until, "too many requests"))
+    at = time.strftime("%H:%M:%S", time.localtime(until / 1000))
+    assert f"waiting until {at} (15 min): too many requests; Esc stops" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("word", [Writing("A"), Thinks("hm"), CallComing("shell")])
+def test_a_request_without_a_word_says_since_when_until_the_first_one_comes(word: LiveEvent) -> None:
+    silent = Awaiting("vendor:model", 1_700_000_000_000)
+    at = time.strftime("%H:%M:%S", time.localtime(1_700_000_000))
+    assert f"waiting for vendor:model since {at}; Esc stops" in " ".join(live(silent).split())
+    assert "waiting" not in live(silent, word)
+    assert "waiting" not in live(silent, entry(e.ModelFailed("m", Failure(FailureKind.UNREACHABLE))))
 
 
 RESULTS = {

@@ -144,6 +144,16 @@ async def test_silence_in_the_middle_is_a_cut_and_silence_before_it_is_not(
         assert (failure.kind, partial) == (FailureKind.UNREACHABLE, ())
 
 
+async def test_a_stream_that_stalls_behind_its_head_obeys_the_silence(server: Server, http: httpx2.AsyncClient) -> None:
+    async def only_headers(peer: Peer) -> None:
+        await peer.send(STREAM)
+        await server.over.wait()
+
+    server.answers = [only_headers]
+    failure, _ = await fails(http, WireTimeouts(2.0, 3600.0, 0.2))
+    assert failure.said == "The server fell silent: 0.2 s of silence."
+
+
 async def test_a_slow_reply_is_progress(server: Server, http: httpx2.AsyncClient) -> None:
     """More bytes come than would fit into one silence, each in time: signs of life count, even comments."""
     said = asyncio.Event()

@@ -55,11 +55,18 @@ class Resting(Struct, frozen=True):
     why: str
 
 
+class Awaiting(Struct, frozen=True):
+    """The request to `model` that went out at `since` (Unix milliseconds) has brought nothing yet."""
+
+    model: str
+    since: int
+
+
 class Compacting(Struct, frozen=True):
     """The view is about to be folded, which may take a model's time."""
 
 
-LiveEvent = Compacting | Committed | Writing | Thinks | CallComing | Working | WorkingShows | Resting
+LiveEvent = Compacting | Committed | Writing | Thinks | CallComing | Working | WorkingShows | Awaiting | Resting
 Watcher = Callable[[LiveEvent], None]
 logger = logging.getLogger(__name__)
 

@@ -11,12 +11,15 @@ from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import call_id
 from angelia.core.text import clean
-from angelia.engine.live import CallComing, Live, Thinks, Writing
+from angelia.engine.live import Awaiting, CallComing, Live, Thinks, Writing
 from angelia.engine.log import Log
 from angelia.engine.machine import AskModel
 from angelia.engine.reply_files import named_by
 from angelia.models.port import CallBegun, Credential, ProviderSession, Reply, TextDelta, ThinkingDelta
 from angelia.store.log.lease import Lease
+
+QUIET_S = 3.0
+"""Seconds without a word from a model, after which a person wants to know what is waited for."""
 
 Cost = Callable[[e.Usage], Awaitable[int]]
 """Millionths of a dollar for what a reply used; -1 when nobody knows."""
@@ -50,7 +53,7 @@ class ModelCall:
         entries = await self._log.append(*changed, asked, lease=lease)
         crash_point("model.asked")
         try:
-            reply = await self._stream(request())
+            reply = await self._stream(request(), entries[-1].at)
         except ModelError as failed:
             return [e.ModelFailed(setup.model, failed.failure, _cleaned(failed.partial))]
         except asyncio.CancelledError:
@@ -63,8 +66,18 @@ class ModelCall:
         said = _fact(setup.model, reply, cost, entries[-1].seq)
         return [said, *named_by(self._log.entries, effect.continues, said, entries[-1].seq)]
 
-    async def _stream(self, request: ModelRequest) -> Reply:
+    async def _stream(self, request: ModelRequest, since: int) -> Reply:
+        """The reply. Whoever watches is told when nothing has come of the request for a while."""
+        silent = Awaiting(request.profile.name, since)
+        telling = asyncio.get_running_loop().call_later(QUIET_S, self._live.emit, silent)
+        try:
+            return await self._pieces(request, telling)
+        finally:
+            telling.cancel()
+
+    async def _pieces(self, request: ModelRequest, telling: asyncio.TimerHandle) -> Reply:
         async for piece in self._session.ask(request, self._credential):
+            telling.cancel()
             match piece:
                 case TextDelta(text=text):
                     self._text.append(text)

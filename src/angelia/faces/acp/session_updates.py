@@ -12,6 +12,7 @@ from angelia.core.content import CallStatus, Content, Media, MediaKind, Text, Th
 from angelia.core.ids import CallId
 from angelia.core.text import clean, one_line
 from angelia.engine.live import (
+    Awaiting,
     CallComing,
     Committed,
     Compacting,
@@ -26,10 +27,15 @@ from angelia.faces.acp import calls
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp.endings import told
 from angelia.faces.words.transcript_lines import Tone, TranscriptLines
+from angelia.faces.words.waiting import awaiting_words, resting_words
 from angelia.tools.people.todo import NAME as TODO
 from angelia.tools.people.todo import TodoItem, todos
 
 _STEPS = {"pending": "pending", "active": "in_progress", "done": "completed"}
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 class Streamed(Struct):
@@ -61,6 +67,7 @@ class SessionUpdates:
         self._joins = False
         self.streamed = Streamed()
         self._waiting = ""
+        self._awaited = False
         self._model, self._learnt = "", Learnt()
 
     # -- as it happens ------------------------------------------------------------------------------------------
@@ -85,10 +92,13 @@ class SessionUpdates:
                 yield calls.working(self.calls[call], self.streamed.tails.get(call, ""), media)
             case Resting(until=until, why=why) if why != self._waiting:
                 self._waiting = why
-                yield self._note(f"Waiting: {why}", f"w{until}")
+                yield self._note(_sentence(resting_words(event, "stopping the turn ends this")), f"w{until}")
+            case Awaiting(since=since) if not self._awaited:
+                self._awaited = True  # once a turn: a note stays, and a slow model is slow each time
+                yield self._note(_sentence(awaiting_words(event, "stopping the turn ends this")), f"a{since}")
             case Compacting():
                 yield self._note("Making room in the model's window.", f"f{len(self._entries)}")
-            case Working() | WorkingShows() | CallComing() | Resting():
+            case Working() | WorkingShows() | CallComing() | Resting() | Awaiting():
                 return
 
     def _entry(self, entry: e.Entry, mine: frozenset[str]) -> Iterator[o.Update]:
@@ -176,6 +186,7 @@ class SessionUpdates:
                 for part in parts:
                     yield from _given(part, f"d{entry.seq}", number)
             case e.TurnClosed(ending=ending):
+                self._awaited = False
                 self._joins = False
                 if words := told(ending):
                     yield o.AgentChunk(o.AcpWords(f"{words}\n"), f"e{entry.seq}")

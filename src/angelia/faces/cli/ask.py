@@ -18,7 +18,7 @@ from angelia.core.content import Content, Text, ToolCall
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
 from angelia.core.text import one_line
-from angelia.engine.live import Committed, LiveEvent, Resting, Writing
+from angelia.engine.live import Awaiting, Committed, LiveEvent, Resting, Writing
 from angelia.faces.cli import exits
 from angelia.faces.cli.open_conversation import conversation_options, session_for
 from angelia.faces.cli.options import open_app, turn_options
@@ -27,6 +27,7 @@ from angelia.faces.words.folder_file import not_followed
 from angelia.faces.words.output import draw, echo, echo_json, hand_over
 from angelia.faces.words.transcript_lines import Tone, TranscriptLines
 from angelia.policy.approvers import nobody
+from angelia.faces.words.waiting import awaiting_words, resting_words
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL
 from angelia.service.models.choice import choose
@@ -163,8 +164,10 @@ class _Screen:
             case Writing(text=text) if self._stream and not self._as_json:
                 _say(text)
                 self._arriving += text
-            case Resting(why=why):
-                _note(f"waiting: {why}")
+            case Resting():
+                _note(resting_words(event, "Ctrl-C stops"))
+            case Awaiting():
+                _note(awaiting_words(event, "Ctrl-C stops"))
             case _:
                 pass
 

@@ -182,7 +182,8 @@ async def send(
             raise _broken(began=True, said="The stream ended without its finish event.")
         yield reply
     except TimeoutError as error:
-        waited = f"{timeouts.silence:g} s of silence" if began else f"no byte within {timeouts.first_byte:g} s"
+        answered = began or response is not None
+        waited = f"{timeouts.silence:g} s of silence" if answered else f"no byte within {timeouts.first_byte:g} s"
         raise _broken(began, f"The server fell silent: {waited}.") from error
     except httpx2.RequestError as error:
         if why := certain(error, str(http.base_url)):

@@ -11,8 +11,19 @@ from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.ids import CallId
 from angelia.core.visible import visible, visible_line
-from angelia.engine.live import CallComing, Committed, LiveEvent, Resting, Thinks, Working, WorkingShows, Writing
+from angelia.engine.live import (
+    Awaiting,
+    CallComing,
+    Committed,
+    LiveEvent,
+    Resting,
+    Thinks,
+    Working,
+    WorkingShows,
+    Writing,
+)
 from angelia.faces.words.transcript_lines import TranscriptLines
+from angelia.faces.words.waiting import awaiting_words, resting_words
 from angelia.faces.words.widths import wrapped
 from angelia.tools.shell.output import plain
 
@@ -21,6 +32,9 @@ Styled = tuple[str, str]
 
 _KEPT = 20_000
 """Characters of a running reply that are kept for showing; the whole is in the log when it is finished."""
+
+
+_ENDS_WAITING = (e.ModelAsked, e.ModelSaid, e.ModelFailed, e.TurnClosed)
 
 
 class _Running(Struct):
@@ -41,10 +55,12 @@ class LiveView:
         self._coming = ""
         self._running: dict[CallId, _Running] = {}
         self._resting: Resting | None = None
+        self._awaiting: Awaiting | None = None
         self._joins = False
 
     def see(self, event: LiveEvent) -> None:
         """Take in one event."""
+        self._awaiting = self._still_awaited(event)
         match event:
             case Writing(text=text):
                 self._thought, self._text = "", (self._text + text)[-_KEPT:]
@@ -65,6 +81,18 @@ class LiveView:
                     self._committed(entry.fact)
             case _:
                 pass
+
+    def _still_awaited(self, event: LiveEvent) -> Awaiting | None:
+        """What nothing has come of yet, after this event."""
+        match event:
+            case Awaiting():
+                return event
+            case Writing() | Thinks() | CallComing():
+                return None
+            case Committed(entries=entries) if any(isinstance(entry.fact, _ENDS_WAITING) for entry in entries):
+                return None
+            case _:
+                return self._awaiting
 
     def _committed(self, fact: e.AnyFact) -> None:
         match fact:
@@ -109,8 +137,10 @@ class LiveView:
             took = f" · {seconds} s" if seconds else ""
             lines += [("class:running", line) for line in wrapped(f"▸ {visible(running.words)}{took}", columns)[:2]]
             lines += [("class:dim", f"  {line}") for line in wrapped(visible(running.last), columns - 2)[:1]]
+        if self._awaiting:
+            words = awaiting_words(self._awaiting, "Esc stops")
+            lines += [("class:dim", line) for line in wrapped(visible(words), columns)[:2]]
         if self._resting:
-            lines += [
-                ("class:warning", line) for line in wrapped(visible(f"waiting: {self._resting.why}"), columns)[:3]
-            ]
+            words = resting_words(self._resting, "Esc stops")
+            lines += [("class:warning", line) for line in wrapped(visible(words), columns)[:3]]
         return [(style, f"{line}\n") for style, line in lines[-rows:]]
