@@ -222,3 +222,44 @@ async def test_what_another_door_says_is_seen_here_too(tmp_path: Path) -> None:
             await editor.until(lambda editor: editor.text().endswith("From the terminal"))
             told = [one["content"]["text"] for one in editor.all("user_message_chunk")]
             assert told == ["From the terminal"]
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
+async def test_a_session_that_was_opened_in_one_process_is_prompted_in_the_next(tmp_path: Path, method: str) -> None:
+    async with ModelServer(instant) as server:
+        place = first(server, tmp_path)
+        async with Editor(place) as editor:
+            await editor.hello()
+            session = await editor.new()
+        async with Editor(place) as editor:
+            await editor.hello()
+            await editor.load(session, method)
+            await editor.prompt(session, "Hello")
+            listed = await editor.ask("session/list")
+    assert [one["sessionId"] for one in listed["sessions"]] == [session]
+
+
+async def test_a_session_that_was_never_spoken_to_is_deleted_in_the_next_process(tmp_path: Path) -> None:
+    async with ModelServer(instant) as server:
+        place = first(server, tmp_path)
+        async with Editor(place) as editor:
+            await editor.hello()
+            session = await editor.new()
+        async with Editor(place) as editor:
+            await editor.hello()
+            await editor.ask("session/delete", sessionId=session)
+            with pytest.raises(Refused):
+                await editor.load(session)
+
+
+async def test_sessions_of_a_folder_that_was_moved_are_listed_under_its_old_name(tmp_path: Path) -> None:
+    async with ModelServer(instant) as server:
+        place = first(server, tmp_path)
+        async with Editor(place) as editor:
+            await editor.hello()
+            session = await editor.new()
+            await editor.prompt(session, "Hello")
+            await editor.ask("session/close", sessionId=session)
+            place.workspace.rename(tmp_path / "moved")
+            listed = await editor.ask("session/list", cwd=str(place.workspace))
+    assert [one["sessionId"] for one in listed["sessions"]] == [session]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from angelia.context.request import ToolSpec
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError, StoreError
+from angelia.core.errors import NotFound
 from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
 from angelia.core.principal import OWNER, Principal
 from angelia.engine.broker import Broker
@@ -28,6 +29,8 @@ from angelia.sandboxes.registry import fit_workspace
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.chats.services import ChatServices
 from angelia.service.command_port import CommandServices
+from angelia.service.conversation.handed_out import HandedOut
+from angelia.service.conversation.judging import MayAsk, anybody
 from angelia.service.conversation.mcp_tools import ConversationServers, McpSources
 from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
 from angelia.service.conversation.session import DAY_MS, Session
@@ -95,6 +98,7 @@ class App:
         self.outbox = Outbox(db)
         self.grants = Grants(db)
         self.key_value = KeyValue(db)
+        self.handed_out = HandedOut(self.key_value, clock)
         self.undo = UndoStore(loaded.home, loaded.config.undo)
         self.trusted_files = TrustedFiles(self.key_value)
         self.doors, self.pairings = ChatBindings(db), Pairings(db)
@@ -217,7 +221,9 @@ class App:
             AccessRefused: as `begin`.
         """
         at = chosen(self.loaded.config.sandbox, sandbox)
-        session.begin_in(fit_workspace(at.spec, workspace, self.loaded.home), at.spec, at.preset)
+        opened = session.begin_in(fit_workspace(at.spec, workspace, self.loaded.home), at.spec, at.preset)
+        if await self.handed_out.of(session.conversation):
+            await self.handed_out.keep(session.conversation, opened)
         if place := self._places.pop(session.conversation, None):
             await place.close()
 
@@ -232,6 +238,13 @@ class App:
         session = self._opened(conversation, door, None)
         await self.transcript.require_end(conversation)
         await session.catch_up()
+        try:
+            session = self._opened(conversation, door, None)
+            await session.catch_up()
+        except NotFound:
+            if (opened := await self.handed_out.of(conversation)) is None:
+                raise
+            return self._opened(conversation, door, opened)
         return session
 
     def _opened(self, conversation: ConversationId, door: str, opened: e.ConversationOpened | None) -> Session:
@@ -469,6 +482,13 @@ class App:
     async def _swept(self) -> None:
         await sweep(self.db, self.blobs)
         await self.blobs.empty_trash()
+        last = int(await self.key_value.get(_SWEPT, "0"))
+        if self.clock() - last >= DAY_MS:
+            await self.key_value.put(_SWEPT, str(self.clock()))
+            await sweep(self.db, self.blobs)
+            await asyncio.to_thread(self.undo.prune)
+            await self.handed_out.tidy()
+            await self.places.tidied()
 
     async def close(self) -> None:
         """Stop every conversation and close the store; open turns stay open in the log."""

@@ -17,7 +17,7 @@ from angelia.core.principal import OWNER
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
-from angelia.faces.acp.checked import folder_in, left_out, mark_in, time_of, works_in
+from angelia.faces.acp.checked import folder_in, left_out, mark_in, once_folder, time_of, works_in
 from angelia.faces.acp.conversation import Conversation
 from angelia.faces.acp.faults import INVALID_REQUEST, LOGIN, Fault
 from angelia.faces.acp.rpc import Method, Notice, Peer, Then
@@ -149,6 +149,8 @@ class Agent:
         except BaseException:
             await conversation.close()
             raise
+        if session.unspoken:
+            await self.app.handed_out.keep(session.conversation, session.unspoken)
         self._open[session.conversation] = conversation
         notes = left_out(given.additional_directories)
         if chosen.embedded:
@@ -231,7 +233,7 @@ class Agent:
 
     async def _list(self, given: i.ListSessions) -> r.Sessions:
         mark = mark_in(given.cursor) if given.cursor else None
-        folder = str(folder_in(given.cwd)) if given.cwd else None
+        folder = str(once_folder(given.cwd)) if given.cwd else None
         found = await self.app.transcript.conversations(OWNER, PAGE + 1, workspace=folder, before=mark)
         page, more = found[:PAGE], found[PAGE:]
         listed = tuple(r.AcpListed(one.id, one.workspace, one.title or None, time_of(one.last_at)) for one in page)
@@ -246,13 +248,20 @@ class Agent:
 
     async def _delete(self, given: i.OneSession) -> o.Nothing:
         """Erase it for good; one that was opened and never spoken to is nowhere yet."""
+        number = ConversationId(given.session_id)
         async with self._alone_with(given.session_id):
+            unspoken = await self.app.handed_out.of(number) is not None
+            await self.app.handed_out.forget(number)
             if conversation := self._open.get(given.session_id):
                 await conversation.finish()
                 await self._let_go(conversation)
                 if not conversation.session.log.entries:
                     return o.Nothing()
-            await self.app.transcript.erase(ConversationId(given.session_id), self.app.blobs)
+            try:
+                await self.app.transcript.erase(number, self.app.blobs)
+            except NotFound:
+                if not unspoken:
+                    raise
         return o.Nothing()
 
     # -- in a session -------------------------------------------------------------------------------------------

@@ -24,6 +24,18 @@ def folder_in(cwd: str) -> Path:
     return path.resolve()
 
 
+def once_folder(cwd: str) -> Path:
+    """A folder in which sessions may have worked, links resolved; it may have been moved or removed since.
+
+    Raises:
+        BadInput: not absolute.
+    """
+    path = Path(cwd)
+    if "\0" in cwd or not path.is_absolute():
+        raise BadInput(f"{cwd[:500]!r} is no absolute path.")
+    return path.resolve()
+
+
 def works_in(session: "Session", folder: Path) -> bool:
     """Whether a conversation works in a client's folder; one on another machine works in none of this one's."""
     return session.sandbox.partition(":")[0] in ELSEWHERE or Path(session.workspace) == folder

@@ -181,8 +181,13 @@ class Session:
         """Whose conversation it is."""
         return self._beginning.owner
 
-    def begin_in(self, workspace: str, sandbox: str, preset: str) -> None:
-        """Work in another sandbox from the first message on.
+    @property
+    def unspoken(self) -> e.ConversationOpened | None:
+        """How it begins, while nothing was said in it; None from its first message on."""
+        return self._opened
+
+    def begin_in(self, workspace: str, sandbox: str, preset: str) -> e.ConversationOpened:
+        """Work in another sandbox from the first message on; returns how it begins now.
 
         Raises:
             BadInput: there is one already, and the sandbox is part of it.
@@ -193,6 +198,8 @@ class Session:
                 then="Begin a new conversation for another sandbox.",
             )
         self._opened = replace(self._opened, workspace=workspace, sandbox=sandbox, preset=preset, place=PlaceId(""))
+        self._opened = replace(self._opened, workspace=workspace, sandbox=sandbox, preset=preset)
+        return self._opened
 
     @property
     def opened_at(self) -> int:
