@@ -12,6 +12,8 @@ from angelia.testing.model.pictures import one_colour
 from angelia.testing.model.steps import (
     Step,
     call,
+    cut_after,
+    dump_steps,
     empty,
     filtered,
     login_rejected,
@@ -228,3 +230,31 @@ def test_a_home_that_cannot_be_made_is_said(place: Place) -> None:
     assert ended.code == 1
     assert str(place.home) in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_an_answer_is_on_stdout_once_and_what_we_say_of_it_on_stderr(tmp_path: Path) -> None:
+    named = "Here it is.\nMEDIA:nonesuch.pdf"
+    with serving(tmp_path, [say(named), say(named)]) as place:
+        ended = place.ask("Send it.")
+    assert ended.out.count("Here it is.") == 1
+    assert "was not sent" not in ended.out
+    assert ended.err.count("nonesuch.pdf was not sent") >= 1
+
+
+def test_the_note_of_a_housekeeping_turn_is_no_part_of_the_answer(tmp_path: Path) -> None:
+    done = say("You're welcome!") + call("todo", {"items": [{"text": "thank", "status": "done"}]})
+    with serving(tmp_path, [done, *([empty()] * 6)]) as place:
+        ended = place.ask("Thanks.")
+    assert ended.out == "You're welcome!\n"
+    assert "added nothing after its last note" in ended.err
+
+
+def test_what_was_streamed_of_a_cut_reply_is_marked_before_the_answer_begins_anew(tmp_path: Path) -> None:
+    steps = tmp_path / "cut.json"
+    steps.write_bytes(dump_steps([cut_after(say("Half of it and more"), 2), say("All of it.")]))
+    with serving(tmp_path, (), "--script", str(steps)) as place:
+        ended = place.ask("Go.", "--stream")
+    mark = "\n[this reply was cut off here; what follows is the answer from its beginning]\n"
+    before, _, after = ended.out.partition(mark)
+    assert after == "All of it.\n", ended
+    assert "Half of it and more".startswith(before)

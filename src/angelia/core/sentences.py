@@ -40,7 +40,7 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
             return f"{empty} Top it up or choose another model, then write “continue”."
         case end.ContextFull(model=model, said=said):
             full = (
-                f"This conversation does not fit {model}, as short as it can be made.{_quoted(said)} Nothing is lost."
+                f"This conversation no longer fits {model}, as short as it can be made.{_quoted(said)} Nothing is lost."
             )
             return f"{full} Send a shorter message, start a new conversation, or choose a model with a larger window."
         case end.ModelRefusedMedia(model=model, said=said):

@@ -33,7 +33,7 @@ def closing_facts(conversation: ConversationId, log: Sequence[e.Entry], turn: Tu
 
 
 def closing_words(log: Sequence[e.Entry], turn: Turn, effect: Close) -> tuple[Content, ...]:
-    """Overtaken answers, the answer, the sentence of the ending; never nothing.
+    """Overtaken answers, the answer, the sentence of the ending; never nothing, and nothing twice.
 
     A whole answer is given whatever ends the turn. Files that went out are left out of the words that name them.
     """
@@ -44,7 +44,10 @@ def closing_words(log: Sequence[e.Entry], turn: Turn, effect: Close) -> tuple[Co
     if answered and not effect.answer and not mending(turn):
         answer = turn.progress
     missing = "" if answered else note(turn.files)
-    said = (said_text(log, turn.overtaken, unsent), answer, missing, sentence(effect.ending))
+    before = said_text(log, turn.overtaken, unsent)
+    if before.strip() in answer:  # a reply that was mended says it once more
+        before = ""
+    said = (before, answer, missing, sentence(effect.ending))
     words = "\n\n".join(text for text in said if text.strip())
     return (Text(words or f"Here is {_files_sent(log[turn.opened :])}."),)
 

@@ -17,6 +17,7 @@ from angelia.core.codec import to_json_line
 from angelia.core.content import Content, Text, ToolCall
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
+from angelia.core.sentences import sentence
 from angelia.core.text import one_line
 from angelia.engine.live import Awaiting, Committed, LiveEvent, Resting, Writing
 from angelia.faces.cli import exits
@@ -80,6 +81,8 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     for queued in overdue:  # a life that died could not show them; beside a new answer they do not go to stdout
         await delivery.deliver(queued, _note if asking else screen.way_of(queued), _draw)
     await app.employ(session, choice.spec, approvers=nobody)
+        await delivery.deliver(queued, _note if asking else screen.way_of(queued, session.log.entries), _draw)
+    await app.employ(session, choice.spec, approver_present=False)
     prompt = app.prompt(session)
     if unfollowed := not_followed(prompt.facts.folder, prompt.where):
         _note(unfollowed)
@@ -89,7 +92,7 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     closed = await session.settled()
     assert closed is not None
     for queued in delivery.due() if asking else ():
-        await delivery.deliver(queued, screen.way_of(queued), _draw)
+        await delivery.deliver(queued, screen.way_of(queued, session.log.entries), _draw)
     code = exits.code_of(closed.ending)
     if code:
         _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
@@ -146,6 +149,20 @@ def _say(text: str) -> None:
     hand_over(text.encode())
 
 
+def _note_beside(queued: e.DeliveryQueued, log: Sequence[e.Entry]) -> str:
+    """What we say of an answer, beneath its words: it came in one commit with them."""
+    closed = ""
+    for entry in log:
+        match entry.fact:
+            case e.TurnClosed(ending=ending):
+                closed = sentence(ending)
+            case e.DeliveryQueued() if entry.fact == queued:
+                return closed
+            case _:
+                pass
+    return ""
+
+
 class _Screen:
     """What a person sees of the turn: progress on stderr, the answer (or the entries) on stdout."""
 
@@ -154,6 +171,7 @@ class _Screen:
         self._as_json = as_json
         self._stream = stream
         self._arriving = self._streamed = ""
+        self._earlier: tuple[str, ...] = ()
 
     def see(self, event: LiveEvent) -> None:
         """One event of the turn."""
@@ -189,9 +207,18 @@ class _Screen:
                 case _:
                     pass
 
-    def way_of(self, queued: e.DeliveryQueued) -> Callable[[str], None]:
-        """How a delivery is shown: an answer on stdout, a file or the sentence of another ending on stderr."""
-        return self.answer if queued.origin == "answer" else _note
+    def way_of(self, queued: e.DeliveryQueued, log: Sequence[e.Entry]) -> Callable[[str], None]:
+        """How a delivery is shown: an answer on stdout; what we say of it, a file or another ending on stderr."""
+        if queued.origin != "answer":
+            return _note
+        note = _note_beside(queued, log)
+
+        def show(text: str) -> None:
+            self._answer(text.removesuffix(note).rstrip("\n") if note else text)
+            if note:
+                _note(note)
+
+        return show
 
     def _end_of_stream(self, fact: e.AnyFact, *, working: bool) -> None:
         """Each streamed reply has its own lines, so that what was cut and what came instead are never glued."""
@@ -201,15 +228,21 @@ class _Screen:
             case e.FilesNamed(files=files):
                 self._streamed = without_files(self._streamed, {file.place for file in files})
             case e.UserSaid():
-                self._streamed = ""
+                self._streamed, self._earlier = "", ()
+            case e.RemedyUsed(remedy="mend") if self._streamed:
+                _say("[this reply is mended; it follows once more]\n")
+                self._streamed, self._earlier = "", (*self._earlier, self._streamed)
             case _:
                 pass
         if isinstance(fact, e.ModelSaid | e.ModelFailed) and self._arriving:
-            _say("\n")
+            cut = isinstance(fact, e.ModelFailed)
+            _say("\n[this reply was cut off here; what follows is the answer from its beginning]\n" if cut else "\n")
             self._arriving = ""
 
-    def answer(self, text: str) -> None:
+    def _answer(self, text: str) -> None:
         """The answer; what of it was streamed is not repeated."""
-        rest = text.removeprefix(self._streamed).strip("\n") if self._streamed else text
+        rest = text
+        for streamed in (*self._earlier, self._streamed):
+            rest = rest.replace(streamed, "", 1).strip("\n") if streamed.strip() else rest
         if rest and not self._as_json:
             _say(rest + "\n")
