@@ -12,6 +12,7 @@ from angelia.channels.outgoing import Button, OutText
 from angelia.channels.telegram.api import TelegramApi
 from angelia.channels.telegram.payloads import TelegramUser, Update
 from angelia.channels.telegram.receive import TelegramReader
+from angelia.channels.telegram.updates import read_update
 from angelia.testing.channels.network import ChannelTimeouts, Thing
 from angelia.testing.channels.samples import sample_of
 from angelia.testing.channels.stage import staged
@@ -32,7 +33,7 @@ def said(chat: str = HERE.chat, **message: Any) -> Any:
 
 
 def convert(update: dict[str, Any]) -> Update:
-    return msgspec.json.decode(msgspec.json.encode(update), type=Update)
+    return read_update(msgspec.json.encode(update))
 
 
 async def _token() -> str:
@@ -161,6 +162,17 @@ async def test_an_answer_to_us_is_addressed_and_a_command_loses_our_name() -> No
     assert said(GROUP.chat, text="/status@angelia_test_bot all", entities=[mark]).what == IncomingMessage("/status all")
 
 
+async def test_an_answer_to_a_picture_or_file_brings_it() -> None:
+    around = {"message_id": 4, "date": 6, "chat": CHATS[HERE.chat], "from": ANN}
+    photo = {**around, "photo": [{"file_id": "p", "width": 9, "height": 9, "file_size": 5}]}
+    asked = said(text="what is this?", reply_to_message=photo).what
+    assert [(one.kind, one.handle) for one in asked.offers] == [(Kind.PHOTO, "p")]
+    assert (asked.text, asked.quoted) == ("what is this?", "(photo)")
+    report = {**around, "document": {"file_id": "d", "file_name": "r.pdf"}, "caption": "the report"}
+    asked = said(text="and this?", reply_to_message=report).what
+    assert ([one.name for one in asked.offers], asked.quoted) == (["r.pdf"], "the report")
+
+
 async def test_in_a_topic_the_message_that_opened_it_is_not_what_is_answered() -> None:
     opened = {"message_id": 77, "date": 6, "chat": CHATS[GROUP.chat], "from": BOT, "text": "Beds"}
     topic = {"message_thread_id": int(TOPIC.thread), "is_topic_message": True}
@@ -183,6 +195,11 @@ WORDLESS = {
     "a list": ({"checklist": {"title": "To do", "tasks": [{"text": "dig"}]}}, "Checklist: To do\n• dig"),
     "a die": ({"dice": {"emoji": "🎲", "value": 4}}, "🎲 4"),
     "a story": ({"story": {}}, "(a story, which Telegram does not show to bots)"),
+    "a gift": ({"gift": {"gift": {"id": "1"}}}, "(something of the kind “gift”, which is not read here)"),
+    "a kind of next year": (
+        {"hologram": {"id": 1}, "effect_id": "2"},
+        "(something of the kind “hologram”, which is not read here)",
+    ),
     "a rich message": (
         {
             "rich_message": {

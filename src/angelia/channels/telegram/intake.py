@@ -11,6 +11,7 @@ from angelia.channels.incoming import Envelope, Hear
 from angelia.channels.per_chat_queue import TRIES, PerChatQueue
 from angelia.channels.telegram.payloads import Chat, Left, Numbered, Press, TelegramUnreadable, Update
 from angelia.channels.telegram.receive import TelegramReader
+from angelia.channels.telegram.updates import read_update
 from angelia.core.errors import AngeliaError
 
 RECENT = 1000
@@ -105,7 +106,7 @@ class TelegramIntake:
             return known
         safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
-            update = msgspec.json.decode(raw, type=Update)
+            update = read_update(raw)
         except msgspec.MsgspecError as error:
             self._around.trouble(f"Telegram brought something that cannot be read, and it was given up: {error}.")
             left = _left(raw)

@@ -116,7 +116,10 @@ class TelegramQuote(Struct, frozen=True):
 
 
 class TelegramMessage(Struct, frozen=True, kw_only=True):
-    """A message. What it holds is whichever field is there; service messages hold nothing that is read here."""
+    """A message. What it holds is whichever field is there; service messages hold nothing that is read here.
+
+    `unknown` is no field of Telegram's: it names what else a message holds, of a kind that is not read here.
+    """
 
     message_id: int
     chat: Chat
@@ -154,6 +157,7 @@ class TelegramMessage(Struct, frozen=True, kw_only=True):
     rich_message: dict[str, Any] | None = None
     forward_origin: dict[str, Any] | None = None
     via_bot: TelegramUser | None = None
+    unknown: str = ""
 
     @property
     def of_others(self) -> bool:

@@ -59,7 +59,7 @@ class TelegramReader:
             return None
         said = IncomingMessage(
             "\n".join(part.text for part in parts if part.text),
-            tuple(offer for part in parts for offer in part.offers),
+            (*(offer for part in parts for offer in part.offers), *_answered_files(first)),
             _quoted(first),
             str(first.message_id) if edited else "",
             "\n".join(part.shared for part in parts if part.shared),
@@ -167,10 +167,23 @@ def _quoted(message: TelegramMessage) -> str:
     """What it answers; in a topic every message answers the one that opened it, which is no answer."""
     if message.quote:
         return message.quote.text
-    answers = message.reply_to_message
-    if answers is None or (message.is_topic_message and answers.message_id == message.message_thread_id):
+    answers = _answered(message)
+    if answers is None:
         return ""
-    return _words(answers)
+    return _words(answers) or ", ".join(f"({offer.kind.value})" for offer in _offers(answers))
+
+
+def _answered(message: TelegramMessage) -> TelegramMessage | None:
+    """The message that this one answers; in a topic, not the one that opened it."""
+    answers = message.reply_to_message
+    opens_topic = answers and message.is_topic_message and answers.message_id == message.message_thread_id
+    return None if opens_topic else answers
+
+
+def _answered_files(message: TelegramMessage) -> tuple[OfferedFile, ...]:
+    """The files of what a message answers: who asks about a picture by answering it means that picture."""
+    answers = _answered(message)
+    return tuple(_offers(answers)) if answers else ()
 
 
 def _offers(message: TelegramMessage) -> Iterator[OfferedFile]:
@@ -231,7 +244,10 @@ def _words(message: TelegramMessage) -> str:
         return message.sticker.emoji and f"(sticker {message.sticker.emoji})"
     if message.rich_message is not None:
         return "\n".join(_texts(message.rich_message))
-    return next((words for name, words in _UNREADABLE.items() if getattr(message, name) is not None), "")
+    known = next((words for name, words in _UNREADABLE.items() if getattr(message, name) is not None), "")
+    if known or not message.unknown or any(_offers(message)):
+        return known
+    return f"(something of the kind “{message.unknown}”, which is not read here)"
 
 
 def _place(message: TelegramMessage) -> str:
