@@ -30,6 +30,7 @@ from angelia.channels.kinds import refuse_too_large
 from angelia.channels.lenient import within
 from angelia.channels.markup.dialect import Dialect
 from angelia.channels.markup.html import MatrixHtml
+from angelia.channels.matrix_unread import words_of
 from angelia.channels.multipart import CHUNK, pieces
 from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
 from angelia.channels.per_chat_queue import PerChatQueue
@@ -239,6 +240,8 @@ class MatrixChannel:
             case "m.room.redaction":
                 gone = within({**content, **event}, "redacts", default="")
                 what = Noticed(IncomingKind.DELETION, f"{sender} deleted a message.", gone)
+            case _ if words := words_of(kind, event):
+                what = IncomingMessage(words)
             case _:
                 return None
         private = await self._is_private(room)

@@ -84,12 +84,36 @@ class Snapshot(Struct, frozen=True):
     message: "DiscordContent"
 
 
+class EmbedField(Struct, frozen=True):
+    """One entry of an embed."""
+
+    name: str = ""
+    value: str = ""
+
+
+class DiscordEmbed(Struct, frozen=True):
+    """A framed text: a bot's own (`type` is `rich`), or what Discord unfolds of a page."""
+
+    type: str = ""
+    title: str = ""
+    description: str = ""
+    url: str = ""
+    fields: tuple[EmbedField, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Its words, a line each."""
+        entries = (f"{one.name}: {one.value}" for one in self.fields)
+        return "\n".join(filter(None, (self.title, self.description, *entries, self.url)))
+
+
 class DiscordContent(Struct, frozen=True, kw_only=True):
     """What a message says."""
 
     content: str = ""
     attachments: tuple[DiscordAttachment, ...] = ()
     sticker_items: tuple[DiscordSticker, ...] = ()
+    embeds: tuple[DiscordEmbed, ...] = ()
     mentions: tuple[DiscordUser, ...] = ()
     flags: int = 0
 

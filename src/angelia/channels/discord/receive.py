@@ -117,12 +117,17 @@ class DiscordReader:
     def _said(self, message: s.DiscordMessage) -> IncomingMessage | None:
         passed_on = [one.message for one in message.message_snapshots]
         words = [self._words(message), _poll(message.poll) if message.poll else ""]
-        shared = "\n".join(filter(None, map(self._words, passed_on)))
+        framed = [one.words for part in passed_on for one in part.embeds if one.type == "rich"]
+        shared = "\n".join(filter(None, (*map(self._words, passed_on), *framed)))
         where = f"{message.channel_id}/{message.id}"
         offers = tuple(offer for part in (message, *passed_on) for offer in self._offers(part, where))
         text = "\n".join(one for one in words if one)
         if not text and not shared and not offers:
-            return None
+            if message.type not in (s.DEFAULT, s.REPLY):
+                return None  # what happened to the channel: somebody joined, something was pinned
+            shared = "\n".join(filter(None, (one.words for one in message.embeds)))
+            text = "" if shared else "(something that is not read here)"
+        offers += tuple(self._answered_files(message))
         edits = message.id if message.edited_timestamp else ""
         return IncomingMessage(text, offers, self._quoted(message), edits, shared, bool(passed_on) and not text)
 
@@ -158,12 +163,20 @@ class DiscordReader:
                 url = f"{self._cdn}/stickers/{sticker.id}.png"
                 yield OfferedFile(Kind.PHOTO, f"sticker {url}", f"{sticker.name}.png", "image/png")
 
+    def _answered_files(self, message: s.DiscordMessage) -> Iterator[OfferedFile]:
+        """The files of what a message answers: who asks about a picture by answering it means that picture."""
+        answered = message.referenced_message
+        if answered is not None and message.type == s.REPLY:
+            yield from self._offers(answered, f"{answered.channel_id}/{answered.id}")
+
     def _quoted(self, message: s.DiscordMessage) -> str:
         answered = message.referenced_message
         if answered is None or message.type != s.REPLY:
             return ""
         ours = answered.author is not None and answered.author.id == self._me
-        return _ESCAPE.sub(r"\1\2", answered.content) if ours else self._words(answered)
+        words = _ESCAPE.sub(r"\1\2", answered.content) if ours else self._words(answered)
+        framed = "\n".join(filter(None, (one.words for one in answered.embeds)))
+        return words or framed or ", ".join(f"({one.kind.value})" for one in self._answered_files(message))
 
     def _to_us(self, message: s.DiscordMessage) -> bool:
         answered = message.referenced_message
