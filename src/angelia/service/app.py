@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from angelia.context.request import ToolSpec
 from angelia.core import entry as e
-from angelia.core.errors import AngeliaError, StoreError
-from angelia.core.errors import NotFound
+from angelia.core.errors import AngeliaError, NotFound, StoreError
 from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
 from angelia.core.principal import OWNER, Principal
 from angelia.engine.broker import Broker
@@ -30,7 +29,6 @@ from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.chats.services import ChatServices
 from angelia.service.command_port import CommandServices
 from angelia.service.conversation.handed_out import HandedOut
-from angelia.service.conversation.judging import MayAsk, anybody
 from angelia.service.conversation.mcp_tools import ConversationServers, McpSources
 from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
 from angelia.service.conversation.session import DAY_MS, Session
@@ -235,11 +233,9 @@ class App:
             CodecError: an entry cannot be read by this version.
             StoreDamaged: an entry is not what was stored, or is missing; names it.
         """
-        session = self._opened(conversation, door, None)
-        await self.transcript.require_end(conversation)
-        await session.catch_up()
         try:
             session = self._opened(conversation, door, None)
+            await self.transcript.require_end(conversation)
             await session.catch_up()
         except NotFound:
             if (opened := await self.handed_out.of(conversation)) is None:

@@ -27,8 +27,8 @@ from angelia.faces.cli.pictures import Way, drawn, way_of
 from angelia.faces.words.folder_file import not_followed
 from angelia.faces.words.output import draw, echo, echo_json, hand_over
 from angelia.faces.words.transcript_lines import Tone, TranscriptLines
-from angelia.policy.approvers import nobody
 from angelia.faces.words.waiting import awaiting_words, resting_words
+from angelia.policy.approvers import nobody
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL
 from angelia.service.models.choice import choose
@@ -79,10 +79,8 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     session.live.watch(screen.see)
     _notes([AGAIN] if overdue else [])
     for queued in overdue:  # a life that died could not show them; beside a new answer they do not go to stdout
-        await delivery.deliver(queued, _note if asking else screen.way_of(queued), _draw)
-    await app.employ(session, choice.spec, approvers=nobody)
         await delivery.deliver(queued, _note if asking else screen.way_of(queued, session.log.entries), _draw)
-    await app.employ(session, choice.spec, approver_present=False)
+    await app.employ(session, choice.spec, approvers=nobody)
     prompt = app.prompt(session)
     if unfollowed := not_followed(prompt.facts.folder, prompt.where):
         _note(unfollowed)

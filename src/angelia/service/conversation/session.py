@@ -198,7 +198,6 @@ class Session:
                 then="Begin a new conversation for another sandbox.",
             )
         self._opened = replace(self._opened, workspace=workspace, sandbox=sandbox, preset=preset, place=PlaceId(""))
-        self._opened = replace(self._opened, workspace=workspace, sandbox=sandbox, preset=preset)
         return self._opened
 
     @property
