@@ -43,21 +43,8 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
                 f"This conversation no longer fits {model}, as short as it can be made.{_quoted(said)} Nothing is lost."
             )
             return f"{full} Send a shorter message, start a new conversation, or choose a model with a larger window."
-        case end.ModelRefusedMedia(model=model, said=said):
-            refused = f"{model} would not take the attached media.{_quoted(said)}"
-            return f"{refused} Choose a model that takes it, or send it as text; the conversation goes on without it."
-        case end.HistoryRefused(model=model, said=said, repaired=True):
-            refused = f"{model} rejects this conversation's history, also told in other ways.{_quoted(said)}"
-            return f"{refused} Try another model, or start a new conversation."
-        case end.HistoryRefused(model=model, said=said):
-            refused = f"{model} refuses the request.{_quoted(said)} It was sent once: the same again would be refused."
-            return (
-                f"{refused} Your message is kept: change what it names, or choose another model, then write “continue”."
-            )
-        case end.WrongAddress(model=model, said=said):
-            return f"{model} cannot be asked: {said} Your message is kept: write “continue” once that is changed."
-        case end.Refused(model=model, said=said):
-            return f"{model} declined to answer.{_quoted(said)} Rephrase the request, or choose another model."
+        case end.ModelRefusedMedia() | end.HistoryRefused() | end.WrongAddress() | end.Refused():
+            return _refusal(ending)
         case end.NothingToSay(model=model, tries=tries, progress=progress):
             last = f" Its last words on the way were: “{progress}”" if progress else ""
             replies = _times(tries, "empty reply", "empty replies")
@@ -83,6 +70,28 @@ def _unavailable(ending: end.ModelUnavailable) -> str:
         ended = f"Angelia's own process ended {_times(ending.died, 'time', 'times')} while {ending.model} was asked."
         return f"{ended} It may be too much for this machine, so it is not tried again by itself. {_RETRY}"
     return f"{ending.model} did not answer after {_times(ending.tries, 'try', 'tries')}.{_quoted(ending.said)} {_RETRY}"
+
+
+def _refusal(ending: end.ModelRefusedMedia | end.HistoryRefused | end.WrongAddress | end.Refused) -> str:
+    """What was asked is not answered: the request, or a part of it, was refused."""
+    match ending:
+        case end.ModelRefusedMedia(model=model, said=said):
+            refused = f"{model} would not take the attached media.{_quoted(said)}"
+            return f"{refused} Choose a model that takes it, or send it as text; the conversation goes on without it."
+        case end.HistoryRefused(model=model, said=said, repaired=True):
+            refused = f"{model} rejects this conversation's history, also told in other ways.{_quoted(said)}"
+            return f"{refused} Try another model, or start a new conversation."
+        case end.HistoryRefused(model=model, said=said):
+            refused = f"{model} refuses the request.{_quoted(said)} It was sent once: the same again would be refused."
+            return (
+                f"{refused} Your message is kept: change what it names, or choose another model, then write “continue”."
+            )
+        case end.WrongAddress(model=model, said=said):
+            return f"{model} cannot be asked: {said} Your message is kept: write “continue” once that is changed."
+        case end.Refused(model=model, said=said):
+            return f"{model} declined to answer.{_quoted(said)} Rephrase the request, or choose another model."
+        case _:
+            assert_never(ending)
 
 
 def _quoted(said: str) -> str:
