@@ -17,7 +17,12 @@ pytestmark = pytest.mark.anyio
 
 WHOLE = {"command": "echo x >> counter"}
 LENGTH = len(json.dumps(WHOLE))
-PATIENT = ("remedies.bad_call.explain=1000", "remedies.stream_cut.ask_again=1000", "limits.max_steps=1000")
+PATIENT = (
+    "remedies.bad_call.explain=1000",
+    "remedies.stream_cut.ask_again=1000",
+    "limits.max_steps=1000",
+    "limits.cut_pause=0",
+)
 
 
 def cut_everywhere(*, finish: bool) -> Answerer:

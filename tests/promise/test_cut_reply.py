@@ -27,7 +27,9 @@ def cut(how: How, after: int = 3) -> Speak:
 async def test_it_is_asked_again_and_only_the_whole_answer_is_shown(tmp_path: Path, wire: str) -> None:
     script = [cut(How.RESET), cut(How.CLOSE, 1), cut(How.END, 6), cut(How.SILENCE, 2), say(ANSWER)]
     async with ModelServer(script) as server:
-        place = Place(tmp_path, server, wire=wire, sets=[SILENCE, "remedies.stream_cut.ask_again=4"])
+        place = Place(
+            tmp_path, server, wire=wire, sets=[SILENCE, "remedies.stream_cut.ask_again=4", "limits.cut_pause=0"]
+        )
         life = await place.ask("Go.")
         assert len(server.requests) == 5
         assert len({request.raw for request in server.requests}) == 1
@@ -51,7 +53,8 @@ async def test_cut_every_time_nothing_is_passed_off_as_an_answer(tmp_path: Path,
 async def test_a_streamed_reply_that_is_cut_is_said_to_be_cut(tmp_path: Path) -> None:
     async with ModelServer([cut(How.CLOSE), say(ANSWER)]) as server:
         life = await Place(tmp_path, server).ask("Go.", "--stream")
-    assert life.stdout == f"The whole answer\n{ANSWER}\n"
+    mark = "[this reply was cut off here; what follows is the answer from its beginning]"
+    assert life.stdout == f"The whole answer\n{mark}\n{ANSWER}\n"
     assert "cut off" in life.stderr
 
 

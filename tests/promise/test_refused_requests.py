@@ -1,6 +1,4 @@
-"""What a refusal names decides: it is left out once; the identical bytes are never sent again, and no repair is told
-that did not happen.
-"""
+"""What a refusal names is left out once, the same bytes are never sent again, and no repair is told that was none."""
 
 import asyncio
 from pathlib import Path
