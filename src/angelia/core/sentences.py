@@ -87,7 +87,7 @@ def _refusal(ending: end.ModelRefusedMedia | end.HistoryRefused | end.WrongAddre
                 f"{refused} Your message is kept: change what it names, or choose another model, then write “continue”."
             )
         case end.WrongAddress(model=model, said=said):
-            return f"{model} cannot be asked: {said} Your message is kept: write “continue” once that is changed."
+            return f"{model} cannot be asked: “{said}” Your message is kept: write “continue” once that is changed."
         case end.Refused(model=model, said=said):
             return f"{model} declined to answer.{_quoted(said)} Rephrase the request, or choose another model."
         case _:
