@@ -24,6 +24,7 @@ from angelia.testing.model.pictures import one_colour
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import (
     Fail,
+    Garbage,
     How,
     Step,
     busy,
@@ -154,7 +155,8 @@ CUT: list[Step] = [
 @pytest.mark.parametrize("wire", VENDORS)
 @pytest.mark.parametrize("step", [*CUT, garbage()])
 async def test_what_is_not_whole_is_never_a_reply(wire: str, step: Step) -> None:
-    whole = {FailureKind.STREAM_CUT, FailureKind.UNREACHABLE, FailureKind.BUSY}
+    page = FailureKind.WRONG_ADDRESS if isinstance(step, Garbage) else FailureKind.STREAM_CUT
+    whole = {FailureKind.STREAM_CUT, FailureKind.UNREACHABLE, FailureKind.BUSY, page}
     async with ModelServer([step]) as server, opened(wire, server) as provider:
         with pytest.raises(ModelError) as failed:
             await asked(provider, wire, HELLO)

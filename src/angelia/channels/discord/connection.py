@@ -91,15 +91,18 @@ class DiscordConnection:
         self._timeouts = timeouts
         self._memory, self._remembered = DiscordMemory(), 0
         self._ledger = DiscordLedger(0, 0)
-        self._reader = DiscordReader("", places, settings.cdn)
+        self._reader = self._reader_as("")
         self._connection_state = ConnectionState(context, timeouts.pause, timeouts.silence)
         self._missed, self._read = 0, set[str]()
+
+    def _reader_as(self, me: str) -> DiscordReader:
+        return DiscordReader(me, self._places, self._settings.cdn, sees_all=self._settings.groups == "all")
 
     async def run(self, hear: Hear) -> NoReturn:
         """See `Channel.run`."""
         self._memory = memory = _memory(await self._context.recall(_MEMORY))
         self._ledger = DiscordLedger(memory.session.seq if memory.session else 0, memory.message)
-        self._reader = DiscordReader(memory.me, self._places, self._settings.cdn)
+        self._reader = self._reader_as(memory.me)
         queue = PerChatQueue(hear, self._connection_state.trouble, self._timeouts.pause)
         try:
             await self._connection_state.hold(lambda: self._stay(queue), self._lost)
@@ -150,7 +153,7 @@ class DiscordConnection:
             self._ledger = DiscordLedger(0, id_at(self._context.clock()))
         session = s.DiscordSession(ready.session_id, ready.resume_gateway_url)
         self._memory = replace(self._memory, session=session, me=ready.user.id)
-        self._reader = DiscordReader(ready.user.id, self._places, self._settings.cdn)
+        self._reader = self._reader_as(ready.user.id)
         self._connection_state.well()
         queue.begin(self._show_menu(ready.application.id))
         for chat in self._memory.chats:

@@ -25,8 +25,10 @@ _MOVING = 4
 class DiscordReader:
     """Reads for the bot `me`; `cdn` is where stickers are."""
 
-    def __init__(self, me: str, places: Places, cdn: str) -> None:
+    def __init__(self, me: str, places: Places, cdn: str, *, sees_all: bool = True) -> None:
+        """`sees_all`: what others say in servers has its content, which Discord withholds otherwise."""
         self._me = me
+        self._sees_all = sees_all
         self._places = places
         self._cdn = cdn.rstrip("/")
         self._authors: OrderedDict[str, IncomingSender] = OrderedDict()
@@ -125,6 +127,8 @@ class DiscordReader:
         if not text and not shared and not offers:
             if message.type not in (s.DEFAULT, s.REPLY):
                 return None  # what happened to the channel: somebody joined, something was pinned
+            if message.guild_id and not self._sees_all and not self._to_us(message):
+                return None  # its content is withheld from us: it is empty whatever was said
             shared = "\n".join(filter(None, (one.words for one in message.embeds)))
             text = "" if shared else "(something that is not read here)"
         offers += tuple(self._answered_files(message))

@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core.crash import crash_point
+from angelia.core.private_folders import make_private
 from angelia.sandboxes.undo.folders import FOLDER, entries_below, open_parent
 from angelia.sandboxes.undo.states import Inode, LinkState, NothingThere, PathState, inode_of, look_at
 
@@ -102,7 +103,7 @@ class StepJournal:
         self.quota = quota
         self.refused: dict[str, str] = {}
         """What was not changed because it could not be kept or must not be, by path, and why."""
-        folder.mkdir(mode=0o700, parents=True)
+        make_private(folder)
         self.root = os.open(workspace, FOLDER)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self._journal = os.open(folder / JOURNAL, flags, 0o600)

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.core.ids import sortable_id
+from angelia.core.private_folders import make_private
 from angelia.sandboxes.undo.step import JOURNAL, OPEN, Quota, Record, StepBegun, StepJournal, finish_killed, reading
 
 logger = logging.getLogger("angelia.sandboxes")
@@ -62,7 +63,7 @@ class UndoStore:
 
     def new_folder(self, conversation: str) -> Path:
         """Where the journal of a call may be begun; it is not made yet."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._folder, exist_ok=True)
         return self._folder / conversation / f"{sortable_id()}{OPEN}"
 
     def begin(self, conversation: str, workspace: Path, call: str) -> StepJournal:

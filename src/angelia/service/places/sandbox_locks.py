@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core.ids import PlaceId, sortable_id
+from angelia.core.private_folders import make_private
 from angelia.store.presence import Presence, is_alive
 
 _FOLDER = "open"
@@ -53,7 +54,7 @@ class SandboxLocks:
         Raises:
             OSError: the state cannot be written.
         """
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._folder, exist_ok=True)
         self._presence = self._presence or Presence(self._folder)
         records = self._folder / Path(self._presence.name(f"process {os.getpid()}")).stem
         records.mkdir(mode=0o700, exist_ok=True)

@@ -21,6 +21,7 @@ def come_in(draft: RandomLog) -> None:
         e.TurnedAway("It is a sticker that moves.", ANN, CHAT, key),
         e.SetAside(draft.words(), ANN, CHAT, key, reply_to="m1"),
         e.DoorMoved(CHAT, ANN),
+        e.FilesTakenBack(ANN, 0, ("s1",), "s2", 1, ("b.txt: it was changed since",)),
     )
     draft.add(facts[draft.choose(len(facts))])
 

@@ -178,6 +178,8 @@ class _Story(RandomLog):
                 self.going_on.append((call, kind))
             case 2 if self.going_on:
                 self.add(finished, e.WorkEnded(*self.going_on.pop(0), CallStatus.OK, told_by=call))
+            case 3:
+                self.add(finished, e.FilesChanged(call, ("a.txt",), 1))
             case _:
                 self.add(finished)
 
