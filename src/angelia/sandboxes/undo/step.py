@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core.crash import crash_point
-from angelia.core.private_folders import make_private
+from angelia.sandboxes.shared.private_folders import make_private
 from angelia.sandboxes.undo.folders import FOLDER, entries_below, open_parent
 from angelia.sandboxes.undo.states import Inode, LinkState, NothingThere, PathState, inode_of, look_at
 

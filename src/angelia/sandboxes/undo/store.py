@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from angelia.core.ids import sortable_id
-from angelia.core.private_folders import make_private
+from angelia.sandboxes.shared.private_folders import make_private
 from angelia.sandboxes.undo.step import JOURNAL, OPEN, Quota, Record, StepBegun, StepJournal, finish_killed, reading
 
 logger = logging.getLogger("angelia.sandboxes")

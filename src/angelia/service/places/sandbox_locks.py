@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core.ids import PlaceId, sortable_id
-from angelia.core.private_folders import make_private
+from angelia.sandboxes.shared.private_folders import make_private
 from angelia.store.presence import Presence, is_alive
 
 _FOLDER = "open"
