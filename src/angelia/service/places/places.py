@@ -61,7 +61,8 @@ class FoundPlace(Struct, frozen=True):
     @property
     def left_over(self) -> bool:
         """Nobody holds it, and nobody will ask for it again."""
-        return self.standing is PlaceState.ENDED or (self.standing is PlaceState.IDLE and not self.known)
+        ended = self.standing is PlaceState.ENDED or (self.standing is PlaceState.IDLE and not self.known)
+        return ended and not self.by
 
     @property
     def unused(self) -> bool:
@@ -94,9 +95,10 @@ class SandboxPlaces:
         Raises:
             SandboxError: a daemon is there, and does not tell.
         """
-        open_now = self.locks.all()
         rows = []
-        for lasting in await self._lasting():
+        outlives = await self._lasting()
+        open_now = self.locks.all()  # afterwards: a place is locked before anything of it is made
+        for lasting in outlives:
             by = tuple(one for one in open_now if one.place == lasting.place)
             rows.append(await self._row(by, lasting))
         covered = {row.place for row in rows}
