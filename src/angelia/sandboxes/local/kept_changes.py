@@ -22,7 +22,7 @@ class KeptChanges:
         """
         if not self.offered:
             return None
-        if not await asyncio.to_thread(can_watch, supervision.program):
+        if not await asyncio.to_thread(can_watch, supervision.program, self._store.own_folder()):
             self.offered = False
             raise SandboxError(
                 "What this command would change cannot be kept: this machine does not let its calls be watched.",

@@ -61,10 +61,14 @@ class UndoStore:
         """So many bytes were kept by somebody else."""
         self._quota.left -= size
 
+    def own_folder(self) -> Path:
+        """Where everything of this store is."""
+        make_private(self._folder, exist_ok=True)
+        return self._folder
+
     def new_folder(self, conversation: str) -> Path:
         """Where the journal of a call may be begun; it is not made yet."""
-        make_private(self._folder, exist_ok=True)
-        return self._folder / conversation / f"{sortable_id()}{OPEN}"
+        return self.own_folder() / conversation / f"{sortable_id()}{OPEN}"
 
     def begin(self, conversation: str, workspace: Path, call: str) -> StepJournal:
         """Begin a journal in this process.

@@ -201,18 +201,28 @@ def _packages() -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(Path(spec.origin).parents[1]) for spec in found if spec and spec.origin))
 
 
-@cache
-def can_watch(program: str) -> bool:
-    """Whether commands can be watched here: tried once, with a file that a command makes. Some 100 ms."""
+_TRIED: dict[str, bool] = {}
+
+
+def can_watch(program: str, folder: Path | None = None) -> bool:
+    """Whether commands can be watched here: tried once, with a file that a command makes in `folder`, which is ours:
+    what a life that dies meanwhile leaves there goes with what is old. Some 100 ms.
+    """
+    if program not in _TRIED:
+        _TRIED[program] = _tried(program, folder)
+    return _TRIED[program]
+
+
+def _tried(program: str, folder: Path | None) -> bool:
     if not seccomp.can_be_asked() or Path(program).stat().st_mode & 0o6000:
         return False
     from angelia.sandboxes.undo.store import UndoSettings
 
-    with tempfile.TemporaryDirectory(prefix="angelia-watch-") as folder:
-        workspace = Path(folder, "workspace")
+    with tempfile.TemporaryDirectory(prefix="angelia-watch-", dir=folder) as place:
+        workspace = Path(place, "workspace")
         workspace.mkdir()
         supervision = Supervision(workspace.resolve(), program, ())
-        watch = supervision.watch(UndoStore(Path(folder, "home"), UndoSettings()), "trial", "")
+        watch = supervision.watch(UndoStore(Path(place, "home"), UndoSettings()), "trial", "")
         everything = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--cap-drop", "ALL")
         made = ("sh", "-c", ': > "$0"', f"{workspace.resolve()}/made")
         argv = [program, "--unshare-all", "--die-with-parent", *everything, *made]
