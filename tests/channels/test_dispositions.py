@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from angelia.channels.incoming import IncomingMessage
-from angelia.channels.matrix_unread import words_of
+from angelia.channels.matrix.other_events import words_of
 from tests.channels.test_forwards import discord
 
 pytestmark = pytest.mark.anyio

@@ -181,7 +181,6 @@ RULES = [
         metaphor,
         f"None of {', '.join(sorted(METAPHORS))}: the glossary in ARCHITECTURE.md has the word for what it is.",
         ("src/angelia/channels/lines.py", "class ChatLanes:\n  def put(self): self._open_room = 1"),
-        {"channels/matrix.py:room": "Matrix calls its chats rooms"},
     ),
     Rule(
         "every test can fail",

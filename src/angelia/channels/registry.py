@@ -17,7 +17,7 @@ GROUP = "angelia.channels"
 OURS = {
     "discord": "angelia.channels.discord.channel",
     "irc": "angelia.channels.irc.channel",
-    "matrix": "angelia.channels.matrix",
+    "matrix": "angelia.channels.matrix.channel",
     "slack": "angelia.channels.slack.channel",
     "telegram": "angelia.channels.telegram.channel",
     "whatsapp": "angelia.channels.whatsapp.channel",

@@ -15,7 +15,7 @@ from tests.channels.matrix.people import happen
 from tests.channels.matrix.web import Web
 
 if TYPE_CHECKING:
-    from angelia.channels.matrix import MatrixChannel
+    from angelia.channels.matrix.channel import MatrixChannel
 
 VARIABLE = "MATRIX_TEST_TOKEN"
 
@@ -39,7 +39,8 @@ class Matrix:
 
     def open(self, context: ChannelContext, patience: ChannelTimeouts) -> "MatrixChannel":
         """See `FakeNetwork.open`."""
-        from angelia.channels.matrix import MatrixChannel, MatrixSettings, MatrixTimeouts
+        from angelia.channels.matrix.channel import MatrixChannel
+        from angelia.channels.matrix.settings import MatrixSettings, MatrixTimeouts
 
         settings = MatrixSettings(server=self.web.base, token=Secret(env=VARIABLE))
         return MatrixChannel(settings, context, MatrixTimeouts(patience.answer, patience.silence, patience.pause))

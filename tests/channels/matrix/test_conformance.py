@@ -1,8 +1,9 @@
-"""Matrix's room keeps the port's promise, whole."""
+"""Matrix's channel keeps the port's promise, whole."""
 
 import pytest
 
-from angelia.channels.matrix import MatrixSettings, capabilities
+from angelia.channels.matrix.capabilities import capabilities
+from angelia.channels.matrix.settings import MatrixSettings
 from angelia.testing.channels.checks import ChannelCheck, checks
 from tests.channels.matrix.network import matrix
 

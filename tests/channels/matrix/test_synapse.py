@@ -1,4 +1,4 @@
-"""The Matrix room on a real homeserver, Synapse: words and files both ways, gaps, encryption, a server that dies."""
+"""The Matrix channel on a real homeserver, Synapse: words and files both ways, gaps, encryption, a server that dies."""
 
 import asyncio
 import os
@@ -12,7 +12,8 @@ from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.channels.failures import ChannelError, Later, LoginFailed, Rejected
 from angelia.channels.health import ConnectionHealth
 from angelia.channels.incoming import Envelope, IncomingMessage, Noticed
-from angelia.channels.matrix import MatrixChannel, MatrixSettings, MatrixTimeouts
+from angelia.channels.matrix.channel import MatrixChannel
+from angelia.channels.matrix.settings import MatrixSettings, MatrixTimeouts
 from angelia.channels.outgoing import OutFile, OutText
 from angelia.channels.settings import Secret
 from angelia.core.entry import Address
