@@ -26,7 +26,9 @@ def settings() -> str:
         "Settings",
         "They live in `config.toml` in the home (`angelia config path`). A later source wins over an earlier one: "
         "defaults, the file, the environment, `--set key=value`, options such as `--model`. `angelia config` shows "
-        "every value and where it came from. A name that does not exist is an error, with file and line.",
+        "every value and where it came from. A name that does not exist is an error: all errors of the file are told "
+        "at once, with their lines and what is possible. `angelia config set KEY VALUE`, `unset KEY` and `edit` change "
+        "the file, keep its comments, and write nothing that would be wrong.",
         "## At the top of the file",
         words(config.Config),
         _settings(defaults, {*groups, "remedies", "vendors"}),

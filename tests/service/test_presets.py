@@ -69,11 +69,11 @@ def test_without_its_preset_a_conversation_is_not_given_other_limits(settings: S
     [
         ('[sandbox.presets.local]\nspec = "docker:x"', "named with letters, digits, - and _"),
         ('[sandbox.presets."docker:x"]\nspec = "local"', "named with letters, digits, - and _"),
-        ('[sandbox.presets.lab]\nspek = "local"', "there is no setting of this name"),
-        ('[sandbox.presets.lab]\nspec = "docker:x"\ndocker = {memory = 3}', "there is no setting of this name"),
-        ("[sandbox.presets]\nlab = 3", "expected `object`"),
-        ("[sandbox]\npresets = 3", "expected `object`"),
-        ("[sandbox.presets.lab]\ndocker = {}", "missing required field `spec`"),
+        ('[sandbox.presets.lab]\nspek = "local"', "There is no setting of this name."),
+        ('[sandbox.presets.lab]\nspec = "docker:x"\ndocker = {memory = 3}', "There is no setting of this name."),
+        ("[sandbox.presets]\nlab = 3", "This is a whole number. It takes a group of spec, local, "),
+        ("[sandbox]\npresets = 3", "This is a whole number. It takes a group of settings."),
+        ("[sandbox.presets.lab]\ndocker = {}", "lab.spec: It is missing. It takes text."),
     ],
 )
 def test_a_preset_that_is_wrong_is_refused_with_a_sentence(tmp_path: Path, text: str, says: str) -> None:

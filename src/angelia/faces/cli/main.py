@@ -1,6 +1,7 @@
 """The commands there are; each is loaded when it is called."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from importlib import import_module
 from io import StringIO
@@ -31,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tools": ("models:tools", "List the tools a model can call."),
     "mcp": ("mcp:mcp", "MCP servers of the settings: list them, or try one."),
     "sandbox": ("sandbox:sandbox", "Where conversations work: list, enter, move files, end."),
-    "config": ("settings:config", "Every setting, and where its value came from."),
+    "config": ("settings:config", "Every setting, where its value came from, and how to change it."),
     "trust": ("trust:trust", "Which folders' instructions (AGENTS.md) the model may follow."),
     "grants": ("settings:grants", "Remembered permissions."),
     "doctor": ("doctor:doctor", "Check the model, the store and the sandbox, and say how to mend them."),
@@ -53,6 +54,16 @@ class LazyGroup(click.Group):
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(f"angelia.faces.cli.{module}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Say of an unknown command which one is like it; of several words, how to ask them."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            words = f"{name!r} is no command. To ask it: angelia ask {shlex.quote(name)}" if " " in name else None
+            raise click.exceptions.NoSuchCommand(name, words, COMMANDS, ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list in `--help`, from the table alone."""

@@ -1,8 +1,9 @@
-"""`angelia config` and `grants`: what is set, and what was permitted."""
+"""`angelia config` and `grants`: what is set, how it is changed, and what was permitted."""
 
 import asyncio
 import sys
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -12,27 +13,117 @@ from angelia.core.ids import short
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
-from angelia.faces.words.output import echo
+from angelia.faces.words.output import echo, sure
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
 from angelia.service.settings.config import home_folder, listed
 from angelia.store.tables.grants import Grant
 
+if TYPE_CHECKING:
+    from angelia.service.settings.config_file import ConfigFile
 
-@click.command(epilog="Examples:  angelia config  ·  angelia config path  ·  angelia config --set limits.max_steps=20")
-@click.argument("what", metavar="[path]", required=False)
+
+@click.group(
+    invoke_without_command=True,
+    epilog="Examples:  angelia config  ·  angelia config set limits.max_steps 20  ·  angelia config edit",
+)
 @settings_options
-def config(what: str | None, **given: Any) -> int:
-    """Show every setting and where its value came from, never a key; `config path` prints where the file is."""
-    if what == "path":
-        echo(home_folder() / "config.toml")
-        return 0
-    if what:
-        raise BadInput(f"config takes nothing or `path`, and got {what!r}.", then="To change a setting, edit the file.")
-    rows = [(key, msgspec.json.encode(value).decode(), origin) for key, value, origin in listed(loaded_from(given))]
+@click.pass_context
+def config(ctx: click.Context, /, **given: Any) -> int | None:
+    """Show every setting and where its value came from, never a key; or change one."""
+    return _show("", given) if ctx.invoked_subcommand is None else None
+
+
+@config.command(epilog="Examples:  angelia config show  ·  angelia config show limits")
+@click.argument("key", default="")
+@settings_options
+def show(key: str, **given: Any) -> int:
+    """Show the settings whose name begins so, with where their values came from; all of them without a name."""
+    return _show(key, given)
+
+
+def _show(key: str, given: dict[str, Any]) -> int:
+    every = [(name, msgspec.json.encode(value).decode(), origin) for name, value, origin in listed(loaded_from(given))]
+    rows = [row for row in every if not key or f"{row[0]}.".startswith(f"{key}.")]
+    if not rows:
+        from angelia.service.settings.faults import like
+
+        raise BadInput(f"There is no setting {key!r}.", like(key, [row[0] for row in every]))
     columns = screen().columns if sys.stdout.isatty() else 0
     echo("\n".join(table([("SETTING", "VALUE", "FROM"), *rows], columns)))
     return 0
+
+
+@config.command(
+    "set", epilog="Examples:  angelia config set policy.mode ask  ·  angelia config set fallback ollama:qwen3"
+)
+@click.argument("key")
+@click.argument("value")
+def set_value(key: str, value: str) -> int:
+    """Change one setting in config.toml. What it does not take is refused, and then nothing is changed."""
+    file = _file()
+    stored = file.set(key, value)
+    echo(f"{key} is {msgspec.json.encode(stored).decode()} now, in {file.path}.")
+    return 0
+
+
+@config.command(epilog="Example: angelia config unset limits.max_steps")
+@click.argument("key")
+def unset(key: str) -> int:
+    """Take a setting, or a group of them, out of config.toml: its default holds again."""
+    file = _file()
+    if not file.unset(key):
+        raise BadInput(
+            f"{key} does not stand in {file.path}.", then="`angelia config show` says where values come from."
+        )
+    echo(f"{key} is taken out of {file.path}.")
+    return 0
+
+
+@config.command(epilog="Example: EDITOR=nano angelia config edit")
+def edit() -> int:
+    """Open config.toml in your editor ($VISUAL, $EDITOR). It is put in place only when nothing in it is wrong."""
+    from angelia.service.settings.config_file import write_private
+
+    file = _file()
+    before = file.text()
+    draft = file.path.with_name("config.draft.toml")
+    write_private(draft, before)
+    try:
+        return _edited(file, draft, before)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _edited(file: "ConfigFile", draft: Path, before: str) -> int:
+    while True:
+        click.edit(filename=str(draft))
+        text = draft.read_text("utf-8")
+        if text == before:
+            echo("Nothing was changed.")
+            return 0
+        try:
+            file.replace(text)
+        except BadInput as wrong:
+            echo(str(wrong), err=True)
+            if sys.stdin.isatty() and sure("Open it again? Otherwise what you wrote is thrown away."):
+                continue
+            return 2
+        echo(f"{file.path} is changed.")
+        return 0
+
+
+@config.command()
+def path() -> int:
+    """Print where config.toml is."""
+    echo(home_folder() / "config.toml")
+    return 0
+
+
+def _file() -> "ConfigFile":
+    from angelia.service.settings.config_file import ConfigFile
+
+    return ConfigFile(home_folder())
 
 
 @click.command(epilog="Examples:  angelia grants  ·  angelia grants revoke 3")

@@ -18,6 +18,10 @@ NO_KEY = Credential("no key", "")
 """What a server on one's own machine is asked with."""
 
 
+KEY_PLACES = {"key_command": "command", "key_file": "file", "key_variable": "env"}
+"""Fields of a vendor's row in the configuration that say where keys come from, by their names in a `KeySource`."""
+
+
 class KeySource(Struct, frozen=True, forbid_unknown_fields=True):
     """One place that the config file names for a vendor's keys. Keys never stand in the config file itself.
 

@@ -14,7 +14,7 @@ from angelia.core.profile import Profile
 from angelia.engine.driver import BoundModel, Refresh
 from angelia.engine.model_call import Cost
 from angelia.http.client import base, http_client
-from angelia.models.catalog.credentials import Keyring, KeySource
+from angelia.models.catalog.credentials import KEY_PLACES, Keyring, KeySource
 from angelia.models.catalog.prices import KnownModel, PriceBook
 from angelia.models.catalog.vendors import Rows, Vendor, profile, vendors
 from angelia.models.context import GetClient, ProviderContext, WireTimeouts
@@ -25,9 +25,6 @@ from angelia.store.media.blobs import BlobStore
 
 if TYPE_CHECKING:
     import httpx2
-
-_KEYS = {"key_command": "command", "key_file": "file", "key_variable": "env"}
-"""Fields of a vendor's row in the configuration that say where keys come from."""
 
 
 class ModelCatalog:
@@ -166,8 +163,8 @@ def _split(rows: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, dict[str, A
     plain: dict[str, dict[str, Any]] = {}
     sources: dict[str, list[KeySource]] = {}
     for name, row in rows.items():
-        plain[name] = {key: value for key, value in row.items() if key not in _KEYS}
-        keys = {_KEYS[key]: value for key, value in row.items() if key in _KEYS}
+        plain[name] = {key: value for key, value in row.items() if key not in KEY_PLACES}
+        keys = {KEY_PLACES[key]: value for key, value in row.items() if key in KEY_PLACES}
         if keys:
             sources[name] = [msgspec.convert(keys, KeySource)]
     return plain, sources

@@ -1,10 +1,9 @@
 """Every setting, where its value came from, and a clear sentence for the one that is wrong."""
 
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -13,7 +12,11 @@ from angelia.channels.settings import Secret
 from angelia.core.errors import ConfigError
 from angelia.sandboxes.undo.store import UndoSettings
 from angelia.service.places.presets import SandboxSettings, lay_over
+from angelia.service.settings.toml_text import origins_in, pairs, parse, put, read_text, value_in
 from angelia.tools.mcp.settings import McpSettings
+
+if TYPE_CHECKING:
+    from angelia.service.settings.faults import SettingFault
 
 
 class Caps(Struct, frozen=True, forbid_unknown_fields=True):
@@ -167,123 +170,66 @@ def load(
     tree: dict[str, Any] = {}
     origins: dict[str, str] = {}
     path = home / "config.toml"
-    text = _read(path)
+    text = read_text(path)
     if text:
-        tree = _parse(path, text)
-        origins.update({key: f"{path}, line {_line_of(text, key)}" for key in _leaves(tree)})
+        tree = _parsed(path, text)
+        origins.update(origins_in(path, text, tree))
     for name, key in ENVIRONMENT.items():
         if environment.get(name):
-            _put(tree, key, environment[name])
+            put(tree, key, environment[name])
             origins[key] = f"environment variable {name}"
     for item in sets:
         key, equals, value = item.partition("=")
         if not equals or not key.strip():
             raise ConfigError(f"--set takes key=value, and got {item!r}.", then="Example: --set limits.max_steps=20")
-        _put(tree, key.strip(), _value(value.strip()))
+        put(tree, key.strip(), value_in(value.strip()))
         origins[key.strip()] = f"--set {item}"
     for key, value in (flags or {}).items():
         if value is not None:
-            _put(tree, key, value)
+            put(tree, key, value)
             origins[key] = f"--{key.rpartition('.')[2].replace('_', '-')}"
     if isinstance(tree.get("sandbox"), dict):
         lay_over(tree["sandbox"])
     return Loaded(home, _convert(tree, origins, path), origins)
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}.", then="Mend the file, or move it away.") from error
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    tree, faults = parse(text)
+    if not faults:
+        return tree
+    from angelia.service.settings.faults import setting_faults
+
+    lines = [f"{path}, {fault}" for fault in faults]
+    origins = origins_in(path, text, tree)
+    lines += [told(fault, origins, path) for fault in setting_faults(tree, Config)]
+    expected = 'Expected lines such as model = "openai:gpt-5" or [limits].'
+    raise ConfigError(as_one(lines, path, f"{expected} Mend them with `angelia config edit`; nothing was changed."))
 
 
-def _parse(path: Path, text: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        where = re.search(r"line (\d+)", str(error))
-        line = where.group(1) if where else str(text.count("\n") + 1)
-        stands = text.splitlines()[int(line) - 1].strip() if int(line) <= text.count("\n") + 1 and text else ""
-        key = stands.partition("=")[0].strip() or "the end of the file"
-        raise ConfigError(
-            f"{path}, line {line}, at {key!r}: this is not TOML ({error}).",
-            why='Expected lines such as model = "openai:gpt-5" or [limits].',
-            then="Mend the line; nothing was changed.",
-        ) from error
+def as_one(lines: Sequence[str], path: Path, then: str) -> str:
+    """Faults as one text: a sentence, or a list that names the file once; `then` is what to do."""
+    if len(lines) == 1:
+        return f"{lines[0]} {then}"
+    short = (line.removeprefix(f"{path}, ") for line in lines)
+    return "\n".join([f"{len(lines)} settings are wrong in {path}:", *(f"  {line}" for line in short), then])
 
 
 def _convert(tree: dict[str, Any], origins: Mapping[str, str], path: Path) -> Config:
     try:
         return msgspec.convert(tree, Config)
     except msgspec.ValidationError as error:
-        key, problem = _key_in(str(error))
-        origin = origins.get(key) or next((o for k, o in origins.items() if k.startswith(key)), str(path))
-        raise ConfigError(
-            f"{origin}: the setting {key!r} is wrong: {problem}.",
-            then="`angelia config` lists every setting with its default.",
-        ) from error
+        from angelia.service.settings.faults import setting_faults
+
+        lines = [told(fault, origins, path) for fault in setting_faults(tree, Config)] or [str(error)]
+        then = "`angelia config edit` opens the file; `angelia config show` lists every setting with its default."
+        raise ConfigError(as_one(lines, path, then)) from error
 
 
-def _key_in(message: str) -> tuple[str, str]:
-    """The dotted key that msgspec's message speaks of, and what it says about it."""
-    problem, _, where = message.partition(" - at `$")
-    key = where.rstrip("`").lstrip(".").replace("[...]", "")
-    unknown = re.search(r"unknown field `(\w+)`", problem)
-    if unknown:
-        key = f"{key}.{unknown.group(1)}".lstrip(".")
-        problem = "there is no setting of this name"
-    return key, problem[:1].lower() + problem[1:]
-
-
-def _put(tree: dict[str, Any], key: str, value: Any) -> None:
-    *folders, last = key.split(".")
-    for folder in folders:
-        below = tree.setdefault(folder, {})
-        if not isinstance(below, dict):
-            raise ConfigError(f"The setting {key!r} does not exist: {folder!r} is a value, not a group.")
-        tree = below
-    tree[last] = value
-
-
-def _value(text: str) -> Any:
-    """A `--set` value as TOML would read it; bare words are strings."""
-    import tomllib
-
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _leaves(tree: Mapping[str, Any]) -> list[str]:
-    return [name for name, _ in _pairs(tree)]
-
-
-def _pairs(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in tree.items():
-        if isinstance(value, dict) and value:
-            yield from _pairs(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
-def _line_of(text: str, key: str) -> int:
-    """The line on which a dotted key stands, for people; 1 where it cannot be told."""
-    *groups, last = key.split(".")
-    group, wanted = "", ".".join(groups)
-    for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line)
-        if header:
-            group = header.group(1).replace(" ", "").replace('"', "")
-        elif (re.match(rf"\s*[\"']?{re.escape(last)}[\"']?\s*=", line) and group == wanted) or re.match(
-            rf"\s*{re.escape(key)}\s*=", line
-        ):
-            return number
-    return 1
+def told(fault: "SettingFault", origins: Mapping[str, str], path: Path) -> str:
+    """A fault as a person reads it, with where the value came from."""
+    names = [".".join(fault.key[:size]) for size in range(len(fault.key), 0, -1)]
+    near = (one for name in names for key, one in origins.items() if f"{key}.".startswith(f"{name}."))
+    return f"{next(near, path)}, {fault.name}: {fault.problem} {fault.possible}".rstrip()
 
 
 def listed(loaded: Loaded) -> list[tuple[str, Any, str]]:
@@ -293,4 +239,4 @@ def listed(loaded: Loaded) -> list[tuple[str, Any, str]]:
     tree = msgspec.to_builtins(loaded.config)
     servers = tree["mcp"]["servers"]
     servers.update({name: shown_server(server) for name, server in servers.items()})
-    return [(key, value, loaded.origins.get(key, "default")) for key, value in _pairs(tree)]
+    return [(key, value, loaded.origins.get(key, "default")) for key, value in pairs(tree)]

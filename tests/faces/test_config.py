@@ -1,0 +1,54 @@
+"""`angelia config` as a person uses it, and what mistyped commands are answered."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faces.angelia import Place
+
+
+def test_a_setting_is_set_shown_and_unset(place: Place) -> None:
+    assert place.run("config", "set", "limits.max_steps", "20").code == 0
+    assert "limits.max_steps     20     " in place.run("config", "show", "limits").out
+    assert place.run("config", "unset", "limits.max_steps").code == 0
+    assert (place.home / "config.toml").read_text() == ""
+    assert place.run("config", "unset", "limits.max_steps").code == 2
+
+
+def test_a_wrong_setting_is_refused_with_what_was_meant(place: Place) -> None:
+    ended = place.run("config", "set", "limits.max_step", "20")
+    assert ended.code == 2
+    assert "Did you mean limits.max_steps?" in ended.err
+    assert not (place.home / "config.toml").exists()
+
+
+def edited(place: Place, tmp_path: Path, text: str) -> tuple[int, str]:
+    editor = tmp_path / "editor.sh"
+    editor.write_text(f"#!/bin/sh\ncat > \"$1\" <<'END'\n{text}\nEND\n")
+    editor.chmod(0o700)
+    ended = place.run("config", "edit", EDITOR=str(editor))
+    return ended.code, ended.out + ended.err
+
+
+def test_what_an_editor_left_is_put_in_place_only_if_it_is_right(place: Place, tmp_path: Path) -> None:
+    assert edited(place, tmp_path, "effort = 'low'")[0] == 0
+    code, said = edited(place, tmp_path, "effort = 'lo'\nmodl = 'x'")
+    assert code == 2
+    assert "line 1, effort" in said
+    assert "Did you mean model?" in said
+    assert [one.name for one in place.home.iterdir()] == ["config.toml"]
+    assert (place.home / "config.toml").read_text() == "effort = 'low'\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("chanels",), "Did you mean 'channels'?"),
+        (("config", "ste"), "'set'"),
+        (("what is in this folder",), "angelia ask 'what is in this folder'"),
+    ],
+)
+def test_a_mistyped_command_is_answered_with_what_was_meant(place: Place, typed: tuple[str, ...], said: str) -> None:
+    ended = place.run(*typed)
+    assert ended.code == 2
+    assert said in ended.err

@@ -1,0 +1,163 @@
+"""Settings are changed in their file: looked through first, comments kept, whole or not at all."""
+
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from angelia.core.errors import AngeliaError, BadInput, ConfigError
+from angelia.service.settings.config import load
+from angelia.service.settings.config_file import ConfigFile, write_private
+
+COMMENTED = """\
+# mine
+model = "openai:x"  # the good one
+
+# no more than this
+[limits]
+max_steps = 3  # three
+
+[channels.telegram]
+owners = ["4711"]  # me
+"""
+
+
+def file_with(home: Path, text: str) -> ConfigFile:
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(text)
+    return ConfigFile(home)
+
+
+def test_every_comment_stays_where_it_was(tmp_path: Path) -> None:
+    file = file_with(tmp_path, COMMENTED)
+    file.set("limits.max_steps", "20")
+    file.set("limits.max_cost", "2.5")
+    file.set("effort", "low")
+    file.set("channels.telegram.groups", "all")
+    wanted = COMMENTED.replace("max_steps = 3  # three", "max_steps = 20  # three\nmax_cost = 2.5")
+    wanted = wanted.replace("the good one\n", 'the good one\neffort = "low"\n') + 'groups = "all"\n'
+    assert file.text() == wanted
+
+
+def test_what_is_set_and_taken_out_again_leaves_the_text_as_it_was(tmp_path: Path) -> None:
+    file = file_with(tmp_path, COMMENTED)
+    for key, value in (("sandbox.local.free_mb", "300"), ("policy.mode", "ask"), ("effort", "low")):
+        file.set(key, value)
+        assert file.unset(key)
+    assert file.text() == COMMENTED
+    assert not file.unset("policy.mode")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "stored"),
+    [
+        ("model", "openai:5", "openai:5"),
+        ("limits.max_steps", "20", 20),
+        ("fallback", "ollama:a, openai:b", ["ollama:a", "openai:b"]),
+        ("fallback", '["ollama:a"]', ["ollama:a"]),
+        ("context.instructions", "42", "42"),
+        ("channels.telegram.owners", "4711", ["4711"]),
+        ("vendors.openai.key_file", "~/.keys/openai", "~/.keys/openai"),
+        ("remedies.busy.wait", "5", 5),
+    ],
+)
+def test_a_value_is_read_as_its_setting_takes_it(tmp_path: Path, key: str, value: str, stored: object) -> None:
+    assert ConfigFile(tmp_path / "home").set(key, value) == stored
+    load(tmp_path / "home", {})
+
+
+REFUSED = [
+    ("limits.max_step", "3", "Did you mean limits.max_steps?"),
+    ("max_steps", "3", "Did you mean limits.max_steps?"),
+    ("policy.mod", "ask", "Did you mean policy.mode?"),
+    ("policy.mode", "pla", 'It takes "plan", "ask", "edit" or "autonomous". Did you mean plan?'),
+    ("limits.max_steps", "many", "This is text. It takes a whole number."),
+    ("model", "gpt-5", 'It takes "VENDOR:NAME", such as "openai:gpt-5".'),
+    ("model", "antropic:claude", "Did you mean anthropic?"),
+    ("channels.telegrm.owners", "4711", "There is no setting"),
+    ("channels.telegram.owner", "4711", "There is no setting"),
+    ("vendors.openai.quirks", "purple", "purple"),
+    ("sandbox.presets.local.spec", "docker:alpine", "a preset is named"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "said"), REFUSED)
+def test_a_bad_value_is_refused_before_anything_is_written(tmp_path: Path, key: str, value: str, said: str) -> None:
+    file = file_with(tmp_path, COMMENTED)
+    with pytest.raises(AngeliaError) as refused:
+        file.set(key, value)
+    assert said.lower() in str(refused.value).lower()
+    assert str(refused.value).endswith("Nothing was changed.")
+    assert file.text() == COMMENTED
+
+
+WRONG = """\
+model = oops
+max_step = 3
+[policy]
+mode = "pla"
+[channels.telegram]
+token = "123:secret-token"
+[vendors.openai]
+key_comand = "pass"
+"""
+
+
+def test_all_errors_of_a_file_are_told_at_once_with_their_lines_and_no_secret(tmp_path: Path) -> None:
+    file_with(tmp_path, WRONG)
+    with pytest.raises(ConfigError) as wrong:
+        load(tmp_path, {})
+    head, *lines, _ = str(wrong.value).splitlines()
+    assert head == f"5 settings are wrong in {tmp_path / 'config.toml'}:"
+    assert [line.partition(",")[0].strip() for line in lines] == [f"line {number}" for number in (1, 2, 4, 6, 8)]
+    assert "secret-token" not in str(wrong.value)
+    assert "Did you mean key_command?" in lines[-1]
+
+
+def test_a_file_with_several_errors_can_be_mended_one_by_one(tmp_path: Path) -> None:
+    file = file_with(tmp_path, WRONG.replace("oops", '"openai:x"'))
+    file.unset("max_step")
+    file.set("policy.mode", "plan")
+    file.unset("channels.telegram.token")
+    file.unset("vendors")
+    assert load(tmp_path, {}).config.policy.mode == "plan"
+
+
+def test_a_whole_text_is_put_in_place_only_when_nothing_in_it_is_wrong(tmp_path: Path) -> None:
+    file = file_with(tmp_path, COMMENTED)
+    with pytest.raises(BadInput, match="line 4, policy"):
+        file.replace(WRONG)
+    assert file.text() == COMMENTED
+    file.replace("effort = 'low'\n")
+    assert load(tmp_path, {}).config.effort == "low"
+
+
+def test_only_its_owner_can_read_the_file_and_a_link_stays_one(tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles.toml"
+    target.write_text("")
+    target.chmod(0o644)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.toml").symlink_to(target)
+    ConfigFile(tmp_path / "home").set("effort", "low")
+    assert (tmp_path / "home" / "config.toml").is_symlink()
+    assert target.read_text() == 'effort = "low"\n'
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_a_write_that_fails_leaves_the_old_text_and_nothing_beside_it(tmp_path: Path) -> None:
+    write_private(tmp_path / "a", "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_private(tmp_path / "a", "new \ud800")
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("a", "old")]
+
+
+def test_no_change_of_two_at_once_is_lost(tmp_path: Path) -> None:
+    keys = ["limits.max_steps", "limits.max_seconds", "limits.day_tokens", "limits.longest_wait"]
+    threads = [threading.Thread(target=ConfigFile(tmp_path).set, args=(key, "7")) for key in keys]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    caps = load(tmp_path, {}).config.limits
+    assert (caps.max_steps, caps.max_seconds, caps.day_tokens, caps.longest_wait) == (7, 7, 7, 7)
