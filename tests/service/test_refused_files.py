@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from angelia.context.media_forms import AsText, form_of, nature
 from angelia.core.content import Media, Text
-from angelia.core.errors import BadInput, installing
+from angelia.core.errors import BadInput
 from angelia.core.profile import Ability, ImageLimits, Profile
+from angelia.installation import installing
 from angelia.service.files import attachments as module
 from angelia.service.files.attachments import Attachments, pasted_paths
 from angelia.store.media.blobs import BlobStore

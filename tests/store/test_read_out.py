@@ -11,7 +11,8 @@ from PIL import Image
 
 from angelia.context.request import OpenedBytes, OpenedText, Shown
 from angelia.core.content import Form, Media, MediaKind
-from angelia.core.errors import BadInput, installing
+from angelia.core.errors import BadInput
+from angelia.installation import installing
 from angelia.store.media import processes
 from angelia.store.media.blobs import BlobStore
 from angelia.store.media.documents import Missing, PageText, count_pages, join_missing, keep_ends, read_pages

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.entry import Address, AnyFact, DeliveryQueued, ModelSaid, StopReason, ToolFinished, UserSaid
-from angelia.core.errors import BadInput, MissingPart, NotFound, installing
+from angelia.core.errors import BadInput, MissingPart, NotFound
 from angelia.core.ids import CallId, DeliveryId
+from angelia.installation import installing
 from angelia.policy.verdict import AskPerson, FetchUrl, NoEffect, SendOut, ShowUrl
 from angelia.sandboxes.port import FileTooLarge, IsFolder, NoSuchFile
 from angelia.testing.tools.harness import ToolHarness, text_of

@@ -53,6 +53,8 @@ class MissingPart(AngeliaError):
     """An optional part is not installed."""
 
     def __init__(self, need: str, extra: str) -> None:
+        from angelia.installation import installing  # reads how we were installed: only where it is asked for
+
         self.extra = extra
         super().__init__(f"{need} needs a part that is not installed.", then=f"Install it: {installing(extra)}")
 
@@ -99,12 +101,3 @@ class ModelError(AngeliaError):
 
 class PolicyDenied(AngeliaError):
     """The policy says no."""
-
-
-def installing(extra: str) -> str:
-    """The command that installs an optional part, for a package and for a clone, whose environment has no pip.
-
-    >>> installing("voice")
-    "pip install 'angelia[voice]' (in a clone: make add PART=voice)"
-    """
-    return f"pip install 'angelia[{extra}]' (in a clone: make add PART={extra})"

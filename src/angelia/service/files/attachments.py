@@ -27,7 +27,7 @@ from angelia.context.media_forms import (
 )
 from angelia.context.request import Shown
 from angelia.core.content import Content, Form, Media, Text
-from angelia.core.errors import BadInput, installing
+from angelia.core.errors import BadInput
 from angelia.core.profile import Profile
 from angelia.core.text import clean
 from angelia.store.media.documents import can_read
@@ -122,6 +122,8 @@ class Attachments:
             case Nature.PICTURE, _ if media.blob.mime not in WIRE_PICTURES:
                 return f"The {called}, goes to the model as PNG or JPEG: none takes {media.blob.mime}."
             case Nature.PDF, Form.TEXT | Form.TEXT_OR_PAGES if not can_read():
+                from angelia.installation import installing
+
                 return (
                     f"The {called}, reaches the model by name only: {profile.name} does not take it as a PDF, and "
                     f"what reads its text is not installed. Install it: {installing('documents')}"

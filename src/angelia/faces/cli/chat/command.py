@@ -5,12 +5,11 @@ import gc
 import os
 import signal
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from angelia.core.errors import BadInput, MissingPart
+from angelia.core.errors import BadInput
 from angelia.core.ids import short
 from angelia.faces.cli.open_conversation import conversation_options
 from angelia.faces.cli.options import turn_options
@@ -35,8 +34,6 @@ def chat(**given: Any) -> int:
             "A conversation needs a terminal, and this is none.",
             then="Use `angelia ask`: angelia ask 'What is in this folder?'; it also takes piped text.",
         )
-    if find_spec("prompt_toolkit") is None:
-        raise MissingPart("The conversation in the terminal", "terminal")
     gc.enable()
     return asyncio.run(_chat(given))
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from angelia.core.errors import installing
 from angelia.core.principal import OWNER
 from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
+from angelia.installation import installing
 from angelia.service.app import App
 from angelia.store.sql.upkeep import verify
 
@@ -15,7 +15,6 @@ ENOUGH = 500_000_000
 """Bytes free below which a conversation with a few pictures and backups may fill the disk."""
 
 EXTRAS = {
-    "terminal": ("prompt_toolkit", "the conversation in the terminal"),
     "documents": ("pypdfium2", "text and pages of PDFs for models that take none"),
     "web": ("html_to_markdown", "web pages as Markdown"),
     "local": ("xllamacpp", "the embedded model"),

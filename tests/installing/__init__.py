@@ -1,0 +1,1 @@
+"""How Angelia gets onto a machine, and what it says there about itself."""

@@ -1,0 +1,137 @@
+"""The wheel stands alone: in an environment of its own it answers, and what it advises there works there."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from angelia.testing.model.steps import say
+from tests.faces.angelia import MODEL, SECONDS, Place, serving
+from tests.house.sources import ROOT
+
+UV = ROOT / ".tools/bin/uv"
+
+pytestmark = [pytest.mark.slow, pytest.mark.real("uv")]
+
+
+def run(*words: object, **environment: str) -> str:
+    """What a command that must succeed said on stdout."""
+    ended = subprocess.run(
+        [*map(str, words)], env=environment or None, capture_output=True, text=True, check=False, timeout=240
+    )
+    assert ended.returncode == 0, f"{words}\n{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
+    return ended.stdout
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What would be published."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="session")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment in which there is the wheel, and what it depends on."""
+    folder = tmp_path_factory.mktemp("alone") / "venv"
+    run(UV, "venv", "--quiet", "--python", sys.executable, folder)
+    run(UV, "pip", "install", "--quiet", "--python", folder / "bin/python", wheel)
+    return folder
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """A fresh home beside a folder to work in."""
+    for name in ("home", "work"):
+        (tmp_path / name).mkdir()
+    return Place(tmp_path / "home" / ".angelia", tmp_path / "work")
+
+
+def test_it_answers_a_question(environment: Path, tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Out of the wheel.")]) as place:
+        said = run(environment / "bin/angelia", "ask", "--model", MODEL, "Where from?", **place.environment({}))
+    assert said.strip() == "Out of the wheel."
+
+
+def test_the_terminal_is_in_the_core(environment: Path, tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Out of the wheel.")]) as place:
+        given = place.environment({"ANGELIA_MODEL": MODEL})
+        child = pexpect.spawn(
+            str(environment / "bin/angelia"), env=given, cwd=str(place.work), encoding="utf-8", timeout=SECONDS
+        )
+        child.expect("/help")
+        child.send("Where from?\r")
+        assert child.expect(["Out of the wheel", pexpect.EOF]) == 0
+        child.sendeof()
+        child.expect(pexpect.EOF)
+
+
+@pytest.mark.parametrize("way", ["uv tool", "pipx", "uv", "pip"])
+def test_the_command_that_it_names_for_a_part_installs_that_part(
+    way: str, wheel: Path, place: Place, tmp_path: Path
+) -> None:
+    given = place.environment({"UV_CACHE_DIR": run(UV, "cache", "dir").strip()})
+    commands = tmp_path / "commands"
+    given["PATH"] = f"{commands}:{place.home.parent}/.local/bin:{given['PATH']}"
+    given.update({name: value for name, value in _indexes().items() if value})
+    commands.mkdir()
+    (commands / "uv").symlink_to(UV)
+    angelia = _installed(way, wheel, given, tmp_path)
+    told = run(angelia, "doctor", "--offline", "--set", "sandbox.confine=off", **given)
+    assert "– extra ssh" in told
+    (command,) = re.findall(r"extra ssh .*\n\s+(.*)", told)
+    assert command.startswith(way) or way == "pip"
+    run("sh", "-c", command, **given)
+    assert "✔ extra ssh" in run(angelia, "doctor", "--offline", "--set", "sandbox.confine=off", **given)
+
+
+def _installed(way: str, wheel: Path, given: Mapping[str, str], tmp_path: Path) -> Path:
+    """Install the wheel; where the program is then."""
+    venv = tmp_path / "venv"
+    match way:
+        case "uv tool":
+            run(UV, "tool", "install", "--python", sys.executable, wheel, **given)
+            return Path(given["HOME"]) / ".local/bin/angelia"
+        case "pipx":
+            run(UV, "venv", "--python", sys.executable, tmp_path / "pipx", **given)
+            run(UV, "pip", "install", "--python", tmp_path / "pipx/bin/python", "pipx", **given)
+            (tmp_path / "commands/pipx").symlink_to(tmp_path / "pipx/bin/pipx")
+            run("pipx", "install", wheel, **given)
+            return Path(given["HOME"]) / ".local/bin/angelia"
+        case "uv":
+            run(UV, "venv", "--python", sys.executable, venv, **given)
+        case _:
+            run(sys.executable, "-m", "venv", venv, **given)
+    run(UV, "pip", "install", "--python", venv / "bin/python", wheel, **given)
+    return venv / "bin/angelia"
+
+
+def _indexes() -> dict[str, str]:
+    """Where this machine gets packages from; the rest of its environment stays here."""
+    import os
+
+    names = ("PIP_CERT", "PIP_INDEX_URL", "SSL_CERT_FILE", "UV_DEFAULT_INDEX", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
+    return {name: os.environ.get(name, "") for name in names}
+
+
+def test_the_pure_part_of_the_suite_passes_against_it(wheel: Path, tmp_path: Path) -> None:
+    venv = tmp_path / "venv"
+    run(UV, "venv", "--quiet", "--python", sys.executable, venv)
+    parts = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "inline-snapshot")
+    run(UV, "pip", "install", "--quiet", "--python", venv / "bin/python", wheel, *parts)
+    for name in ("tests", "pyproject.toml"):  # without `src`, so that nothing else can be imported
+        (tmp_path / "suite" / name).parent.mkdir(exist_ok=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / "suite" / name)
+    said = run(
+        *(venv / "bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path / "suite"),
+        *("-m", "not slow and not real", *(tmp_path / "suite/tests" / name for name in ("core", "context", "engine"))),
+    )
+    assert re.search(r"\d{3,} passed", said)
