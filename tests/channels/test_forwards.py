@@ -76,7 +76,7 @@ async def discord(**more: Any) -> Envelope | None:
 async def slack(**more: Any) -> Envelope | None:
     message = {"type": "message", "channel": "D1", "user": "U1", "ts": "1.000001", **more}
     people: Any = _People()
-    reader = SlackReader("slack", "U9", people, "/angelia", {"approve"})
+    reader = SlackReader("slack", "U9", people, people, "/angelia", {"approve"})
     return await reader.envelope(SlackNews("event", json.dumps(message).encode(), "1"))
 
 

@@ -11,12 +11,14 @@ from angelia.channels.incoming import Envelope, IncomingMessage, Noticed, Offere
 from angelia.channels.slack.payloads import SlackNews
 from angelia.channels.slack.people import People
 from angelia.channels.slack.receive import SlackReader
+from angelia.channels.slack.threads import Threads
 from angelia.core.entry import Address
+from angelia.testing.channels.network import Thing
 from angelia.testing.channels.samples import sample_of
 from angelia.testing.channels.stage import Stage, staged
 from tests.channels.slack import world as w
-from tests.channels.slack.network import slack
-from tests.channels.slack.stages import network
+from tests.channels.slack.network import Slack, slack
+from tests.channels.slack.stages import network, said
 
 pytestmark = pytest.mark.anyio
 
@@ -35,9 +37,19 @@ class Known(People):
         return None
 
 
+class Beginnings(Threads):
+    """No thread is about anything."""
+
+    def __init__(self) -> None:
+        return
+
+    async def beginning(self, chat: str, thread: str, message: str) -> None:
+        return None
+
+
 async def envelope(kind: Any, **told: Any) -> Envelope | None:
     """What is read of news."""
-    reader = SlackReader("door", w.US, Known(), "/angelia", {"status", "stop"})
+    reader = SlackReader("door", w.US, Known(), Beginnings(), "/angelia", {"status", "stop"})
     return await reader.envelope(SlackNews(kind, json.dumps(told).encode(), "1"))
 
 
@@ -75,7 +87,6 @@ async def test_words_are_as_people_see_them(told: str, seen: str) -> None:
         {"subtype": "channel_join"},
         {"subtype": "bot_message"},
         {"subtype": "message_replied"},
-        {"text": ""},
         {"type": "reaction_added", "item": {"type": "file"}, "item_user": w.US},
         {"type": "reaction_added", "item": {"type": "message", "channel": "C1", "ts": "1.1"}, "item_user": w.FRIEND},
     ],
@@ -196,3 +207,49 @@ async def test_without_a_name_the_id_does() -> None:
         network(stage).web.wrong["users.info"] = "missing_scope"
         await stage.spoken_to()
         assert stage.heard[0].sender.name == w.FRIEND
+
+
+PICTURE = Thing(IncomingKind.PHOTO, Slack.group, "", (sample_of(Kind.PHOTO),))
+
+
+async def test_who_asks_beneath_a_picture_brings_it_once() -> None:
+    async with staged(slack) as stage:
+        (picture,) = await stage.network.bring(PICTURE)
+        beneath = Address("", w.GROUP, picture)
+        await stage.network.bring(said("what is this?", beneath, to_us=True), said("and who?", beneath, to_us=True))
+        await stage.until(lambda: len(stage.heard) > 2)
+        _, first, second = (one.what for one in stage.heard)
+        assert isinstance(first, IncomingMessage)
+        assert [offer.kind for offer in first.offers] == [Kind.PHOTO]
+        assert await fetched(stage, first.offers[0].handle) == sample_of(Kind.PHOTO).data
+        assert (first.text, first.quoted) == ("what is this?", "(photo)")
+        assert second == IncomingMessage("and who?")
+
+
+async def test_what_a_thread_is_about_and_cannot_be_had_is_told_so() -> None:
+    async with staged(slack) as stage:
+        (picture,) = await stage.network.bring(PICTURE)
+        network(stage).web.wrong["conversations.replies"] = "missing_scope"
+        await stage.network.bring(said("what is this?", Address("", w.GROUP, picture), to_us=True))
+        await stage.until(lambda: len(stage.heard) > 1)
+        quoted = "(the message that this thread is about, which Slack does not give out)"
+        assert stage.heard[1].what == IncomingMessage("what is this?", quoted=quoted)
+
+
+@pytest.mark.parametrize(
+    ("told", "seen"),
+    [
+        ({"text": ""}, IncomingMessage("(something that is not read here)")),
+        ({"text": f"<@{w.US}>"}, IncomingMessage("(your name, and nothing else)")),
+        (
+            {"text": "", "subtype": "hologram_share"},
+            IncomingMessage("(something of the kind “hologram share”, which is not read here)"),
+        ),
+        ({"text": "see", "subtype": "hologram_share"}, IncomingMessage("see")),
+        ({"text": "", "attachments": [{"fallback": "[a card]"}]}, IncomingMessage(shared="[a card]")),
+    ],
+)
+async def test_what_a_person_says_in_an_unknown_form_is_told(told: dict[str, Any], seen: IncomingMessage) -> None:
+    found = await envelope("event", type="message", channel=w.DIRECT, user=w.FRIEND, ts="1.000001", **told)
+    assert found
+    assert found.what == seen

@@ -129,6 +129,16 @@ async def test_a_message_that_cannot_be_read_comes_without_words_and_spoils_no_o
         assert [envelope.what for envelope in heard] == [IncomingMessage(), IncomingMessage("hello")]
 
 
+async def test_an_unreadable_answer_is_told_as_unreadable_and_an_answer_to_something_forgotten_says_so() -> None:
+    about = {"context": {"from": HERE.chat, "id": "wamid.forgotten"}}
+    unread = {"from": HERE.chat, "id": "wamid.1", "type": "holograms", **about}
+    said = {"from": HERE.chat, "id": "wamid.2", "type": "text", "text": {"body": "why?"}, **about}
+    async with staged(WhatsAppServer) as stage:
+        heard = await brought(stage, messages=[unread, said])
+        quoted = "(an earlier message, which is not at hand any more)"
+        assert [envelope.what for envelope in heard] == [IncomingMessage(), IncomingMessage("why?", quoted=quoted)]
+
+
 async def test_somebody_who_hides_their_number_has_the_id_that_whatsapp_gives_them() -> None:
     async with staged(WhatsAppServer) as stage:
         await stage.network.bring(Thing(IncomingKind.TEXT, HIDDEN, "hello"))

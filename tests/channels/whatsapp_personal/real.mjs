@@ -25,7 +25,7 @@ const arrived = (message, key = {}) => {
     messageTimestamp: 1790000000,
     message: proto.Message.decode(bytes)
   }
-  return told(whole, baileys.normalizeMessageContent(whole.message), { id: '4915:7@s.whatsapp.net', lid: '998:7@lid' })
+  return told(whole, baileys.normalizeMessageContent, { id: '4915:7@s.whatsapp.net', lid: '998:7@lid' })
 }
 // the key under which a file was encrypted, after the bridge has kept the message and read it again
 const kept = (mediaKey) => {
@@ -113,7 +113,10 @@ console.log(JSON.stringify({
   },
   brought: brought.length,
   code: await drawn(await load('qrcode-terminal'), Array(4).fill('2@secret,of,the,pairing'.repeat(2)).join()),
-  silent: arrived({ protocolMessage: { type: 'EPHEMERAL_SETTING' } })
+  silent: arrived({ protocolMessage: { type: 'EPHEMERAL_SETTING' } }),
+  keys: arrived({ senderKeyDistributionMessage: { groupId: '1@g.us' }, messageContextInfo: { messageSecret: 'AA==' } }),
+  unknown: arrived({ eventMessage: { name: 'a feast' }, messageContextInfo: { messageSecret: 'AA==' } }),
+  answer: arrived({ extendedTextMessage: { text: 'why?', contextInfo: { stanzaId: '3A07', quotedMessage: { audioMessage: media } } } })
 }))
 rmSync(path)
 process.exit()

@@ -82,6 +82,10 @@ def reads_what_comes_in(told: dict[str, Any]) -> None:
     assert (told["deletion"]["what"], told["deletion"]["about"]) == ("deletion", "3A00")
     assert (told["edit"]["what"], told["edit"]["about"], told["edit"]["text"]) == ("edit", "3A00", "better")
     assert told["silent"] is None
+    assert told["keys"] is None
+    assert told["unknown"]["text"] == "(something of the kind “eventMessage”, which is not read here)"
+    answer = told["answer"]
+    assert (answer["text"], answer["answers"], answer["answered"], answer["file"]) == ("why?", "3A07", voice, None)
 
 
 def makes_what_goes_out(made: dict[str, Any]) -> None:

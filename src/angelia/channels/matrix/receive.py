@@ -81,22 +81,21 @@ class MatrixReader:
         text, kind = within(shown, "body", default=""), within(shown, "msgtype", default="m.image")
         us = self._api.user
         to_us = us in within(content, "m.mentions", "user_ids", default=list[str]()) or us in text
-        answers, quoted = within(relation, "m.in_reply_to", "event_id", default=""), ""
+        answers, about = within(relation, "m.in_reply_to", "event_id", default=""), IncomingMessage()
         if answers and not relation.get("is_falling_back"):
             text = text.partition("\n\n")[2] if text.startswith("> <") else text  # as older clients quote
             first = await self._event(chat, answers)
-            quoted = within(first, "content", "body", default="")
+            about = _answered(first)
             to_us = to_us or first.get("sender") == us
         offers: tuple[OfferedFile, ...] = ()
         if kind in MEDIA_KINDS:
-            name = within(shown, "filename", default=text)
-            offers = (_offer(kind, name, shown),)
-            text = "" if name == text else text
+            text, offer = _captioned(kind, text, shown)
+            offers = (offer,)
         elif kind == "m.location":
             text = f"{text} ({within(shown, 'geo_uri', default='').removeprefix('geo:')})"
         elif text.startswith("!") and text[1:].split(" ")[0] in self._verbs:
             text = f"/{text[1:]}"  # what begins with a slash is for clients
-        return IncomingMessage(text, offers, quoted, edits), to_us
+        return IncomingMessage(text, (*offers, *about.offers), about.text, edits), to_us
 
     async def _event(self, chat: str, event: str) -> Body:
         """An event, empty if it is not there for us."""
@@ -114,6 +113,24 @@ class MatrixReader:
                 return False
             self._members[chat] = len(within(told, "joined", default=Body()))
         return self._members[chat] <= 2
+
+
+def _answered(event: Body) -> IncomingMessage:
+    """The words and files of what is answered: who asks about a picture by answering it means that picture."""
+    content = within(event, "content", default=Body())
+    if not content:
+        return IncomingMessage("(an earlier message, which is not to be had)")
+    text, kind = within(content, "body", default=""), within(content, "msgtype", default="m.image")
+    if kind not in MEDIA_KINDS:
+        return IncomingMessage(text)
+    text, offer = _captioned(kind, text, content)
+    return IncomingMessage(text or f"({offer.kind.value})", (offer,))
+
+
+def _captioned(kind: str, text: str, content: Body) -> tuple[str, OfferedFile]:
+    """The words beneath a file, and the file; its name stands in their place where there are none."""
+    name = within(content, "filename", default=text)
+    return "" if name == text else text, _offer(kind, name, content)
 
 
 def _offer(kind: str, name: str, content: Body) -> OfferedFile:

@@ -25,6 +25,7 @@ from angelia.channels.slack.receive import Head, SlackReader
 from angelia.channels.slack.refusals import login_failed
 from angelia.channels.slack.settings import SlackSettings, SlackWaits
 from angelia.channels.slack.socket import SlackSocket, opened
+from angelia.channels.slack.threads import Threads
 from angelia.channels.slack.webhook import SlackWebhook
 
 log = logging.getLogger(__name__)
@@ -88,7 +89,8 @@ class SlackConnection:
         us = await self._api.call("auth.test", {}, Us, SlackAsked(wait=self._timeouts.silence))
         if self._intake is None:
             verbs = self._context.commands
-            reader = SlackReader(self._context.door, us.user_id, self._people, self._settings.command, verbs)
+            door, threads = self._context.door, Threads(self._api)
+            reader = SlackReader(door, us.user_id, self._people, threads, self._settings.command, verbs)
             self._intake = SlackIntake(
                 reader, queue, self._ledger, self._note, self._connection_state.trouble, self._api
             )

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from html import unescape
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.channels.incoming import Envelope, IncomingMessage, IncomingSender, Noticed, OfferedFile, Pressed
@@ -13,10 +14,22 @@ from angelia.channels.slack import payloads as s
 from angelia.channels.slack.emoji import sign_of
 from angelia.channels.slack.ledger import moment_of
 from angelia.channels.slack.people import People
+from angelia.channels.slack.threads import Threads
 from angelia.core.entry import Address
 
-SPOKEN = frozenset({"", "file_share", "thread_broadcast", "me_message"})
-"""Subtypes of messages that a person wrote ("message", Message subtypes)."""
+HAPPENED = frozenset(
+    {
+        *("channel_archive", "channel_convert_to_private", "channel_convert_to_public", "channel_join", "channel_leave"),
+        *("channel_name", "channel_posting_permissions", "channel_purpose", "channel_topic", "channel_unarchive"),
+        *("group_archive", "group_join", "group_leave", "group_name", "group_purpose", "group_topic"),
+        *("group_unarchive", "channel_canvas_updated", "tabbed_canvas_updated", "pinned_item", "unpinned_item"),
+        *("reminder_add", "huddle_thread", "sh_room_created", "sh_room_shared", "joiner_notification", "tombstone"),
+        *("app_conversation_join", "app_conversation_leave", "assistant_app_thread", "ekm_access_denied"),
+        *("bot_add", "bot_remove", "bot_enable", "bot_disable", "bot_message", "slackbot_response"),
+        *("message_replied", "reply_broadcast", "file_comment", "file_mention", "document_mention"),
+    }
+)
+"""Subtypes that tell what happened to a chat, or what an app said: no person says them to anybody."""
 
 SLACKBOT = "USLACKBOT"
 """Slack's own bot, the only one without a `bot_id`."""
@@ -40,10 +53,12 @@ class SlackReader:
     `verbs`.
     """
 
-    def __init__(self, door: str, me: str, people: People, command: str, verbs: Collection[str]) -> None:
+    def __init__(
+        self, door: str, me: str, people: People, threads: Threads, command: str, verbs: Collection[str]
+    ) -> None:
         self._door = door
         self._me = me
-        self._people = people
+        self._people, self._threads = people, threads
         self._command, self._verbs = command, verbs
 
     def head(self, news: s.SlackNews) -> Head | None:
@@ -61,7 +76,8 @@ class SlackReader:
         chat = event.channel or event.item.channel
         if event.type not in ("message", "app_mention", "reaction_added") or not chat:
             return None
-        written = moment_of(event.ts) if event.type != "reaction_added" and event.subtype in SPOKEN else 0
+        said = event.type != "reaction_added" and event.subtype not in HAPPENED | {"message_changed", "message_deleted"}
+        written = moment_of(event.ts) if said else 0
         return Head(chat, _thread(event), f"event {news.id or event.ts}", written)
 
     async def envelope(self, news: s.SlackNews) -> Envelope | None:
@@ -86,36 +102,51 @@ class SlackReader:
                 return await self._changed(event)
             case "message_deleted":
                 return await self._deletion(event)
-            case subtype if subtype in SPOKEN:
-                return await self._message(event, event.channel)
-            case _:
+            case subtype if subtype in HAPPENED:
                 return None
+            case _:
+                return await self._message(event, event.channel)
 
     async def _message(self, message: s.SlackContent, chat: str, edits: str = "") -> Envelope | None:
         if self._no_person(message):
             return None
+        private, thread = _private(chat), _thread(message)
+        to_us = private or f"<@{self._me}>" in message.text or message.parent_user_id == self._me
+        said = await self._said(message)
+        if thread and to_us and not edits:
+            about = await self._threads.beginning(chat, thread, message.ts)
+            said = await self._answering(said, about) if about else said
+        return Envelope(
+            Address(self._door, chat, thread),
+            f"{'e' if edits else 'm'}:{chat}:{message.ts}{f':{edits}' if edits else ''}",
+            await self._sender(message.user),
+            replace(said, edits=message.ts if edits else ""),
+            message.ts,
+            private,
+            to_us,
+            moment_of(message.ts) // 1000,
+        )
+
+    async def _said(self, message: s.SlackContent) -> IncomingMessage:
+        """What a message says; what is of no known kind is told in words."""
         text = "\n".join(filter(None, [await self._words(message.text), *_links(message)]))
         passed_on = [one for one in message.attachments if one.is_share or one.is_msg_unfurl]
         files = (*message.files, *(file for one in passed_on for file in one.files))
         offers = tuple(_offer(file) for file in files if file.mode not in ("tombstone", "external"))
         shared = "\n\n".join(filter(None, [await self._shared(one) for one in passed_on]))
-        if not text and not shared and not offers:
-            return None
-        private = _private(chat)
-        to_us = f"<@{self._me}>" in message.text or message.parent_user_id == self._me
-        return Envelope(
-            Address(self._door, chat, _thread(message)),
-            f"{'e' if edits else 'm'}:{chat}:{message.ts}{f':{edits}' if edits else ''}",
-            await self._sender(message.user),
-            IncomingMessage(text, offers, "", message.ts if edits else "", shared, bool(passed_on) and not text),
-            message.ts,
-            private,
-            private or to_us,
-            moment_of(message.ts) // 1000,
-        )
+        if text or shared or offers:
+            return IncomingMessage(text, offers, shared=shared, forwarded=bool(passed_on) and not text)
+        shown = "\n\n".join(filter(None, [await self._shared(one) for one in message.attachments]))
+        return IncomingMessage("" if shown else _unread(message), shared=shown)
+
+    async def _answering(self, said: IncomingMessage, about: s.SlackContent) -> IncomingMessage:
+        """The same with what its thread is about: who asks about a picture beneath it means that picture."""
+        began = await self._said(about)
+        quoted = began.text or began.shared or ", ".join(f"({offer.kind.value})" for offer in began.offers)
+        return replace(said, offers=(*said.offers, *began.offers), quoted=quoted)
 
     async def _shared(self, passed_on: s.SlackAttachment) -> str:
-        """The words of a message that somebody shares, and whose they are."""
+        """The words of a message that somebody shares, or of what is shown beneath theirs, and whose they are."""
         words = await self._words(passed_on.text or passed_on.fallback)
         return f"{passed_on.author_name}: {words}" if words and passed_on.author_name else words
 
@@ -202,6 +233,14 @@ def _thread(message: s.SlackContent) -> str:
 def _private(chat: str) -> bool:
     """Direct messages have ids with a D ("Conversations API")."""
     return chat.startswith("D")
+
+
+def _unread(message: s.SlackContent) -> str:
+    """What is told of a message without anything that is read here."""
+    if message.text:
+        return "(your name, and nothing else)"
+    kind = message.subtype.replace("_", " ")
+    return f"(something of the kind “{kind}”, which is not read here)" if kind else "(something that is not read here)"
 
 
 def _links(message: s.SlackContent) -> list[str]:

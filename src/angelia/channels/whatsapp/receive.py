@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
 from angelia.channels.capabilities import IncomingKind, Kind
 from angelia.channels.incoming import (
@@ -17,7 +18,7 @@ from angelia.channels.incoming import (
     ReachedUpdate,
 )
 from angelia.channels.whatsapp import refusals
-from angelia.channels.whatsapp.memory import WhatsAppMemory
+from angelia.channels.whatsapp.memory import Remembered, WhatsAppMemory
 from angelia.channels.whatsapp.payloads import (
     Bare,
     Card,
@@ -73,11 +74,14 @@ class WhatsAppReader:
     def _envelope(self, message: WhatsAppMessage, names: dict[str, str], ours: Metadata) -> Envelope:
         who = message.from_ or message.from_user_id
         chat = message.group_id or who
+        what = self._what(message, names.get(who, who))
+        if not isinstance(what, Noticed):
+            self._memory.heard(message.id, chat, Remembered(_words(message), tuple(_offers(message))))
         return Envelope(
             Address(self._door, chat),
             message.id,
             IncomingSender(who, names.get(who, "")),
-            self._what(message, names.get(who, who)),
+            what,
             message.id,
             not message.group_id,
             not message.group_id or self._to_us(message, ours),
@@ -98,7 +102,18 @@ class WhatsAppReader:
             return Pressed(reply.id, message.context.id)
         if message.context.forwarded or message.context.frequently_forwarded:
             return IncomingMessage("", tuple(_offers(message)), shared=_words(message), forwarded=True)
-        return IncomingMessage(_words(message), tuple(_offers(message)), self._memory.words(message.context.id))
+        said = IncomingMessage(_words(message), tuple(_offers(message)))
+        return self._answering(said, message.context.id) if said != IncomingMessage() else said
+
+    def _answering(self, said: IncomingMessage, answered: str) -> IncomingMessage:
+        """The same with what it answers: who asks about a picture by answering it means that picture."""
+        if not answered:
+            return said
+        about = self._memory.message(answered)
+        if about is None:
+            return replace(said, quoted="(an earlier message, which is not at hand any more)")
+        quoted = about.words or ", ".join(f"({offer.kind.value})" for offer in about.offers)
+        return replace(said, offers=(*said.offers, *about.offers), quoted=quoted)
 
     def _to_us(self, message: WhatsAppMessage, ours: Metadata) -> bool:
         """Whether a message in a group names our number, or answers us."""

@@ -125,17 +125,7 @@ class WhatsAppWebhook:
         async def read() -> Envelope:
             return envelope
 
-        self._remember(envelope)
         taken = queue.put(envelope.address.chat, envelope.key, read)
         self._waiting[envelope.key] = taken
         taken.add_done_callback(lambda _: self._waiting.pop(envelope.key, None))
         return taken
-
-    def _remember(self, envelope: Envelope) -> None:
-        match envelope.what:
-            case IncomingMessage(text=text):
-                self._memory.heard(envelope.message, envelope.address.chat, text)
-            case Pressed():
-                self._memory.heard(envelope.message, envelope.address.chat, "")
-            case Noticed() | Confirmed():
-                return

@@ -12,8 +12,10 @@ from angelia.sandboxes.shared.error_tail import ErrorTail
 CHUNK = 64 * 1024
 _PATIENCE = 5.0
 """Seconds until a command that has lost its input must have ended."""
-_LAST_WORDS = 0.5
-"""Seconds that errors may still take to come once it has ended."""
+_LAST_WORDS = 10.0
+"""Seconds that errors may still take to come once it has ended: they end by themselves, unless something that escaped
+the launcher holds them open.
+"""
 
 
 class ProcessExecStream:

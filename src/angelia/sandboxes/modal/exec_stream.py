@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from modal import Sandbox
     from modal.container_process import ContainerProcess
 
-_LAST_WORDS = 0.5
-"""Seconds that errors may still take to come once the output has ended."""
+_LAST_WORDS = 10.0
+"""Seconds that errors may still take to come once the output has ended: they end by themselves, unless something that
+escaped the launcher holds them open.
+"""
 _PIECE = 1 << 20
 """Bytes sent at once; the SDK takes up to 16 MiB (modal 1.6, `io_streams.TASK_COMMAND_ROUTER_MAX_BUFFER_SIZE`)."""
 

@@ -44,6 +44,8 @@ def hearing_checks(capabilities: Capabilities) -> list[ChannelCheck]:
         found.append(ChannelCheck("an album is one envelope", _album))
     if capabilities.can(Kind.REPLY):
         found.append(ChannelCheck("what is answered is quoted", _quoted))
+        if IncomingKind.PHOTO in hears:
+            found.append(ChannelCheck("an answer to a picture brings the picture", _answered_picture))
     if capabilities.can(Kind.THREAD):
         found.append(ChannelCheck("what is said in a thread comes from there", _thread))
     return found
@@ -288,6 +290,16 @@ async def _quoted(make: Make) -> None:
         ours = await stage.send(OutText("what I said"))
         what = (await hear_one(stage, Thing(IncomingKind.TEXT, stage.network.here, "why?", answers=ours.message))).what
         expect(what == IncomingMessage("why?", quoted="what I said"), f"a reply came as {what}")
+
+
+async def _answered_picture(make: Make) -> None:
+    async with staged(make) as stage:
+        sample, here = sample_of(Kind.PHOTO), stage.network.here
+        picture = await hear_one(stage, Thing(IncomingKind.PHOTO, here, "", (sample,)))
+        what = (await hear_one(stage, Thing(IncomingKind.TEXT, here, "why?", answers=picture.message))).what
+        await _is_offered(stage, what, sample)
+        told = isinstance(what, IncomingMessage) and what.text == "why?" and bool(what.quoted)
+        expect(told, f"an answer to a picture came as {what}")
 
 
 async def _thread(make: Make) -> None:

@@ -54,8 +54,8 @@ async def what_is_written_arrives_as_it_is(make: Make, sizes: Sizes) -> None:
 async def much_goes_through_a_command_in_little_memory(make: Make, sizes: Sizes) -> None:
     async with make() as sandbox:
         noise, went, came, length = os.urandom(MB - 7), hashlib.sha256(), hashlib.sha256(), 0
-        peak = Peak()
         running = await _open(sandbox, "cat")
+        peak = Peak()
 
         async def talk() -> None:
             for _ in range(_MUCH // MB):

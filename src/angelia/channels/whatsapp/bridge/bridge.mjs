@@ -18,7 +18,7 @@ import { pipeline } from 'node:stream/promises'
 import { pathToFileURL } from 'node:url'
 import { drawn } from './drawn.mjs'
 import { login, write } from './kept.mjs'
-import { FILES, told } from './told.mjs'
+import { FILES, answeredMessage, told } from './told.mjs'
 
 const [folder, modules, given] = process.argv.slice(2)
 const options = JSON.parse(given)
@@ -89,13 +89,19 @@ function remember (message) {
 
 async function heard (message) {
   if (message.message) remember(message) // one that could not be read cannot be quoted
-  const what = told(message, baileys.normalizeMessageContent(message.message), sock.user)
+  const open = baileys.normalizeMessageContent
+  const what = told(message, open, sock.user)
   if (!what) return
-  if (what.file) {
-    const { WebMessageInfo } = baileys.proto
-    await write(join(media, hash(message.key.id)), WebMessageInfo.encode(WebMessageInfo.fromObject(message)).finish())
-  }
+  if (what.file) await keepMedia(message)
+  if (what.answered && !(await readFile(mediaOf(what.answers)).catch(() => null))) await keepMedia(answeredMessage(message, open))
   await keep(what)
+}
+
+const mediaOf = (id) => join(media, hash(id))
+
+async function keepMedia (message) {
+  const { WebMessageInfo } = baileys.proto
+  await write(mediaOf(message.key.id), WebMessageInfo.encode(WebMessageInfo.fromObject(message)).finish())
 }
 
 async function connect () {
@@ -230,7 +236,7 @@ const DEEDS = {
     await unlessEnded(sock.sendPresenceUpdate('composing', jid))
   },
   fetch: async ({ message, path }) => {
-    const kept = await readFile(join(media, hash(message))).catch(() => { throw new Failed('gone', 'not kept any more') })
+    const kept = await readFile(mediaOf(message)).catch(() => { throw new Failed('gone', 'not kept any more') })
     const whole = baileys.proto.WebMessageInfo.decode(kept)
     const again = { logger: quiet, reuploadRequest: sock.updateMediaMessage }
     try {

@@ -38,7 +38,9 @@ class ToldFile(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True, rename="camel"):
-    """One thing, as `told.mjs` tells it. `at` is Unix seconds; `ours` says that our own account did it."""
+    """One thing, as `told.mjs` tells it. `at` is Unix seconds; `ours` says that our own account did it; `answered` is the
+    file of the message `answers`.
+    """
 
     what: Literal["said", "edit", "deletion", "reaction", "delivered", "read"]
     id: str
@@ -49,7 +51,9 @@ class Told(Struct, frozen=True, rename="camel"):
     at: int = 0
     text: str = ""
     file: ToldFile | None = None
+    answers: str = ""
     quoted: str = ""
+    answered: ToldFile | None = None
     forwarded: bool = False
     to_us: bool = False
     about: str | None = ""
@@ -80,15 +84,16 @@ def _what(told: Told) -> IncomingMessage | Noticed:
             words = f"{name} reacted with {told.text}." if told.text else f"{name} took their reaction back."
             return Noticed(IncomingKind.REACTION, words, about)
         case _:
+            files, answered = _offers(told.file, told.id), _offers(told.answered, told.answers)
             if told.forwarded:
-                return IncomingMessage("", _offers(told), shared=told.text, forwarded=True)
-            return IncomingMessage(told.text, _offers(told), told.quoted)
+                return IncomingMessage("", files, shared=told.text, forwarded=True)
+            quoted = told.quoted or ", ".join(f"({offer.kind.value})" for offer in answered)
+            return IncomingMessage(told.text, (*files, *answered), quoted)
 
 
-def _offers(told: Told) -> tuple[OfferedFile, ...]:
-    file = told.file
+def _offers(file: ToldFile | None, message: str) -> tuple[OfferedFile, ...]:
     if file is None:
         return ()
     named = file.name or ("sticker.webp" if file.kind == "sticker" else "")
     mime = file.mime.partition(";")[0].strip()
-    return (OfferedFile(_KINDS[file.kind], told.id, named, mime, file.size, file.seconds),)
+    return (OfferedFile(_KINDS[file.kind], message, named, mime, file.size, file.seconds),)

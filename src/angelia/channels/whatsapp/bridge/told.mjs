@@ -25,11 +25,20 @@ const MEDIA = {
 const REVOKE = 0
 const MESSAGE_EDIT = 14
 
+// What stands in a message and says nothing to anybody: keys, votes, marks, what a phone adds around it (WAProto, Message)
+const AROUND = new Set([
+  'senderKeyDistributionMessage', 'fastRatchetKeySenderKeyDistributionMessage', 'messageContextInfo', 'pollUpdateMessage',
+  'keepInChatMessage', 'pinInChatMessage', 'encReactionMessage', 'encEventResponseMessage', 'deviceSentMessage',
+  'callLogMesssage', 'bcallMessage', 'chat', 'call', 'placeholderMessage'
+])
+
 const bare = (jid) => (jid ?? '').replace(/:\d+(?=@)/, '')
 
-// The envelope of one message, or nothing for what nobody says to anybody.
-export function told (message, content, me) {
+// The envelope of one message, or nothing for what nobody says to anybody. `open` takes a message's content out of what
+// it is wrapped in.
+export function told (message, open, me) {
   const { key } = message
+  const content = open(message.message)
   const chat = key.remoteJid ?? ''
   if (!content || /@(broadcast|newsletter|bot)$/.test(chat)) return null
   const from = key.participant || chat
@@ -47,7 +56,7 @@ export function told (message, content, me) {
   if (content.reactionMessage) {
     return { ...base, what: 'reaction', about: content.reactionMessage.key?.id, text: content.reactionMessage.text ?? '' }
   }
-  return said(base, content, [bare(me?.id), bare(me?.lid)].filter(Boolean))
+  return said(base, content, open, [bare(me?.id), bare(me?.lid)].filter(Boolean))
 }
 
 function changed (base, protocol) {
@@ -57,13 +66,24 @@ function changed (base, protocol) {
   return { ...base, what: 'edit', about, text: wordsOf(protocol.editedMessage ?? {}) }
 }
 
-function said (base, content, me) {
-  const type = Object.keys(content).find((name) => name !== 'senderKeyDistributionMessage' && /^conversation$|Message/.test(name))
+function said (base, content, open, me) {
+  const type = Object.keys(content).find((name) => content[name] && !AROUND.has(name))
+  if (!type) return null
   const context = content[type]?.contextInfo ?? {}
   const to = [...(context.mentionedJid ?? []), context.stanzaId ? context.participant : ''].map(bare)
-  const quoted = context.quotedMessage ? wordsOf(context.quotedMessage) : ''
+  const answered = context.quotedMessage ? open(context.quotedMessage) ?? {} : {}
+  const about = { answers: context.stanzaId ?? '', quoted: wordsOf(answered), answered: fileOf(answered) }
+  const file = fileOf(content)
+  const text = wordsOf(content) || (file ? '' : `(something of the kind “${type}”, which is not read here)`)
   const forwarded = Boolean(context.isForwarded)
-  return { ...base, what: 'said', text: wordsOf(content), file: fileOf(content), quoted, forwarded, toUs: to.some((one) => me.includes(one)) }
+  return { ...base, what: 'said', text, file, ...about, forwarded, toUs: to.some((one) => me.includes(one)) }
+}
+
+// The answered message, as far as the answer holds it: enough to have its file brought.
+export function answeredMessage (message, open) {
+  const content = open(message.message) ?? {}
+  const { stanzaId, participant, quotedMessage } = Object.values(content).find((one) => one?.contextInfo?.quotedMessage)?.contextInfo ?? {}
+  return { key: { remoteJid: message.key.remoteJid, id: stanzaId, participant }, message: quotedMessage }
 }
 
 function fileOf (content) {
