@@ -19,14 +19,15 @@ from angelia.core.entry import Address
 
 HAPPENED = frozenset(
     {
-        *("channel_archive", "channel_convert_to_private", "channel_convert_to_public", "channel_join", "channel_leave"),
-        *("channel_name", "channel_posting_permissions", "channel_purpose", "channel_topic", "channel_unarchive"),
-        *("group_archive", "group_join", "group_leave", "group_name", "group_purpose", "group_topic"),
-        *("group_unarchive", "channel_canvas_updated", "tabbed_canvas_updated", "pinned_item", "unpinned_item"),
-        *("reminder_add", "huddle_thread", "sh_room_created", "sh_room_shared", "joiner_notification", "tombstone"),
-        *("app_conversation_join", "app_conversation_leave", "assistant_app_thread", "ekm_access_denied"),
-        *("bot_add", "bot_remove", "bot_enable", "bot_disable", "bot_message", "slackbot_response"),
-        *("message_replied", "reply_broadcast", "file_comment", "file_mention", "document_mention"),
+        *("channel_archive", "channel_convert_to_private", "channel_convert_to_public", "channel_join"),
+        *("channel_leave", "channel_name", "channel_posting_permissions", "channel_purpose", "channel_topic"),
+        *("channel_unarchive", "group_archive", "group_join", "group_leave", "group_name", "group_purpose"),
+        *("group_topic", "group_unarchive", "channel_canvas_updated", "tabbed_canvas_updated", "pinned_item"),
+        *("unpinned_item", "reminder_add", "huddle_thread", "sh_room_created", "sh_room_shared"),
+        *("joiner_notification", "tombstone", "app_conversation_join", "app_conversation_leave"),
+        *("assistant_app_thread", "ekm_access_denied", "bot_add", "bot_remove", "bot_enable", "bot_disable"),
+        *("bot_message", "slackbot_response", "message_replied", "reply_broadcast", "file_comment", "file_mention"),
+        *("document_mention"),
     }
 )
 """Subtypes that tell what happened to a chat, or what an app said: no person says them to anybody."""

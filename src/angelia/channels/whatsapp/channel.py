@@ -59,7 +59,7 @@ class WhatsAppChannel:
         self._memory = WhatsAppMemory()
         self._graph = Graph(settings, lambda: context.secret(settings.token), timeouts.answer)
         keys = Keys(lambda: context.secret(settings.app_secret), lambda: context.secret(settings.verify))
-        self._webhook = WhatsAppWebhook(keys, settings.phone, WhatsAppReader(self.door, self._memory), self._memory)
+        self._webhook = WhatsAppWebhook(keys, settings.phone, WhatsAppReader(self.door, self._memory))
         self._uploads: dict[tuple[str, str], tuple[str, int]] = {}
         self._connection_state = ConnectionState(context, timeouts.pause, timeouts.silence)
 

@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from angelia.channels.incoming import Confirmed, Envelope, Hear, IncomingMessage, Noticed, Pressed
+from angelia.channels.incoming import Envelope, Hear
 from angelia.channels.per_chat_queue import PerChatQueue
 from angelia.channels.webhooks import MOST_BODY, WebHead, WebRequest, WebResponse
-from angelia.channels.whatsapp.memory import WhatsAppMemory
 from angelia.channels.whatsapp.payloads import Notification, Value
 from angelia.channels.whatsapp.receive import WhatsAppReader
 from angelia.channels.whatsapp.settings import WhatsAppWaits
@@ -54,11 +53,10 @@ class Keys:
 class WhatsAppWebhook:
     """The receiving half of the channel. A request that is played again brings the same keys, and changes nothing."""
 
-    def __init__(self, keys: Keys, phone: str, reader: WhatsAppReader, memory: WhatsAppMemory) -> None:
+    def __init__(self, keys: Keys, phone: str, reader: WhatsAppReader) -> None:
         self._keys = keys
         self._phone = phone
         self._reader = reader
-        self._memory = memory
         self._queue: PerChatQueue | None = None
         self._visit = 0.0
         self._waiting: dict[str, asyncio.Future[str]] = {}

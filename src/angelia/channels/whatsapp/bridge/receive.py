@@ -38,8 +38,8 @@ class ToldFile(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True, rename="camel"):
-    """One thing, as `told.mjs` tells it. `at` is Unix seconds; `ours` says that our own account did it; `answered` is the
-    file of the message `answers`.
+    """One thing, as `told.mjs` tells it. `at` is Unix seconds; `ours` says that our own account did it. `answered` is
+    the file of the message `answers`.
     """
 
     what: Literal["said", "edit", "deletion", "reaction", "delivered", "read"]
