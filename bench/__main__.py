@@ -21,7 +21,7 @@ from bench import (
     rounds,
     sandboxes,
     soak,
-    starting,
+    startup,
     store,
     streams,
     tokens,
@@ -56,7 +56,7 @@ def measure(bench: Benchmark, peers: dict[str, str], only: str) -> Iterator[tupl
         bare, bare_rows = yardsticks.measure(bench, url)
         parts: dict[str, Callable[[], Iterator[Row]]] = {
             "yardsticks": lambda: iter(bare_rows),
-            "starting": lambda: starting.rows(bench, bare, url, peers),
+            "startup": lambda: startup.rows(bench, bare, url, peers),
             "rounds": lambda: rounds.rows(bench, bare),
             "editors": lambda: editors.rows(bench, bare, url),
             "chats": lambda: chats.rows(bench, url),
@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
     parser.add_argument("--full", action="store_true", help="also what takes minutes: search over a million messages")
-    parser.add_argument("--only", default="", metavar="PART", help="one part: starting, rounds, idle, views, …")
+    parser.add_argument("--only", default="", metavar="PART", help="one part: startup, rounds, idle, views, …")
     parser.add_argument("--at", type=Path, help="a folder on the disk that is to be measured")
     parser.add_argument(
         "--peer",

@@ -20,7 +20,7 @@ from angelia.testing.channels.recording_channel import ChannelTrouble, FarEnd, R
 from bench.idle import resident
 from bench.rows import Row, Target, row
 from bench.runs import ROOT, Benchmark, python, run
-from bench.starting import model_environment
+from bench.startup import model_environment
 
 _WARM = 20
 _BURST = 1000

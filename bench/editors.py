@@ -11,7 +11,7 @@ from typing import Any
 from angelia.testing.model.server_process import model_server_process
 from bench.rows import Row, row
 from bench.runs import Benchmark, angelia
-from bench.starting import model_environment
+from bench.startup import model_environment
 from bench.yardsticks import Yardsticks
 
 SESSIONS = 50

@@ -14,7 +14,7 @@ from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
 from bench.rows import Row, row
 from bench.runs import ROOT, Benchmark, python, run
-from bench.starting import model_environment
+from bench.startup import model_environment
 
 _WARM = 20
 """Conversations before the count begins, so that what is loaded and pooled once is not theirs."""

@@ -30,7 +30,7 @@ from angelia.store.sql.database import Database
 from angelia.testing.channels.recording_channel import FarEnd, RecordingChannel
 from bench.rows import Row, row
 from bench.runs import Benchmark
-from bench.starting import model_environment
+from bench.startup import model_environment
 from bench.store import insert
 from bench.views import lived
 

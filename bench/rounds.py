@@ -21,7 +21,7 @@ from angelia.service.settings.config import load
 from angelia.testing.model.server_process import model_server_process
 from bench.rows import Row, Yardstick, row
 from bench.runs import Benchmark, angelia, run
-from bench.starting import model_environment
+from bench.startup import model_environment
 from bench.tap import Tap
 from bench.yardsticks import Yardsticks, requests
 

@@ -16,7 +16,7 @@ from tests.sandboxes.sshd import Server, server
 from angelia.sandboxes.guard.guard import guard_of
 from angelia.sandboxes.port import Sandbox
 from angelia.store.media.write_behind import WriteBehind
-from bench.moving import memory, opened, ran
+from bench.file_transfer import memory, opened, ran
 from bench.rows import Row, Target, row
 from bench.runs import Benchmark
 from bench.yardsticks import timed

@@ -18,7 +18,7 @@ from angelia.testing.channels.recording_channel import FarEnd, RecordingChannel
 from bench.idle import resident
 from bench.rows import Row, row
 from bench.runs import ROOT, Benchmark, python, run
-from bench.starting import model_environment
+from bench.startup import model_environment
 
 EARLY, LATE = 3, 30
 """The days that are compared."""

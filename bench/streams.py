@@ -23,7 +23,7 @@ from angelia.testing.channels.recording_channel import FarEnd, RecordingChannel
 from angelia.testing.model.http1 import read_request
 from bench.rows import Row, row
 from bench.runs import ROOT, Benchmark, python, run
-from bench.starting import model_environment
+from bench.startup import model_environment
 
 CHATS = 500
 RATE = 20

@@ -13,7 +13,7 @@ from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text, To
 from angelia.core.ending import Answered
 from angelia.core.ids import call_id
 from angelia.core.profile import Ability, ImageLimits, Profile
-from angelia.engine.compacting import ContextBudget, allowed_for, budget_for, compact
+from angelia.engine.compaction import ContextBudget, allowed_for, budget_for, compact
 from angelia.engine.machine import Fit
 from bench.rows import Row, row
 from bench.runs import Benchmark

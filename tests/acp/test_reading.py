@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import fields
 
 from angelia.faces.acp import incoming as i
-from angelia.faces.acp.reading import Lenient, read
+from angelia.faces.acp.lenient import Lenient, read
 from angelia.faces.acp.servers import sorted_out
 from tests.acp.editor import SCHEMA
 

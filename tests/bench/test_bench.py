@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_a_quick_run_prints_a_table_of_figures_beside_yardsticks() -> None:
-    argv = [sys.executable, "-m", "bench", "--quick", "--only", "starting"]
+    argv = [sys.executable, "-m", "bench", "--quick", "--only", "startup"]
     ended = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-2000:]
     for wanted in ("angelia --version, CPU", "first request on the wire", "smallest request", "python -c pass"):

@@ -1,7 +1,7 @@
 """Compaction is cheap, keeps what matters, never tears a pair, and always gets there."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from angelia.context import compaction
@@ -28,7 +28,8 @@ def plan(log: list[e.Entry], running: int, tokens: int = 150_000) -> e.ViewMoved
     base = ground(log, running=running, tokens=tokens)
     move = compaction.light(base)
     if not compaction.suffices(base, move) and (cut := compaction.fold_at(base, move)):
-        move = compaction.outlined(base, move, cut)
+        fold = compaction.outlined(base, move, cut)
+        move = min(move, fold, key=lambda one: compaction.size_under(base, one).tokens)
     return compaction.pressed(base, move)
 
 
@@ -123,6 +124,7 @@ def test_a_file_that_was_read_again_is_shown_once() -> None:
 @pytest.mark.slow
 @settings(max_examples=examples(80))
 @given(st.integers(0, 2**32))
+@example(24485151)  # its outline is longer than what it stands for
 def test_every_plan_fits_keeps_the_request_and_tears_no_pair(seed: int) -> None:
     log, running = awkward(seed)
     base = ground(log, running=running)

@@ -9,7 +9,7 @@ from angelia.context.tokens import text_tokens
 from angelia.context.view import project
 from angelia.core import ending as end
 from angelia.core.content import Text
-from angelia.engine.compacting import ContextBudget, Summariser, Written, allowed_for
+from angelia.engine.compaction import ContextBudget, Summariser, Written, allowed_for
 from angelia.testing.model.server import ModelServer, ServerLimits
 from angelia.testing.model.steps import say
 from tests.context.long_logs import PROFILE, Story

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from angelia.core.errors import ConfigError
-from angelia.sandboxes.apptainer import lasting
+from angelia.sandboxes.apptainer import persistent
 from angelia.sandboxes.apptainer.program import find
 from angelia.sandboxes.apptainer.sandbox import ApptainerSandbox, open_sandbox
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxGone, SandboxMissing
-from angelia.sandboxes.shared.lasting import Lasting, Use
+from angelia.sandboxes.shared.persistent import PersistentPlace, Use
 from angelia.testing.sandboxes.acts import arrives, place, refused, said, script, shell
 
 from .apptainer import Images, live_and_be_killed
@@ -47,9 +47,9 @@ async def enter(apptainer: Images, person: Path, own: Path, tmp_path: Path) -> A
     assert await instances(own) == []
 
 
-async def instances(own: Path) -> list[Lasting]:
+async def instances(own: Path) -> list[PersistentPlace]:
     """Those of this home."""
-    return list(await lasting.found(own / "run", [ApptainerSettings()]))
+    return list(await persistent.found(own / "run", [ApptainerSettings()]))
 
 
 async def test_concurrent_first_calls_start_one_instance(enter: Enter, own: Path) -> None:
@@ -260,7 +260,7 @@ async def test_an_instance_that_dies_is_said_and_the_next_command_has_a_new_one(
     running = await sandbox.start(script("echo on; sleep 1000"))
     assert await anext(running.output()) == b"on\n"
     (known,) = await instances(own)
-    await lasting.end(known)
+    await persistent.end(known)
     with suppress(SandboxGone):  # or the status that the program gives for it
         assert (await running.wait()).status != 0
     await refused(sandbox.start(script("echo no")), SandboxGone)

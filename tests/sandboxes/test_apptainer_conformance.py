@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from angelia.sandboxes.apptainer import lasting
+from angelia.sandboxes.apptainer import persistent
 from angelia.sandboxes.apptainer.sandbox import ApptainerSandbox
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.context import SandboxContext
@@ -30,6 +30,6 @@ async def test_in_an_instance(check: SandboxCheck, apptainer: Images, tmp_path: 
             yield sandbox
         finally:
             await sandbox.close()
-            assert not await lasting.found(place.state, [ApptainerSettings()])
+            assert not await persistent.found(place.state, [ApptainerSettings()])
 
     await check.run(make)

@@ -11,14 +11,14 @@ import pytest
 
 from angelia.core.errors import ConfigError, MissingPart
 from angelia.sandboxes.context import SandboxContext
-from angelia.sandboxes.modal import lasting
+from angelia.sandboxes.modal import persistent
 from angelia.sandboxes.modal import sandbox as modal_sandbox
 from angelia.sandboxes.modal.sandbox import ModalSandbox, open_sandbox
 from angelia.sandboxes.modal.saved import Note, Saved
 from angelia.sandboxes.modal.service import Service
 from angelia.sandboxes.modal.settings import ModalSettings
 from angelia.sandboxes.port import AccessRefused, Command, Reach, SandboxError, SandboxGone, SandboxMissing
-from angelia.sandboxes.shared.lasting import Lasting, Use
+from angelia.sandboxes.shared.persistent import PersistentPlace, Use
 from angelia.testing.sandboxes.acts import arrives, place, refused, shell
 from tests.faces.angelia import Place as Person
 
@@ -56,13 +56,13 @@ async def enter(modal: Cloud, tmp_path: Path) -> AsyncIterator[Enter]:
     for sandbox in made:
         await sandbox.close()
     for known in await places(tmp_path):
-        await lasting.end(known)
+        await persistent.end(known)
     assert await places(tmp_path) == []
 
 
-async def places(tmp_path: Path) -> list[Lasting]:
+async def places(tmp_path: Path) -> list[PersistentPlace]:
     """Those of this home."""
-    return list(await lasting.found(tmp_path / "own/run", []))
+    return list(await persistent.found(tmp_path / "own/run", []))
 
 
 async def test_what_was_closed_comes_back_with_its_files(enter: Enter, tmp_path: Path) -> None:

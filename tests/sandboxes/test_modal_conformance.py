@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from angelia.sandboxes.context import SandboxContext
-from angelia.sandboxes.modal import lasting
+from angelia.sandboxes.modal import persistent
 from angelia.sandboxes.modal.sandbox import ModalSandbox
 from angelia.sandboxes.port import Sandbox
 from angelia.testing.sandboxes.checks import SandboxCheck, Sizes, checks
@@ -40,7 +40,7 @@ async def test_at_modal(check: SandboxCheck, modal: Cloud, tmp_path: Path) -> No
             yield sandbox
         finally:
             await sandbox.close()
-            for known in await lasting.found(place.state, []):
-                await lasting.end(known)
+            for known in await persistent.found(place.state, []):
+                await persistent.end(known)
 
     await check.run(make)

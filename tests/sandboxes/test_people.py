@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from angelia.sandboxes.modal.saved import Note, Saved
-from angelia.sandboxes.shared.lasting import owner
+from angelia.sandboxes.shared.persistent import owner
 from angelia.testing.model.steps import call, say
 from tests.faces.angelia import CTRL_D, Place, serving
 

@@ -13,7 +13,7 @@ from angelia.policy.situation import Mode
 from angelia.policy.verdict import Ask, RunCommand
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Description
-from angelia.service.conversation.judging import JudgedConversation, judging
+from angelia.service.conversation.conversation_judge import JudgedConversation, conversation_judge
 from angelia.service.settings.config import load
 from angelia.store.sql.database import Database
 from angelia.store.tables.grants import Grants
@@ -56,7 +56,7 @@ async def test_a_yes_is_to_hosts_only_where_they_hold(
     )
     db = Database.open(tmp_path / "home")
     try:
-        judge = judging(load(tmp_path / "home", {}), standing, sandbox, Grants(db))
+        judge = conversation_judge(load(tmp_path / "home", {}), standing, sandbox, Grants(db))
         asked = await judge([RunCommand("make", "/work", reach, ("a.org",))])
     finally:
         db.close()
@@ -74,7 +74,7 @@ async def pattern_of(work: Path, command: str, cwd: Path, reach: str = "network"
     )
     db = Database.open(work.parent / "home")
     try:
-        judge = judging(load(work.parent / "home", {}), standing, sandbox, Grants(db))
+        judge = conversation_judge(load(work.parent / "home", {}), standing, sandbox, Grants(db))
         asked = await judge([RunCommand(command, str(cwd), reach)])
     finally:
         db.close()

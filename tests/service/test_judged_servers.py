@@ -14,7 +14,7 @@ from angelia.policy.situation import Mode
 from angelia.policy.verdict import Ask, Trust, UseServer
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Description
-from angelia.service.conversation.judging import JudgedConversation, judging
+from angelia.service.conversation.conversation_judge import JudgedConversation, conversation_judge
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
 from angelia.store.sql.database import Database
@@ -66,7 +66,7 @@ async def test_a_server_goes_as_far_as_its_sandbox_lets_commands_go(
         entries=tuple,
         approvers=owner_at(Address("terminal")),
     )
-    judge = judging(load(tmp_path / "own", {}), standing, sandbox, Grants(db))
+    judge = conversation_judge(load(tmp_path / "own", {}), standing, sandbox, Grants(db))
     verdict = await judge([UseServer("notes", "find", "notes", "server: notes", Trust.CONFIGURED, reach=reach)])
     assert isinstance(verdict, Ask)
     assert said in verdict.reason

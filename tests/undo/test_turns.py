@@ -6,7 +6,7 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.sandboxes.local.confinement import bubblewrap_program
-from angelia.sandboxes.undo.watching import can_watch
+from angelia.sandboxes.undo.supervision import can_watch
 from angelia.testing import crash
 from angelia.testing.model.answerers import by_replies
 from angelia.testing.model.server import ModelServer

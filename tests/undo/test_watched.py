@@ -10,8 +10,8 @@ import pytest
 
 from angelia.sandboxes.local.confinement import bubblewrap_program
 from angelia.sandboxes.undo.store import UndoSettings, UndoStore
+from angelia.sandboxes.undo.supervision import Supervision, can_watch
 from angelia.sandboxes.undo.supervisor import WatchEnded
-from angelia.sandboxes.undo.watching import Supervision, can_watch
 from tests.undo.restoring import CONVERSATION, taken_back
 from tests.undo.trees import furnish, tree
 

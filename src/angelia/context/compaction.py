@@ -59,6 +59,11 @@ def last_move(log: Sequence[e.Entry]) -> e.ViewMoved:
     return next((x.fact for x in reversed(log) if isinstance(x.fact, e.ViewMoved)), e.ViewMoved(reason=""))
 
 
+def free(moved: e.ViewMoved) -> e.ViewMoved:
+    """The same move, made without a model: what an earlier summary took is not counted again."""
+    return replace(moved, summariser="", usage=e.Usage(), cost=-1)
+
+
 def size_under(ground: CompactionInput, moved: e.ViewMoved) -> Size:
     """What the next request would measure under `moved`."""
     return estimated_size(_view_under(ground, moved), ground.fixed)
@@ -100,7 +105,7 @@ def _in_sight(log: Sequence[e.Entry], moved: e.ViewMoved) -> Sequence[e.Entry]:
 
 def light(ground: CompactionInput) -> e.ViewMoved:
     """The move of the cheap steps alone: it calls no model and folds nothing."""
-    start = replace(last_move(ground.log), summariser="", usage=e.Usage(), cost=-1)
+    start = free(last_move(ground.log))
     ground.drafts[id(start)] = (start, ground.now)  # the move in force changes nothing
     move = aged(ground.log, start)
     if exceeds(size_under(ground, move), ground.target):

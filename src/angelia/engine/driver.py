@@ -21,9 +21,8 @@ from angelia.core.profile import Profile
 from angelia.engine import machine as m
 from angelia.engine.broker import Broker, find_calls, finished
 from angelia.engine.caps import time_left
-from angelia.engine.compacting import Compactor, ContextBudget, RequestFrame
+from angelia.engine.compaction import Compactor, ContextBudget, RequestFrame
 from angelia.engine.endings import closing_facts
-from angelia.engine.helping import helping
 from angelia.engine.log import Log
 from angelia.engine.model_call import Cost, ModelCall
 from angelia.engine.remedies import Remedy
@@ -32,6 +31,7 @@ from angelia.engine.repairs import COMPACTED_HARDER, RemedyMeans, use_remedy
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, advance, folding
 from angelia.engine.transcription import Wording, leave_unheard, not_heard, transcribe
+from angelia.engine.useful_remedies import useful_remedies
 from angelia.models.port import Credential, ProviderSession
 from angelia.store.log.lease import Lease
 
@@ -141,7 +141,7 @@ class Driver:
         moment = m.Moment(self._clock(), *self._spent_today)
         if self._turn.opened:
             fit = self._compactor.fit(self._frame())
-            moment = replace(moment, fit=fit, unheard=self._unheard(), helps=self._helping())
+            moment = replace(moment, fit=fit, unheard=self._unheard(), helps=self._useful_remedies())
         return m.decide(self._turn, self._settings.rules, moment)
 
     async def _perform(self, effect: m.Effect, lease: Lease) -> None:
@@ -219,13 +219,13 @@ class Driver:
         refused = views.refused_by(view.profile.name, view.moved)
         return not_heard(self._log.entries, self._turn.recordings, view.profile, refused)
 
-    def _helping(self) -> frozenset[Remedy]:
+    def _useful_remedies(self) -> frozenset[Remedy]:
         """The remedies that would change the request that failed last."""
         failure = self._turn.failure
         if failure is None or failure.kind not in AS_IT_WAS:
             return frozenset()
         ground = self._compactor.ground_for(self._frame(), COMPACTED_HARDER)
-        return helping(failure, ground, self._settings.rules.table)
+        return useful_remedies(failure, ground, self._settings.rules.table)
 
     # -- effects ------------------------------------------------------------------------------------------------
 

@@ -3,13 +3,17 @@
 import logging
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
+from angelia.context import compaction
+from angelia.context.media_forms import label
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
 from angelia.core.ids import ConversationId, delivery_id
+from angelia.core.media_parts import media_parts
 from angelia.core.sentences import sentence
 from angelia.engine.machine import Close
-from angelia.engine.repairs import closing_move
 from angelia.engine.reply_files import note
 from angelia.engine.reply_text import said_text
 from angelia.engine.state import Turn, mending
@@ -25,7 +29,7 @@ def closing_facts(conversation: ConversationId, log: Sequence[e.Entry], turn: Tu
         name = delivery_id(conversation, f"t{turn.opened}")
         origin = "answer" if isinstance(effect.ending, end.Answered) else "ending"
         facts.append(e.DeliveryQueued(name, to.address, closing_words(log, turn, effect), origin, to.reply_to))
-    if moved := closing_move(log, effect.ending, turn.opened):
+    if moved := _closing_move(log, effect.ending, turn.opened):
         facts.insert(0, moved)
     if not isinstance(effect.ending, end.Answered) or effect.ending.note:
         logger.warning("turn %s of %s ended: %s", turn.opened, conversation, sentence(effect.ending))
@@ -56,3 +60,30 @@ def _files_sent(log: Sequence[e.Entry]) -> str:
     """The names of what goes out beside an answer that is nothing but files."""
     queued = [part for entry in log if isinstance(entry.fact, e.DeliveryQueued) for part in entry.fact.parts]
     return " and ".join(dict.fromkeys(part.name for part in queued if isinstance(part, Media))) or "the file"
+
+
+def _closing_move(log: Sequence[e.Entry], ending: end.Ending, opened: int) -> e.ViewMoved | None:
+    """What the view leaves out once a turn has ended this way, so that the next message can be answered."""
+    match ending:
+        case end.Refused():
+            moved = compaction.last_move(log)
+            return replace(
+                compaction.free(moved), reason="the refused turn is left out", left_out=(*moved.left_out, opened)
+            )
+        case end.ModelRefusedMedia(model=model):
+            return _without_media(log, compaction.last_move(log), model)
+        case _:
+            return None
+
+
+def _without_media(log: Sequence[e.Entry], moved: e.ViewMoved, model: str) -> e.ViewMoved:
+    """Every medium as a line that says why, and the kinds noted, so that this model is not given them again."""
+    known = {(a.seq, a.part) for a in moved.aged}
+    lines, kinds = list(moved.aged), set(moved.refused)
+    for entry in log:
+        for index, media in media_parts(entry.fact):
+            if (entry.seq, index) not in known:
+                lines.append(e.Aged(entry.seq, index, f"[{label(media)}: {model} did not take it]"))
+                kinds.add(e.Refusal(model, media.media))
+    refused = tuple(sorted(kinds, key=lambda refusal: (refusal.model, refusal.media)))
+    return replace(compaction.free(moved), reason="refused media are left out", aged=tuple(lines), refused=refused)

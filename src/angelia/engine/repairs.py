@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from angelia.context import compaction
 from angelia.context.media_aging import aged_media
 from angelia.context.media_forms import label, smaller
-from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Media
 from angelia.core.errors import ModelError
@@ -136,14 +135,9 @@ def seen_otherwise(remedy: ViewRemedy, log: Sequence[e.Entry], profile: Profile)
 
 
 def _moved(start: e.ViewMoved, moved: e.ViewMoved, reason: str) -> list[e.AnyFact]:
-    """The move, if it moves anything; what an earlier summary took is not counted again."""
+    """The move, if it moves anything."""
     moves = replace(moved, reason="") != replace(start, reason="")
-    return [replace(_free(moved), reason=reason)] if moves else []
-
-
-def _free(moved: e.ViewMoved) -> e.ViewMoved:
-    """A move that took no model to make."""
-    return replace(moved, summariser="", usage=e.Usage(), cost=-1)
+    return [replace(compaction.free(moved), reason=reason)] if moves else []
 
 
 def _go_on(effect: UseRemedy, profile: Profile) -> list[e.AnyFact]:
@@ -186,29 +180,4 @@ async def _described(log: Sequence[e.Entry], describe: Callable[[Media], Awaitab
                 continue
             if words := await describe(media):
                 lines.append(e.Aged(entry.seq, index, f"[{label(media)}, described by another model: {words}]"))
-    return replace(_free(moved), reason="described in words", aged=tuple(lines))
-
-
-def closing_move(log: Sequence[e.Entry], ending: end.Ending, opened: int) -> e.ViewMoved | None:
-    """What the view leaves out once a turn has ended this way, so that the next message can be answered."""
-    match ending:
-        case end.Refused():
-            moved = compaction.last_move(log)
-            return replace(_free(moved), reason="the refused turn is left out", left_out=(*moved.left_out, opened))
-        case end.ModelRefusedMedia(model=model):
-            return _without_media(log, compaction.last_move(log), model)
-        case _:
-            return None
-
-
-def _without_media(log: Sequence[e.Entry], moved: e.ViewMoved, model: str) -> e.ViewMoved:
-    """Every medium as a line that says why, and the kinds noted, so that this model is not given them again."""
-    known = {(a.seq, a.part) for a in moved.aged}
-    lines, kinds = list(moved.aged), set(moved.refused)
-    for entry in log:
-        for index, media in media_parts(entry.fact):
-            if (entry.seq, index) not in known:
-                lines.append(e.Aged(entry.seq, index, f"[{label(media)}: {model} did not take it]"))
-                kinds.add(e.Refusal(model, media.media))
-    refused = tuple(sorted(kinds, key=lambda refusal: (refusal.model, refusal.media)))
-    return replace(_free(moved), reason="refused media are left out", aged=tuple(lines), refused=refused)
+    return replace(compaction.free(moved), reason="described in words", aged=tuple(lines))

@@ -14,7 +14,7 @@ from angelia.core.errors import AngeliaError, NotFound, StoreError
 from angelia.core.ids import Clock, ConversationId, new_conversation, wall_clock
 from angelia.core.principal import OWNER, Principal
 from angelia.engine.broker import Broker
-from angelia.engine.compacting import ContextBudget, Summariser
+from angelia.engine.compaction import ContextBudget, Summariser
 from angelia.engine.driver import BoundModel, Driver, Settings
 from angelia.engine.live import Resting
 from angelia.policy.approvers import ApproversOf

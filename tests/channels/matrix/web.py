@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, unquote
 from angelia.testing.changes import Changes
 from angelia.testing.channels.network import Flood, Reset, ServerError, TimeOut, Trouble
 from angelia.testing.model.http1 import Answering, HttpRequest, read_request
-from angelia.testing.networks.listening import Listening
+from angelia.testing.networks.loopback_server import LoopbackServer
 from tests.channels.matrix import rules
 from tests.channels.matrix import world as w
 from tests.channels.matrix.methods import Methods
@@ -33,7 +33,7 @@ class Web(Methods):
         self.forced: list[Answer] = []
         self.syncs: list[str] = []
         self.valid, self.mute, self.late = True, False, False
-        self.listening = Listening(self._serve)
+        self.listening = LoopbackServer(self._serve)
         self.base = f"http://127.0.0.1:{self.listening.port}"
 
     async def _serve(self, reader: asyncio.StreamReader, answering: Answering) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from angelia.testing.changes import Changes
 from angelia.testing.channels.network import Flood, Reset, ServerError, TimeOut, Trouble
 from angelia.testing.model.http1 import Answering, HttpRequest, read_request
-from angelia.testing.networks.listening import Listening
+from angelia.testing.networks.loopback_server import LoopbackServer
 from tests.channels.slack import world as w
 from tests.channels.slack.methods import Methods
 
@@ -33,7 +33,7 @@ class Web(Methods):
         self.patience: list[Flood] = []
         self.valid, self.mute = True, False
         self.fetched: list[str] = []
-        self._listening = Listening(self._serve)
+        self._listening = LoopbackServer(self._serve)
         self.base = f"http://127.0.0.1:{self._listening.port}"
 
     async def up(self) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from angelia.channels.telegram.capabilities import capabilities
 from angelia.testing.channels.checks import ChannelCheck, checks
-from angelia.testing.channels.receiving import hearing_checks
+from angelia.testing.channels.incoming import incoming_checks
 from angelia.testing.networks.telegram_server import TelegramServer
 
 
@@ -15,6 +15,6 @@ async def test_telegram(check: ChannelCheck) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", hearing_checks(capabilities()), ids=lambda check: check.name)
+@pytest.mark.parametrize("check", incoming_checks(capabilities()), ids=lambda check: check.name)
 async def test_over_a_webhook(check: ChannelCheck) -> None:
     await check.run(lambda: TelegramServer(visits=True))

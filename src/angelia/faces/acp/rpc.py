@@ -19,8 +19,8 @@ from angelia.faces.acp.faults import (
     fault_of,
     fault_of_ours,
 )
+from angelia.faces.acp.lenient import read, storable
 from angelia.faces.acp.lines import HEAD, MOST_BYTES, TooLong, id_in
-from angelia.faces.acp.reading import read, storable
 
 Id = int | str | None
 T = TypeVar("T")

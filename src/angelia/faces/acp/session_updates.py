@@ -27,7 +27,7 @@ from angelia.faces.acp import calls
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp.endings import told
 from angelia.faces.words.transcript_lines import Tone, TranscriptLines
-from angelia.faces.words.waiting import awaiting_words, resting_words
+from angelia.faces.words.wait_lines import awaiting_words, resting_words
 from angelia.tools.people.todo import NAME as TODO
 from angelia.tools.people.todo import TodoItem, todos
 

@@ -27,7 +27,7 @@ from angelia.faces.cli.pictures import Way, drawn, way_of
 from angelia.faces.words.folder_file import not_followed
 from angelia.faces.words.output import draw, echo, echo_json, hand_over
 from angelia.faces.words.transcript_lines import Tone, TranscriptLines
-from angelia.faces.words.waiting import awaiting_words, resting_words
+from angelia.faces.words.wait_lines import awaiting_words, resting_words
 from angelia.policy.approvers import nobody
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL

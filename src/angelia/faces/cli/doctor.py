@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from angelia.core.visible import visible, visible_line
-from angelia.faces.cli.checkup.finding import CheckResult, CheckState
+from angelia.faces.cli.checkup.check_result import CheckResult, CheckState
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import Painted, draw

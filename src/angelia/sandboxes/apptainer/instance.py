@@ -59,7 +59,7 @@ class InstancePlan(Struct, frozen=True):
 
 
 def stem_of(place: str, home: str) -> str:
-    """How the names begin that belong to a place of a home (`sandboxes.shared.lasting.owner`)."""
+    """How the names begin that belong to a place of a home (`sandboxes.shared.persistent.owner`)."""
     return f"{PREFIX}{place}-{hashlib.sha256(home.encode()).hexdigest()[:8]}"
 
 

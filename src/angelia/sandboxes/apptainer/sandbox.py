@@ -30,8 +30,8 @@ from angelia.sandboxes.port import (
 )
 from angelia.sandboxes.shared.bound_folders import HOME, BoundFolders
 from angelia.sandboxes.shared.idle import Idle
-from angelia.sandboxes.shared.lasting import owner
 from angelia.sandboxes.shared.network_limit import NetworkLimit
+from angelia.sandboxes.shared.persistent import owner
 from angelia.sandboxes.shared.probe import LOOK_AROUND, look_around
 from angelia.sandboxes.shared.tree_removal import remove_tree
 from angelia.sandboxes.shared.volumes import volumes

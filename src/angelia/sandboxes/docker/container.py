@@ -19,7 +19,7 @@ from angelia.sandboxes.shared.volumes import Volume
 LABEL = "angelia"
 """Its value is the place's id."""
 HOME_LABEL = f"{LABEL}.home"
-"""Its value is whose container it is (`sandboxes.shared.lasting.owner`)."""
+"""Its value is whose container it is (`sandboxes.shared.persistent.owner`)."""
 MEMORY_LABEL = f"{LABEL}.memory"
 """It is there if workspace and home lie in the container's memory, and go with it."""
 TMP = "/tmp"  # noqa: S108 - the container's own

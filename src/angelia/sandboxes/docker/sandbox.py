@@ -16,7 +16,7 @@ from angelia.sandboxes.docker.container import LOOK, TMP, ContainerPlan, ensure,
 from angelia.sandboxes.docker.engine import DockerEngine
 from angelia.sandboxes.docker.exec_stream import ContainerExecStream, exec_wire
 from angelia.sandboxes.docker.keepalive import hold, hold_bound
-from angelia.sandboxes.docker.lasting import in_use, is_idle
+from angelia.sandboxes.docker.persistent import in_use, is_idle
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.docker.shell import run_shell
 from angelia.sandboxes.local import files as local_files
@@ -33,9 +33,9 @@ from angelia.sandboxes.port import (
 )
 from angelia.sandboxes.shared.bound_folders import HOME, BoundFolders
 from angelia.sandboxes.shared.idle import Idle
-from angelia.sandboxes.shared.lasting import owner
 from angelia.sandboxes.shared.limits import limits, processes
 from angelia.sandboxes.shared.network_limit import NetworkLimit
+from angelia.sandboxes.shared.persistent import owner
 from angelia.sandboxes.shared.probe import LOOK_AROUND, look_around
 from angelia.sandboxes.shared.volumes import refuse_within, volumes
 from angelia.sandboxes.terminal import Terminal

@@ -4,7 +4,7 @@ import asyncio
 
 from angelia.sandboxes.port import Command, SandboxError
 from angelia.sandboxes.undo.store import UndoStore
-from angelia.sandboxes.undo.watching import Supervision, Watch, can_watch
+from angelia.sandboxes.undo.supervision import Supervision, Watch, can_watch
 
 
 class KeptChanges:

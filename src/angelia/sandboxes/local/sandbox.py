@@ -57,7 +57,7 @@ from angelia.sandboxes.port import (
 from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.undo import seccomp
 from angelia.sandboxes.undo.store import UndoStore
-from angelia.sandboxes.undo.watching import Supervision, Watch
+from angelia.sandboxes.undo.supervision import Supervision, Watch
 
 _TMP = "/tmp"  # noqa: S108 - the confined command's own, a folder of this sandbox
 

@@ -32,9 +32,9 @@ from angelia.sandboxes.port import (
     SandboxMissing,
 )
 from angelia.sandboxes.shared.idle import Idle
-from angelia.sandboxes.shared.lasting import owner
 from angelia.sandboxes.shared.limits import limits
 from angelia.sandboxes.shared.network_limit import NetworkLimit
+from angelia.sandboxes.shared.persistent import owner
 from angelia.sandboxes.shared.probe import LOOK_AROUND, look_around
 
 if TYPE_CHECKING:

@@ -8,16 +8,16 @@ workspace, or changes nothing), and `CannotKeep` where nothing may be changed.
 from collections.abc import Callable, Mapping
 
 from angelia.sandboxes.undo import file_calls, name_calls, opening_calls
-from angelia.sandboxes.undo.calling import Calling, Handed
+from angelia.sandboxes.undo.call_context import CallContext, Handed
 from angelia.sandboxes.undo.seccomp import StoppedCall
 
 
-def made(call: StoppedCall, calling: Calling) -> Handed | None:
+def made(call: StoppedCall, context: CallContext) -> Handed | None:
     """Make it."""
-    return _CALLS[call.name](call, calling)
+    return _CALLS[call.name](call, context)
 
 
-_CALLS: Mapping[str, Callable[[StoppedCall, Calling], Handed | None]] = {
+_CALLS: Mapping[str, Callable[[StoppedCall, CallContext], Handed | None]] = {
     "open": opening_calls.open_call,
     "openat": opening_calls.openat_call,
     "openat2": opening_calls.openat2_call,

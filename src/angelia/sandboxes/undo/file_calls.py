@@ -8,8 +8,8 @@ import struct
 import sys
 from pathlib import Path
 
-from angelia.sandboxes.undo.calling import (
-    Calling,
+from angelia.sandboxes.undo.call_context import (
+    CallContext,
     NotOurs,
     allow,
     changed_place,
@@ -34,84 +34,84 @@ _UTIME_OMIT = (1 << 30) - 2
 _BITS = 0o777 | stat.S_ISVTX
 
 
-def truncate_call(call: StoppedCall, calling: Calling) -> None:
+def truncate_call(call: StoppedCall, context: CallContext) -> None:
     """See truncate(2)."""
     path, length, *_ = call.arguments
-    with changed_place(call, calling, AT_FDCWD, path, follow=True) as place, opened(place) as handle:
+    with changed_place(call, context, AT_FDCWD, path, follow=True) as place, opened(place) as handle:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise NotOurs
-        step = calling.step()
+        step = context.step()
         step.note(place.path, place.folder, place.name)
         step.keep(handle)
         os.truncate(f"/proc/self/fd/{handle}", length)
 
 
-def chmod_call(call: StoppedCall, calling: Calling) -> None:
+def chmod_call(call: StoppedCall, context: CallContext) -> None:
     """See chmod(2)."""
-    _sets_mode(call, calling, AT_FDCWD, *call.arguments[:2], follow=True)
+    _sets_mode(call, context, AT_FDCWD, *call.arguments[:2], follow=True)
 
 
-def fchmodat_call(call: StoppedCall, calling: Calling) -> None:
+def fchmodat_call(call: StoppedCall, context: CallContext) -> None:
     """See fchmodat(2)."""
     folder, path, mode, *_ = call.arguments
-    _sets_mode(call, calling, signed(folder), path, mode, follow=True)
+    _sets_mode(call, context, signed(folder), path, mode, follow=True)
 
 
-def fchmodat2_call(call: StoppedCall, calling: Calling) -> None:
+def fchmodat2_call(call: StoppedCall, context: CallContext) -> None:
     """See fchmodat2(2)."""
     folder, path, mode, flags, *_ = call.arguments
     if flags & _AT_EMPTY_PATH:
         raise OSError(errno.EOPNOTSUPP, "fchmodat2")
-    _sets_mode(call, calling, signed(folder), path, mode, follow=not flags & _AT_SYMLINK_NOFOLLOW)
+    _sets_mode(call, context, signed(folder), path, mode, follow=not flags & _AT_SYMLINK_NOFOLLOW)
 
 
-def _sets_mode(call: StoppedCall, calling: Calling, at: int, address: int, mode: int, *, follow: bool) -> None:
-    with changed_place(call, calling, at, address, follow=follow) as place:
-        _set_mode(calling, place, mode)
+def _sets_mode(call: StoppedCall, context: CallContext, at: int, address: int, mode: int, *, follow: bool) -> None:
+    with changed_place(call, context, at, address, follow=follow) as place:
+        _set_mode(context, place, mode)
 
 
-def fchmod_call(call: StoppedCall, calling: Calling) -> None:
+def fchmod_call(call: StoppedCall, context: CallContext) -> None:
     """See fchmod(2)."""
     number, mode, *_ = call.arguments
-    with place_of_descriptor(calling.workspace, call.thread, number) as place:
+    with place_of_descriptor(context.workspace, call.thread, number) as place:
         if place is None or not place.path:
             raise NotOurs
-        allow(calling, place.path)
-        _set_mode(calling, place, mode)
+        allow(context, place.path)
+        _set_mode(context, place, mode)
 
 
-def _set_mode(calling: Calling, place: TargetPlace, mode: int) -> None:
+def _set_mode(context: CallContext, place: TargetPlace, mode: int) -> None:
     with opened(place) as handle:
         kind = os.fstat(handle).st_mode
         if stat.S_ISLNK(kind):
             raise OSError(errno.EOPNOTSUPP, "chmod")
-        calling.step().note(place.path, place.folder, place.name)
+        context.step().note(place.path, place.folder, place.name)
         allowed = _BITS | (stat.S_ISGID if stat.S_ISDIR(kind) else 0)
         Path(f"/proc/self/fd/{handle}").chmod(mode & allowed)
 
 
-def chown_call(call: StoppedCall, calling: Calling) -> None:
+def chown_call(call: StoppedCall, context: CallContext) -> None:
     """See chown(2)."""
     path, user, group, *_ = call.arguments
-    _sets_owner(call, calling, AT_FDCWD, path, (user, group))
+    _sets_owner(call, context, AT_FDCWD, path, (user, group))
 
 
-def fchownat_call(call: StoppedCall, calling: Calling) -> None:
+def fchownat_call(call: StoppedCall, context: CallContext) -> None:
     """See fchownat(2)."""
     folder, path, user, group, *_ = call.arguments
-    _sets_owner(call, calling, signed(folder), path, (user, group))
+    _sets_owner(call, context, signed(folder), path, (user, group))
 
 
-def _sets_owner(call: StoppedCall, calling: Calling, at: int, address: int, owners: tuple[int, int]) -> None:
+def _sets_owner(call: StoppedCall, context: CallContext, at: int, address: int, owners: tuple[int, int]) -> None:
     """Owners stay: who asks for those that there are has them."""
-    with changed_place(call, calling, at, address, follow=False) as place, opened(place) as handle:
+    with changed_place(call, context, at, address, follow=False) as place, opened(place) as handle:
         _own(os.fstat(handle), owners)
 
 
-def fchown_call(call: StoppedCall, calling: Calling) -> None:
+def fchown_call(call: StoppedCall, context: CallContext) -> None:
     """See fchown(2)."""
     number, user, group, *_ = call.arguments
-    with place_of_descriptor(calling.workspace, call.thread, number) as place:
+    with place_of_descriptor(context.workspace, call.thread, number) as place:
         if place is None:
             raise NotOurs
         with opened(place) as handle:
@@ -124,58 +124,58 @@ def _own(entry: os.stat_result, owners: tuple[int, int]) -> None:
         raise OSError(errno.EPERM, "chown")
 
 
-def utimensat_call(call: StoppedCall, calling: Calling) -> None:
+def utimensat_call(call: StoppedCall, context: CallContext) -> None:
     """See utimensat(2)."""
     folder, path, times, flags, *_ = call.arguments
     wanted = struct.unpack("=qqqq", read_memory(call.thread, times, 32)) if times else (0, _UTIME_NOW, 0, _UTIME_NOW)
     if not path:
-        with place_of_descriptor(calling.workspace, call.thread, signed(folder)) as place:
+        with place_of_descriptor(context.workspace, call.thread, signed(folder)) as place:
             if place is None or not place.path:
                 raise NotOurs
-            allow(calling, place.path)
-            _set_times(calling, place, wanted)
+            allow(context, place.path)
+            _set_times(context, place, wanted)
         return
-    with changed_place(call, calling, signed(folder), path, follow=not flags & _AT_SYMLINK_NOFOLLOW) as place:
-        _set_times(calling, place, wanted)
+    with changed_place(call, context, signed(folder), path, follow=not flags & _AT_SYMLINK_NOFOLLOW) as place:
+        _set_times(context, place, wanted)
 
 
-def utimes_call(call: StoppedCall, calling: Calling) -> None:
+def utimes_call(call: StoppedCall, context: CallContext) -> None:
     """See utimes(2)."""
-    _sets_times(call, calling, AT_FDCWD, *call.arguments[:2])
+    _sets_times(call, context, AT_FDCWD, *call.arguments[:2])
 
 
-def futimesat_call(call: StoppedCall, calling: Calling) -> None:
+def futimesat_call(call: StoppedCall, context: CallContext) -> None:
     """See futimesat(2)."""
     folder, path, times, *_ = call.arguments
-    _sets_times(call, calling, signed(folder), path, times)
+    _sets_times(call, context, signed(folder), path, times)
 
 
-def _sets_times(call: StoppedCall, calling: Calling, at: int, address: int, times: int) -> None:
+def _sets_times(call: StoppedCall, context: CallContext, at: int, address: int, times: int) -> None:
     if times:
         seen, micro_seen, changed, micro = struct.unpack("=qqqq", read_memory(call.thread, times, 32))
         wanted = (seen, micro_seen * 1000, changed, micro * 1000)
     else:
         wanted = (0, _UTIME_NOW, 0, _UTIME_NOW)
-    with changed_place(call, calling, at, address, follow=True) as place:
-        _set_times(calling, place, wanted)
+    with changed_place(call, context, at, address, follow=True) as place:
+        _set_times(context, place, wanted)
 
 
-def utime_call(call: StoppedCall, calling: Calling) -> None:
+def utime_call(call: StoppedCall, context: CallContext) -> None:
     """See utime(2)."""
     path, times, *_ = call.arguments
     wanted = (0, _UTIME_NOW, 0, _UTIME_NOW)
     if times:
         seen, changed = struct.unpack("=qq", read_memory(call.thread, times, 16))
         wanted = (seen, 0, changed, 0)
-    with changed_place(call, calling, AT_FDCWD, path, follow=True) as place:
-        _set_times(calling, place, wanted)
+    with changed_place(call, context, AT_FDCWD, path, follow=True) as place:
+        _set_times(context, place, wanted)
 
 
-def _set_times(calling: Calling, place: TargetPlace, wanted: tuple[int, ...]) -> None:
+def _set_times(context: CallContext, place: TargetPlace, wanted: tuple[int, ...]) -> None:
     import time
 
     entry = os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
-    calling.step().note(place.path, place.folder, place.name)
+    context.step().note(place.path, place.folder, place.name)
     pairs = zip(wanted[::2], wanted[1::2], (entry.st_atime_ns, entry.st_mtime_ns), strict=True)
     ns = [
         time.time_ns() if nano == _UTIME_NOW else now if nano == _UTIME_OMIT else seconds * 1_000_000_000 + nano
@@ -184,24 +184,24 @@ def _set_times(calling: Calling, place: TargetPlace, wanted: tuple[int, ...]) ->
     os.utime(place.name, ns=(ns[0], ns[1]), dir_fd=place.folder, follow_symlinks=False)
 
 
-def access_call(call: StoppedCall, calling: Calling) -> None:
+def access_call(call: StoppedCall, context: CallContext) -> None:
     """See access(2)."""
-    _may(call, calling, AT_FDCWD, *call.arguments[:2])
+    _may(call, context, AT_FDCWD, *call.arguments[:2])
 
 
-def faccessat_call(call: StoppedCall, calling: Calling) -> None:
+def faccessat_call(call: StoppedCall, context: CallContext) -> None:
     """See faccessat(2)."""
     folder, path, mode, *_ = call.arguments
-    _may(call, calling, signed(folder), path, mode)
+    _may(call, context, signed(folder), path, mode)
 
 
-def _may(call: StoppedCall, calling: Calling, at: int, address: int, mode: int) -> None:
-    with changed_place(call, calling, at, address, follow=True) as place, opened(place) as handle:
+def _may(call: StoppedCall, context: CallContext, at: int, address: int, mode: int) -> None:
+    with changed_place(call, context, at, address, follow=True) as place, opened(place) as handle:
         if not os.access(f"/proc/self/fd/{handle}", mode & 7):
             raise OSError(errno.EACCES, "access")
 
 
-def bind_call(call: StoppedCall, calling: Calling) -> None:
+def bind_call(call: StoppedCall, context: CallContext) -> None:
     """A socket in the file system; every other is the kernel's."""
     number, address, length, *_ = call.arguments
     try:
@@ -211,11 +211,11 @@ def bind_call(call: StoppedCall, calling: Calling) -> None:
     path = whole[2:].partition(b"\0")[0]
     if int.from_bytes(whole[:2], sys.byteorder) != socket.AF_UNIX or not path:
         raise NotOurs
-    found = place_of_path(calling.workspace, call.thread, AT_FDCWD, os.fsdecode(path), follow=False)
+    found = place_of_path(context.workspace, call.thread, AT_FDCWD, os.fsdecode(path), follow=False)
     with found as place:
         if place is None or not place.path:
             raise NotOurs
-        allow(calling, place.path)
-        calling.step().note(place.path, place.folder, place.name)
+        allow(context, place.path)
+        context.step().note(place.path, place.folder, place.name)
         with socket.socket(fileno=same_descriptor(call.thread, number)) as theirs, with_umask(call.thread):
             theirs.bind(f"/proc/self/fd/{place.folder}/{place.name}")

@@ -4,8 +4,8 @@ import errno
 import os
 import stat
 
-from angelia.sandboxes.undo.calling import (
-    Calling,
+from angelia.sandboxes.undo.call_context import (
+    CallContext,
     NotOurs,
     changed_place,
     opened,
@@ -30,31 +30,31 @@ _RENAME_NOREPLACE = 1
 _BITS = 0o777 | stat.S_ISVTX
 
 
-def unlink_call(call: StoppedCall, calling: Calling) -> None:
+def unlink_call(call: StoppedCall, context: CallContext) -> None:
     """See unlink(2)."""
-    _removes(call, calling, AT_FDCWD, call.arguments[0], folder=False)
+    _removes(call, context, AT_FDCWD, call.arguments[0], folder=False)
 
 
-def rmdir_call(call: StoppedCall, calling: Calling) -> None:
+def rmdir_call(call: StoppedCall, context: CallContext) -> None:
     """See rmdir(2)."""
-    _removes(call, calling, AT_FDCWD, call.arguments[0], folder=True)
+    _removes(call, context, AT_FDCWD, call.arguments[0], folder=True)
 
 
-def unlinkat_call(call: StoppedCall, calling: Calling) -> None:
+def unlinkat_call(call: StoppedCall, context: CallContext) -> None:
     """See unlinkat(2)."""
     folder, path, flags, *_ = call.arguments
-    _removes(call, calling, signed(folder), path, folder=bool(flags & _AT_REMOVEDIR))
+    _removes(call, context, signed(folder), path, folder=bool(flags & _AT_REMOVEDIR))
 
 
-def _removes(call: StoppedCall, calling: Calling, at: int, address: int, *, folder: bool) -> None:
-    with changed_place(call, calling, at, address, follow=False) as place:
+def _removes(call: StoppedCall, context: CallContext, at: int, address: int, *, folder: bool) -> None:
+    with changed_place(call, context, at, address, follow=False) as place:
         if folder:
-            calling.step().note(place.path, place.folder, place.name)
+            context.step().note(place.path, place.folder, place.name)
             os.rmdir(place.name, dir_fd=place.folder)
             return
-        inode = _about_to_lose(calling.step(), place)
+        inode = _about_to_lose(context.step(), place)
         os.unlink(place.name, dir_fd=place.folder)
-        _lost_name(calling.step(), inode)
+        _lost_name(context.step(), inode)
 
 
 def _about_to_lose(step: StepJournal, place: TargetPlace) -> os.stat_result | None:
@@ -73,32 +73,32 @@ def _lost_name(step: StepJournal, entry: os.stat_result | None) -> None:
         step.gone(inode_of(entry))
 
 
-def rename_call(call: StoppedCall, calling: Calling) -> None:
+def rename_call(call: StoppedCall, context: CallContext) -> None:
     """See rename(2)."""
     old, new, *_ = call.arguments
-    _renames(call, calling, (AT_FDCWD, old), (AT_FDCWD, new), 0)
+    _renames(call, context, (AT_FDCWD, old), (AT_FDCWD, new), 0)
 
 
-def renameat_call(call: StoppedCall, calling: Calling) -> None:
+def renameat_call(call: StoppedCall, context: CallContext) -> None:
     """See renameat(2)."""
     old_folder, old, new_folder, new, *_ = call.arguments
-    _renames(call, calling, (signed(old_folder), old), (signed(new_folder), new), 0)
+    _renames(call, context, (signed(old_folder), old), (signed(new_folder), new), 0)
 
 
-def renameat2_call(call: StoppedCall, calling: Calling) -> None:
+def renameat2_call(call: StoppedCall, context: CallContext) -> None:
     """See renameat2(2)."""
     old_folder, old, new_folder, new, flags, *_ = call.arguments
-    _renames(call, calling, (signed(old_folder), old), (signed(new_folder), new), flags & 0xFFFFFFFF)
+    _renames(call, context, (signed(old_folder), old), (signed(new_folder), new), flags & 0xFFFFFFFF)
 
 
-def _renames(call: StoppedCall, calling: Calling, old: tuple[int, int], new: tuple[int, int], flags: int) -> None:
+def _renames(call: StoppedCall, context: CallContext, old: tuple[int, int], new: tuple[int, int], flags: int) -> None:
     with (
-        changed_place(call, calling, *old, follow=False) as source,
-        changed_place(call, calling, *new, follow=False) as target,
+        changed_place(call, context, *old, follow=False) as source,
+        changed_place(call, context, *new, follow=False) as target,
     ):
         if flags & ~_RENAME_NOREPLACE:
             raise OSError(errno.EINVAL, "renameat2")
-        step = calling.step()
+        step = context.step()
         if flags and stands(target):
             raise FileExistsError(errno.EEXIST, "renameat2")
         before = os.stat(source.name, dir_fd=source.folder, follow_symlinks=False)
@@ -115,85 +115,87 @@ def _renames(call: StoppedCall, calling: Calling, old: tuple[int, int], new: tup
         _lost_name(step, lost)
 
 
-def mkdir_call(call: StoppedCall, calling: Calling) -> None:
+def mkdir_call(call: StoppedCall, context: CallContext) -> None:
     """See mkdir(2)."""
-    _makes_folder(call, calling, AT_FDCWD, *call.arguments[:2])
+    _makes_folder(call, context, AT_FDCWD, *call.arguments[:2])
 
 
-def mkdirat_call(call: StoppedCall, calling: Calling) -> None:
+def mkdirat_call(call: StoppedCall, context: CallContext) -> None:
     """See mkdirat(2)."""
     folder, path, mode, *_ = call.arguments
-    _makes_folder(call, calling, signed(folder), path, mode)
+    _makes_folder(call, context, signed(folder), path, mode)
 
 
-def _makes_folder(call: StoppedCall, calling: Calling, at: int, address: int, mode: int) -> None:
-    with changed_place(call, calling, at, address, follow=False) as place:
+def _makes_folder(call: StoppedCall, context: CallContext, at: int, address: int, mode: int) -> None:
+    with changed_place(call, context, at, address, follow=False) as place:
         if stands(place):
             raise FileExistsError(errno.EEXIST, "mkdir")
-        calling.step().note(place.path, place.folder, place.name)
+        context.step().note(place.path, place.folder, place.name)
         with with_umask(call.thread):
             os.mkdir(place.name, mode & _BITS, dir_fd=place.folder)
 
 
-def mknod_call(call: StoppedCall, calling: Calling) -> None:
+def mknod_call(call: StoppedCall, context: CallContext) -> None:
     """See mknod(2)."""
-    _makes_node(call, calling, AT_FDCWD, *call.arguments[:2])
+    _makes_node(call, context, AT_FDCWD, *call.arguments[:2])
 
 
-def mknodat_call(call: StoppedCall, calling: Calling) -> None:
+def mknodat_call(call: StoppedCall, context: CallContext) -> None:
     """See mknodat(2)."""
     folder, path, mode, *_ = call.arguments
-    _makes_node(call, calling, signed(folder), path, mode)
+    _makes_node(call, context, signed(folder), path, mode)
 
 
-def _makes_node(call: StoppedCall, calling: Calling, at: int, address: int, mode: int) -> None:
+def _makes_node(call: StoppedCall, context: CallContext, at: int, address: int, mode: int) -> None:
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFIFO):
         raise NotOurs
-    with changed_place(call, calling, at, address, follow=False) as place:
-        calling.step().note(place.path, place.folder, place.name)
+    with changed_place(call, context, at, address, follow=False) as place:
+        context.step().note(place.path, place.folder, place.name)
         with with_umask(call.thread):
             os.mknod(place.name, stat.S_IFMT(mode) | (mode & _BITS), dir_fd=place.folder)
 
 
-def symlink_call(call: StoppedCall, calling: Calling) -> None:
+def symlink_call(call: StoppedCall, context: CallContext) -> None:
     """See symlink(2)."""
     target, path, *_ = call.arguments
-    _makes_link(call, calling, target, AT_FDCWD, path)
+    _makes_link(call, context, target, AT_FDCWD, path)
 
 
-def symlinkat_call(call: StoppedCall, calling: Calling) -> None:
+def symlinkat_call(call: StoppedCall, context: CallContext) -> None:
     """See symlinkat(2)."""
     target, folder, path, *_ = call.arguments
-    _makes_link(call, calling, target, signed(folder), path)
+    _makes_link(call, context, target, signed(folder), path)
 
 
-def _makes_link(call: StoppedCall, calling: Calling, target: int, at: int, address: int) -> None:
-    with changed_place(call, calling, at, address, follow=False) as place:
+def _makes_link(call: StoppedCall, context: CallContext, target: int, at: int, address: int) -> None:
+    with changed_place(call, context, at, address, follow=False) as place:
         words = read_path(call.thread, target)
         if stands(place):
             raise FileExistsError(errno.EEXIST, "symlink")
-        calling.step().note(place.path, place.folder, place.name)
+        context.step().note(place.path, place.folder, place.name)
         os.symlink(words, place.name, dir_fd=place.folder)
 
 
-def link_call(call: StoppedCall, calling: Calling) -> None:
+def link_call(call: StoppedCall, context: CallContext) -> None:
     """See link(2)."""
     old, new, *_ = call.arguments
-    _names_again(call, calling, (AT_FDCWD, old), (AT_FDCWD, new), 0)
+    _names_again(call, context, (AT_FDCWD, old), (AT_FDCWD, new), 0)
 
 
-def linkat_call(call: StoppedCall, calling: Calling) -> None:
+def linkat_call(call: StoppedCall, context: CallContext) -> None:
     """See linkat(2)."""
     old_folder, old, new_folder, new, flags, *_ = call.arguments
-    _names_again(call, calling, (signed(old_folder), old), (signed(new_folder), new), flags)
+    _names_again(call, context, (signed(old_folder), old), (signed(new_folder), new), flags)
 
 
-def _names_again(call: StoppedCall, calling: Calling, old: tuple[int, int], new: tuple[int, int], flags: int) -> None:
+def _names_again(
+    call: StoppedCall, context: CallContext, old: tuple[int, int], new: tuple[int, int], flags: int
+) -> None:
     if flags & _AT_EMPTY_PATH:
         raise NotOurs
     with (
-        changed_place(call, calling, *old, follow=bool(flags & _AT_SYMLINK_FOLLOW)) as source,
-        changed_place(call, calling, *new, follow=False) as target,
+        changed_place(call, context, *old, follow=bool(flags & _AT_SYMLINK_FOLLOW)) as source,
+        changed_place(call, context, *new, follow=False) as target,
     ):
-        calling.step().note(target.path, target.folder, target.name)
+        context.step().note(target.path, target.folder, target.name)
         os.link(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder, follow_symlinks=False)

@@ -5,8 +5,8 @@ import os
 import stat
 import struct
 
-from angelia.sandboxes.undo.calling import (
-    Calling,
+from angelia.sandboxes.undo.call_context import (
+    CallContext,
     Handed,
     NotOurs,
     changed_place,
@@ -27,25 +27,25 @@ _O_TMPFILE = 0o20000000
 _BITS = 0o777 | stat.S_ISVTX
 
 
-def open_call(call: StoppedCall, calling: Calling) -> Handed:
+def open_call(call: StoppedCall, context: CallContext) -> Handed:
     """See open(2)."""
     path, flags, mode, *_ = call.arguments
-    return _opens(call, calling, AT_FDCWD, path, flags & 0x7FFFFFFF, mode)
+    return _opens(call, context, AT_FDCWD, path, flags & 0x7FFFFFFF, mode)
 
 
-def openat_call(call: StoppedCall, calling: Calling) -> Handed:
+def openat_call(call: StoppedCall, context: CallContext) -> Handed:
     """See openat(2)."""
     folder, path, flags, mode, *_ = call.arguments
-    return _opens(call, calling, signed(folder), path, flags & 0x7FFFFFFF, mode)
+    return _opens(call, context, signed(folder), path, flags & 0x7FFFFFFF, mode)
 
 
-def creat_call(call: StoppedCall, calling: Calling) -> Handed:
+def creat_call(call: StoppedCall, context: CallContext) -> Handed:
     """See creat(2)."""
     path, mode, *_ = call.arguments
-    return _opens(call, calling, AT_FDCWD, path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
+    return _opens(call, context, AT_FDCWD, path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
 
 
-def openat2_call(call: StoppedCall, calling: Calling) -> Handed:
+def openat2_call(call: StoppedCall, context: CallContext) -> Handed:
     """See openat2(2)."""
     folder, path, how, size, *_ = call.arguments
     flags, mode, resolve = struct.unpack("=QQQ", read_memory(call.thread, how, min(size, 24)).ljust(24, b"\0"))
@@ -53,46 +53,46 @@ def openat2_call(call: StoppedCall, calling: Calling) -> Handed:
         raise NotOurs
     if resolve:
         raise OSError(errno.ENOSYS, "openat2")  # whoever calls it has another way
-    return _opens(call, calling, signed(folder), path, flags & 0x7FFFFFFF, mode)
+    return _opens(call, context, signed(folder), path, flags & 0x7FFFFFFF, mode)
 
 
-def _opens(call: StoppedCall, calling: Calling, folder: int, address: int, flags: int, mode: int) -> Handed:
+def _opens(call: StoppedCall, context: CallContext, folder: int, address: int, flags: int, mode: int) -> Handed:
     if flags & os.O_PATH:
         raise NotOurs
     if flags & _O_TMPFILE == _O_TMPFILE:
         raise OSError(errno.EOPNOTSUPP, "O_TMPFILE")
     exclusive = flags & (os.O_CREAT | os.O_EXCL) == os.O_CREAT | os.O_EXCL
     follow = not flags & os.O_NOFOLLOW and not exclusive
-    with changed_place(call, calling, folder, address, follow=follow) as place:
+    with changed_place(call, context, folder, address, follow=follow) as place:
         closing = bool(flags & os.O_CLOEXEC)
         own = flags | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW
         for _ in range(8):
             try:
                 if stands(place):
-                    return Handed(_open_there(calling, place, own, exclusive=exclusive), closing)
+                    return Handed(_open_there(context, place, own, exclusive=exclusive), closing)
                 if not flags & os.O_CREAT:
                     raise NotOurs
-                return Handed(_create(call, calling, place, own, mode), closing)
+                return Handed(_create(call, context, place, own, mode), closing)
             except (FileExistsError, FileNotFoundError):
                 if exclusive:
                     raise
         raise OSError(errno.EAGAIN, "it is made and removed by others")
 
 
-def _open_there(calling: Calling, place: TargetPlace, flags: int, *, exclusive: bool) -> int:
+def _open_there(context: CallContext, place: TargetPlace, flags: int, *, exclusive: bool) -> int:
     if exclusive:
         raise FileExistsError(errno.EEXIST, "open")
     with opened(place) as handle:
         if not stat.S_ISREG(os.fstat(handle).st_mode) or not flags & (os.O_ACCMODE | os.O_TRUNC):
             raise NotOurs  # a folder, link, FIFO or device; or nothing is written
-        step = calling.step()
+        step = context.step()
         step.note(place.path, place.folder, place.name)
         step.keep(handle)
         return os.open(f"/proc/self/fd/{handle}", flags & ~(os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW))
 
 
-def _create(call: StoppedCall, calling: Calling, place: TargetPlace, flags: int, mode: int) -> int:
-    step = calling.step()
+def _create(call: StoppedCall, context: CallContext, place: TargetPlace, flags: int, mode: int) -> int:
+    step = context.step()
     step.note(place.path, place.folder, place.name)
     with with_umask(call.thread):
         handle = os.open(place.name, flags | os.O_EXCL, mode & _BITS, dir_fd=place.folder)

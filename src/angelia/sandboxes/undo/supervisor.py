@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from angelia.sandboxes.undo import seccomp
-from angelia.sandboxes.undo.calling import Calling, ChangeRefused, Handed, NotOurs
+from angelia.sandboxes.undo.call_context import CallContext, ChangeRefused, Handed, NotOurs
 from angelia.sandboxes.undo.changing_calls import made
 from angelia.sandboxes.undo.guarded_paths import GuardedPaths
 from angelia.sandboxes.undo.step import CannotKeep, Quota, StepJournal
@@ -66,7 +66,7 @@ class _Watched:
         self.told = told
         self._step: StepJournal | None = None
         self._quota = Quota(told.left, told.of_one_file)
-        self._calling = Calling(workspace, self._begun, guarded.refusal)
+        self._calling = CallContext(workspace, self._begun, guarded.refusal)
         self._refused: dict[str, str] = {}
 
     def answer_next(self, without: tuple[int, int]) -> None:

@@ -9,7 +9,7 @@ from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
 from angelia.core.text import clean, fenced, literally
 from angelia.core.visible import visible_line
-from angelia.service.chats.answering import arrival_of, is_shown, may_answer, open_here
+from angelia.service.chats.answers import arrival_of, is_shown, may_answer, open_here
 from angelia.service.chats.notices import introduction
 from angelia.service.chats.sender import Sender, may_change, may_stop
 from angelia.service.chats.sessions import ChatSessions

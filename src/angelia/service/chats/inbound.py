@@ -20,7 +20,7 @@ from angelia.core.ids import sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.text import clean
 from angelia.core.unambiguous import claimed
-from angelia.service.chats.answering import arrival_of, typed_answer
+from angelia.service.chats.answers import arrival_of, typed_answer
 from angelia.service.chats.commands import ChatCommandPort
 from angelia.service.chats.confirmations import confirm
 from angelia.service.chats.incoming_files import fetched

@@ -9,7 +9,7 @@ from angelia.core.ids import DeliveryId
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import literally
 from angelia.core.unambiguous import claimed
-from angelia.service.chats.answering import may_answer
+from angelia.service.chats.answers import may_answer
 from angelia.service.chats.delivery import NOTICE
 from angelia.service.chats.guests import may_do
 from angelia.service.chats.open_channel import OpenChannel

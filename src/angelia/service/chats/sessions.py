@@ -22,10 +22,10 @@ from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, folding
 from angelia.policy.approvers import Approvers
 from angelia.sandboxes.workspace import work_folder
-from angelia.service.chats.asking import asked_in_chat, told_to_guest
 from angelia.service.chats.dispatcher import DeliveryDispatcher
 from angelia.service.chats.open_channel import OpenChannel, wait
 from angelia.service.chats.people import ChatKey
+from angelia.service.chats.question_delivery import asked_in_chat, told_to_guest
 from angelia.service.chats.questions import question_id
 from angelia.service.chats.services import ChatServices
 from angelia.service.chats.watch import ChatWatch

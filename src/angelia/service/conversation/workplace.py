@@ -20,7 +20,7 @@ from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.registry import fit_workspace, open_sandbox, works_here
 from angelia.sandboxes.undo.call_sandbox import CallJournals, CallSandbox
 from angelia.sandboxes.undo.store import UndoStore
-from angelia.service.conversation.judging import JudgedConversation, judging
+from angelia.service.conversation.conversation_judge import JudgedConversation, conversation_judge
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.speakers import guests_in
 from angelia.service.conversation.terminal_delivery import TERMINAL
@@ -115,7 +115,7 @@ def workplace(made_with: WorkplaceDeps, session: Session, *, approvers: Approver
         approvers=approvers,
         granted_to_all=lambda: set(guests_in(session)) <= {session.owner},
     )
-    judge = judging(made_with.loaded, standing, sandbox, made_with.grants)
+    judge = conversation_judge(made_with.loaded, standing, sandbox, made_with.grants)
     in_call, changed = _journalled(made_with, session, sandbox, works_here(at.spec, at.settings))
     background = Background(session.log, made_with.redaction.text, session.life, changed)
     contexts = _contexts(made_with, session, in_call, background, fetcher)

@@ -16,7 +16,7 @@ from angelia.core.content import Media, Text
 from angelia.core.entry import StopReason
 from angelia.core.errors import ConfigError, KeyMissing, MissingPart, ModelError, NotFound
 from angelia.core.failure import Failure, FailureKind
-from angelia.engine.compacting import Summariser, Written
+from angelia.engine.compaction import Summariser, Written
 from angelia.engine.driver import BoundModel
 from angelia.engine.transcription import Describe, Transcriber, Transcription, Wording
 from angelia.models.port import Reply

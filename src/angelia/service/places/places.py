@@ -15,7 +15,7 @@ from angelia.core.principal import OWNER
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import FileKind, NoSuchFile, Sandbox, SandboxError
 from angelia.sandboxes.registry import OURS, SPECS, open_sandbox, workspace_in
-from angelia.sandboxes.shared.lasting import LASTING, Keeper, Lasting, Use, keeper_of
+from angelia.sandboxes.shared.persistent import PERSISTENT, Keeper, PersistentPlace, Use, keeper_of
 from angelia.sandboxes.shared.tree_removal import remove_tree
 from angelia.service.places.presets import Chosen, SandboxSettings, chosen, kept
 from angelia.service.places.sandbox_locks import SandboxLock, SandboxLocks
@@ -51,7 +51,7 @@ class FoundPlace(Struct, frozen=True):
     title: str = ""
     conversations: tuple[ConversationId, ...] = ()
     by: tuple[SandboxLock, ...] = ()
-    lasting: Lasting | None = None
+    lasting: PersistentPlace | None = None
 
     @property
     def known(self) -> bool:
@@ -106,11 +106,11 @@ class SandboxPlaces:
         rows += [await self._row(tuple(one for one in open_now if one.place == name)) for name in others]
         return sorted(rows, key=lambda row: row.since)
 
-    async def _lasting(self, kinds: Container[str] = LASTING) -> list[Lasting]:
+    async def _lasting(self, kinds: Container[str] = PERSISTENT) -> list[PersistentPlace]:
         """What outlives processes, of those `kinds` that were ever used from this home."""
         return [
             place
-            for kind in LASTING
+            for kind in PERSISTENT
             if kind in kinds and (self._state / kind).is_dir()
             for place in await keeper_of(kind).found(self._state, self._settings_of(kind))
         ]
@@ -120,7 +120,7 @@ class SandboxPlaces:
         own = [getattr(preset, kind) for preset in sandbox.presets.values()]
         return [getattr(sandbox, kind), *(one for one in own if one is not None)]
 
-    async def _row(self, by: tuple[SandboxLock, ...], lasting: Lasting | None = None) -> FoundPlace:
+    async def _row(self, by: tuple[SandboxLock, ...], lasting: PersistentPlace | None = None) -> FoundPlace:
         name = PlaceId(lasting.place) if lasting else by[0].place
         working = await self._transcript.in_place(OWNER, name)
         if lasting is None:
@@ -249,7 +249,7 @@ async def end_all(found: Sequence[FoundPlace]) -> None:
             await _keeper(place.lasting).end(place.lasting)
 
 
-def _keeper(lasting: Lasting) -> Keeper:
+def _keeper(lasting: PersistentPlace) -> Keeper:
     return keeper_of(lasting.kind)
 
 

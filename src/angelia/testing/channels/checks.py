@@ -12,8 +12,8 @@ from functools import partial
 from angelia.channels.capabilities import Capabilities, faults
 from angelia.testing.channels.connection import connection_checks
 from angelia.testing.channels.files import file_checks
+from angelia.testing.channels.incoming import incoming_checks
 from angelia.testing.channels.network import ChannelTimeouts, FakeNetwork, Thing, Trouble
-from angelia.testing.channels.receiving import hearing_checks
 from angelia.testing.channels.stage import ChannelCheck, Make, staged
 from angelia.testing.channels.words import word_checks
 from angelia.testing.claims import CheckFailed, expect
@@ -28,7 +28,7 @@ def checks(capabilities: Capabilities) -> list[ChannelCheck]:
         table,
         *word_checks(capabilities),
         *file_checks(capabilities),
-        *hearing_checks(capabilities),
+        *incoming_checks(capabilities),
         *connection_checks(),
     ]
 

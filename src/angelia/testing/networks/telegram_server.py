@@ -29,7 +29,7 @@ from angelia.testing.channels.network import (
 )
 from angelia.testing.channels.webhook_door import WebhookDoor
 from angelia.testing.model.http1 import Answering, HttpRequest, read_request
-from angelia.testing.networks.listening import Listening
+from angelia.testing.networks.loopback_server import LoopbackServer
 from angelia.testing.networks.telegram_forms import read_form, shown_name
 from angelia.testing.networks.telegram_methods import Bot
 from angelia.testing.networks.telegram_schema import METHODS, BotApiError, arguments
@@ -87,7 +87,7 @@ class TelegramServer:
         return self.world.arrived
 
     async def __aenter__(self) -> Self:
-        self._listening = Listening(self._serve, self._port)
+        self._listening = LoopbackServer(self._serve, self._port)
         await self.up()
         if self.door:
             await self.door.__aenter__()

@@ -30,7 +30,7 @@ from angelia.testing.channels.network import (
 )
 from angelia.testing.channels.webhook_door import WebhookDoor
 from angelia.testing.model.http1 import Answering, HttpRequest, read_request
-from angelia.testing.networks.listening import Listening
+from angelia.testing.networks.loopback_server import LoopbackServer
 from angelia.testing.networks.whatsapp_forms import read_upload
 from angelia.testing.networks.whatsapp_graph import GraphApiError, GraphOutgoing, read_message
 from angelia.testing.networks.whatsapp_webhooks import APP_SECRET, Courier
@@ -84,7 +84,7 @@ class WhatsAppServer:
         return self.world.arrived
 
     async def __aenter__(self) -> Self:
-        self._listening = Listening(self._serve)
+        self._listening = LoopbackServer(self._serve)
         await self.door.__aenter__()
         await self.up()
         self._bringing = asyncio.create_task(self.courier.run())

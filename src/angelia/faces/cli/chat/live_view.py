@@ -23,7 +23,7 @@ from angelia.engine.live import (
     Writing,
 )
 from angelia.faces.words.transcript_lines import TranscriptLines
-from angelia.faces.words.waiting import awaiting_words, resting_words
+from angelia.faces.words.wait_lines import awaiting_words, resting_words
 from angelia.faces.words.widths import wrapped
 from angelia.tools.shell.output import plain
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from angelia.core.principal import OWNER
-from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
+from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.installation import installing
 from angelia.service.app import App
 from angelia.store.sql.upkeep import verify

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from angelia.context.limits import learnt_limits
 from angelia.core.ids import short
 from angelia.core.principal import OWNER
-from angelia.faces.cli.checkup.finding import CheckResult, well
+from angelia.faces.cli.checkup.check_result import CheckResult, well
 from angelia.service.app import App
 
 _CONVERSATIONS = 10

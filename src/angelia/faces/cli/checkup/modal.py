@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from angelia.core.errors import AngeliaError
-from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
+from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.sandboxes.modal.settings import ModalSettings
 from angelia.service.app import App
 from angelia.service.places.presets import Chosen, chosen

@@ -14,7 +14,7 @@ from angelia.context.request import MessagePart, ModelRequest, RequestMessage, R
 from angelia.core.content import Form, Text, ToolCall
 from angelia.core.errors import AngeliaError, ModelError
 from angelia.core.profile import Ability
-from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
+from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.faces.cli.checkup.learnt import look_at_learnt_limits
 from angelia.faces.words.transcript_lines import FAILURES
 from angelia.models.catalog.prices import PriceBook

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from angelia.core.errors import AngeliaError
-from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
+from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.port import Command, Reach

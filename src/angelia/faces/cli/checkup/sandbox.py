@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
+from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.sandboxes.local.confinement import Unconfined
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Reach, SandboxError

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from angelia.faces.cli.checkup.finding import CheckResult, absent, broken, well
+from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.faces.cli.mcp import look_at_server
 from angelia.service.app import App
 from angelia.tools.registry import Registry

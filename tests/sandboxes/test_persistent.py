@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from angelia.sandboxes.context import SandboxContext
-from angelia.sandboxes.docker.lasting import end, found
+from angelia.sandboxes.docker.persistent import end, found
 from angelia.sandboxes.docker.sandbox import DockerSandbox
 from angelia.sandboxes.docker.settings import DockerSettings
-from angelia.sandboxes.shared.lasting import Lasting, Use, owner
+from angelia.sandboxes.shared.persistent import PersistentPlace, Use, owner
 from angelia.testing.sandboxes.acts import script, shell
 
 from .daemon import IMAGE, Daemon, live_and_be_killed
@@ -39,7 +39,7 @@ async def contain(docker: Daemon, person: Path, own: Path, tmp_path: Path) -> As
     assert docker.containers() == []
 
 
-async def ours(docker: Daemon, state: Path) -> list[Lasting]:
+async def ours(docker: Daemon, state: Path) -> list[PersistentPlace]:
     settings = [DockerSettings(socket=docker.socket, cpus=cpus) for cpus in (1, 2)]
     return list(await found(state, [*settings, DockerSettings(socket="/no/docker.sock")]))
 

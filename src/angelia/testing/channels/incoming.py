@@ -23,7 +23,7 @@ FILE_KINDS = {
 }
 
 
-def hearing_checks(capabilities: Capabilities) -> list[ChannelCheck]:
+def incoming_checks(capabilities: Capabilities) -> list[ChannelCheck]:
     """What this network brings, each by a claim of its own; and what holds for all of it."""
     hears = [heard for heard in IncomingKind if isinstance(capabilities.hears[heard], NativeMethod)]
     found = [ChannelCheck(f"{heard} is heard", partial(_CLAIMS[heard], heard)) for heard in hears]

@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from angelia.core.ids import sortable_id
 
-LASTING = {
-    "docker": "angelia.sandboxes.docker.lasting",
-    "apptainer": "angelia.sandboxes.apptainer.lasting",
-    "modal": "angelia.sandboxes.modal.lasting",
+PERSISTENT = {
+    "docker": "angelia.sandboxes.docker.persistent",
+    "apptainer": "angelia.sandboxes.apptainer.persistent",
+    "modal": "angelia.sandboxes.modal.persistent",
 }
 """Kinds of sandboxes whose places outlive us, and the modules that are their `Keeper`."""
 
@@ -33,10 +33,10 @@ class Use(StrEnum):
     """Nothing runs in it any more, or never did."""
 
 
-class Lasting(Struct, frozen=True):
-    """One place of ours. `kind` is as in `LASTING`, `place` its id in `SandboxContext`, `name` what it is called there,
-    `at` who is asked about it (a daemon's socket); `since` is when it was made, Unix seconds. `only_copy`: the files of
-    its conversations lie there alone, and go with it.
+class PersistentPlace(Struct, frozen=True):
+    """One place of ours. `kind` is as in `PERSISTENT`, `place` its id in `SandboxContext`, `name` what it is called
+    there, `at` who is asked about it (a daemon's socket); `since` is when it was made, Unix seconds. `only_copy`: the
+    files of its conversations lie there alone, and go with it.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Lasting(Struct, frozen=True):
 class Keeper(Protocol):
     """What a kind of sandbox knows of its places. `state` is where we keep what runs."""
 
-    async def found(self, state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
+    async def found(self, state: Path, settings: Sequence[object]) -> Sequence[PersistentPlace]:
         """Every place that was made from this home, and none of anybody else; none where such sandboxes cannot be had.
 
         `settings` are all that are configured for its kind, by presets too.
@@ -62,7 +62,7 @@ class Keeper(Protocol):
         """
         ...
 
-    async def end(self, place: Lasting) -> None:
+    async def end(self, place: PersistentPlace) -> None:
         """End a place and all that runs in it. One that is gone already is fine.
 
         Raises:
@@ -72,8 +72,8 @@ class Keeper(Protocol):
 
 
 def keeper_of(kind: str) -> Keeper:
-    """The keeper of a kind of sandbox, of `LASTING`."""
-    return cast("Keeper", import_module(LASTING[kind]))
+    """The keeper of a kind of sandbox, of `PERSISTENT`."""
+    return cast("Keeper", import_module(PERSISTENT[kind]))
 
 
 def owner(state: Path) -> str:

@@ -52,7 +52,7 @@ class JudgedConversation(Struct, frozen=True):
     granted_to_all: Callable[[], bool] = lambda: True
 
 
-def judging(loaded: Loaded, standing: JudgedConversation, sandbox: Sandbox, grants: Grants) -> Judge:
+def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sandbox, grants: Grants) -> Judge:
     """A judge for one conversation. What it knows of commands is loaded with the first call: 10 ms of a start."""
 
     async def verdict_on(effects: Sequence[Effect]) -> Verdict:

@@ -1,4 +1,4 @@
-"""The containers of this home: found by their labels, never anybody else's; see `sandboxes.shared.lasting.Keeper`."""
+"""The containers of this home: found by their labels, never anybody else's; see `Keeper`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,18 +10,18 @@ from angelia.sandboxes.docker.container import HOME_LABEL, LABEL, MEMORY_LABEL, 
 from angelia.sandboxes.docker.engine import DaemonRefused, DockerEngine
 from angelia.sandboxes.docker.settings import DockerSettings, socket_of
 from angelia.sandboxes.port import AccessRefused, SandboxMissing
-from angelia.sandboxes.shared.lasting import Lasting, Use, owner
+from angelia.sandboxes.shared.persistent import PersistentPlace, Use, owner
 
 _RUNS = "running"
 
 
-async def found(state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
+async def found(state: Path, settings: Sequence[object]) -> Sequence[PersistentPlace]:
     """See the port. Without a daemon there are none."""
     sockets = {socket_of(known) for known in settings if isinstance(known, DockerSettings)}
     return [place for socket in sorted(sockets) for place in await _found_at(socket, owner(state))]
 
 
-async def end(place: Lasting) -> None:
+async def end(place: PersistentPlace) -> None:
     """See the port."""
     engine = DockerEngine(place.at)
     try:
@@ -47,7 +47,7 @@ async def _runs_more(engine: DockerEngine, known: Mapping[str, Any]) -> bool:
     return any(command.get("Running") for command in commands)
 
 
-async def _found_at(socket: str, whose: str) -> list[Lasting]:
+async def _found_at(socket: str, whose: str) -> list[PersistentPlace]:
     try:
         engine = DockerEngine(socket)
     except (SandboxMissing, AccessRefused):
@@ -61,11 +61,11 @@ async def _found_at(socket: str, whose: str) -> list[Lasting]:
         await engine.close()
 
 
-async def _seen(engine: DockerEngine, row: dict[str, Any]) -> Lasting:
+async def _seen(engine: DockerEngine, row: dict[str, Any]) -> PersistentPlace:
     use = Use.ENDED
     if row["State"] == _RUNS:
         use = Use.IN_USE if await in_use(engine, str(row["Id"])) else Use.IDLE
-    return Lasting(
+    return PersistentPlace(
         kind="docker",
         at=engine.socket,
         name=str(row["Names"][0]).removeprefix("/"),

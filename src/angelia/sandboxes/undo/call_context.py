@@ -34,7 +34,7 @@ class Handed(Struct, frozen=True):
     close_on_exec: bool
 
 
-class Calling(Struct, frozen=True):
+class CallContext(Struct, frozen=True):
     """For whom calls are made. `refuse` says why nothing is changed at a path, or nothing."""
 
     workspace: Workspace
@@ -44,7 +44,7 @@ class Calling(Struct, frozen=True):
 
 @contextmanager
 def changed_place(
-    call: StoppedCall, calling: Calling, folder: int, address: int, *, follow: bool
+    call: StoppedCall, context: CallContext, folder: int, address: int, *, follow: bool
 ) -> Iterator[TargetPlace]:
     """Where the path at `address` leads, if that is a name in the workspace that may be changed.
 
@@ -57,20 +57,20 @@ def changed_place(
         path = read_path(call.thread, address)
     except OSError as error:
         raise NotOurs from error  # the kernel says what is wrong with it
-    with place_of_path(calling.workspace, call.thread, folder, path, follow=follow) as place:
+    with place_of_path(context.workspace, call.thread, folder, path, follow=follow) as place:
         if place is None or not place.path:
             raise NotOurs
-        allow(calling, place.path)
+        allow(context, place.path)
         yield place
 
 
-def allow(calling: Calling, path: str) -> None:
+def allow(context: CallContext, path: str) -> None:
     """Let only pass what may be changed.
 
     Raises:
         ChangeRefused: it may not; says why.
     """
-    if why := calling.refuse(path):
+    if why := context.refuse(path):
         raise ChangeRefused(f"{path}\0{why}")
 
 

@@ -14,7 +14,7 @@ from angelia.testing.model.http1 import Answering
 Serve = Callable[[asyncio.StreamReader, Answering], Awaitable[None]]
 
 
-class Listening:
+class LoopbackServer:
     """Every connection is given to `serve`. The port, any or the one that is named, stays ours while nobody listens."""
 
     def __init__(self, serve: Serve, port: int = 0) -> None:

@@ -54,7 +54,7 @@ async def zeros(size: int) -> AsyncIterator[bytes]:
 def memory(folder: Path, words: tuple[str, str, str], way: str, size: int) -> int:
     """Bytes by which a process grows at most, beyond what it has after a small transfer; `words` are `opened`'s."""
     name, socket, image = words
-    argv = python("-m", "bench.moving", name, str(folder), socket, image, way, str(size))
+    argv = python("-m", "bench.file_transfer", name, str(folder), socket, image, way, str(size))
     return int(run(argv, env=environment(HOME=str(folder)), cwd=ROOT).stdout)
 
 

@@ -1,4 +1,4 @@
-"""The instances of this home, found by their names, and never anybody else's (`sandboxes.shared.lasting.Keeper`)."""
+"""The instances of this home, found by their names, and never anybody else's (`sandboxes.shared.persistent.Keeper`)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,12 +7,12 @@ from angelia.sandboxes.apptainer import instance
 from angelia.sandboxes.apptainer.program import ApptainerProgram, ListedInstance, find
 from angelia.sandboxes.apptainer.settings import ApptainerSettings
 from angelia.sandboxes.port import SandboxMissing
-from angelia.sandboxes.shared.lasting import Lasting, Use, owner
+from angelia.sandboxes.shared.persistent import PersistentPlace, Use, owner
 
 
-async def found(state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
+async def found(state: Path, settings: Sequence[object]) -> Sequence[PersistentPlace]:
     """See the port. Without the program there are none."""
-    places: list[Lasting] = []
+    places: list[PersistentPlace] = []
     for named in sorted({known.program for known in settings if isinstance(known, ApptainerSettings)}):
         try:
             program = find(named)
@@ -26,14 +26,14 @@ async def found(state: Path, settings: Sequence[object]) -> Sequence[Lasting]:
     return places
 
 
-async def end(place: Lasting) -> None:
+async def end(place: PersistentPlace) -> None:
     """See the port."""
     await instance.end(find(place.at), place.name)
 
 
-async def _seen(program: ApptainerProgram, one: ListedInstance, state: Path, place: str) -> Lasting:
+async def _seen(program: ApptainerProgram, one: ListedInstance, state: Path, place: str) -> PersistentPlace:
     scratch = state / "apptainer" / place / "scratch"  # made when it was started
-    return Lasting(
+    return PersistentPlace(
         kind="apptainer",
         at=program.path,
         name=one.instance,

@@ -9,7 +9,7 @@ from angelia.engine.remedies import CHANGES_REQUEST, Remedy, Table
 from angelia.engine.repairs import seen_otherwise
 
 
-def helping(failure: Failure, ground: CompactionInput, table: Table) -> frozenset[Remedy]:
+def useful_remedies(failure: Failure, ground: CompactionInput, table: Table) -> frozenset[Remedy]:
     """The remedies of this failure after which the next request is another one."""
     kind = failure.kind
     rows = [table[kind], *([table[other]] if (other := table[kind].otherwise) else [])]
