@@ -78,9 +78,20 @@ class Place(Struct, frozen=True):
         argv = [sys.executable, "-m", "angelia", "chat", *(["--model", model] if model else []), *words]
         if at:
             argv = crash.command(self.home.parent / "passed", argv[3:], at=at)
+        with self._spawned(argv, more) as terminal:
+            yield terminal
+
+    @contextmanager
+    def terminal(self, *words: str, **more: str) -> Iterator["Terminal"]:
+        """Any command line in a terminal of its own."""
+        with self._spawned([sys.executable, "-m", "angelia", *words], more) as terminal:
+            yield terminal
+
+    @contextmanager
+    def _spawned(self, argv: Sequence[str], more: Mapping[str, str]) -> Iterator["Terminal"]:
         child = pexpect.spawn(
             argv[0],
-            argv[1:],
+            list(argv[1:]),
             cwd=str(self.work),
             env=self.environment({"NO_COLOR": "1", **more}),
             dimensions=(40, 110),

@@ -29,10 +29,8 @@ async def added(place: Place, network: TelegramServer, owner: str) -> Ended:
     place.home.mkdir()
     config = place.home / "config.toml"
     config.write_text(f'model = "{MODEL}"\n[sandbox]\nconfine = "off"\n')
-    ended = await ran(place, "channels", "add", "telegram", "--token", TOKEN, "--owner", owner)
-    with config.open("a") as more:
-        more.write(f'api = "{network.url}"\n')
-    return ended
+    given = ("--token", TOKEN, "--owner", owner, "--with", f"api={network.url}")
+    return await ran(place, "channels", "add", "telegram", *given)
 
 
 async def test_a_channel_is_added_listed_and_tried(place: Place) -> None:

@@ -131,6 +131,26 @@ class HasProbe(Protocol):
         ...
 
 
+class AccountIdentity(Struct, frozen=True):
+    """Who we are in a network: the `name` that people see, and a `link` that opens a chat with us, empty for none."""
+
+    name: str
+    link: str = ""
+
+
+@runtime_checkable
+class HasIdentity(Protocol):
+    """A channel that can ask its network who it is, without being connected."""
+
+    async def identify(self) -> AccountIdentity:
+        """Who we are: the proof that what is configured lets us in.
+
+        Raises:
+            ChannelError: it does not, or cannot be asked now; as `Channel.send`.
+        """
+        ...
+
+
 @runtime_checkable
 class HasLinking(Protocol):
     """A channel that somebody has to link to an account before it can run: by a code that their phone scans, say."""

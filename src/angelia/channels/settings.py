@@ -13,6 +13,21 @@ class Secret(Struct, frozen=True, forbid_unknown_fields=True):
     command: str = ""
 
 
+class SetupGuide(Struct, frozen=True):
+    """How somebody gets what the network `title` needs: `steps` in order, and the `link` where they begin, empty for
+    none.
+
+    `secrets` are the settings that are asked for and kept out of sight. `write` says that the first message can be
+    waited for where the channel is added: without a webhook, and without an invitation of another kind.
+    """
+
+    title: str = ""
+    steps: tuple[str, ...] = ()
+    link: str = ""
+    secrets: tuple[str, ...] = ("token",)
+    write: bool = False
+
+
 class ChatSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What one chat has of its own: a sandbox preset and a model, each empty for the channel's."""
 
@@ -32,14 +47,19 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     of their own. A message that waited longer than `stale_minutes` is asked about, 0 for never. `unsure` says what
     happens to a message of which nobody knows whether it arrived: `repeat` it with a mark, or `keep` it and say so.
 
-    Three are no settings: `needed` names those that whoever adds a channel is asked for, beside its secrets; `linked`
-    says of a channel that it is a `HasLinking`, `connected` that it sends over the very connection that `run` holds.
+    A channel that is not `enabled` keeps its settings and is not opened.
+
+    Four are no settings: `guide` says how somebody gets what the network needs; `needed` names the settings that they
+    are asked for beside secrets; `linked` says of a channel that it is a `HasLinking`, `connected` that it sends over
+    the very connection that `run` holds.
     """
 
+    guide: ClassVar[SetupGuide] = SetupGuide()
     needed: ClassVar[tuple[str, ...]] = ()
     linked: ClassVar[bool] = False
     connected: ClassVar[bool] = False
     kind: str = ""
+    enabled: bool = True
     allow: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()
     sandbox: tuple[str, ...] = ()

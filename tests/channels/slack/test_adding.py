@@ -14,7 +14,8 @@ from tests.channels.slack import world as w
 def ran(home: Path, *more: str, typed: str = "") -> Result:
     """What `angelia channels add slack` does."""
     runner = CliRunner(env={"ANGELIA_HOME": str(home)})
-    return runner.invoke(angelia, ["channels", "add", "slack", *more], input=typed, standalone_mode=False)
+    words = ["channels", "add", "slack", "--unchecked", *more]
+    return runner.invoke(angelia, words, input=typed, standalone_mode=False)
 
 
 def added(home: Path, *more: str, typed: str = "") -> SlackSettings:
@@ -31,11 +32,11 @@ def added(home: Path, *more: str, typed: str = "") -> SlackSettings:
 
 
 def test_tokens_that_are_typed_are_kept_in_files(tmp_path: Path) -> None:
-    settings = added(tmp_path / "home", typed=f"{w.TOKEN}\n{w.APP_TOKEN}\n\n{w.FRIEND}\n")
+    settings = added(tmp_path / "home", "--owner", w.FRIEND, typed=f"{w.TOKEN}\n{w.APP_TOKEN}\n")
     for secret, token in ((settings.token, w.TOKEN), (settings.app_token, w.APP_TOKEN)):
         assert Path(secret.file).read_text() == f"{token}\n"
         assert Path(secret.file).stat().st_mode & 0o077 == 0
-    assert settings.signing_secret.env == "SLACK_SIGNING_SECRET", "what was left empty stays as it was"
+    assert settings.signing_secret.env == "SLACK_SIGNING_SECRET", "Socket Mode needs none"
     assert settings.owners == (w.FRIEND,)
 
 

@@ -11,7 +11,7 @@ from angelia.channels.discord import send
 from angelia.channels.discord.api import DiscordApi, DiscordCall
 from angelia.channels.discord.capabilities import UPLOAD, capabilities
 from angelia.channels.discord.connection import DiscordConnection
-from angelia.channels.discord.payloads import DiscordMessage, DiscordSent
+from angelia.channels.discord.payloads import DiscordMessage, DiscordSent, DiscordUser
 from angelia.channels.discord.places import Places
 from angelia.channels.discord.refusals import no_file
 from angelia.channels.discord.settings import DiscordSettings, DiscordWaits
@@ -19,12 +19,17 @@ from angelia.channels.failures import CannotFetch, Later, NotSent, Rejected, Uns
 from angelia.channels.incoming import Hear, OfferedFile
 from angelia.channels.markup.dialect import Dialect
 from angelia.channels.outgoing import Outgoing, OutText
-from angelia.channels.port import ChannelContext, ChannelProvider
+from angelia.channels.port import AccountIdentity, ChannelContext, ChannelProvider
 from angelia.core.entry import Address
+
+_PERMISSIONS = sum(1 << bit for bit in (6, 10, 11, 15, 16, 38, 46))
+"""Add reactions, view channels, send messages, attach files, read the history, send in threads, send voice messages
+(Discord, "Bitwise Permission Flags").
+"""
 
 
 class DiscordChannel:
-    """One bot. See `Channel` and `HasLimitsByChat`."""
+    """One bot. See `Channel`, `HasLimitsByChat` and `HasIdentity`."""
 
     def __init__(self, settings: DiscordSettings, context: ChannelContext, timeouts: DiscordWaits) -> None:
         self.door = context.door
@@ -86,6 +91,16 @@ class DiscordChannel:
         """See `Channel.react`."""
         await self._api.call(
             DiscordCall("PUT", f"{_message(to, message)}/reactions/{quote(emoji, safe='')}/@me"), type(None)
+        )
+
+    async def identify(self) -> AccountIdentity:
+        """See `HasIdentity.identify`. The link lets the bot into a server: nobody can write to it before."""
+        me = await self._api.call(DiscordCall("GET", "/users/@me"), DiscordUser)
+        application = await self._api.call(DiscordCall("GET", "/oauth2/applications/@me"), DiscordSent)
+        return AccountIdentity(
+            me.username,
+            f"https://discord.com/oauth2/authorize?client_id={application.id}&scope=bot+applications.commands"
+            f"&permissions={_PERMISSIONS}",
         )
 
     async def close(self) -> None:

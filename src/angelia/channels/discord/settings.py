@@ -1,8 +1,10 @@
 """What can be set of a Discord channel, and how long it waits."""
 
+from typing import ClassVar
+
 from msgspec import Struct
 
-from angelia.channels.settings import ChannelSettings, Secret
+from angelia.channels.settings import ChannelSettings, Secret, SetupGuide
 
 
 class DiscordSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
@@ -12,6 +14,16 @@ class DiscordSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     ("Message Content Intent"); otherwise it sees what is said in direct messages, and what mentions or answers it.
     """
 
+    guide: ClassVar[SetupGuide] = SetupGuide(
+        "Discord",
+        (
+            "In the Developer Portal, choose New Application and give it a name.",
+            "Under Bot, choose Reset Token, and copy the token: it is shown once.",
+            "Paste it here. A link then lets the bot into a server of yours; whoever shares one can write to it.",
+        ),
+        "https://discord.com/developers/applications",
+        write=True,
+    )
     token: Secret = Secret(env="DISCORD_BOT_TOKEN")
     api: str = "https://discord.com/api/v10"
     cdn: str = "https://cdn.discordapp.com"

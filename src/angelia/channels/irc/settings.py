@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from angelia.channels.settings import ChannelSettings, Secret
+from angelia.channels.settings import ChannelSettings, Secret, SetupGuide
 
 
 class IrcSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
@@ -16,6 +16,14 @@ class IrcSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     (nick!user@host); or their `nick` alone, which anybody can take. `line_seconds` is the pace of lines, 0 for none.
     """
 
+    guide: ClassVar[SetupGuide] = SetupGuide(
+        "IRC",
+        (
+            "Choose a network, a nick, and the channels to be in.",
+            "If the nick is registered, its password is the token; otherwise leave that empty.",
+        ),
+        write=True,
+    )
     needed: ClassVar[tuple[str, ...]] = ("server", "nick", "join")
     connected: ClassVar[bool] = True
     server: str = "irc.libera.chat"

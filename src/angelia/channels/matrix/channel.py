@@ -21,7 +21,7 @@ from angelia.channels.matrix.refusals import MatrixNotFound
 from angelia.channels.matrix.send import file_content, placed, replacement, words
 from angelia.channels.matrix.settings import MatrixSettings, MatrixTimeouts
 from angelia.channels.outgoing import OutAlbum, Outgoing, OutText
-from angelia.channels.port import ChannelContext, ChannelProvider
+from angelia.channels.port import AccountIdentity, ChannelContext, ChannelProvider
 from angelia.core.entry import Address
 from angelia.core.ids import sortable_id
 
@@ -29,7 +29,7 @@ _MXC = re.compile(r"mxc://([^/?#]+)/([\w-]+)")
 
 
 class MatrixChannel:
-    """One account. See `Channel`. Nothing readable is sent into an encrypted room."""
+    """One account. See `Channel` and `HasIdentity`. Nothing readable is sent into an encrypted room."""
 
     def __init__(self, settings: MatrixSettings, context: ChannelContext, timeouts: MatrixTimeouts) -> None:
         self.door = context.door
@@ -89,6 +89,11 @@ class MatrixChannel:
         await self._must_be_plain(to)
         mark = {"rel_type": "m.annotation", "event_id": message, "key": emoji}
         await self._put(to, "m.reaction", {"m.relates_to": mark}, sortable_id())
+
+    async def identify(self) -> AccountIdentity:
+        """See `HasIdentity.identify`."""
+        user = await self._api.log_in()
+        return AccountIdentity(user, f"https://matrix.to/#/{user}")
 
     async def close(self) -> None:
         """See `Channel.close`."""

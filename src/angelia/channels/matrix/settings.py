@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from angelia.channels.settings import ChannelSettings, Secret
+from angelia.channels.settings import ChannelSettings, Secret, SetupGuide
 
 
 class MatrixSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
@@ -12,6 +12,15 @@ class MatrixSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     the bytes that a file may have there (Synapse: 50 MB unless it is told otherwise).
     """
 
+    guide: ClassVar[SetupGuide] = SetupGuide(
+        "Matrix",
+        (
+            "Register an account at your homeserver that nobody else uses.",
+            "Get an access token of its own, by its password: docs/how-to/matrix.md has the line to type.",
+            "Rooms without end-to-end encryption alone are answered.",
+        ),
+        write=True,
+    )
     needed: ClassVar[tuple[str, ...]] = ("server",)
     server: str = "https://matrix.org"
     token: Secret = Secret(env="MATRIX_TOKEN")

@@ -11,7 +11,7 @@ from angelia.channels.failures import Later, NotSent, Rejected, Unsure
 from angelia.channels.incoming import Hear, OfferedFile
 from angelia.channels.markup.dialect import Dialect
 from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
-from angelia.channels.port import ChannelContext, ChannelProvider
+from angelia.channels.port import AccountIdentity, ChannelContext, ChannelProvider
 from angelia.channels.slack import payloads as s
 from angelia.channels.slack.api import SlackApi, SlackAsked
 from angelia.channels.slack.capabilities import capabilities
@@ -29,7 +29,7 @@ QUIET = {"unfurl_links": False, "unfurl_media": False}
 
 
 class SlackChannel:
-    """One app in one workspace. See `Channel` and `HasWebhook`."""
+    """One app in one workspace. See `Channel`, `HasWebhook`, `HasProbe` and `HasIdentity`."""
 
     def __init__(self, settings: SlackSettings, context: ChannelContext, timeouts: SlackWaits) -> None:
         self.door = context.door
@@ -96,6 +96,12 @@ class SlackChannel:
     async def probe(self) -> None:
         """See `HasProbe.probe`."""
         await self._api.call("auth.test", {}, dict[str, Any])
+
+    async def identify(self) -> AccountIdentity:
+        """See `HasIdentity.identify`."""
+        us = await self._api.call("auth.test", {}, dict[str, Any])
+        team, user = us.get("team", ""), us.get("user", "")
+        return AccountIdentity(f"{user} in {team}" if team else str(user))
 
     async def close(self) -> None:
         """See `Channel.close`."""

@@ -1,10 +1,10 @@
 """What can be set of a Slack channel, and how long it waits."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from angelia.channels.settings import ChannelSettings, Secret
+from angelia.channels.settings import ChannelSettings, Secret, SetupGuide
 
 
 class SlackSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
@@ -15,6 +15,17 @@ class SlackSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
     other slash command of the app is taken as the verb of its own name. `api` is Slack's Web API.
     """
 
+    guide: ClassVar[SetupGuide] = SetupGuide(
+        "Slack",
+        (
+            "Create New App, From a manifest: docs/how-to/slack.md has one to paste.",
+            "Install to Workspace. OAuth & Permissions then shows the bot's token, xoxb-…",
+            "Under Basic Information, App-Level Tokens, generate one with the scope connections:write: xapp-…",
+        ),
+        "https://api.slack.com/apps",
+        ("token", "app_token"),
+        write=True,
+    )
     token: Secret = Secret(env="SLACK_BOT_TOKEN")
     app_token: Secret = Secret(env="SLACK_APP_TOKEN")
     signing_secret: Secret = Secret(env="SLACK_SIGNING_SECRET")

@@ -15,7 +15,7 @@ from angelia.channels.markup.dialect import Dialect
 from angelia.channels.markup.html import TelegramHtml
 from angelia.channels.multipart import pieces
 from angelia.channels.outgoing import Outgoing, OutText
-from angelia.channels.port import ChannelContext, ChannelProvider
+from angelia.channels.port import AccountIdentity, ChannelContext, ChannelProvider
 from angelia.channels.telegram.api import TelegramApi
 from angelia.channels.telegram.capabilities import LOCAL_UPLOAD, UPLOAD, capabilities, is_private, without_drafts
 from angelia.channels.telegram.connection import TelegramConnection
@@ -28,7 +28,7 @@ from angelia.core.entry import Address
 
 
 class TelegramChannel:
-    """One bot. See `Channel`, `HasWebhook`, `HasLimitsByChat`, `HasDrafts` and `HasProbe`.
+    """One bot. See `Channel`, `HasWebhook`, `HasLimitsByChat`, `HasDrafts`, `HasProbe` and `HasIdentity`.
 
     Drafts exist in private chats: since Bot API 9.3 for bots with topics, since 9.5 for all. Apps show one like a
     message at the chat's end, fade in what it has grown by, and remove it when a message of ours comes or its time is
@@ -127,6 +127,11 @@ class TelegramChannel:
     async def probe(self) -> None:
         """See `HasProbe.probe`."""
         await self._api.call("getMe", {}, TelegramUser)
+
+    async def identify(self) -> AccountIdentity:
+        """See `HasIdentity.identify`."""
+        me = await self._api.call("getMe", {}, TelegramUser)
+        return AccountIdentity(f"@{me.username}", f"https://t.me/{me.username}")
 
     async def close(self) -> None:
         """See `Channel.close`."""

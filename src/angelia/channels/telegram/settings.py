@@ -1,8 +1,10 @@
 """What can be set of a Telegram channel, and how long it waits."""
 
+from typing import ClassVar
+
 from msgspec import Struct
 
-from angelia.channels.settings import ChannelSettings, Secret
+from angelia.channels.settings import ChannelSettings, Secret, SetupGuide
 
 
 class TelegramSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
@@ -10,6 +12,16 @@ class TelegramSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True)
     files. With a `webhook`, a public https address that leads to the gateway, Telegram comes to us; without it we ask.
     """
 
+    guide: ClassVar[SetupGuide] = SetupGuide(
+        "Telegram",
+        (
+            "In Telegram, open a chat with @BotFather.",
+            "Send it /newbot. It asks for a name, and for a username that ends with “bot”.",
+            "It answers with a token such as 123456:AAE… Copy all of it, and paste it here.",
+        ),
+        "https://t.me/BotFather",
+        write=True,
+    )
     token: Secret = Secret(env="TELEGRAM_BOT_TOKEN")
     api: str = "https://api.telegram.org"
     local: bool = False

@@ -16,7 +16,7 @@ from angelia.channels.markup.dialect import Dialect
 from angelia.channels.markup.marks import WhatsAppMarks
 from angelia.channels.multipart import UploadField
 from angelia.channels.outgoing import OutFile, Outgoing, OutText
-from angelia.channels.port import ChannelContext, ChannelProvider
+from angelia.channels.port import AccountIdentity, ChannelContext, ChannelProvider
 from angelia.channels.webhooks import WebHead, WebRequest, WebResponse
 from angelia.channels.whatsapp import refusals, send
 from angelia.channels.whatsapp.api import Graph
@@ -146,6 +146,11 @@ class WhatsAppChannel:
     async def probe(self) -> None:
         """See `HasProbe.probe`."""
         await self._graph.look(self._timeouts.silence)
+
+    async def identify(self) -> AccountIdentity:
+        """See `HasIdentity.identify`."""
+        await self._graph.look(self._timeouts.silence)
+        return AccountIdentity(f"phone number {self._settings.phone}")
 
     async def close(self) -> None:
         """See `Channel.close`."""

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from angelia.channels.settings import ChannelSettings, Secret
+from angelia.channels.settings import ChannelSettings, Secret, SetupGuide
 
 
 class WhatsAppSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
@@ -16,6 +16,17 @@ class WhatsAppSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True)
     are the Graph API's.
     """
 
+    guide: ClassVar[SetupGuide] = SetupGuide(
+        "WhatsApp",
+        (
+            "Make an app of the type Business, and add the product WhatsApp to it.",
+            "Under API Setup, note the id of the phone number (not the number).",
+            "In the business settings make a system user with whatsapp_business_messaging, and generate its token.",
+            "Under Basic settings, copy the app secret. And think of a word for the webhook's first look: verify.",
+        ),
+        "https://developers.facebook.com/apps",
+        ("token", "app_secret", "verify"),
+    )
     needed: ClassVar[tuple[str, ...]] = ("phone",)
     phone: str = ""
     token: Secret = Secret(env="WHATSAPP_TOKEN")

@@ -1,28 +1,28 @@
 """`angelia channels`: the chat networks of the gateway."""
 
 import asyncio
-import json
 import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec.structs import fields
 
 from angelia.channels.capabilities import Capabilities
 from angelia.channels.capability_tables import bounds, hearing, sending, table_of
 from angelia.channels.incoming import Envelope
 from angelia.channels.port import HasLinking
 from angelia.channels.registry import OURS, find_channel, read_settings
-from angelia.channels.settings import ChannelSettings, Secret
 from angelia.core.entry import Address
 from angelia.core.errors import BadInput, MissingPart
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
-from angelia.faces.words.output import asked, echo
+from angelia.faces.words.output import draw, echo, sure
+from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
+from angelia.service.chats.channel_setup import drafted, make_owner, secret_file, secrets_of
+from angelia.service.settings.config_file import ConfigFile
 
 if TYPE_CHECKING:
     from angelia.service.chats.open_channel import OpenChannel
@@ -39,7 +39,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 @settings_options
 @click.pass_context
 def channels(ctx: click.Context, /, **given: Any) -> int | None:
-    """List the configured channels, and who may speak through them."""
+    """List the configured channels, and who may speak through them; `status` asks the networks."""
     return _list(given) if ctx.invoked_subcommand is None else None
 
 
@@ -48,7 +48,8 @@ def _list(given: dict[str, Any]) -> int:
     for door, section in loaded_from(given).config.channels.items():
         settings = read_settings(door, section, find_channel(door, section))
         who = f"{len(settings.owners)} owners, {len(settings.allow)} others"
-        rows.append((door, settings.kind or door, who if settings.owners or settings.allow else "nobody may speak yet"))
+        who = who if settings.owners or settings.allow else "nobody may speak yet"
+        rows.append((door, settings.kind or door, who if settings.enabled else f"disabled, {who}"))
     known = ", ".join(OURS)
     for line in table(rows) or [f"No channel is configured. `angelia channels add NAME` sets one up: {known}."]:
         echo(line)
@@ -61,89 +62,137 @@ def _list(given: dict[str, Any]) -> int:
 @click.option("--owner", default="", metavar="ID", help="Your own id in that network.")
 @click.option("--token", default="", metavar="TOKEN", help="Asked for without being shown, if it is not given.")
 @click.option("--with", "more", multiple=True, metavar="NAME=VALUE", help="What else a network needs: app_token=…")
+@click.option("--unchecked", is_flag=True, help="Do not ask the network whether it lets us in.")
 @settings_options
-def add(kind: str, name: str, owner: str, token: str, more: tuple[str, ...], **given: Any) -> int:
-    """Set up a channel: its secrets go into files that only you can read, the rest into config.toml."""
+def add(kind: str, name: str, **given: Any) -> int:
+    """Set up a channel: the steps to a token, the token tried, and your first message, which makes you its owner."""
+    from angelia.faces.cli import channel_adding as adding
+
     home, door = loaded_from(given).home, name or kind
     settings = find_channel(door, {"kind": kind}).settings
     if not _NAME.fullmatch(door):
         raise BadInput(f"{door!r} cannot name a channel.", then="Use small letters, digits, - and _.")
     if door in loaded_from(given).config.channels:
-        raise BadInput(f"There is a channel {door} already.", then=f"Change it in {home / 'config.toml'}.")
-    told = _told(kind, settings, token, more)
-    who = owner or asked("Your own id there (empty: you let yourself in with a code)")
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    section = _section(kind, door, settings, told, home / "channels")
-    section |= ({"kind": kind} if name else {}) | ({"owners": [who]} if who else {})
-    lines = [f"\n[channels.{door}]", *(f"{one} = {_toml(value)}" for one, value in section.items())]
-    with (home / "config.toml").open("a", encoding="utf-8") as config:
-        config.write("\n".join(lines) + "\n")
-    then = f"angelia channels link {door}" if settings.linked else "angelia gateway"
-    echo(f"Written to {home / 'config.toml'}. Now: {then}")
+        raise BadInput(f"There is a channel {door} already.", then=f"Change it with: angelia channels edit {door}")
+    told = _told(given)
+    who = None
+    if given["token"] or given["unchecked"] or not adding.person_there():
+        told = told if given["token"] else adding.told_by_person(kind, told, known={})
+        draft = drafted(door, kind, told)
+        who = None if given["unchecked"] else adding.try_draft(draft)
+        adding.write_down(draft, given)
+    else:
+        who = adding.added_by_person(door, kind, told, given)
+    if given["owner"]:
+        make_owner(home, door, (), given["owner"])
+    elif settings.guide.write and adding.person_there() and not adding.meet_owner(door, who, given):
+        echo("Later is fine: whoever writes is told a code, and `angelia pair approve CODE` lets them in.")
+    echo(f"\nNow: {f'angelia channels link {door}' if settings.linked else 'angelia gateway'}")
     return 0
 
 
-def _told(kind: str, settings: type[ChannelSettings], token: str, more: Sequence[str]) -> dict[str, str]:
-    """What a network needs, by setting: secrets first. If the token is asked for, the others are, too."""
-    told = {"token": token, **{one.partition("=")[0]: one.partition("=")[2] for one in more}}
-    usual = {one.name: one.default for one in fields(settings)}
-    for one in [name for name, value in usual.items() if name == "token" or isinstance(value, Secret)]:
-        if not token and not told.get(one):
-            told[one] = asked(f"The {one} of {kind}", hidden=True)
-    for one in settings.needed:
-        if not token and not told.get(one):
-            shown = getattr(settings(), one) or ""
-            told[one] = asked(f"{kind}: {one}", usual=str(shown))
-    return {one: value for one, value in told.items() if value}
+@channels.command(epilog="Examples:  angelia channels edit telegram  ·  angelia channels edit irc --with nick=rosa")
+@click.argument("name")
+@click.option("--owner", default="", metavar="ID", help="One more id of yours in that network.")
+@click.option("--token", default="", metavar="TOKEN", help="A fresh token.")
+@click.option("--with", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of it.")
+@click.option("--unchecked", is_flag=True, help="Do not ask the network whether it lets us in.")
+@settings_options
+def edit(name: str, **given: Any) -> int:
+    """Change a channel: what is asked for is kept by an empty line. What else it has stays as it is."""
+    from angelia.faces.cli import channel_adding as adding
+
+    loaded = loaded_from(given)
+    section = _section(given, name)
+    kind, told = str(section.get("kind") or name), _told(given)
+    if not told and not given["owner"]:
+        told = adding.told_by_person(kind, {}, known=section)
+    draft = drafted(name, kind, told, section)
+    if draft.settings or draft.secrets:
+        if not given["unchecked"]:
+            adding.try_draft(draft)
+        adding.write_down(draft, given)
+    if given["owner"]:
+        make_owner(loaded.home, name, section.get("owners", ()), given["owner"])
+        echo(f"{given['owner']} is an owner of {name}.")
+    echo("A gateway that runs reads it when it is started anew.")
+    return 0
 
 
-def _section(
-    kind: str, door: str, settings: type[ChannelSettings], told: dict[str, str], folder: Path
-) -> dict[str, object]:
-    """The settings as they are written: a secret by the file that it is kept in.
-
-    Raises:
-        ConfigError: one of them is none of this network's, or of no use.
-    """
-    usual = {one.name: one.default for one in fields(settings)}
-    hidden = {name for name, hint in get_type_hints(settings).items() if Secret in (hint, *get_args(hint))}
-    section: dict[str, object] = {
-        one: {"file": str(folder / f"{door}.{one}")} if one in hidden else _read_as(usual.get(one), value)
-        for one, value in told.items()
-    }
-    read_settings(door, {"kind": kind, **section}, find_channel(door, {"kind": kind}))
-    for one in hidden & told.keys():
-        _keep(folder / f"{door}.{one}", told[one])
-    return section
+def _told(given: dict[str, Any]) -> dict[str, str]:
+    told = {"token": given["token"], **{one.partition("=")[0]: one.partition("=")[2] for one in given["more"]}}
+    return {name: value for name, value in told.items() if value}
 
 
-def _read_as(usual: object, value: str) -> object:
-    """Words as a list where the setting is one; numbers and yes or no where they are meant."""
-    if isinstance(usual, tuple):
-        return value.replace(",", " ").split()
-    if isinstance(usual, bool | int | float):
-        with suppress(ValueError):
-            return json.loads(value)
-    return value
+def _section(given: dict[str, Any], name: str) -> dict[str, Any]:
+    channels = loaded_from(given).config.channels
+    if name not in channels:
+        raise BadInput(f"There is no channel {name!r}.", f"There are {', '.join(channels) or 'none'}.")
+    return channels[name]
 
 
-def _toml(value: object) -> str:
-    """A value of one line; strings, numbers and lists are written in TOML as they are in JSON.
-
-    >>> _toml({"file": "/home/ann/irc.token"})
-    '{ file = "/home/ann/irc.token" }'
-    """
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{one} = {_toml(inner)}' for one, inner in value.items())} }}"
-    return json.dumps(value, ensure_ascii=False)
+@channels.command()
+@click.argument("name")
+@settings_options
+def disable(name: str, **given: Any) -> int:
+    """Keep a channel's settings and do not open it."""
+    return _enabled(name, given, on=False)
 
 
-def _keep(path: Path, secret: str) -> Path:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.touch(mode=0o600)
-    path.chmod(0o600)
-    path.write_text(f"{secret.strip()}\n")
-    return path
+@channels.command()
+@click.argument("name")
+@settings_options
+def enable(name: str, **given: Any) -> int:
+    """Open a channel again that was disabled."""
+    return _enabled(name, given, on=True)
+
+
+def _enabled(name: str, given: dict[str, Any], *, on: bool) -> int:
+    _section(given, name)
+    ConfigFile(loaded_from(given).home).set_all({f"channels.{name}.enabled": on})
+    echo(f"{name} is {'opened' if on else 'left closed'} by every gateway that is started from now on.")
+    return 0
+
+
+@channels.command(epilog="Example: angelia channels remove telegram --yes")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@settings_options
+def remove(name: str, yes: bool, **given: Any) -> int:
+    """Take a channel out of config.toml, with the secrets that were kept for it. Its conversations stay."""
+    section, home = _section(given, name), loaded_from(given).home
+    if not yes and not sure(f"Remove the channel {name}, and its secrets?"):
+        echo("Nothing was changed.")
+        return 0
+    ConfigFile(home).unset(f"channels.{name}")
+    for secret in secrets_of(str(section.get("kind") or name)):
+        secret_file(home, name, secret).unlink(missing_ok=True)
+    echo(f"The channel {name} is removed. Its conversations stay: angelia sessions")
+    return 0
+
+
+@channels.command()
+@settings_options
+def status(**given: Any) -> int:
+    """Ask every network who we are there, and say who owns it and whether a gateway runs."""
+    return asyncio.run(_status(given))
+
+
+async def _status(given: dict[str, Any]) -> int:
+    from angelia.faces.cli.checkup.channels import look_at_channels
+    from angelia.faces.cli.checkup.check_result import CheckState
+    from angelia.faces.cli.doctor import shown
+    from angelia.service.chats.gateway import gateway_runs
+
+    app, healthy = await open_app(given), True
+    try:
+        async for finding in look_at_channels(app):
+            healthy = healthy and finding.state is not CheckState.BROKEN
+            draw(shown(finding, screen()))
+        echo("A gateway runs." if gateway_runs(app.loaded.home) else "No gateway runs: angelia gateway")
+    finally:
+        await app.close()
+    return 0 if healthy else 1
 
 
 @channels.command(epilog="Example: angelia channels matrix telegram discord")

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from angelia.core.errors import AngeliaError
 from angelia.core.visible import visible, visible_line
-from angelia.faces.cli.checkup.check_result import CheckResult, CheckState
+from angelia.faces.cli.checkup.check_result import CheckResult, CheckState, Fix, broken, well
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import Painted, draw
@@ -18,15 +19,19 @@ _MARKS = {CheckState.WELL: ("✔", "32"), CheckState.BROKEN: ("✘", "31"), Chec
 
 
 @click.command(epilog="Examples:  angelia doctor  ·  angelia doctor --offline  ·  angelia doctor --model ollama:qwen3")
-@click.option("--offline", is_flag=True, help="Leave the model, MCP servers and Modal alone: no request, nothing paid.")
+@click.option("--offline", is_flag=True, help="Ask no model, MCP server, chat network and Modal: nothing is paid.")
 @click.option("--model", metavar="VENDOR:NAME", help="The model to look at.")
+@click.option("--fix", is_flag=True, help="Mend what can be mended without you, and say what was done.")
 @settings_options
-def doctor(offline: bool, **given: Any) -> int:
-    """Check store, sandbox, MCP servers and model (by three tiny questions). Exit code 1 if something is broken."""
-    return asyncio.run(_doctor(offline, given))
+def doctor(offline: bool, fix: bool, **given: Any) -> int:
+    """Check store, sandbox, MCP servers, chats and model (by three tiny questions). Exit code 1 if something is broken.
+
+    What `--fix` cannot mend it says how to.
+    """
+    return asyncio.run(_doctor(given, offline=offline, fix=fix))
 
 
-async def _doctor(offline: bool, given: dict[str, Any]) -> int:
+async def _doctor(given: dict[str, Any], *, offline: bool, fix: bool) -> int:
     app = await open_app(given)
     paint = screen()
     healthy = True
@@ -36,28 +41,40 @@ async def _doctor(offline: bool, given: dict[str, Any]) -> int:
             finding = await anext(findings, None)
         if finding is None:
             break
+        if fix and finding.fix:
+            finding = await _mended(finding, finding.fix)
         healthy = healthy and finding.state is not CheckState.BROKEN
-        draw(_line(finding, paint))
+        draw(shown(finding, paint))
     return 0 if healthy else 1
 
 
+async def _mended(finding: CheckResult, fix: Fix) -> CheckResult:
+    try:
+        return well(finding.about, f"mended: {await fix()} (it was: {finding.seen})")
+    except (AngeliaError, OSError) as error:
+        return broken(finding.about, f"{finding.seen} (could not be mended: {error})", finding.mend)
+
+
 async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
+    from angelia.faces.cli.checkup.channels import look_at_channels
     from angelia.faces.cli.checkup.home import look_at_home
     from angelia.faces.cli.checkup.modal import leave_modal, look_at_modal
     from angelia.faces.cli.checkup.model import look_at_model
     from angelia.faces.cli.checkup.presets import look_at_presets
+    from angelia.faces.cli.checkup.private_files import look_at_private_files
     from angelia.faces.cli.checkup.sandbox import look_at_sandbox
     from angelia.faces.cli.checkup.servers import look_at_packages, look_at_servers
 
-    away = (leave_modal,) if offline else (look_at_modal, look_at_servers, look_at_model)
-    for part in (look_at_home, look_at_sandbox, look_at_presets, look_at_packages, *away):
+    away = (leave_modal,) if offline else (look_at_modal, look_at_servers, look_at_channels, look_at_model)
+    for part in (look_at_private_files, look_at_home, look_at_sandbox, look_at_presets, look_at_packages, *away):
         async for finding in part(app):
             yield finding
     if offline:
-        yield CheckResult("model", CheckState.ABSENT, "not asked, and no MCP server either (--offline)")
+        yield CheckResult("model", CheckState.ABSENT, "not asked, and no MCP server or chat network either (--offline)")
 
 
-def _line(finding: CheckResult, paint: Paint) -> Painted:
+def shown(finding: CheckResult, paint: Paint) -> Painted:
+    """A finding as a line, and what mends it beneath."""
     mark, colour = _MARKS[finding.state]
     about, seen = visible_line(finding.about), visible(finding.seen)
     line = f"{paint.style(mark, colour)} {about:<16} {seen}\n"

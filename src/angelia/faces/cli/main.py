@@ -125,8 +125,11 @@ def _fault(error: Exception) -> int:
     import logging
 
     from angelia.core.ids import sortable_id
-    from angelia.service.logs import log_file
+    from angelia.service.logs import log_file, log_to
 
+    if not logging.getLogger("angelia").handlers:  # no home was opened yet
+        log_file(os.environ).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log_to(log_file(os.environ), str)
     code = sortable_id()[-8:]
     logging.getLogger("angelia").error("fault %s", code, exc_info=error)
     echo(

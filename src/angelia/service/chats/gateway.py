@@ -60,6 +60,15 @@ def alone_in(home: Path, why: str = "Two would answer twice.") -> IO[str]:
     return file
 
 
+def gateway_runs(home: Path) -> bool:
+    """Whether a process has the right of `alone_in` now."""
+    try:
+        alone_in(home).close()
+    except BadInput:
+        return True
+    return False
+
+
 class Gateway:
     """Every configured channel. `changed` is called whenever there is something new to show."""
 
@@ -93,7 +102,10 @@ class Gateway:
             MissingPart: a channel needs an extra.
             BadInput: a gateway of this home runs already.
         """
-        wanted = only or tuple(self._services.config.channels)
+        channels = self._services.config.channels
+        wanted = only or tuple(door for door, section in channels.items() if section.get("enabled", True))
+        if not wanted and channels:
+            raise ConfigError("Every channel is disabled.", then=f"`angelia channels enable {next(iter(channels))}`")
         if not wanted:
             raise ConfigError("No channel is configured.", then="`angelia channels add telegram` sets one up.")
         self._alone = alone_in(self._services.home)

@@ -99,7 +99,7 @@ class ConfigFile:
         if new := [fault for fault in faults if (fault.key, fault.problem) not in earlier]:
             lines = [f"{fault.name}: {fault.problem} {fault.possible}".rstrip() for fault in new]
             raise BadInput(as_one(lines, self.path, _UNCHANGED))
-        text = tomlkit.dumps(changed).rstrip("\n")
+        text = tomlkit.dumps(changed).strip("\n")
         write_private(self.path, f"{text}\n" if text else "")
         return True
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from angelia.channels.settings import ChannelSettings
+from angelia.channels.settings import ChannelSettings, SetupGuide
 
 
 class PersonalSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True):
@@ -12,6 +12,11 @@ class PersonalSettings(ChannelSettings, frozen=True, forbid_unknown_fields=True)
     where `angelia channels link` puts them.
     """
 
+    guide: ClassVar[SetupGuide] = SetupGuide(
+        "WhatsApp, a personal number",
+        ("Have a phone at hand with the number that Angelia is to have: it scans a code to link this machine.",),
+        secrets=(),
+    )
     linked: ClassVar[bool] = True
     node: str = "node"
     modules: str = ""

@@ -2,14 +2,16 @@
 
 import shutil
 from collections.abc import AsyncIterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from angelia.core.errors import AngeliaError
 from angelia.core.principal import OWNER
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.installation import installing
 from angelia.service.app import App
-from angelia.store.sql.upkeep import verify
+from angelia.store.sql.upkeep import rebuild, verify
 
 ENOUGH = 500_000_000
 """Bytes free below which a conversation with a few pictures and backups may fill the disk."""
@@ -36,7 +38,7 @@ async def look_at_home(app: App) -> AsyncIterator[CheckResult]:
     problems = await verify(app.db, app.blobs)
     if problems:
         mend = "`angelia store rebuild` mends tables and the index; for lost entries or files go back to a backup."
-        yield broken("store", f"{len(problems)} problems: {' '.join(problems[:3])}", mend)
+        yield broken("store", f"{len(problems)} problems: {' '.join(problems[:3])}", mend, partial(_rebuilt, app))
     else:
         count = len(await app.transcript.conversations(OWNER, 1_000_000))
         yield well("store", f"{home} is in order ({count} conversations)")
@@ -50,6 +52,13 @@ async def look_at_home(app: App) -> AsyncIterator[CheckResult]:
         yield well("ripgrep", "searches fast, and leaves ignored files out")
     else:
         yield absent("ripgrep", "not installed: searching uses find and grep", "install the package `ripgrep`")
+
+
+async def _rebuilt(app: App) -> str:
+    await rebuild(app.db, app.blobs)
+    if left := await verify(app.db, app.blobs):
+        raise AngeliaError(f"The tables are made anew from the log, and {len(left)} problems stay.", " ".join(left[:3]))
+    return "every table and the index are made anew from the log"
 
 
 def _space(home: Path) -> CheckResult:
