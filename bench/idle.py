@@ -36,8 +36,8 @@ async def _growth(folder: Path, url: str, count: int) -> int:
     app = await App.open(load(folder / "angelia", env), env)
 
     async def converse() -> None:
-        session = app.begin(door="terminal", workspace=workspace)
-        await app.employ(session, "openai-chat:scripted", approvers=nobody)
+        session = app.conversations.begin(door="terminal", workspace=workspace)
+        await app.conversations.employ(session, "openai-chat:scripted", approvers=nobody)
         await session.say([Text("Good morning. What is the plan for today?")], address=TERMINAL)
         await session.settled()
 

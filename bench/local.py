@@ -66,8 +66,8 @@ async def _tried(app: App, model: str, task: Task) -> tuple[Outcome, float]:
         work = Path(folder)
         for name, held in FILES.items():
             (work / name).write_text(held, "utf-8")
-        session = app.begin(door="terminal", workspace=work)
-        await app.employ(session, model, approvers=nobody)
+        session = app.conversations.begin(door="terminal", workspace=work)
+        await app.conversations.employ(session, model, approvers=nobody)
         began = time.monotonic()
         await session.say([Text(task.wish)], address=TERMINAL)
         await session.settled()
@@ -77,5 +77,5 @@ async def _tried(app: App, model: str, task: Task) -> tuple[Outcome, float]:
         said = [part.text for fact in answers for part in fact.parts if isinstance(part, Text)]
         sent = [part.name for fact in answers for part in fact.parts if isinstance(part, Media)]
         files = {path.name: path.read_text("utf-8", "replace") for path in work.iterdir() if path.is_file()}
-        await app.leave(session)
+        await app.conversations.leave(session)
         return Outcome("\n".join(said), files, tuple(sent)), seconds

@@ -125,11 +125,11 @@ async def stalls(folder: Path, url: str, name: ConversationId, times: int) -> tu
     """Seconds while it is opened, and while its first turn runs; what a process imports once is imported before."""
     opened, first, seen = [], [], _Stalls()
     async with _app(folder, url) as app:
-        await _turn(app, app.begin(door="terminal", workspace=folder / "workspace"))
+        await _turn(app, app.conversations.begin(door="terminal", workspace=folder / "workspace"))
         looking = asyncio.create_task(seen.look())
         for _ in range(times):
             await seen.settled()
-            session = await app.resume(name, door="terminal")
+            session = await app.conversations.resume(name, door="terminal")
             opened.append(await seen.settled())
             await _turn(app, session)
             first.append(await seen.settled())
@@ -138,12 +138,12 @@ async def stalls(folder: Path, url: str, name: ConversationId, times: int) -> tu
 
 
 async def _turn(app: App, session: Session) -> None:
-    await app.employ(session, "openai-chat:scripted", approvers=nobody)
+    await app.conversations.employ(session, "openai-chat:scripted", approvers=nobody)
     await session.say([Text("Go on.")], address=TERMINAL)
     closed = await session.settled()
     assert closed is not None
     assert isinstance(closed.ending, Answered), closed
-    await app.leave(session)
+    await app.conversations.leave(session)
 
 
 async def receipts(folder: Path, url: str, name: ConversationId, times: int) -> list[float]:

@@ -70,7 +70,7 @@ async def task(folder: Path, url: str, confine: str, rounds: int) -> list[float]
     env = model_environment(url, folder)
     settings = [f"sandbox.confine={confine}", f"limits.max_steps={rounds + 10}"]
     app = await App.open(load(folder / "angelia", env, settings), env)
-    session = app.begin(door="terminal", workspace=workspace)
+    session = app.conversations.begin(door="terminal", workspace=workspace)
     asked: list[float] = []
 
     def see(event: LiveEvent) -> None:
@@ -78,7 +78,7 @@ async def task(folder: Path, url: str, confine: str, rounds: int) -> list[float]
             asked.append(time.perf_counter())
 
     session.live.watch(see)
-    await app.employ(session, "openai-chat:scripted", approvers=nobody)
+    await app.conversations.employ(session, "openai-chat:scripted", approvers=nobody)
     await session.say([Text("go")], address=TERMINAL)
     closed = await session.settled()
     await app.close()

@@ -94,11 +94,11 @@ async def test_what_could_not_be_opened_is_not_open(tmp_path: Path, monkeypatch:
                 raise SandboxError("The container's daemon does not answer.")
 
             with monkeypatch.context() as broken:
-                broken.setattr(editor._app, "employ", gone)
+                broken.setattr(editor._app.conversations, "employ", gone)
                 with pytest.raises(Refused, match="daemon"):
                     await editor.load(session)
                 assert not editor._agent._open
-                assert session not in editor._app._sessions
+                assert session not in editor._app.conversations.sessions
                 with pytest.raises(Refused) as refused:
                     await editor.prompt(session, "Two")
             assert refused.value.code == -32002

@@ -197,7 +197,7 @@ async def test_tools_that_come_later_are_there_with_the_next_turn_and_not_before
             await editor.until(lambda editor: len(editor.asked) == 2)
             editor.reply(editor.asked[1], once)
             await editor.until(lambda editor: len(editor.asked) == 3)
-            box = editor._app.toolbox(editor._agent._open[session].session)
+            box = editor._app.conversations.toolbox(editor._agent._open[session].session)
             async with asyncio.timeout(60):
                 while "bare__extra" not in box.registry.names:  # noqa: ASYNC110 - another process tells in its time
                     await asyncio.sleep(0.01)

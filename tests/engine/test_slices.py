@@ -87,8 +87,8 @@ async def test_others_have_their_turn_after_every_slice_while_a_conversation_is_
     name, env = new_conversation(), {"HOME": str(tmp_path)}
     app = await App.open(load(tmp_path / "home", env), env)
     await app.transcript.append(name, [e.ConversationOpened("chat", "/"), *told(SLICES * SLICE)])
-    opening = asyncio.create_task(app.resume(name, door="chat"))
-    assert await rounds_during(opening, lambda: bool(app._sessions[name].log.entries)) >= SLICES
+    opening = asyncio.create_task(app.conversations.resume(name, door="chat"))
+    assert await rounds_during(opening, lambda: bool(app.conversations.sessions[name].log.entries)) >= SLICES
     session = await opening
     assert session.turn == state.advance(TURN, session.log.entries)
     await app.close()

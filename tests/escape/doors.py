@@ -35,7 +35,7 @@ async def at_the_terminal(place: Place, _: ModelServer) -> list[e.AnyFact]:
     app = await App.open(loaded, place.env)
     noes: set[asyncio.Task[None]] = set()
     try:
-        session = app.begin(door="terminal", workspace=place.workspace)
+        session = app.conversations.begin(door="terminal", workspace=place.workspace)
 
         def see(event: LiveEvent) -> None:
             asked = [entry.fact for entry in event.entries] if isinstance(event, Committed) else []
@@ -44,7 +44,7 @@ async def at_the_terminal(place: Place, _: ModelServer) -> list[e.AnyFact]:
             )
 
         session.live.watch(see)
-        await app.employ(session, loaded.config.model, approvers=owner_at(Address("terminal")))
+        await app.conversations.employ(session, loaded.config.model, approvers=owner_at(Address("terminal")))
         await session.say([Text(TOLD)], address=TERMINAL)
         async with asyncio.timeout(PATIENCE_S):
             await session.settled()

@@ -88,14 +88,14 @@ async def test_no_door_begins_or_goes_on_in_a_home(tmp_path: Path, monkeypatch: 
         for door in ("terminal", "telegram", "acp"):
             for folder in (Path.home(), tmp_path, tmp_path / "own", Path("/")):
                 with pytest.raises(AccessRefused):
-                    app.begin(door=door, workspace=folder)
-        session = app.begin(door="terminal", workspace=tmp_path / "work")
+                    app.conversations.begin(door=door, workspace=folder)
+        session = app.conversations.begin(door="terminal", workspace=tmp_path / "work")
         with pytest.raises(AccessRefused):
-            await app.rebegin(session, Path.home(), "local")
+            await app.conversations.rebegin(session, Path.home(), "local")
         await session.say([Text("hello")], address=TERMINAL)
         monkeypatch.setenv("HOME", str(tmp_path / "work"))  # it was begun where nobody lived yet
         with pytest.raises(AngeliaError, match="cannot be a workspace"):
-            await app.employ(session, "openai-chat:test", approvers=owner_at(Address("terminal")))
+            await app.conversations.employ(session, "openai-chat:test", approvers=owner_at(Address("terminal")))
         assert isinstance(session.log.entries[0].fact, e.ConversationOpened)
     finally:
         await app.close()

@@ -35,8 +35,8 @@ async def opened(app: App, folder: Path, model: str = "fake:m") -> Session:
     """A new conversation in a workspace of its own, employed."""
     workspace = folder / "work"
     workspace.mkdir(exist_ok=True)
-    session = app.begin(door="terminal", workspace=workspace)
-    await app.employ(session, model, approvers=nobody)
+    session = app.conversations.begin(door="terminal", workspace=workspace)
+    await app.conversations.employ(session, model, approvers=nobody)
     return session
 
 

@@ -18,7 +18,7 @@ from angelia.engine.driver import BoundModel
 from angelia.engine.live import Committed, LiveEvent
 from angelia.engine.log import Log
 from angelia.policy.approvers import ApproversOf, owner_at
-from angelia.service.app import App
+from angelia.service.conversation.conversations import Conversations
 from angelia.service.conversation.session import Session
 from angelia.store.log.lease import Lease
 from angelia.tools.shell.shell import Shell
@@ -60,9 +60,9 @@ def running_again() -> None:
 
 
 def _say_yes() -> None:
-    employ = App.employ
+    employ = Conversations.employ
 
-    async def employing(app: App, session: Session, model: str, *, approvers: ApproversOf) -> BoundModel:
+    async def employing(self: Conversations, session: Session, model: str, *, approvers: ApproversOf) -> BoundModel:
         tasks: set[asyncio.Task[None]] = set()
 
         def see(event: LiveEvent) -> None:
@@ -75,9 +75,9 @@ def _say_yes() -> None:
 
         session.live.watch(see)
         yes()
-        return await employ(app, session, model, approvers=owner_at(Address("terminal")))
+        return await employ(self, session, model, approvers=owner_at(Address("terminal")))
 
-    App.employ = employing  # type: ignore[method-assign,assignment]  # `ask` itself has nobody to ask
+    Conversations.employ = employing  # type: ignore[method-assign,assignment]  # `ask` itself has nobody to ask
 
 
 async def _approve(session: Session, asked: e.ApprovalAsked) -> None:

@@ -59,14 +59,18 @@ async def conversation(place: Place, *, again: bool = False, driven: bool = True
     loaded = load(place.home, place.env, place.sets, {"model": f"{place.wire}:m"})
     app = await App.open(loaded, place.env)
     try:
-        session = await _session(app, place) if again else app.begin(door="terminal", workspace=place.workspace)
+        session = await (_last(app) if again else _new(app, place))
         if driven:
-            await app.employ(session, loaded.config.model, approvers=nobody)
+            await app.conversations.employ(session, loaded.config.model, approvers=nobody)
         yield Conversation(app, session)
     finally:
         await app.close()
 
 
-async def _session(app: App, place: Place) -> Session:
+async def _new(app: App, place: Place) -> Session:
+    return app.conversations.begin(door="terminal", workspace=place.workspace)
+
+
+async def _last(app: App) -> Session:
     last = (await app.transcript.conversations(OWNER, 1))[0]
-    return await app.resume(last.id, door="terminal")
+    return await app.conversations.resume(last.id, door="terminal")

@@ -78,8 +78,8 @@ async def live(folder: Path, socket: str, life: str) -> None:
 async def _converse(app: App, workspace: Path, kind: str) -> None:
     workspace.mkdir(parents=True)
     where = f"docker:{IMAGE}" if kind == "docker" else "local"
-    session = app.begin(door="terminal", workspace=workspace, sandbox=where)
-    await app.employ(session, MODEL, approvers=owner_at(Address("terminal")))
+    session = app.conversations.begin(door="terminal", workspace=workspace, sandbox=where)
+    await app.conversations.employ(session, MODEL, approvers=owner_at(Address("terminal")))
     await session.say([Text(kind)], address=TERMINAL)
     await session.settled()
 

@@ -50,7 +50,7 @@ async def attacked(folder: Path, *sets: str, tools: str = "rws", in_memory: bool
             unknown = SECOND_NAMES if in_memory or "ssh" in sets[0] else ()
             attacks = scene.attacks(other.sha256, tools=tools, without=unknown)
             if in_memory:
-                await shell(one.app.sandbox_of(one.session), scene.script())
+                await shell(one.app.conversations.sandbox_of(one.session), scene.script())
                 attacks = [attack for attack in attacks if attack.path.partition("/")[0] in scene.inside()]
             return "\n".join([*await tried(one, replies, attacks), *(f"written: {path}" for path in scene.changed())])
 

@@ -50,7 +50,7 @@ async def served(folder: Path, *sets: str) -> AsyncIterator[tuple[Place, ModelSe
 
 async def trust(talk: Conversation, *, yes: bool = True) -> None:
     """The person answers the question about the file that is there now."""
-    prompt = talk.app.prompt(talk.session)
+    prompt = talk.app.conversations.prompt(talk.session)
     assert prompt.in_question
     await prompt.answer(prompt.in_question, trusted=yes, at=1)
 
@@ -77,7 +77,7 @@ async def test_a_file_is_data_until_the_person_trusts_it_and_then_counts(tmp_pat
         assert "PLUM" not in first
         assert f"{place.workspace}/AGENTS.md is not trusted" in first
         assert talk.facts(e.SystemSaid) == []
-        await talk.app.prompt(talk.session).look()
+        await talk.app.conversations.prompt(talk.session).look()
         await trust(talk)
         assert WORDS in await shown(talk, server)
         [note] = talk.facts(e.SystemSaid)
@@ -89,7 +89,7 @@ async def test_the_prompt_is_recorded_when_its_bytes_change_and_at_no_other_time
         assert await shown(talk, server) == await shown(talk, server)
         assert len(talk.facts(e.SetupChanged)) == 1
         (place.workspace / "AGENTS.md").write_text(WORDS)
-        await talk.app.prompt(talk.session).look()
+        await talk.app.conversations.prompt(talk.session).look()
         await trust(talk)
         assert await shown(talk, server) == await shown(talk, server)
         assert len(talk.facts(e.SetupChanged)) == 2
@@ -160,11 +160,11 @@ async def test_an_answer_holds_in_every_conversation_and_for_one_version_alone(t
         async with conversation(place) as talk:
             await trust(talk, yes=yes)
         async with conversation(place) as talk:
-            assert talk.app.prompt(talk.session).in_question is None
+            assert talk.app.conversations.prompt(talk.session).in_question is None
             assert ("PLUM" in await shown(talk, server)) is yes
         file.write_text(CHANGED)
         async with conversation(place) as talk:
-            question = talk.app.prompt(talk.session).in_question
+            question = talk.app.conversations.prompt(talk.session).in_question
             assert question
             assert question.changed is yes
 
@@ -174,9 +174,11 @@ async def test_another_person_trusts_nothing_by_it(tmp_path: Path) -> None:
         (place.workspace / "AGENTS.md").write_text(WORDS)
         async with conversation(place) as talk:
             await trust(talk)
-            theirs = talk.app.begin(door="telegram", workspace=place.workspace, owner=Principal("telegram", "4711"))
-            await talk.app.employ(theirs, f"{place.wire}:m", approvers=owner_at(Address("terminal")))
-            assert isinstance(talk.app.prompt(theirs).facts.folder, UntrustedFile)
+            theirs = talk.app.conversations.begin(
+                door="telegram", workspace=place.workspace, owner=Principal("telegram", "4711")
+            )
+            await talk.app.conversations.employ(theirs, f"{place.wire}:m", approvers=owner_at(Address("terminal")))
+            assert isinstance(talk.app.conversations.prompt(theirs).facts.folder, UntrustedFile)
             assert await talk.app.trusted_files.list(Principal("telegram", "4711")) == []
 
 
@@ -197,7 +199,7 @@ async def test_with_the_setting_off_there_is_nothing_of_it(tmp_path: Path) -> No
     async with served(tmp_path, "context.folder_instructions=false") as (place, server):
         (place.workspace / "AGENTS.md").write_text(WORDS)
         async with conversation(place) as talk:
-            assert talk.app.prompt(talk.session).in_question is None
+            assert talk.app.conversations.prompt(talk.session).in_question is None
             assert "AGENTS" not in await shown(talk, server)
 
 
@@ -217,7 +219,7 @@ async def test_an_empty_file_and_a_folder_of_that_name_are_nothing(tmp_path: Pat
         (place.workspace / "AGENTS.md").write_text(" \n")
         (place.workspace / "CLAUDE.md").mkdir()
         async with conversation(place) as talk:
-            assert talk.app.prompt(talk.session).facts.folder == NoFolderFile()
+            assert talk.app.conversations.prompt(talk.session).facts.folder == NoFolderFile()
 
 
 async def test_what_is_no_text_is_not_used_and_the_model_is_told_why(tmp_path: Path) -> None:
@@ -379,7 +381,7 @@ async def test_the_embedded_model_is_asked_nothing_and_gets_the_small_prompt(tmp
         (place.workspace / "AGENTS.md").write_text(WORDS)
         async with conversation(place) as talk:
             await trust(talk)
-            prompt = talk.app.prompt(talk.session)
+            prompt = talk.app.conversations.prompt(talk.session)
             await prompt.look()
             able = talk.app.model_catalog.profile(f"{place.wire}:m")
             assert WORDS in prompt.prompt_for(able).text
@@ -403,7 +405,7 @@ async def test_elsewhere_the_file_is_looked_at_again_only_when_something_was_don
         (place.workspace / "AGENTS.md").write_text(WORDS)
         there = Counting(place.workspace, home=place.home, state=tmp_path / "state", confine="off")
         async with conversation(place) as talk:
-            prompt = talk.app.prompt(talk.session)
+            prompt = talk.app.conversations.prompt(talk.session)
             prompt.work_in(Chosen("ssh:box", "", {}), there, talk.app.model_catalog.profile(f"{place.wire}:m"))
             await prompt.look()
             looks = there.looks

@@ -30,10 +30,10 @@ RUNS = [call("shell", {"command": "sleep 1000", "background": True}), say("It ru
 async def two(folder: Path) -> AsyncIterator[tuple[Conversation, Conversation]]:
     """Two conversations in one place, in each of which a command runs in the background."""
     async with ModelServer(by_replies(RUNS)) as server, conversation(Place(folder, server)) as one:
-        other = Conversation(one.app, one.app.begin_beside(one.session, door="terminal"))
-        await one.app.employ(other.session, "openai-chat:m", approvers=nobody)
+        other = Conversation(one.app, one.app.conversations.begin_beside(one.session, door="terminal"))
+        await one.app.conversations.employ(other.session, "openai-chat:m", approvers=nobody)
         for talk in (one, other):
-            talk.app.set_mode(talk.session, Mode.AUTONOMOUS)
+            talk.app.modes.choose(talk.session, Mode.AUTONOMOUS)
             await talk.say("Go on.")
             assert isinstance(await talk.ending(), Answered)
             assert [started.what for started in talk.session.behind] == ["sleep 1000"]
@@ -49,7 +49,7 @@ def ends(talk: Conversation) -> list[tuple[CallStatus, str]]:
 
 
 async def leave(talk: Conversation) -> None:
-    await talk.app.leave(talk.session)
+    await talk.app.conversations.leave(talk.session)
     await talk.session.catch_up()
 
 
@@ -60,8 +60,8 @@ def places(session: Session) -> tuple[PlaceId, str, str]:
 async def test_the_end_of_one_does_not_end_what_the_other_runs(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         assert places(one.session) == places(other.session)
-        sandbox = one.app.sandbox_of(one.session)
-        assert sandbox is one.app.sandbox_of(other.session)
+        sandbox = one.app.conversations.sandbox_of(one.session)
+        assert sandbox is one.app.conversations.sandbox_of(other.session)
         await leave(one)
         assert [status for status, _ in ends(one)] == [CallStatus.ERROR], "what it ran has ended, and that is told"
         assert one.session.behind == []
@@ -72,7 +72,7 @@ async def test_the_end_of_one_does_not_end_what_the_other_runs(tmp_path: Path) -
         assert other.session.behind == []
         assert SandboxLocks(one.app.running).all() == []
         with pytest.raises(SandboxGone):
-            one.app.sandbox_of(other.session)
+            one.app.conversations.sandbox_of(other.session)
 
 
 async def test_a_place_is_one_row_however_many_work_there_and_is_kept_while_one_of_them_is_left(
@@ -96,7 +96,7 @@ async def test_a_place_is_one_row_however_many_work_there_and_is_kept_while_one_
 async def test_a_conversation_goes_on_in_the_place_that_it_shares(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         await leave(other)
-        again = await one.app.resume(other.session.conversation, door="terminal")
+        again = await one.app.conversations.resume(other.session.conversation, door="terminal")
         assert again.place == one.session.place
-        one.app.open_workplace(again, approvers=nobody)
-        assert one.app.sandbox_of(again) is one.app.sandbox_of(one.session)
+        one.app.conversations.open_workplace(again, approvers=nobody)
+        assert one.app.conversations.sandbox_of(again) is one.app.conversations.sandbox_of(one.session)

@@ -7,6 +7,7 @@ import pytest
 
 from angelia.core.content import Text
 from angelia.service.app import App
+from angelia.service.conversation.handed_out import KEPT_MS
 from angelia.service.conversation.session import DAY_MS
 from angelia.service.conversation.terminal_delivery import TERMINAL
 from angelia.service.settings.config import load
@@ -19,7 +20,7 @@ TWO_DAYS = 2 * 86_400
 async def test_an_orphan_of_a_dead_life_goes_after_a_day_and_what_was_said_stays(tmp_path: Path) -> None:
     app = await App.open(load(tmp_path / "home", {}), {})
     (tmp_path / "work").mkdir()
-    session = app.begin(door="terminal", workspace=tmp_path / "work")
+    session = app.conversations.begin(door="terminal", workspace=tmp_path / "work")
     said = await app.intake.to_media(b"what was said", "said.txt")
     await session.say([Text("keep this"), said], address=TERMINAL)
     orphan = await app.blobs.put(b"what nobody refers to")
@@ -28,12 +29,12 @@ async def test_an_orphan_of_a_dead_life_goes_after_a_day_and_what_was_said_stays
         old = app.blobs.path(ref.sha256).stat().st_mtime - TWO_DAYS
         os.utime(app.blobs.path(ref.sha256), (old, old))
     await app.db.write(lambda connection: connection.execute("UPDATE born SET at = at - ?", (2 * TWO_DAYS,)))
-    assert await app.tidy() == []
+    assert await app.upkeep.tidy() == []
     there = [app.blobs.path(ref.sha256).exists() for ref in (said.blob, orphan, young)]
     assert there == [True, False, True]
     assert await app.blobs.trash() == [orphan.sha256]
     assert len(copies(app.loaded.home)) == 1
-    assert await app.tidy() == [], "once a day"
+    assert await app.upkeep.tidy() == [], "once a day"
     await app.close()
 
 
@@ -41,15 +42,33 @@ async def test_a_log_that_is_not_whole_is_told_and_neither_copied_nor_swept_by(t
     now = [1_790_000_000_000]
     app = await App.open(load(tmp_path / "home", {}), {}, lambda: now[0])
     (tmp_path / "work").mkdir()
-    session = app.begin(door="terminal", workspace=tmp_path / "work")
+    session = app.conversations.begin(door="terminal", workspace=tmp_path / "work")
     await session.say([Text("keep this")], address=TERMINAL)
-    assert await app.tidy() == []
+    assert await app.upkeep.tidy() == []
     (sound,) = copies(app.loaded.home)
     lose = "UPDATE entries SET body = x'7b7d' WHERE seq = 2"
     await app.db.write(lambda connection: connection.execute("DROP TRIGGER entries_never_change"))
     await app.db.write(lambda connection: connection.execute(lose))
     now[0] += DAY_MS
-    (told,) = await app.tidy()
+    (told,) = await app.upkeep.tidy()
     assert f"Entry 2 of {session.conversation}" in told
     assert copies(app.loaded.home) == [sound]
+    await app.close()
+
+
+async def test_a_conversation_that_was_handed_out_and_never_spoken_in_is_forgotten_after_a_month(
+    tmp_path: Path,
+) -> None:
+    now = [1_790_000_000_000]
+    app = await App.open(load(tmp_path / "home", {}), {}, lambda: now[0])
+    (tmp_path / "work").mkdir()
+    session = app.conversations.begin(door="acp", workspace=tmp_path / "work")
+    assert session.unspoken
+    await app.handed_out.keep(session.conversation, session.unspoken)
+    now[0] += KEPT_MS - DAY_MS
+    await app.upkeep.tidy()
+    assert await app.handed_out.of(session.conversation) == session.unspoken
+    now[0] += 2 * DAY_MS
+    await app.upkeep.tidy()
+    assert await app.handed_out.of(session.conversation) is None
     await app.close()

@@ -208,12 +208,12 @@ async def test_a_strangers_toolset_is_opened_and_closed_with_each_conversation(
     async with talking(tmp_path, say("Hello.")) as (talk, _):
         one = talk.session.conversation
         assert [("opened", one)] == LIVES
-        other = talk.app.begin(door="terminal", workspace=Path(talk.session.workspace))
-        await talk.app.employ(other, "openai-chat:m", approvers=nobody)
-        await talk.app.employ(other, "openai-chat:m", approvers=nobody)  # another model: opened once
+        other = talk.app.conversations.begin(door="terminal", workspace=Path(talk.session.workspace))
+        await talk.app.conversations.employ(other, "openai-chat:m", approvers=nobody)
+        await talk.app.conversations.employ(other, "openai-chat:m", approvers=nobody)  # another model: opened once
         await turn(talk)
         assert [("opened", one), ("opened", other.conversation), ("ready", one)] == LIVES
-        await talk.app.leave(other)
+        await talk.app.conversations.leave(other)
         assert LIVES[3:] == [("closed", other.conversation)]
     assert LIVES[4:] == [("closed", one)]
 
@@ -243,7 +243,7 @@ async def test_the_rules_hold_for_a_strangers_tools(tmp_path: Path, monkeypatch:
     steps = (call("silent"), say("One."), call("water"), say("Two."), call("look"), say("Three."))
     async with talking(tmp_path, *steps) as (talk, _):
         assert (await turn(talk))[-1][0] is CallStatus.REFUSED, "a call that names no effect is denied"
-        talk.app.set_mode(talk.session, Mode.PLAN)
+        talk.app.modes.choose(talk.session, Mode.PLAN)
         status, said = (await turn(talk))[-1]
         assert status is CallStatus.REFUSED
         assert "plan" in said.lower()
@@ -286,10 +286,10 @@ async def test_what_a_conversation_runs_in_the_background_ends_with_it_and_is_to
     (tmp_path / "workspace").mkdir()
     steps = (call("shell", {"command": "sleep 1000", "background": True}), say("It runs."))
     async with talking(tmp_path, *steps) as (talk, _):
-        talk.app.set_mode(talk.session, Mode.AUTONOMOUS)
+        talk.app.modes.choose(talk.session, Mode.AUTONOMOUS)
         await turn(talk)
         assert len(talk.session.behind) == 1
-        await talk.app.leave(talk.session)
+        await talk.app.conversations.leave(talk.session)
         await talk.session.catch_up()
         assert talk.session.behind == []
         [ended] = talk.facts(e.WorkEnded)

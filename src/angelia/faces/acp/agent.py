@@ -142,7 +142,7 @@ class Agent:
         client = self.client
         chosen = await self._chosen()
         folder = folder_in(given.cwd)
-        session = self.app.begin(door=DOOR, workspace=folder)
+        session = self.app.conversations.begin(door=DOOR, workspace=folder)
         conversation = Conversation(self.app, session, client, chosen.spec, folder)
         try:
             await conversation.be_driven(given.mcp_servers)
@@ -206,7 +206,7 @@ class Agent:
         Raises:
             NotFound: there is none of this id.
         """
-        session = await self.app.resume(ConversationId(number), door=DOOR)
+        session = await self.app.conversations.resume(ConversationId(number), door=DOOR)
         return Conversation(self.app, session, client, await self._last_model(session), folder)
 
     async def _last_model(self, session: "Session") -> str:

@@ -80,7 +80,7 @@ class Conversation:
             KeyMissing, ConfigError, MissingPart, SandboxError: it cannot be used as it is.
         """
         chosen = self.choosing
-        bound = await self.app.employ(
+        bound = await self.app.conversations.employ(
             self.session,
             chosen.spec,
             approvers=owner_at(e.Address(DOOR, self.session.conversation)),
@@ -169,7 +169,7 @@ class Conversation:
         await self._asking.close()
         await self._folder.close()
         await self.servers.close()
-        await self.app.leave(self.session)
+        await self.app.conversations.leave(self.session)
         await self._sending.close()
         self._prompts.leave()
 
@@ -205,7 +205,7 @@ class Conversation:
 
     async def _commanded(self, command: Callable[[CommandPort], Awaitable[CommonResult]]) -> MessageToSend | None:
         """Run a command and tell what it came to; the message that is to be sent, if it is one."""
-        before = self.app.mode(self.session)
+        before = self.app.modes.of(self.session)
         try:
             result = await command(EditorCommandPort(self))
         except BadInput as wrong:
@@ -221,7 +221,7 @@ class Conversation:
                 self.say_aloud([text])
             case _:
                 assert_never(result)
-        now = self.app.mode(self.session)
+        now = self.app.modes.of(self.session)
         self._sending.tell([*([o.ModeIs(now.value)] if now is not before else []), *self.choosing.news()])
         return result if isinstance(result, MessageToSend) else None
 

@@ -56,7 +56,7 @@ class FolderQuestions:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _look(self) -> None:
-        prompt = self._app.prompt(self._session)
+        prompt = self._app.conversations.prompt(self._session)
         try:
             await prompt.look()
             file = prompt.in_question
@@ -82,12 +82,12 @@ class FolderQuestions:
             logger.warning("%s: the editor could not ask: %s", self._session.conversation, fault.message)
             meant = ""
         if meant in ("trust", "decline"):
-            prompt = self._app.prompt(self._session)
+            prompt = self._app.conversations.prompt(self._session)
             await prompt.answer(file, trusted=meant == "trust", at=self._app.clock())
         if meant == "trust":
             status, words = "completed", "The model follows this version from the next message on."
         else:
-            status, words = "failed", not_followed(file, self._app.prompt(self._session).where)
+            status, words = "failed", not_followed(file, self._app.conversations.prompt(self._session).where)
         self._tell([o.CallChanged(call.id, status=status, content=(o.AcpShown(o.AcpWords(words)),))])
 
     def _say_once(self, words: str) -> None:

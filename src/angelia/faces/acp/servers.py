@@ -53,7 +53,7 @@ class Introductions:
         await self.close()
         usable, self._left_out = sorted_out(given)
         servers = [server_of(one, self._app.secret_refs) for one in usable]
-        self._strangers = await self._app.toolbox(self._session).servers.pass_on(servers)
+        self._strangers = await self._app.conversations.toolbox(self._session).servers.pass_on(servers)
 
     def begin(self) -> None:
         """Judge and begin each of them, in the background: nobody waits for another one. Those of the settings too.
@@ -62,7 +62,7 @@ class Introductions:
         """
         self._say(self._left_out)
         self._left_out = ""
-        self._app.toolbox(self._session).servers.begin()
+        self._app.conversations.toolbox(self._session).servers.begin()
         for connection in self._strangers:
             task = asyncio.create_task(self._introduce(connection))
             self._tasks.add(task)
@@ -78,7 +78,7 @@ class Introductions:
 
     async def _introduce(self, connection: McpConnection) -> None:
         try:
-            match await self._app.judged(self._session, connection.server.effect()):
+            match await self._app.conversations.judged(self._session, connection.server.effect()):
                 case Allow():
                     connection.begin()
                 case Deny(reason=reason):

@@ -78,7 +78,7 @@ class SessionSettings:
             model=chosen.spec,
             profile=app.model_catalog.profile(chosen.spec),
             effort=chosen.effort,
-            mode=app.mode(session),
+            mode=app.modes.of(session),
             models=models_to_choose(chosen.spec, known),
             sandbox=self._sandbox,
             sandboxes=self._sandboxes(),
@@ -115,7 +115,7 @@ class SessionSettings:
         """From the next call on. Raises BadInput for a mode that there is not."""
         if name not in {mode.value for mode in Mode}:
             raise BadInput(f"There is no mode {name[:50]!r}.", then=f"Modes: {', '.join(Mode)}.")
-        self._app.set_mode(self._session, Mode(name))
+        self._app.modes.choose(self._session, Mode(name))
 
     async def choose(self, name: str, value: str, drive: Drive) -> list[str]:
         """Change one setting other than the mode; returns what the person is to be told. What fails changes nothing.
@@ -178,7 +178,7 @@ class SessionSettings:
     async def _take(self, choice: _Choice) -> None:
         self._app.model_catalog.profile(choice.spec)
         if choice.sandbox != self._sandbox:
-            await self._app.rebegin(self._session, self._folder, choice.sandbox)
+            await self._app.conversations.rebegin(self._session, self._folder, choice.sandbox)
         self.spec, self.effort = choice.spec, choice.effort
         self._editing.files, self._editing.terminal = choice.files, choice.terminal
 

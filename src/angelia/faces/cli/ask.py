@@ -80,8 +80,8 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     _notes([AGAIN] if overdue else [])
     for queued in overdue:  # a life that died could not show them; beside a new answer they do not go to stdout
         await delivery.deliver(queued, _note if asking else screen.way_of(queued, session.log.entries), _draw)
-    await app.employ(session, choice.spec, approvers=nobody)
-    prompt = app.prompt(session)
+    await app.conversations.employ(session, choice.spec, approvers=nobody)
+    prompt = app.conversations.prompt(session)
     if unfollowed := not_followed(prompt.facts.folder, prompt.where):
         _note(unfollowed)
     _stop_on_interrupt(session)
@@ -94,7 +94,7 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     code = exits.code_of(closed.ending)
     if code:
         _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
-    _notes(await app.tidy())
+    _notes(await app.upkeep.tidy())
     await app.close()
     return code
 

@@ -85,13 +85,13 @@ async def _test(name: str, given: dict[str, Any]) -> int:
 
 async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
     """Connect to a server of the settings: what came of it, then a line for each tool; whether it is well."""
-    session = app.begin(door="terminal", workspace=folder_here(app, lambda text: echo(text, err=True)))
+    session = app.conversations.begin(door="terminal", workspace=folder_here(app, lambda text: echo(text, err=True)))
     settings = app.loaded.config.mcp.servers[name]
     only = replace(app.mcp_sources, settings=replace(app.loaded.config.mcp, servers={name: settings}))
-    mcp_tools = app.servers(session, only, lambda: Registry.of(made(app.toolsets.makers)[0]).names)
+    mcp_tools = app.conversations.servers(session, only, lambda: Registry.of(made(app.toolsets.makers)[0]).names)
     try:
         if settings.where == "sandbox":
-            app.open_workplace(session, approvers=nobody)
+            app.conversations.open_workplace(session, approvers=nobody)
         mcp_tools.begin()
         began = time.monotonic()
         await mcp_tools.servers.settled()
@@ -106,4 +106,4 @@ async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
         return [f"The MCP server {name} cannot be used: {error}"], False
     finally:
         await mcp_tools.close()
-        await app.leave(session)
+        await app.conversations.leave(session)

@@ -34,14 +34,14 @@ async def session_for(app: "App", given: dict[str, Any], note: Callable[[str], N
     """
     if given["resume"] or given["go_on"]:
         find = app.transcript.find(OWNER, given["resume"]) if given["resume"] else last_conversation(app.transcript)
-        session = await app.resume(await find, door="terminal")
+        session = await app.conversations.resume(await find, door="terminal")
         if given["sandbox"] not in (None, session.sandbox, session.preset):
             raise BadInput(
                 f"This conversation works in {session.sandbox}, and stays there.",
                 then=f"Leave --sandbox away, or begin a new one in {given['sandbox']}.",
             )
         return session
-    return app.begin(door="terminal", workspace=given["workspace"] or folder_here(app, note))
+    return app.conversations.begin(door="terminal", workspace=given["workspace"] or folder_here(app, note))
 
 
 def folder_here(app: "App", note: Callable[[str], None]) -> Path:

@@ -194,7 +194,7 @@ async def _stop(where: str, yes: bool, given: dict[str, Any]) -> int:
         what += " Its files lie there alone, and are lost." if place.only_copy else ""
         if not yes and not _sure(what, "--yes"):
             return _left("Nothing was ended.")
-        _note(await app.places.stop(place, app.stop_turn))
+        _note(await app.places.stop(place, app.conversations.stop_turn))
     await app.close()
     return 0
 

@@ -34,7 +34,7 @@ def undo(turn: str, part: str, *, only_list: bool, only_look: bool, yes: bool, *
 async def _undo(turn: str, part: str, *, only_list: bool, only_look: bool, yes: bool, given: dict[str, Any]) -> int:
     app = await open_app(given)
     found = await app.transcript.find(OWNER, part) if part else await last_conversation(app.transcript)
-    session = await app.resume(found, door="terminal")
+    session = await app.conversations.resume(found, door="terminal")
     if only_list:
         echo(await listed(app.undo_services, session))
         return 0

@@ -37,7 +37,7 @@ async def run(app: App, only: tuple[str, ...]) -> int:
     changed = asyncio.Event()
     gateway = Gateway(app.chat_services, changed.set)
     await gateway.open(only)
-    behind = [asyncio.create_task(_show(app, gateway, changed)), asyncio.create_task(app.keep_tidy())]
+    behind = [asyncio.create_task(_show(app, gateway, changed)), asyncio.create_task(app.upkeep.keep_tidy())]
     listening = await _listen(app, gateway)
     try:
         await _until(ending, listening)

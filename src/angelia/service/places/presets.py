@@ -61,7 +61,7 @@ def chosen(settings: SandboxSettings, name: str = "") -> Chosen:
     """What `name` means: a preset, or a spec such as `docker:python:3.12`; empty is what `sandbox.spec` says.
 
     Pure, and the one way in which a name becomes a sandbox: a door that has a setting of its own for where its
-    conversations work hands that name to `App.begin(…, sandbox=name)`, which asks this.
+    conversations work hands that name to `Conversations.begin(…, sandbox=name)`, which asks this.
 
     Whether there is such a kind is found when it is opened (`sandboxes.registry.open_sandbox`).
 

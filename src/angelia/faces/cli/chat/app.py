@@ -151,7 +151,7 @@ class ChatApp:
     async def close(self) -> None:
         """Close the home, if it was opened; an open turn stays open in the log."""
         if self.opened.is_set():
-            for told in await self.app.tidy():
+            for told in await self.app.upkeep.tidy():
                 self.screen.note(told)
             await self.app.close()
 
@@ -161,7 +161,7 @@ class ChatApp:
         Raises:
             ConfigError, MissingPart, SandboxError: it cannot be used as it is.
         """
-        await self.app.employ(self.session, spec, approvers=owner_at(e.Address("terminal")))
+        await self.app.conversations.employ(self.session, spec, approvers=owner_at(e.Address("terminal")))
         self.spec = spec
         self._watch_over()
 
@@ -171,7 +171,7 @@ class ChatApp:
             self._guard.cancel()
         self._guard = asyncio.create_task(self.session.driven())
         self._guard.add_done_callback(self._ended)
-        self.app.toolbox(self.session).servers.begin()
+        self.app.conversations.toolbox(self.session).servers.begin()
         self.input.refresh()
 
     async def switch(self, session: "Session") -> None:
@@ -185,14 +185,14 @@ class ChatApp:
         left = self._open
         forget = session.live.watch(left.watching.now.see)  # an image may have to be fetched
         try:
-            await self.app.employ(session, self.spec, approvers=owner_at(e.Address("terminal")))
+            await self.app.conversations.employ(session, self.spec, approvers=owner_at(e.Address("terminal")))
         except BaseException:
-            await self.app.leave(session)
+            await self.app.conversations.leave(session)
             raise
         finally:
             forget()
         left.watching.end()
-        await self.app.leave(left.session)
+        await self.app.conversations.leave(left.session)
         self._show(session)
         self._watch_over()
 
@@ -265,7 +265,7 @@ class ChatApp:
         with self.session.held():
             await self._said(text)
             if self.spec:
-                await self._folder_question.put(self.app.prompt(self.session))
+                await self._folder_question.put(self.app.conversations.prompt(self.session))
 
     async def _said(self, text: str) -> None:
         """An answer to the oldest open question, or a message."""
@@ -327,4 +327,4 @@ class ChatApp:
     async def _ask_about_folder(self) -> None:
         """At the beginning of a conversation, and wherever something else stands there now; never inside a turn."""
         if self.spec and not self.session.turn.opened:
-            await self._folder_question.put(self.app.prompt(self.session))
+            await self._folder_question.put(self.app.conversations.prompt(self.session))

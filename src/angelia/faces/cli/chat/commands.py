@@ -97,7 +97,7 @@ class TerminalCommandPort:
             raise BadInput(f"{where} is no folder.", then="Example: /new ~/projects/garden")
         self._chat.must_rest()
         self._wanted = sandbox or self._sandbox
-        return self._chat.app.begin(door="terminal", workspace=where, sandbox=self._wanted)
+        return self._chat.app.conversations.begin(door="terminal", workspace=where, sandbox=self._wanted)
 
     async def conversations(self) -> list[Summary]:
         """See the port."""
@@ -111,7 +111,7 @@ class TerminalCommandPort:
         await self._chat.ready.wait()
         self._chat.must_rest()
         self._wanted = self._sandbox
-        return await self._chat.app.resume(found, door="terminal")
+        return await self._chat.app.conversations.resume(found, door="terminal")
 
     def questions(self) -> list[OpenQuestion]:
         """See the port."""

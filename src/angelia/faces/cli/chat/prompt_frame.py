@@ -34,7 +34,7 @@ def _before(chat: "ChatApp") -> str:
 def _below(chat: "ChatApp", columns: int) -> str:
     if not chat.ready.is_set():
         return cut(" looking for a model…" if chat.opened.is_set() else " opening…", columns)
-    turn, mode = chat.session.turn, chat.app.mode(chat.session)
+    turn, mode = chat.session.turn, chat.app.modes.of(chat.session)
     where = chat.session.preset or chat.session.sandbox
     words = [chat.spec, *([where] if where != "local" else [])]
     words += [*chat.watching.usage_meter.words(chat.profile.window), str(mode)]

@@ -1,0 +1,290 @@
+"""The conversations of this process: begun or found again, given what they work with, and closed."""
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.core import entry as e
+from angelia.core.errors import NotFound
+from angelia.core.ids import Clock, ConversationId, new_conversation
+from angelia.core.principal import OWNER, Principal
+from angelia.engine.driver import BoundModel, Driver
+from angelia.engine.live import Resting
+from angelia.policy.approvers import ApproversOf
+from angelia.policy.situation import Mode
+from angelia.policy.verdict import Effect, Verdict
+from angelia.sandboxes.port import Sandbox, SandboxGone
+from angelia.sandboxes.registry import fit_workspace
+from angelia.service.conversation.drivers import DriverSources, WantedModel, driver_for
+from angelia.service.conversation.handed_out import HandedOut
+from angelia.service.conversation.mcp_tools import ConversationServers, McpSources
+from angelia.service.conversation.prompt import ConversationPrompt, PromptSources
+from angelia.service.conversation.session import Session
+from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
+from angelia.service.conversation.workplace import Workplace, WorkplaceDeps, workplace
+from angelia.service.places.presets import chosen, kept
+from angelia.service.settings.config import Loaded
+from angelia.store.log.transcript import Transcript
+from angelia.store.sql.database import Database
+from angelia.tools.discovery import MakeToolset
+from angelia.tools.port import ConversationContext
+from angelia.tools.registry import Registry
+
+
+class ConversationModes:
+    """How freely each conversation works: as configured, until somebody says otherwise."""
+
+    def __init__(self, configured: Mode) -> None:
+        self._configured = configured
+        self._chosen: dict[ConversationId, Mode] = {}
+
+    def of(self, session: Session) -> Mode:
+        """As of now."""
+        return self._chosen.get(session.conversation, self._configured)
+
+    def choose(self, session: Session, mode: Mode) -> None:
+        """From the next call on, in this process."""
+        self._chosen[session.conversation] = mode
+
+
+class ConversationDeps(Struct, frozen=True):
+    """What every conversation of a home is made with."""
+
+    loaded: Loaded
+    db: Database
+    transcript: Transcript
+    clock: Clock
+    handed_out: HandedOut
+    toolsets: Iterable[MakeToolset]
+    mcp: McpSources
+    prompts: PromptSources
+    workplaces: WorkplaceDeps
+    drivers: DriverSources
+
+
+class _Open:
+    """What one conversation has, as far as it was needed."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.workplace: Workplace | None = None
+        self.toolbox: Toolbox | None = None
+        self.prompt: ConversationPrompt | None = None
+
+
+class Conversations:
+    """Those that are open here. Other processes may have the same ones open: a lease says who drives."""
+
+    def __init__(self, deps: ConversationDeps) -> None:
+        self._deps = deps
+        self._open: dict[ConversationId, _Open] = {}
+
+    @property
+    def sessions(self) -> Mapping[ConversationId, Session]:
+        """Those that are open, by their ids."""
+        return {conversation: one.session for conversation, one in self._open.items()}
+
+    # -- begun and found ----------------------------------------------------------------------------------------
+
+    def begin(self, *, door: str, workspace: Path, sandbox: str = "", owner: Principal = OWNER) -> Session:
+        """A new conversation; it is in the store from its first message on. `sandbox` names a preset or a spec, as
+        `service.places.presets.chosen` takes it; the configured one, if it is not given. `owner` is whose it is.
+
+        Raises:
+            AccessRefused: no conversation works in `workspace` (a home, what configures programs, our own records).
+        """
+        at = chosen(self._deps.loaded.config.sandbox, sandbox)
+        inside = fit_workspace(at.spec, workspace, self._deps.loaded.home)
+        opened = e.ConversationOpened(door, inside, at.spec, owner, at.preset)
+        return self._opened(new_conversation(self._deps.clock), door, opened)
+
+    def begin_beside(self, session: Session, *, door: str) -> Session:
+        """A new conversation of the same owner that works where `session` does: in one place, each ending only what it
+        runs itself.
+        """
+        opened = e.ConversationOpened(
+            door, session.workspace, session.sandbox, session.owner, session.preset, session.place
+        )
+        return self._opened(new_conversation(self._deps.clock), door, opened)
+
+    async def rebegin(self, session: Session, workspace: Path, sandbox: str) -> None:
+        """Let a conversation in which nothing was said work in another sandbox; it is to be employed again.
+
+        Raises:
+            BadInput: something was said in it.
+            ConfigError: `sandbox` is no name of one.
+            AccessRefused: as `begin`.
+        """
+        at = chosen(self._deps.loaded.config.sandbox, sandbox)
+        opened = session.begin_in(fit_workspace(at.spec, workspace, self._deps.loaded.home), at.spec, at.preset)
+        if await self._deps.handed_out.of(session.conversation):
+            await self._deps.handed_out.keep(session.conversation, opened)
+        await self._leave_place(self._of(session))
+
+    async def resume(self, conversation: ConversationId, *, door: str) -> Session:
+        """Open a stored conversation.
+
+        Raises:
+            NotFound: there is none of this id.
+            CodecError: an entry cannot be read by this version.
+            StoreDamaged: an entry is not what was stored, or is missing; names it.
+        """
+        try:
+            session = self._opened(conversation, door, None)
+            await self._deps.transcript.require_end(conversation)
+            await session.catch_up()
+        except NotFound:
+            if (opened := await self._deps.handed_out.of(conversation)) is None:
+                raise
+            return self._opened(conversation, door, opened)
+        return session
+
+    def _opened(self, conversation: ConversationId, door: str, opened: e.ConversationOpened | None) -> Session:
+        life = f"{door}, process {os.getpid()}"
+        session = Session(conversation, self._deps.db, self._deps.transcript, life, opened)
+        self._of(session).session = session
+        return session
+
+    def _of(self, session: Session) -> _Open:
+        return self._open.setdefault(session.conversation, _Open(session))
+
+    # -- at work ------------------------------------------------------------------------------------------------
+
+    async def employ(
+        self, session: Session, model: str, *, approvers: ApproversOf, effort: str | None = None
+    ) -> BoundModel:
+        """Give a conversation its model, tools and sandbox, and drive it from now on. Returns its first model, bound.
+
+        Done again between two turns it changes the model; the sandbox and what runs in it stay. `effort` is how much
+        the model thinks: as configured, if it is not given. `approvers` says of the running turn who may
+        answer its questions, and where they are asked.
+
+        Raises:
+            ConfigError: the model cannot be used as configured.
+            SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
+        """
+        place = self.open_workplace(session, approvers=approvers)
+        box, prompt = await self._open_toolsets(session), self.prompt(session)
+        at = kept(self._deps.loaded.config.sandbox, session.sandbox, session.preset)
+        prompt.work_in(at, place.sandbox, self._deps.drivers.model_catalog.profile(model))
+        await prompt.look()
+        wanted = WantedModel(model, effort)
+
+        async def made(registry: Registry) -> tuple[BoundModel, Driver]:
+            at_work = replace(self._place(session).deps, registry=registry)
+            return await driver_for(self._deps.drivers, session.log, at_work, prompt, wanted)
+
+        async def make(registry: Registry) -> Driver:
+            return (await made(registry))[1]
+
+        bound, first = await made(box.registry)
+        await session.attach(RenewingDriver(session, box, prompt, make, first))
+        return bound
+
+    def open_workplace(self, session: Session, *, approvers: ApproversOf) -> Workplace:
+        """Open the sandbox that a conversation works in, unless it is open.
+
+        Raises:
+            ConfigError, SandboxError: see `workplace`.
+        """
+        opened = self._of(session)
+        if opened.workplace is None:
+            opened.workplace = workplace(self._deps.workplaces, session, approvers=approvers)
+        return opened.workplace
+
+    def toolbox(self, session: Session) -> Toolbox:
+        """What a conversation can call, with the servers of the settings and those that it has of its own."""
+        opened = self._of(session)
+        if opened.toolbox is None:
+            opened.toolbox = Toolbox(
+                self._deps.toolsets,
+                lambda taken: self.servers(session, self._deps.mcp, taken),
+                lambda: session.wait(lambda: bool(session.turn.cancelled_at)),
+            )
+        return opened.toolbox
+
+    def servers(
+        self, session: Session, sources: McpSources, taken: Callable[[], Collection[str]] = tuple
+    ) -> ConversationServers:
+        """MCP servers for a conversation; `taken` are the names of its other tools."""
+        folder = session.workspace if session.sandbox == "local" else str(Path.home())
+        return ConversationServers(sources, folder, lambda: self.sandbox_of(session), taken)
+
+    async def _open_toolsets(self, session: Session) -> Toolbox:
+        box = self.toolbox(session)
+        await box.open(
+            ConversationContext(
+                session.conversation,
+                lambda: self.sandbox_of(session),
+                box.tell,
+                lambda text: session.live.emit(Resting(self._deps.clock(), text)),
+            )
+        )
+        return box
+
+    def prompt(self, session: Session) -> ConversationPrompt:
+        """The system prompt of a conversation; what it says is there once the conversation has been employed."""
+        opened = self._of(session)
+        if opened.prompt is None:
+            opened.prompt = ConversationPrompt(session, self._deps.prompts, self.toolbox(session).instructions)
+        return opened.prompt
+
+    def sandbox_of(self, session: Session) -> Sandbox:
+        """Where a conversation's commands run, if it has been employed.
+
+        Raises:
+            SandboxGone: it has not, or was left.
+        """
+        return self._place(session).sandbox
+
+    async def judged(self, session: Session, effect: Effect) -> Verdict:
+        """What the policy says to something that is not a call of the model's; the conversation has been employed.
+
+        Raises:
+            SandboxGone: as `sandbox_of`.
+        """
+        return await self._place(session).deps.judge([effect])
+
+    def _place(self, session: Session) -> Workplace:
+        opened = self._open.get(session.conversation)
+        if opened and opened.workplace:
+            return opened.workplace
+        raise SandboxGone("The conversation's sandbox is not open.", then="The next message opens it.")
+
+    # -- closed -------------------------------------------------------------------------------------------------
+
+    async def leave(self, session: Session) -> None:
+        """Stop driving a conversation and end what runs in its sandbox; an open turn stays open in the log."""
+        await session.close()
+        if opened := self._open.get(session.conversation):
+            box, opened.toolbox = opened.toolbox, None
+            if box:  # before the sandbox, in which they work
+                await box.close()
+            await self._leave_place(opened)
+            opened.prompt = None
+            if opened.session is session:  # it may have been opened again meanwhile
+                self._open.pop(session.conversation, None)
+
+    async def _leave_place(self, opened: _Open) -> None:
+        place, opened.workplace = opened.workplace, None
+        if place:
+            await place.close()
+
+    async def stop_turn(self, conversation: ConversationId) -> bool:
+        """Tell the running turn of a conversation to stop, whichever process drives it; False when none runs.
+
+        Raises:
+            NotFound, CodecError: as `resume`.
+        """
+        session = await self.resume(conversation, door="terminal")
+        stopped = await session.stop(OWNER)
+        await self.leave(session)
+        return stopped
+
+    async def close(self) -> None:
+        """Leave every conversation; open turns stay open in the log."""
+        for session in self.sessions.values():
+            await self.leave(session)

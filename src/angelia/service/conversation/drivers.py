@@ -1,0 +1,74 @@
+"""What drives a conversation: its models, bound to its prompt and its tools, with the rules of the settings."""
+
+from msgspec import Struct
+
+from angelia.context.request import ToolSpec
+from angelia.core.ids import Clock
+from angelia.engine.broker import Broker, BrokerDeps
+from angelia.engine.compaction import ContextBudget, Summariser
+from angelia.engine.driver import BoundModel, Driver, Settings
+from angelia.engine.log import Log
+from angelia.service.conversation.prompt import ConversationPrompt
+from angelia.service.models.catalog import ModelCatalog
+from angelia.service.models.second_model import summariser, wording
+from angelia.service.settings.config import Config
+from angelia.service.settings.rules import rules_for
+from angelia.store.media.blobs import BlobStore
+
+
+class DriverSources(Struct, frozen=True):
+    """What every driver of a home is made with."""
+
+    config: Config
+    model_catalog: ModelCatalog
+    blobs: BlobStore
+    clock: Clock
+
+
+class WantedModel(Struct, frozen=True):
+    """A model as people name it, and how much it is to think: as configured, if `effort` is None."""
+
+    spec: str
+    effort: str | None = None
+
+
+async def driver_for(
+    sources: DriverSources, log: Log, deps: BrokerDeps, prompt: ConversationPrompt, wanted: WantedModel
+) -> tuple[BoundModel, Driver]:
+    """A driver that has read the log, and the first model that it asks; `deps` holds the tools.
+
+    Raises:
+        ConfigError: a model cannot be used as configured.
+    """
+    config = sources.config
+    tools = deps.registry.specs()
+    bound_models = [await _bound(sources, spec, prompt, tools) for spec in (wanted.spec, *config.fallback)]
+    words = await wording(config.transcriber, config.describer, sources.model_catalog, sources.blobs)
+    settings = Settings(
+        rules=rules_for(config, deps.registry, bound_models, can_describe=words.describe is not None),
+        space=ContextBudget(
+            config.context.share,
+            config.context.max_output or config.context.reserve,
+            _summariser(sources, wanted.spec, bound_models[0]),
+        ),
+        max_output=config.context.max_output,
+        effort=config.effort if wanted.effort is None else wanted.effort,
+        cache_hour=config.context.cache_hour,
+    )
+    driver = Driver(log, bound_models, Broker(log, deps), settings, sources.clock, words)
+    await driver.catch_up()
+    return bound_models[0], driver
+
+
+async def _bound(
+    sources: DriverSources, spec: str, prompt: ConversationPrompt, tools: tuple[ToolSpec, ...]
+) -> BoundModel:
+    catalog = sources.model_catalog
+    return await catalog.bound(spec, prompt.prompt_for(catalog.profile(spec)).text, tools)
+
+
+def _summariser(sources: DriverSources, model: str, bound: BoundModel) -> Summariser | None:
+    """The model of the person's choice; none for the embedded one, which cannot write a summary."""
+    settings = sources.config.context
+    spec = settings.summariser or ("none" if bound.profile.wire == "local" else model)
+    return None if spec == "none" else summariser(spec, sources.model_catalog, settings.summary_seconds)

@@ -1,0 +1,75 @@
+"""What a home does for itself once a day: a copy of its log, and an end to what nothing refers to any more."""
+
+import asyncio
+import logging
+
+from msgspec import Struct
+
+from angelia.core.errors import AngeliaError, StoreError
+from angelia.core.ids import Clock
+from angelia.sandboxes.undo.store import UndoStore
+from angelia.service.conversation.handed_out import HandedOut
+from angelia.service.conversation.session import DAY_MS
+from angelia.service.places.places import SandboxPlaces
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.copies import copy_daily
+from angelia.store.sql.database import Database
+from angelia.store.sql.upkeep import sweep
+from angelia.store.tables.key_value import KeyValue
+
+logger = logging.getLogger("angelia.service")
+
+_LOOKED_S = 3600.0
+"""Seconds between two looks whether a day has passed."""
+_TIDIED = "last-sweep"
+"""Under this name the moment of the last time is remembered, Unix milliseconds."""
+
+
+class Upkeep(Struct, frozen=True):
+    """The daily upkeep of one home."""
+
+    db: Database
+    blobs: BlobStore
+    key_value: KeyValue
+    clock: Clock
+    undo: UndoStore
+    handed_out: HandedOut
+    places: SandboxPlaces
+
+    async def tidy(self) -> list[str]:
+        """Once a day: put a copy of the log aside, set blobs aside that no entry refers to, such as those of a life
+        that died before its commit, and forget what is kept for some days. Returns what a person has to know.
+        """
+        if self.clock() - int(await self.key_value.get(_TIDIED, "0")) < DAY_MS:
+            return []
+        await self.key_value.put(_TIDIED, str(self.clock()))
+        told = []
+        for act in (self._copy, self._sweep):
+            try:
+                await act()
+            except StoreError as error:
+                logger.warning("%s", error)
+                told.append(str(error))
+        await asyncio.to_thread(self.undo.prune)
+        await self.handed_out.tidy()
+        await self.places.tidied()
+        return told
+
+    async def keep_tidy(self) -> None:
+        """Until this is cancelled, `tidy` whenever a day has passed; for a process that runs for months. What a person
+        has to know is in the log.
+        """
+        while True:
+            try:
+                await self.tidy()
+            except AngeliaError as error:
+                logger.warning("the home cannot be tidied: %s", error)
+            await asyncio.sleep(_LOOKED_S)
+
+    async def _copy(self) -> None:
+        await copy_daily(self.db, self.clock())
+        await self.db.write(lambda _: self.db.tips.rewrite())
+
+    async def _sweep(self) -> None:
+        await sweep(self.db, self.blobs)
+        await self.blobs.empty_trash()
