@@ -9,6 +9,7 @@ from docs.print_channels import channels
 from docs.print_commands import commands, talk
 from docs.print_files import files
 from docs.print_log import crash_points, endings, entries, turn
+from docs.print_python import python
 from docs.print_settings import settings, tools, vendors_page
 
 FOLDER = Path(__file__).with_name("reference")
@@ -22,6 +23,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "channels.md": channels,
     "vendors.md": vendors_page,
     "tools.md": tools,
+    "python.md": python,
     "turn.md": turn,
     "endings.md": endings,
     "entries.md": entries,

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import jsonschema
 
-from angelia.faces.acp.agent import Agent
+from angelia.faces.acp.agent import AcpAgent
 from angelia.service.app import App
 from angelia.service.settings.config import load
 from angelia.testing.model.server import ModelServer
@@ -101,7 +101,7 @@ class Editor:
     async def __aenter__(self) -> Self:
         loaded = load(self.place.home, self.place.env, self.place.sets, {"model": f"{self.place.wire}:m"})
         self._app = await App.open(loaded, self.place.env)
-        self._agent = Agent(self._app, self._lines.put_nowait, self._flushed)
+        self._agent = AcpAgent(self._app, self._lines.put_nowait, self._flushed)
         self._reading = asyncio.create_task(self._hear())
         return self
 

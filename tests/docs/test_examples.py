@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from angelia.core.codec import from_json_lines
-from angelia.testing.model.steps import call, load_steps, say
+from angelia.testing.model.steps import Step, call, load_steps, say
 from tests.docs.read_documents import Block, blocks
 from tests.faces.angelia import MODEL, serving
 
@@ -49,8 +49,43 @@ def installed(folder: Path, module: str, document: str) -> Path:
     return folder
 
 
+PROGRAMS: dict[str, tuple[list[Step], str]] = {
+    "ask_the_garden.py": ([say("The south bed.")], "The south bed.\n"),
+    "ask_or_say_why.py": ([say("Sorted.")], "Sorted.\n"),
+    "talk.py": ([say("Peas."), say("In the south bed.")], "Peas.\nIn the south bed.\nGo on with it: angelia --resume "),
+    "watch.py": (
+        [call("read", {"path": "harvest.csv"}), say("South.")],
+        '[read {"path": "harvest.csv"}]\nSouth.\n',
+    ),
+    "book.py": (
+        [call("free_tables", {"day": "Monday"}), call("book", {"day": "Monday"}), say("Monday it is.")],
+        "Monday it is.\n",
+    ),
+}
+"""Examples that are programs: what the model says, and how what they print begins."""
+
+
 def test_every_example_has_a_name_and_is_run_here() -> None:
-    assert set(EXAMPLES) == {*TESTS, "count_words.py", "counters.py", "parrot.py"}
+    assert set(EXAMPLES) == {*TESTS, *PROGRAMS, "count_words.py", "counters.py", "parrot.py"}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_example_that_is_a_program_prints_what_it_should(name: str, tmp_path: Path) -> None:
+    steps, prints = PROGRAMS[name]
+    with serving(tmp_path, steps) as place:
+        (place.work / "garden").mkdir()
+        for folder in (place.work, place.work / "garden"):
+            (folder / "harvest.csv").write_text("bed,kg\nsouth,33\n")
+        (place.work / name).write_text(EXAMPLES[name].text)
+        ran = subprocess.run(
+            [sys.executable, name],
+            cwd=place.work,
+            env=place.environment({"ANGELIA_MODEL": MODEL}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert ran.stdout.startswith(prints), ran.stderr
 
 
 @pytest.mark.parametrize("name", TESTS)

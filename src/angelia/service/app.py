@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from angelia.core.ids import Clock, wall_clock
@@ -47,7 +47,7 @@ from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.pairings import Pairings
 from angelia.store.tables.trusted_files import TrustedFiles
-from angelia.tools.discovery import found_toolsets
+from angelia.tools.discovery import MakeToolset, found_toolsets
 
 logger = logging.getLogger("angelia.service")
 
@@ -55,7 +55,9 @@ logger = logging.getLogger("angelia.service")
 class App:
     """An open home: one store, one blob folder, one set of models and tools, and any number of conversations."""
 
-    def __init__(self, loaded: Loaded, db: Database, environ: Mapping[str, str], clock: Clock) -> None:
+    def __init__(
+        self, loaded: Loaded, db: Database, environ: Mapping[str, str], clock: Clock, tools: Sequence[MakeToolset]
+    ) -> None:
         self.loaded = loaded
         self.db = db
         self.clock = clock
@@ -82,7 +84,7 @@ class App:
         self.environ = environ
         self.redaction = Redaction(self._secrets)
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
-        self.toolsets = found_toolsets()
+        self.toolsets = (*found_toolsets().makers, *tools)
         self.mcp_sources = McpSources(
             loaded.config.mcp,
             self.secret_refs,
@@ -97,14 +99,20 @@ class App:
         self.upkeep = Upkeep(db, self.blobs, self.key_value, clock, self.undo, self.handed_out, self.places)
 
     @classmethod
-    async def open(cls, loaded: Loaded, environ: Mapping[str, str] = os.environ, clock: Clock = wall_clock) -> "App":
-        """Open the home, and end what a dead life left running.
+    async def open(
+        cls,
+        loaded: Loaded,
+        environ: Mapping[str, str] = os.environ,
+        clock: Clock = wall_clock,
+        tools: Sequence[MakeToolset] = (),
+    ) -> "App":
+        """Open the home, and end what a dead life left running. `tools` are beside those that there always are.
 
         Raises:
             StoreError: the home cannot be read or written; says why and how to mend it.
             ConfigError: a vendor in the configuration is wrong.
         """
-        app = cls(loaded, Database.open(loaded.home, clock=clock), environ, clock)
+        app = cls(loaded, Database.open(loaded.home, clock=clock), environ, clock, tools)
         log_to(loaded.home / "angelia.log", app.redaction.text)
         await reap_leftovers(app.running)
         for note in await asyncio.to_thread(recover_all, loaded.home):  # told with the next command there, too
@@ -155,7 +163,7 @@ class App:
             transcript=self.transcript,
             clock=self.clock,
             handed_out=self.handed_out,
-            toolsets=self.toolsets.makers,
+            toolsets=self.toolsets,
             mcp=self.mcp_sources,
             prompts=PromptSources(
                 home=self.loaded.home,

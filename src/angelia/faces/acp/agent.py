@@ -9,16 +9,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from angelia import __version__
 from angelia.core import entry as e
 from angelia.core.errors import BadInput, ConfigError, KeyMissing, NotFound
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
+from angelia.core.version import PACKAGE_VERSION
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
 from angelia.faces.acp.checked import folder_in, left_out, mark_in, once_folder, time_of, works_in
-from angelia.faces.acp.conversation import Conversation
+from angelia.faces.acp.conversation import AcpConversation
 from angelia.faces.acp.faults import INVALID_REQUEST, LOGIN, Fault
 from angelia.faces.acp.rpc import Method, Notice, Peer, Then
 from angelia.faces.acp.session_sender import DOOR, Client
@@ -42,13 +42,13 @@ KEY = r.Login(
 )
 
 
-class Agent:
+class AcpAgent:
     """One connection: who the client is, and the sessions that it has open."""
 
     def __init__(self, app: "App", write: Callable[[bytes], None], flushed: Callable[[], Awaitable[None]]) -> None:
         self.app = app
         self._flushed = flushed
-        self._open: dict[str, Conversation] = {}
+        self._open: dict[str, AcpConversation] = {}
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._client: Client | None = None
         self._choice: ModelChoice | None = None
@@ -96,7 +96,7 @@ class Agent:
             session_capabilities=r.SessionCapabilities(o.Nothing(), o.Nothing(), o.Nothing(), o.Nothing()),
             auth=r.AuthCapabilities(o.Nothing()),
         )
-        return r.Initialized(VERSION, able, (KEY,), r.AgentInfo("angelia", "Angelia", __version__))
+        return r.Initialized(VERSION, able, (KEY,), r.AgentInfo("angelia", "Angelia", PACKAGE_VERSION))
 
     @property
     def client(self) -> Client:
@@ -143,7 +143,7 @@ class Agent:
         chosen = await self._chosen()
         folder = folder_in(given.cwd)
         session = self.app.conversations.begin(door=DOOR, workspace=folder)
-        conversation = Conversation(self.app, session, client, chosen.spec, folder)
+        conversation = AcpConversation(self.app, session, client, chosen.spec, folder)
         try:
             await conversation.be_driven(given.mcp_servers)
         except BaseException:
@@ -200,14 +200,14 @@ class Agent:
         """Held by who opens or lets go of a session: each of two that come at once finds it as the other left it."""
         return self._opening.setdefault(number, asyncio.Lock())
 
-    async def _stored(self, number: str, client: Client, folder: Path) -> Conversation:
+    async def _stored(self, number: str, client: Client, folder: Path) -> AcpConversation:
         """A conversation that is in the store and not open here.
 
         Raises:
             NotFound: there is none of this id.
         """
         session = await self.app.conversations.resume(ConversationId(number), door=DOOR)
-        return Conversation(self.app, session, client, await self._last_model(session), folder)
+        return AcpConversation(self.app, session, client, await self._last_model(session), folder)
 
     async def _last_model(self, session: "Session") -> str:
         """The model that was last asked here, while there is a key for it; else the one for new sessions."""
@@ -219,11 +219,11 @@ class Agent:
                 return last
         return (await self._chosen()).spec
 
-    async def _let_go(self, conversation: Conversation) -> None:
+    async def _let_go(self, conversation: AcpConversation) -> None:
         self._open.pop(conversation.session.conversation, None)
         await conversation.close()
 
-    def _session(self, number: str) -> Conversation:
+    def _session(self, number: str) -> AcpConversation:
         conversation = self._open.get(number)
         if conversation is None:
             raise NotFound(f"The session {number[:50]!r} is not open.", then="Load it, or begin a new one.")

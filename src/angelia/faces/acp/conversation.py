@@ -46,7 +46,7 @@ _SERVERS_STAY = (
 logger = logging.getLogger("angelia.acp")
 
 
-class Conversation:
+class AcpConversation:
     """A session that is open in this process. `spec` is its model, `folder` the client's.
 
     Raises:

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from angelia.core.errors import BadInput
-from angelia.faces.acp.agent import Agent
+from angelia.faces.acp.agent import AcpAgent
 from angelia.faces.acp.lines import LineWriter, lines_in
 from angelia.service.app import App
 from angelia.service.settings.config import Loaded
@@ -17,7 +17,7 @@ async def serve(loaded: Loaded) -> int:
     """Answer until the client closes our stdin; then leave everything as it is in the log."""
     reader, writer = await _pipes()
     app = await App.open_alone(loaded)
-    agent = Agent(app, writer.write, writer.flushed)
+    agent = AcpAgent(app, writer.write, writer.flushed)
     try:
         async for line in lines_in(reader.read):
             agent.peer.receive(line)

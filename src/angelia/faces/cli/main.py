@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from angelia import __version__
 from angelia.core.errors import AngeliaError, BadInput
+from angelia.core.version import PACKAGE_VERSION
 from angelia.faces.cli import exits
 from angelia.faces.words.output import echo
 
@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
     epilog="Examples:  angelia  ·  angelia ask 'What is in this folder?'  ·  angelia ask --file report.pdf 'Sum it up'"
     '  ·  angelia doctor.  Completion in bash (zsh and fish likewise): eval "$(_ANGELIA_COMPLETE=bash_source angelia)"',
 )
-@click.version_option(__version__, "--version", "-V", message="angelia %(version)s")
+@click.version_option(PACKAGE_VERSION, "--version", "-V", message="angelia %(version)s")
 @click.pass_context
 def angelia(ctx: click.Context) -> None:
     """Angelia: a self-hosted agent. Nothing is lost and nothing is silent."""

@@ -88,7 +88,7 @@ async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
     session = app.conversations.begin(door="terminal", workspace=folder_here(app, lambda text: echo(text, err=True)))
     settings = app.loaded.config.mcp.servers[name]
     only = replace(app.mcp_sources, settings=replace(app.loaded.config.mcp, servers={name: settings}))
-    mcp_tools = app.conversations.servers(session, only, lambda: Registry.of(made(app.toolsets.makers)[0]).names)
+    mcp_tools = app.conversations.servers(session, only, lambda: Registry.of(made(app.toolsets)[0]).names)
     try:
         if settings.where == "sandbox":
             app.conversations.open_workplace(session, approvers=nobody)

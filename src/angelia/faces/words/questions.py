@@ -18,7 +18,9 @@ class Yes(Struct, frozen=True):
 
 
 class No(Struct, frozen=True):
-    """Do not."""
+    """Do not; `why` is told to the model."""
+
+    why: str = ""
 
 
 class NewMessage(Struct, frozen=True):
@@ -47,7 +49,7 @@ def meant(asked: e.ApprovalAsked, text: str) -> Answer:
 
     >>> asked = e.ApprovalAsked("c1_0", "Run `make`?", "")
     >>> meant(asked, "1"), meant(asked, "n"), meant(asked, "use ninja instead")
-    (Yes(scope=<Scope.ONCE: 'once'>, days=0, answer=''), No(), NewMessage())
+    (Yes(scope=<Scope.ONCE: 'once'>, days=0, answer=''), No(why=''), NewMessage())
     """
     word = text.strip().lower().rstrip(".")
     answers = offered(asked)

@@ -39,7 +39,7 @@ _KINDS_OF_FAILURE: Mapping[str, type[SandboxError]] = {
 """By the words of the far side's programs (strerror(3) in the C locale)."""
 
 
-class Answer:
+class ScriptAnswer:
     """A script's output after its first line `ok`; `rest` is what else stood in that line."""
 
     def __init__(self, running: Running, *, plain: bool) -> None:
@@ -83,13 +83,13 @@ class Answer:
         return await anext(self._chunks, b"")
 
 
-async def answer(running: Running, path: str, roots: Sequence[str], *, plain: bool) -> Answer:
+async def answer(running: Running, path: str, roots: Sequence[str], *, plain: bool) -> ScriptAnswer:
     """The answer to a script, if it is `ok`.
 
     Raises:
         SandboxError: as the port says for the deed; also when the script could not run at all.
     """
-    said = Answer(running, plain=plain)
+    said = ScriptAnswer(running, plain=plain)
     try:
         async with asyncio.timeout(SECONDS_TO_SPEAK):
             line = await said.first_line()

@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import ClassVar
 
 from angelia.sandboxes.by_commands import scripts as scripts
-from angelia.sandboxes.by_commands.answer import BEGUN, UNTOUCHED, Answer, answer
+from angelia.sandboxes.by_commands.answer import BEGUN, UNTOUCHED, ScriptAnswer, answer
 from angelia.sandboxes.local.safe_open import shown
 from angelia.sandboxes.port import (
     Command,
@@ -185,7 +185,7 @@ class FilesByExec(ABC):
     async def _drop(self, path: str, draft: str) -> None:
         await (await self._ask(scripts.DROP, path, [f"draft={draft}"])).end()
 
-    async def _ask(self, script: str, path: str, settings: Sequence[str], stdin: bytes = b"") -> Answer:
+    async def _ask(self, script: str, path: str, settings: Sequence[str], stdin: bytes = b"") -> ScriptAnswer:
         if "\0" in path:
             raise NoSuchFile(f"No file is called {shown(path)}: a name has no NUL in it.")
         roots = await self.roots()

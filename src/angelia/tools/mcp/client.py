@@ -17,7 +17,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import Struct
 from pydantic import FileUrl
 
-from angelia import __version__
+from angelia.core.version import PACKAGE_VERSION
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, leaf
 from mcp import Client
 
@@ -79,7 +79,7 @@ def _client(transport: Transport, hooks: Hooks, mode: str) -> Client:
         mode=mode,
         message_handler=heard,
         list_roots_callback=roots if hooks.roots else None,
-        client_info=types.Implementation(name="angelia", title="Angelia", version=__version__),
+        client_info=types.Implementation(name="angelia", title="Angelia", version=PACKAGE_VERSION),
         cache=None,
     )
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from angelia import __version__
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import wall_clock
 from angelia.core.principal import OWNER
 from angelia.core.profile import Profile
+from angelia.core.version import PACKAGE_VERSION
 from angelia.faces.cli.chat.folder_question import FolderQuestion
 from angelia.faces.cli.chat.input import Act, BreakKey, EndKey, Input, Pasted, StopKey, Typed
 from angelia.faces.cli.chat.open_choice import YES_OR_NO, OpenChoice
@@ -125,7 +125,7 @@ class ChatApp:
         self.app = await open_app(self._given)
         session = await session_for(self.app, self._given, self.screen.note)
         if not session.log.entries:
-            self.screen.note(f"Angelia {__version__} in {session.workspace} · /help lists commands and keys")
+            self.screen.note(f"Angelia {PACKAGE_VERSION} in {session.workspace} · /help lists commands and keys")
         self._show(session)
         self.opened.set()
         choice = await choose(self.app.loaded.config.model, self.app.model_catalog, self.app.key_value, self._ask)
