@@ -90,10 +90,11 @@ async def task(folder: Path, url: str, confine: str, rounds: int) -> list[float]
 def whole(bench: Benchmark, url: str) -> Generator[Row, None, list[bytes]]:
     """A whole `ask` of as many rounds; returns the bodies of its requests."""
     home = bench.place("ask rounds")
+    (workspace := home / "workspace").mkdir()
     steps = str(bench.rounds + 10)
     argv = angelia("ask", "--model", "openai-chat:scripted", "--max-steps", steps, "--set", "sandbox.confine=off", "go")
     with Tap(url) as tap:
-        took = run(argv, env=model_environment(tap.url, home), cwd=home)
+        took = run(argv, env=model_environment(tap.url, home), cwd=workspace)
     sent = sum(len(body) for body in tap.bodies)
     yield row(f"ask of {bench.rounds} rounds: wall, each round", "ms", took.wall / bench.rounds)
     yield row("    CPU, each round, the commands' included", "ms", took.cpu / bench.rounds)

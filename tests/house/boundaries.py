@@ -233,7 +233,6 @@ RULES = [
             "mcp in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
             "mcp_types in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
             "pydantic in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
-            "httpx2 in http/connection.py": "loaded when the first client is made",
             "httpx2 in http/transport.py": "loaded when the first client is made",
             "httpx2 in tools/mcp/web.py": "loaded in a thread, with the first site that is reached",
             "mcp in tools/mcp/web.py": "loaded in a thread, with the first site that is reached",

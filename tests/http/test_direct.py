@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from angelia.http.client import http_client
+from angelia.http.pool import ConnectionPool
 from angelia.http.transport import DirectTransport
 from tests.models.loopback import STREAM, Peer, Server, chunked, says
 
@@ -25,7 +26,7 @@ HI = says("200 OK", b"Hi", kind=b"text/plain")
 async def few(server: Server) -> AsyncIterator[httpx2.AsyncClient]:
     """A client that keeps one connection."""
     async with httpx2.AsyncClient(
-        transport=DirectTransport(None, most_idle=1, keep=60.0), base_url=server.url
+        transport=DirectTransport(ConnectionPool(None, most_idle=1, keep=60.0)), base_url=server.url
     ) as client:
         yield client
 
@@ -68,7 +69,7 @@ async def test_a_connection_that_was_closed_meanwhile_is_not_used_again(
 async def test_a_connection_is_kept_no_longer_than_it_may_be(server: Server) -> None:
     server.answers = [HI]
     async with httpx2.AsyncClient(
-        transport=DirectTransport(None, most_idle=9, keep=-1.0), base_url=server.url
+        transport=DirectTransport(ConnectionPool(None, most_idle=9, keep=-1.0)), base_url=server.url
     ) as client:
         assert [(await client.get("x")).text for _ in range(2)] == ["Hi", "Hi"]
     assert server.connections == 2
@@ -289,7 +290,7 @@ async def test_stopping_while_it_connects_leaves_no_socket_behind(server: Server
     with warnings.catch_warnings(record=True) as left:
         warnings.simplefilter("always")
         for turns in range(15):
-            direct = DirectTransport(None, most_idle=1, keep=60.0)
+            direct = DirectTransport(ConnectionPool(None, most_idle=1, keep=60.0))
             async with httpx2.AsyncClient(transport=direct, base_url=server.url) as client:
                 asking = asyncio.create_task(client.get("x"))
                 for _ in range(turns):

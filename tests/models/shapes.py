@@ -1,6 +1,5 @@
 """Requests of every shape, for the tests of the wires."""
 
-import httpx2
 import msgspec
 from msgspec import Raw
 
@@ -19,8 +18,9 @@ from angelia.context.request import (
 from angelia.core.content import BlobRef, CallStatus, Form, Media, MediaKind, ProviderBlock, Text, Thinking, ToolCall
 from angelia.core.ids import CallId
 from angelia.core.profile import Profile
+from angelia.http.server import HttpServer
 from angelia.models.catalog.vendors import profile
-from angelia.models.context import GetClient
+from angelia.models.context import GetServer
 from angelia.models.port import Credential
 from angelia.models.wires import anthropic, openai_chat, openai_responses
 from angelia.models.wires.wire import Wire
@@ -43,11 +43,11 @@ MODELS = {
 """One model per wire."""
 
 
-def always(client: httpx2.AsyncClient) -> GetClient:
-    """The same client, whenever one is asked for."""
+def always(server: HttpServer) -> GetServer:
+    """The same server, whenever one is asked for."""
 
-    async def given() -> httpx2.AsyncClient:
-        return client
+    async def given() -> HttpServer:
+        return server
 
     return given
 

@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
-import httpx2
 import pytest
 
 from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.core.profile import Ability
+from angelia.http.server import HttpServer
 from angelia.models.catalog.listing import ListedModel, list_models, probe_local
 from angelia.models.catalog.vendors import vendor, vendors
 from tests.models.loopback import Peer, Server, says
@@ -96,10 +96,10 @@ DIALECTS: dict[str, tuple[dict[str, Any], list[ListedModel]]] = {
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-async def test_a_listing_is_understood(name: str, server: Server, http: httpx2.AsyncClient) -> None:
+async def test_a_listing_is_understood(name: str, server: Server, http: HttpServer) -> None:
     pages, expected = DIALECTS[name]
     server.answers = [site(pages)]
-    assert list(await list_models(vendor(name), http, KEY)) == expected
+    assert list(await list_models(vendor(name), http.client, KEY)) == expected
 
 
 @pytest.mark.parametrize(
@@ -110,15 +110,15 @@ async def test_a_listing_is_understood(name: str, server: Server, http: httpx2.A
     ],
 )
 async def test_a_listing_that_fails_has_a_name(
-    status: str, body: bytes, kind: FailureKind, server: Server, http: httpx2.AsyncClient
+    status: str, body: bytes, kind: FailureKind, server: Server, http: HttpServer
 ) -> None:
     server.answers = [says(status, body)]
     with pytest.raises(ModelError) as failed:
-        await list_models(vendor("openai"), http, KEY)
+        await list_models(vendor("openai"), http.client, KEY)
     assert failed.value.failure.kind is kind
 
 
-async def test_only_local_servers_that_speak_our_language_are_found(server: Server, http: httpx2.AsyncClient) -> None:
+async def test_only_local_servers_that_speak_our_language_are_found(server: Server, http: HttpServer) -> None:
     server.answers = [site({"/v1/models": {"data": []}, "/other/models": {"hello": "world"}})]
     root = server.url.removesuffix("/v1")
     rows = vendors(
@@ -129,4 +129,4 @@ async def test_only_local_servers_that_speak_our_language_are_found(server: Serv
             "vllm": {"base_url": "http://127.0.0.1:1/v1"},
         }
     )
-    assert await probe_local(http, rows) == ["ollama"]
+    assert await probe_local(http.client, rows) == ["ollama"]

@@ -100,7 +100,7 @@ def test_weights_that_are_not_there_are_bad_input() -> None:
 
 def test_without_its_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("angelia.models.local.provider.find_spec", lambda _: None)
-    with pytest.raises(MissingPart, match=r"angelia\[local\]"):
+    with pytest.raises(MissingPart, match=r"PART=local|angelia\[local\]"):
         LocalProvider(local_profile("smollm2", FOLDER), the_secret, FOLDER)
 
 

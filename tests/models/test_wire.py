@@ -4,7 +4,6 @@ import asyncio
 import json
 from contextlib import aclosing
 
-import httpx2
 import pytest
 
 from angelia.context.request import ModelRequest
@@ -12,7 +11,8 @@ from angelia.core.content import Text, ToolCall
 from angelia.core.entry import StopReason
 from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
-from angelia.http.client import http_client
+from angelia.http.client import open_server
+from angelia.http.server import HttpServer
 from angelia.models.context import ProviderContext, WireTimeouts
 from angelia.models.port import Piece, Reply, TextDelta
 from angelia.models.registry import open_provider
@@ -28,20 +28,20 @@ END = b'data: {"choices":[{"index":0,"delta":{"content":" answer."},"finish_reas
 HELLO = request(user(1, Text("Hello")))
 
 
-def session(http: httpx2.AsyncClient, timeouts: WireTimeouts = QUICK, name: str = "openai-chat") -> HttpProviderSession:
+def session(http: HttpServer, timeouts: WireTimeouts = QUICK, name: str = "openai-chat") -> HttpProviderSession:
     opened = open_provider(MODELS[name], ProviderContext(open_media, always(http), timeouts)).session()
     assert isinstance(opened, HttpProviderSession)
     return opened
 
 
-async def ask(http: httpx2.AsyncClient, asked: ModelRequest = HELLO, timeouts: WireTimeouts = QUICK) -> Reply:
+async def ask(http: HttpServer, asked: ModelRequest = HELLO, timeouts: WireTimeouts = QUICK) -> Reply:
     pieces = [piece async for piece in session(http, timeouts).ask(asked, KEY)]
     assert sum(isinstance(piece, Reply) for piece in pieces) == 1
     assert isinstance(pieces[-1], Reply)
     return pieces[-1]
 
 
-async def fails(http: httpx2.AsyncClient, timeouts: WireTimeouts = QUICK) -> tuple[Failure, tuple[object, ...]]:
+async def fails(http: HttpServer, timeouts: WireTimeouts = QUICK) -> tuple[Failure, tuple[object, ...]]:
     heard: list[Piece] = []
 
     async def listen() -> None:
@@ -57,7 +57,7 @@ async def fails(http: httpx2.AsyncClient, timeouts: WireTimeouts = QUICK) -> tup
 
 
 async def test_a_reply_comes_whole_and_one_connection_serves_two_hundred_requests(
-    server: Server, http: httpx2.AsyncClient
+    server: Server, http: HttpServer
 ) -> None:
     server.answers = [streams(BEGIN, END)]
     for _ in range(200):
@@ -67,7 +67,7 @@ async def test_a_reply_comes_whole_and_one_connection_serves_two_hundred_request
 
 
 async def test_a_server_that_holds_the_stream_open_after_its_end_does_not_hold_the_reply(
-    server: Server, http: httpx2.AsyncClient
+    server: Server, http: HttpServer
 ) -> None:
     async def holding(peer: Peer) -> None:
         await peer.send(STREAM, chunked(BEGIN, END, end=False))
@@ -77,7 +77,7 @@ async def test_a_server_that_holds_the_stream_open_after_its_end_does_not_hold_t
     assert (await ask(http)).stop is StopReason.END
 
 
-async def test_the_request_says_who_asks_and_what_for(server: Server, http: httpx2.AsyncClient) -> None:
+async def test_the_request_says_who_asks_and_what_for(server: Server, http: HttpServer) -> None:
     server.answers = [streams(BEGIN, END)]
     await ask(http)
     head = server.requests[0].head.lower()
@@ -115,16 +115,14 @@ CUTS = {
 
 
 @pytest.mark.parametrize("cut", CUTS)
-async def test_a_cut_reply_is_never_a_reply(cut: str, server: Server, http: httpx2.AsyncClient) -> None:
+async def test_a_cut_reply_is_never_a_reply(cut: str, server: Server, http: HttpServer) -> None:
     server.answers = [CUTS[cut]]
     failure, partial = await fails(http)
     assert failure.kind is FailureKind.STREAM_CUT
     assert partial == (Text("Half an"),) or cut == "a reset"  # a reset may swallow what was on its way
 
 
-async def test_silence_in_the_middle_is_a_cut_and_silence_before_it_is_not(
-    server: Server, http: httpx2.AsyncClient
-) -> None:
+async def test_silence_in_the_middle_is_a_cut_and_silence_before_it_is_not(server: Server, http: HttpServer) -> None:
     async def falls_silent(peer: Peer) -> None:
         await peer.send(STREAM, chunked(BEGIN, end=False))
         await server.over.wait()
@@ -144,7 +142,7 @@ async def test_silence_in_the_middle_is_a_cut_and_silence_before_it_is_not(
         assert (failure.kind, partial) == (FailureKind.UNREACHABLE, ())
 
 
-async def test_a_stream_that_stalls_behind_its_head_obeys_the_silence(server: Server, http: httpx2.AsyncClient) -> None:
+async def test_a_stream_that_stalls_behind_its_head_obeys_the_silence(server: Server, http: HttpServer) -> None:
     async def only_headers(peer: Peer) -> None:
         await peer.send(STREAM)
         await server.over.wait()
@@ -154,7 +152,7 @@ async def test_a_stream_that_stalls_behind_its_head_obeys_the_silence(server: Se
     assert failure.said == "The server fell silent: 0.2 s of silence."
 
 
-async def test_a_slow_reply_is_progress(server: Server, http: httpx2.AsyncClient) -> None:
+async def test_a_slow_reply_is_progress(server: Server, http: HttpServer) -> None:
     """More bytes come than would fit into one silence, each in time: signs of life count, even comments."""
     said = asyncio.Event()
 
@@ -179,15 +177,13 @@ async def test_a_server_that_is_not_there_is_unreachable(server: Server) -> None
     port = listening.sockets[0].getsockname()[1]
     listening.close()
     await listening.wait_closed()
-    async with await http_client(f"http://127.0.0.1:{port}/v1", {}) as nobody:
+    async with aclosing(await open_server(f"http://127.0.0.1:{port}/v1", {})) as nobody:
         failure, _ = await fails(nobody)
     assert failure.kind is FailureKind.UNREACHABLE
     assert "127.0.0.1" in failure.said
 
 
-async def test_a_connection_that_closes_without_an_answer_is_unreachable(
-    server: Server, http: httpx2.AsyncClient
-) -> None:
+async def test_a_connection_that_closes_without_an_answer_is_unreachable(server: Server, http: HttpServer) -> None:
     async def hangs_up(peer: Peer) -> None:
         peer.writer.close()
 
@@ -195,7 +191,7 @@ async def test_a_connection_that_closes_without_an_answer_is_unreachable(
     assert (await fails(http))[0].kind is FailureKind.UNREACHABLE
 
 
-async def test_errors_before_the_stream_have_their_names(server: Server, http: httpx2.AsyncClient) -> None:
+async def test_errors_before_the_stream_have_their_names(server: Server, http: HttpServer) -> None:
     busy = b'{"error":{"message":"Slow down, sk-very-secret!","code":"rate_limit_exceeded"}}'
     server.answers = [
         says("429 Too Many Requests", busy, b"retry-after-ms: 1500"),
@@ -209,9 +205,7 @@ async def test_errors_before_the_stream_have_their_names(server: Server, http: h
     assert server.connections == 1
 
 
-async def test_an_error_inside_a_stream_is_understood_and_keeps_what_had_come(
-    server: Server, http: httpx2.AsyncClient
-) -> None:
+async def test_an_error_inside_a_stream_is_understood_and_keeps_what_had_come(server: Server, http: HttpServer) -> None:
     overloaded = b'data: {"error":{"message":"The model is overloaded.","code":503}}\n\n'
     nameless = b'data: {"error":{"message":"Something broke."}}\n\n'
     server.answers = [streams(BEGIN, overloaded), streams(BEGIN, nameless), streams(nameless)]
@@ -220,7 +214,7 @@ async def test_an_error_inside_a_stream_is_understood_and_keeps_what_had_come(
     assert (await fails(http))[0].kind is FailureKind.UNREACHABLE
 
 
-async def test_plain_json_in_place_of_a_stream_is_a_reply(server: Server, http: httpx2.AsyncClient) -> None:
+async def test_plain_json_in_place_of_a_stream_is_a_reply(server: Server, http: HttpServer) -> None:
     call = {"id": "call_1", "type": "function", "function": {"name": "shell", "arguments": "{}"}}
     message = {"role": "assistant", "content": "Hi", "tool_calls": [call]}
     whole = {
@@ -248,7 +242,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("name", WIRES)
-async def test_every_wire_takes_a_whole_body_and_a_stream(name: str, server: Server, http: httpx2.AsyncClient) -> None:
+async def test_every_wire_takes_a_whole_body_and_a_stream(name: str, server: Server, http: HttpServer) -> None:
     stream = {"openai-chat": "chat_calls", "openai-responses": "responses_tools"}.get(name, "anthropic_thinking")
     server.answers = [says("200 OK", json.dumps(WHOLE[name]).encode()), streams(recorded(stream))]
     spoken = session(http, name=name)
@@ -263,7 +257,7 @@ async def test_every_wire_takes_a_whole_body_and_a_stream(name: str, server: Ser
     assert server.requests[0].head.split(b" ")[1] == paths.get(name, b"/v1/v1/messages")
 
 
-async def test_closing_the_iterator_hangs_up(server: Server, http: httpx2.AsyncClient) -> None:
+async def test_closing_the_iterator_hangs_up(server: Server, http: HttpServer) -> None:
     gone = asyncio.Event()
 
     async def talks_on(peer: Peer) -> None:

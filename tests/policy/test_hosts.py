@@ -2,7 +2,8 @@
 
 import pytest
 
-from angelia.policy.hosts import named_hosts, wants_network
+from angelia.policy.egress import named_hosts
+from angelia.policy.hosts import wants_network
 from angelia.policy.judge import judge
 from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
 from angelia.policy.verdict import Allow, Ask, Deny, RunCommand

@@ -1,13 +1,15 @@
 """Claims about what may be told to whom, while private and untrusted words are both in view."""
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
-from angelia.context.in_view import InView, in_view
+from angelia.context.in_view import InView, InViewFold
 from angelia.core import entry as e
 from angelia.core.content import BlobRef, CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
-from angelia.core.principal import Principal
+from angelia.core.principal import OWNER, Principal
 from angelia.policy.judge import judge
 from angelia.policy.situation import Mode, NetworkSetting, Situation
 from angelia.policy.verdict import Allow, Ask, Deny, FetchUrl, RunCommand, ShowUrl
@@ -94,6 +96,11 @@ def called(tool: str, status: CallStatus = CallStatus.OK) -> list[e.AnyFact]:
     ]
 
 
+def in_view(log: Sequence[e.Entry], owner: Principal = OWNER) -> InView:
+    """What a whole log has shown."""
+    return InViewFold(owner).advance(log)
+
+
 SAID = e.UserSaid((Text("Read https://named.example/start, please."),))
 
 
@@ -122,6 +129,9 @@ SAID = e.UserSaid((Text("Read https://named.example/start, please."),))
 def test_whose_words_are_in_view_is_read_from_the_log(facts: list[e.AnyFact], mixed: bool) -> None:
     log = [e.Entry(seq, 0, fact) for seq, fact in enumerate(facts, 1)]
     assert in_view(log).mixed is mixed
+    fold = InViewFold()
+    for upto in range(len(log) + 1):
+        assert fold.advance(log[:upto]) == in_view(log[:upto])
 
 
 def test_only_the_owner_names_an_address() -> None:

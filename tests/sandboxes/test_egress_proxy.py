@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 
-from angelia.sandboxes.egress.proxy import EgressProxy, ProxyLimits, no_addresses
+from angelia.sandboxes.egress.addresses import no_addresses
+from angelia.sandboxes.egress.proxy import EgressProxy, ProxyLimits
 
 from .egress_world import Names, web
 

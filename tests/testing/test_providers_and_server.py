@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
@@ -14,7 +14,7 @@ from angelia.core.errors import ModelError
 from angelia.core.failure import FailureKind
 from angelia.core.ids import call_id
 from angelia.core.profile import Ability, Profile
-from angelia.http.client import http_client
+from angelia.http.client import open_server
 from angelia.models.context import ProviderContext
 from angelia.models.port import Credential, Piece, Provider, Reply
 from angelia.models.registry import open_provider
@@ -71,7 +71,7 @@ async def open_media(shown: Shown) -> tuple[OpenedBytes | OpenedText, ...]:
 async def opened(wire: str, server: ModelServer) -> AsyncIterator[Provider]:
     """The wire's provider, connected to the server."""
     base = server.url if wire == "anthropic" else server.base_url
-    async with await http_client(base, {}) as http:
+    async with aclosing(await open_server(base, {})) as http:
         yield open_provider(profile(wire), ProviderContext(open_media, always(http)))
 
 

@@ -37,31 +37,42 @@ class InView(Struct, frozen=True):
         return self.private and self.untrusted
 
 
-def in_view(log: Sequence[e.Entry], owner: Principal = OWNER) -> InView:
-    """What the whole conversation has shown to a model. Pure; one pass, 1 ms for some thousand entries.
+class InViewFold:
+    """What a growing log has shown to a model so far; each entry is looked at once, in however many looks.
 
-    >>> in_view(()).mixed
+    >>> InViewFold().advance(()).mixed
     False
     """
-    private = untrusted = False
-    named: set[str] = set()
-    brought: dict[CallId, str] = {}
-    for entry in log:
-        match entry.fact:
+
+    def __init__(self, owner: Principal = OWNER) -> None:
+        self._owners = (OWNER, owner)
+        self._looked_at = 0
+        self._private = self._untrusted = False
+        self._named: set[str] = set()
+        self._brought: dict[CallId, str] = {}
+
+    def advance(self, log: Sequence[e.Entry]) -> InView:
+        """What all of `log` has shown: the log of the calls before, longer or the same."""
+        for entry in log[self._looked_at :]:
+            self._step(entry.fact)
+        self._looked_at = len(log)
+        return InView(self._private, self._untrusted, frozenset(self._named))
+
+    def _step(self, fact: e.AnyFact) -> None:
+        match fact:
             case e.Opening(parts=parts, sender=sender):
-                private = True
-                own = sender in (OWNER, owner)
+                self._private = True
+                own = sender in self._owners
                 # Who sends a file need not have written it; who records a voice message speaks.
                 files = [part for part in parts if isinstance(part, Media) and part.media is not MediaKind.VOICE]
-                untrusted = untrusted or not own or bool(files)
+                self._untrusted = self._untrusted or not own or bool(files)
                 if own:
-                    named.update(url for part in parts if isinstance(part, Text) for url in urls_in(part.text))
+                    self._named.update(url for part in parts if isinstance(part, Text) for url in urls_in(part.text))
             case e.ModelSaid(parts=said):
-                brought.update({part.id: part.name for part in said if isinstance(part, ToolCall)})
+                self._brought.update({part.id: part.name for part in said if isinstance(part, ToolCall)})
             case e.ToolFinished(call=call, status=status) if status not in _WITHOUT_RUNNING:
-                untrusted = untrusted or brought.get(call, "send_file") not in _OWN_WORDS
+                self._untrusted = self._untrusted or self._brought.get(call, "send_file") not in _OWN_WORDS
             case e.WorkEnded():
-                untrusted = True
+                self._untrusted = True
             case _:
                 pass
-    return InView(private, untrusted, frozenset(named))

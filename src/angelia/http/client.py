@@ -1,4 +1,4 @@
-"""The one HTTP client, for a server that the person named: quick to build, kept alive, and told what it may trust."""
+"""How a server that the person named is reached: kept alive, by its proxy, and told what may be trusted."""
 
 import asyncio
 import os
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from angelia.core.errors import ConfigError
+from angelia.http.pool import ConnectionPool
+from angelia.http.server import HttpServer, goes_directly
 
 if TYPE_CHECKING:
     import httpx2
@@ -24,11 +26,11 @@ CA_FILES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.
 """Where systems keep their authorities when OpenSSL was built for another place (Debian, Fedora, BSD and macOS)."""
 
 
-async def http_client(base_url: str, environ: Mapping[str, str] = os.environ) -> "httpx2.AsyncClient":
-    """A client for everything below `base_url`; close it when it is no longer needed.
+async def open_server(base_url: str, environ: Mapping[str, str] = os.environ) -> HttpServer:
+    """The server behind `base_url`; close it when it is no longer needed.
 
-    Authorities are read in a thread (31 ms) while httpx2 is imported here; `http://` reads none. Proxies
-    (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`) and `SSL_CERT_FILE` or `SSL_CERT_DIR` are honoured.
+    Authorities are read in a thread (31 ms); `http://` reads none. Proxies (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`,
+    `NO_PROXY`) and `SSL_CERT_FILE` or `SSL_CERT_DIR` are honoured.
 
     Raises:
         ConfigError: `base_url` or the proxy's is no URL, or the certificates cannot be read.
@@ -36,23 +38,45 @@ async def http_client(base_url: str, environ: Mapping[str, str] = os.environ) ->
     url = base(base_url)
     proxy = proxy_for(base_url, environ)
     secure = "https" in {url.scheme, _scheme(proxy)}
-    trust = asyncio.get_running_loop().run_in_executor(None, _trusting, environ) if secure else None
-    import httpx2
-
     try:
-        return httpx2.AsyncClient(
-            base_url=base_url,
-            transport=_road(proxy, await trust if trust else None),
-            trust_env=False,
-            follow_redirects=False,
-            headers={"user-agent": "angelia"},
-        )
+        trust = await asyncio.get_running_loop().run_in_executor(None, _trusting, environ) if secure else None
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(
             f"The certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}."
         ) from error
-    except (ValueError, httpx2.InvalidURL, ImportError) as error:
-        raise ConfigError(f"The proxy {proxy.rpartition('@')[2]!r} cannot be used: {error}.") from error
+    if proxy:
+        transport = _through(proxy, trust)
+        return HttpServer(base_url, None, lambda: _client(base_url, transport))
+    pool = ConnectionPool(trust, most_idle=MOST_IDLE, keep=KEEP_ALIVE)
+    return HttpServer(base_url, pool if goes_directly(url) else None, lambda: _client(base_url, _over(pool)))
+
+
+async def http_client(base_url: str, environ: Mapping[str, str] = os.environ) -> "httpx2.AsyncClient":
+    """A client for everything below `base_url`, made as `open_server` says; close it when it is no longer needed.
+
+    Raises:
+        ConfigError: see `open_server`.
+    """
+    return (await open_server(base_url, environ)).client
+
+
+def _client(base_url: str, transport: "httpx2.AsyncBaseTransport") -> "httpx2.AsyncClient":
+    import httpx2
+
+    return httpx2.AsyncClient(
+        base_url=base_url,
+        transport=transport,
+        trust_env=False,
+        follow_redirects=False,
+        headers={"user-agent": "angelia"},
+    )
+
+
+def _over(pool: ConnectionPool) -> "httpx2.AsyncBaseTransport":
+    """Straight to the server, which costs a third of what httpx2's own transport does."""
+    from angelia.http.transport import DirectTransport
+
+    return DirectTransport(pool)
 
 
 def _scheme(proxy: str) -> str:
@@ -67,25 +91,25 @@ def _scheme(proxy: str) -> str:
         raise ConfigError(f"The proxy {proxy.rpartition('@')[2]!r} cannot be used: {error}.") from error
 
 
-def _road(proxy: str, trust: "ssl.SSLContext | bool | None") -> "httpx2.AsyncBaseTransport":
-    """Straight to the server, which costs a third of what httpx2's own transport does; through a proxy by that one.
+def _through(proxy: str, trust: ssl.SSLContext | None) -> "httpx2.AsyncBaseTransport":
+    """By httpx2's own transport. It speaks HTTP/1.1 as ours does: over HTTP/2, replies that come at once share a
+    connection, and whatever cuts or holds up one of them cuts or holds up all.
 
-    Both speak HTTP/1.1: over HTTP/2, replies that come at once share a connection, and whatever cuts or holds up one
-    of them cuts or holds up all.
+    Raises:
+        ConfigError: the proxy cannot be used.
     """
     import httpx2
 
-    context = httpx2.create_ssl_context(trust_env=False) if trust is True else trust or None
-    if not proxy:
-        from angelia.http.transport import DirectTransport
-
-        return DirectTransport(context, most_idle=MOST_IDLE, keep=KEEP_ALIVE)
-    return httpx2.AsyncHTTPTransport(
-        verify=context or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-        proxy=httpx2.Proxy(proxy),
-        trust_env=False,
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=MOST_IDLE, keepalive_expiry=KEEP_ALIVE),
-    )
+    idle = httpx2.Limits(max_connections=None, max_keepalive_connections=MOST_IDLE, keepalive_expiry=KEEP_ALIVE)
+    try:
+        return httpx2.AsyncHTTPTransport(
+            verify=trust or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            proxy=httpx2.Proxy(proxy),
+            trust_env=False,
+            limits=idle,
+        )
+    except (ValueError, httpx2.InvalidURL, ImportError) as error:
+        raise ConfigError(f"The proxy {proxy.rpartition('@')[2]!r} cannot be used: {error}.") from error
 
 
 def base(url: str) -> SplitResult:
@@ -137,9 +161,9 @@ def _excepted(host: str, port: int | None, exceptions: str) -> bool:
     return False
 
 
-def _trusting(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
-    """A context that trusts what the environment names, else what the system trusts; True leaves it to httpx2,
-    which asks the system's own verifier on Windows and macOS.
+def _trusting(environ: Mapping[str, str]) -> ssl.SSLContext:
+    """A context that trusts what the environment names, else what the system trusts; on Windows and macOS httpx2 makes
+    one that asks the system's own verifier.
     """
     file, folder = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
     if file or folder:
@@ -147,7 +171,9 @@ def _trusting(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
         context.load_verify_locations(file or None, folder or None)
         return context
     if os.name == "nt" or os.uname().sysname == "Darwin":
-        return True
+        import httpx2
+
+        return httpx2.create_ssl_context(trust_env=False)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     paths = ssl.get_default_verify_paths()
     found = next((file for file in (paths.openssl_cafile, *CA_FILES) if Path(file).is_file()), None)

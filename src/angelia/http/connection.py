@@ -2,11 +2,18 @@
 
 import asyncio
 import selectors
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import AsyncIterable
 
-import httpx2
+from msgspec import Struct
 
+from angelia.http.errors import (
+    HttpError,
+    LocalProtocolError,
+    ReadError,
+    ReadTimeout,
+    RemoteProtocolError,
+    WriteTimeout,
+)
 from angelia.http.http1 import Incoming, Malformed, head
 
 _MOST_AHEAD = 1 << 20
@@ -16,6 +23,25 @@ Origin = tuple[bool, str, int]
 """Whether it is reached over TLS, host, port."""
 
 
+class HttpTimeouts(Struct, frozen=True):
+    """Seconds; None waits for ever. `read` is the longest silence before and within a reply."""
+
+    connect: float | None = None
+    write: float | None = None
+    read: float | None = None
+
+
+class OutgoingRequest(Struct, frozen=True):
+    """One request. `target` is what stands behind the method; a body without a length goes out in `chunked` parts."""
+
+    method: str
+    origin: Origin
+    target: bytes
+    headers: list[tuple[bytes, bytes]]
+    parts: AsyncIterable[bytes]
+    chunked: bool = False
+
+
 class HttpConnection(asyncio.Protocol):
     """One connection. Only one task waits at a time: to send, for the head, or for more of the body."""
 
@@ -23,7 +49,7 @@ class HttpConnection(asyncio.Protocol):
         self.origin, self.idle_since = origin, 0.0
         self.closed = asyncio.get_running_loop().create_future()
         self._incoming = Incoming("")
-        self._failure: httpx2.TransportError | None = None
+        self._failure: HttpError | None = None
         self._body: list[bytes] = []
         self._ahead = 0
         self._waiter: asyncio.Future[None] | None = None
@@ -33,51 +59,50 @@ class HttpConnection(asyncio.Protocol):
         self._gone = False
         self._paused = False
 
-    async def exchange(self, request: httpx2.Request, timeouts: Mapping[str, Any]) -> Incoming:
+    async def exchange(self, request: OutgoingRequest, timeouts: HttpTimeouts) -> Incoming:
         """Send a request; the reply when its head is there.
 
         Raises:
-            httpx2.TransportError: it came to nothing.
+            HttpError: it came to nothing.
         """
         self._incoming = Incoming(request.method)
         self._asked = True
         self._sent = False
         self._take_out()  # what nobody read of the reply before belongs to no other
         try:
-            async with asyncio.timeout(timeouts.get("write")):
+            async with asyncio.timeout(timeouts.write):
                 await self._send(request)
         except TimeoutError as error:
-            raise httpx2.WriteTimeout("the server takes nothing in") from error
+            raise WriteTimeout("the server takes nothing in") from error
         try:
-            async with asyncio.timeout(timeouts.get("read")):
+            async with asyncio.timeout(timeouts.read):
                 while not self._incoming.status:
                     if self._failure:
                         raise self._failure
                     await self._news()
         except TimeoutError as error:
-            raise httpx2.ReadTimeout(f"no answer within {timeouts['read']:g} s") from error
+            raise ReadTimeout(f"no answer within {timeouts.read:g} s") from error
         return self._incoming
 
-    async def _send(self, request: httpx2.Request) -> None:
+    async def _send(self, request: OutgoingRequest) -> None:
         """Everything, unless the server has answered or left before that: its answer tells more."""
-        assert isinstance(request.stream, httpx2.AsyncByteStream)
-        chunked = "transfer-encoding" in request.headers
         before = _head_of(request)  # goes along with the first part: one packet less
-        async for part in request.stream:
-            self._transport.write(before + (b"%x\r\n%b\r\n" % (len(part), part) if chunked and part else part))
+        async for part in request.parts:
+            framed = b"%x\r\n%b\r\n" % (len(part), part) if request.chunked and part else part
+            self._transport.write(before + framed)
             before = b""
             while self._full and not (self._gone or self._incoming.status):
                 await self._news()
             if self._gone or self._incoming.status:
                 return
-        self._transport.write(before + (b"0\r\n\r\n" if chunked else b""))
+        self._transport.write(before + (b"0\r\n\r\n" if request.chunked else b""))
         self._sent = True
 
     async def more(self) -> bytes:
         """What has come of the body; empty at its end.
 
         Raises:
-            httpx2.TransportError: it broke off.
+            HttpError: it broke off.
         """
         while not self._body:
             if self._failure:
@@ -131,7 +156,7 @@ class HttpConnection(asyncio.Protocol):
         try:
             piece = self._incoming.feed(data)
         except Malformed as error:
-            self._failure = httpx2.RemoteProtocolError(str(error))
+            self._failure = RemoteProtocolError(str(error))
             self._transport.abort()
         else:
             if piece:
@@ -165,11 +190,11 @@ class HttpConnection(asyncio.Protocol):
         if self._failure is None and not self._incoming.over:
             try:
                 if error:
-                    self._failure = httpx2.ReadError(str(error))
+                    self._failure = ReadError(str(error))
                 else:
                     self._incoming.ended()
             except Malformed as cut:
-                self._failure = httpx2.RemoteProtocolError(str(cut))
+                self._failure = RemoteProtocolError(str(cut))
         self._wake()
 
     def _news(self) -> asyncio.Future[None]:
@@ -182,9 +207,8 @@ class HttpConnection(asyncio.Protocol):
             self._waiter.set_result(None)
 
 
-def _head_of(request: httpx2.Request) -> bytes:
-    target = request.extensions.get("target", request.url.raw_path)
+def _head_of(request: OutgoingRequest) -> bytes:
     try:
-        return head(request.method, target, request.headers.raw)
+        return head(request.method, request.target, request.headers)
     except Malformed as error:
-        raise httpx2.LocalProtocolError(str(error)) from error
+        raise LocalProtocolError(str(error)) from error

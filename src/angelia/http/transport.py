@@ -1,109 +1,60 @@
-"""Straight to a server over HTTP/1.1, where the event loop hands each piece of a reply to whoever reads it.
+"""Our connections beneath httpx2's client, for whoever needs more of HTTP than a request and its reply."""
 
-Nothing between them costs more than the piece. Everything else about HTTP is left to httpx2.
-"""
-
-import asyncio
-import ssl
-from collections.abc import AsyncGenerator
-from ipaddress import ip_address
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
 
 import httpx2
 
-from angelia.http.connection import HttpConnection, Origin
-from angelia.http.deadlines import DeadlineTimer
+from angelia.http.connection import HttpTimeouts, Origin, OutgoingRequest
+from angelia.http.errors import HttpError, UnsupportedProtocol
+from angelia.http.pool import ConnectionPool, PooledReply
 
 
 class DirectTransport(httpx2.AsyncBaseTransport):
-    """Connections to servers, each for one request at a time; at most `most_idle` are kept for `keep` seconds."""
+    """What httpx2 sends goes out over `pool`, which is closed with the client."""
 
-    def __init__(self, trust: ssl.SSLContext | None, *, most_idle: int, keep: float) -> None:
-        self._trust = trust
-        self._most_idle = most_idle
-        self._keep = keep
-        self._idle: list[HttpConnection] = []
-        self._open: set[HttpConnection] = set()
-        if trust:
-            trust.set_alpn_protocols(["http/1.1"])
+    def __init__(self, pool: ConnectionPool) -> None:
+        self._pool = pool
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """See httpx2: connects if it has to, sends, and returns as soon as the head of the reply is there."""
-        timeouts = request.extensions.get("timeout", {})
-        connection = self._kept(_origin(request.url)) or await self._connect(request.url, timeouts.get("connect"))
-        try:
-            incoming = await connection.exchange(request, timeouts)
-        except BaseException:
-            self.let_go(connection)
-            raise
+        assert isinstance(request.stream, httpx2.AsyncByteStream)
+        times = request.extensions.get("timeout", {})
+        with _as_httpx2():
+            outgoing = OutgoingRequest(
+                request.method,
+                _origin(request.url),
+                request.extensions.get("target", request.url.raw_path),
+                request.headers.raw,
+                request.stream,
+                chunked="transfer-encoding" in request.headers,
+            )
+            timeouts = HttpTimeouts(times.get("connect"), times.get("write"), times.get("read"))
+            reply = await self._pool.exchange(outgoing, timeouts)
         return httpx2.Response(
-            incoming.status,
-            headers=incoming.headers,
-            stream=_Body(self, connection, timeouts.get("read")),
-            extensions={"http_version": b"HTTP/1.1", "reason_phrase": incoming.reason},
+            reply.status,
+            headers=reply.headers,
+            stream=_Body(reply),
+            extensions={"http_version": b"HTTP/1.1", "reason_phrase": reply.reason},
         )
 
     async def aclose(self) -> None:
         """Close every connection, and wait until none is left."""
-        for connection in self._open:
-            connection.close()
-        while self._open:
-            await asyncio.wait([connection.closed for connection in self._open])
-        self._idle.clear()
-
-    def let_go(self, connection: HttpConnection) -> None:
-        """Keep a connection whose reply was read to its end; any other is closed."""
-        if not connection.reusable:
-            connection.close()
-            return
-        now = asyncio.get_running_loop().time()
-        connection.idle_since = now
-        self._idle.append(connection)
-        while self._idle and (len(self._idle) > self._most_idle or now - self._idle[0].idle_since > self._keep):
-            self._idle.pop(0).close()
-
-    def _kept(self, origin: Origin) -> HttpConnection | None:
-        """The connection that was used last, if it is still of use."""
-        oldest = asyncio.get_running_loop().time() - self._keep
-        for connection in [one for one in reversed(self._idle) if one.origin == origin]:
-            self._idle.remove(connection)
-            if connection.idle_since >= oldest and connection.quiet:
-                return connection
-            connection.close()
-        return None
-
-    async def _connect(self, url: httpx2.URL, seconds: float | None) -> HttpConnection:
-        loop, origin = asyncio.get_running_loop(), _origin(url)
-        secure, host, port = origin
-        try:
-            async with asyncio.timeout(seconds):
-                _, connection = await loop.create_connection(
-                    lambda: HttpConnection(origin),
-                    host,
-                    port,
-                    ssl=self._trust if secure else None,
-                    happy_eyeballs_delay=0.25 if _is_name(host) else None,  # RFC 8305, section 5
-                )
-        except TimeoutError as error:
-            raise httpx2.ConnectTimeout(f"no connection within {seconds:g} s") from error
-        except OSError as error:
-            raise httpx2.ConnectError(str(error)) from error
-        self._open.add(connection)
-        connection.closed.add_done_callback(lambda _: self._open.discard(connection))
-        return connection
+        await self._pool.aclose()
 
 
-def _is_name(host: str) -> bool:
-    """An address needs no race for its connections, and asyncio loses the winner's socket when a race is cancelled."""
+@contextmanager
+def _as_httpx2() -> Generator[None]:
+    """Our errors as their twins there."""
     try:
-        ip_address(host)
-    except ValueError:
-        return True
-    return False
+        yield
+    except HttpError as error:
+        raise getattr(httpx2, type(error).__name__)(str(error)) from error
 
 
 def _origin(url: httpx2.URL) -> Origin:
     if url.scheme not in ("http", "https"):
-        raise httpx2.UnsupportedProtocol(f"{url.scheme!r} is not spoken here.")
+        raise UnsupportedProtocol(f"{url.scheme!r} is not spoken here.")
     secure = url.scheme == "https"
     return secure, url.raw_host.decode("ascii"), url.port or (443 if secure else 80)
 
@@ -111,25 +62,13 @@ def _origin(url: httpx2.URL) -> Origin:
 class _Body(httpx2.AsyncByteStream):
     """The body of one reply, as it comes."""
 
-    def __init__(self, direct: DirectTransport, connection: HttpConnection, silence: float | None) -> None:
-        self._direct = direct
-        self._connection = connection
-        self._silence = silence
-        self._closed = False
+    def __init__(self, reply: PooledReply) -> None:
+        self._reply = reply
 
     async def __aiter__(self) -> AsyncGenerator[bytes]:
-        more, patience = self._connection.more, DeadlineTimer() if self._silence else None
-        try:
-            while piece := await (patience.wait(more(), self._silence) if patience and self._silence else more()):
+        with _as_httpx2():
+            async for piece in self._reply.pieces():
                 yield piece
-        except TimeoutError as error:
-            raise httpx2.ReadTimeout(f"nothing came for {self._silence:g} s") from error
-        finally:
-            if patience:
-                patience.close()
 
     async def aclose(self) -> None:
-        """Let the connection go: for the next request, or for good if this reply was not read to its end."""
-        if not self._closed:
-            self._closed = True
-            self._direct.let_go(self._connection)
+        await self._reply.aclose()

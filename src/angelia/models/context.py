@@ -2,19 +2,16 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from angelia.context.request import OpenMedia
+from angelia.http.server import HttpServer
 
-if TYPE_CHECKING:
-    import httpx2
-
-GetClient = Callable[[], Awaitable["httpx2.AsyncClient"]]
-"""The vendor's one HTTP client, which has its base URL. It is made when it is first asked for: importing and making it
-takes longer than everything else that opens a conversation. Raises ConfigError when its certificates or its proxy are
-of no use."""
+GetServer = Callable[[], Awaitable[HttpServer]]
+"""The vendor's one server, which has its base URL. It is made when it is first asked for: reading authorities takes
+longer than everything else that opens a conversation. Raises ConfigError when its certificates or its proxy are of no
+use."""
 
 
 class WireTimeouts(Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,6 +32,6 @@ class ProviderContext(Struct, frozen=True):
     """
 
     open_media: OpenMedia
-    client: GetClient | None = None
+    server: GetServer | None = None
     timeouts: WireTimeouts = WireTimeouts()
     weights: Path = Path("models")

@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
 from angelia.policy.verdict import Allow, Deny
@@ -140,3 +140,8 @@ def _embedded(address: Address) -> Address:
         return low
     # ISATAP (RFC 5214) hides an IPv4 address behind an interface id of 0:5efe.
     return low if (int(address) >> 32) & 0xFDFFFFFF == 0x5EFE else address
+
+
+def named_hosts(hosts: Iterable[str]) -> tuple[str, ...]:
+    """Hosts as they are compared: lower case, without brackets and a last dot, each once, in order."""
+    return tuple(sorted({host.strip().lower().removeprefix("[").removesuffix("]").rstrip(".") for host in hosts}))

@@ -16,11 +16,6 @@ from angelia.policy.verdict import Deny
 _HOST = re.compile(r"[0-9a-z_](?:[0-9a-z_.-]*[0-9a-z_])?|[0-9a-f:.]*:[0-9a-f:.]*")
 
 
-def named_hosts(hosts: Iterable[str]) -> tuple[str, ...]:
-    """Hosts as they are compared: lower case, without brackets and a last dot, each once, in order."""
-    return tuple(sorted({host.strip().lower().removeprefix("[").removesuffix("]").rstrip(".") for host in hosts}))
-
-
 def refused_host(hosts: Sequence[str], allow_ranges: Sequence[str]) -> Deny | None:
     """The first refusal among these hosts, as `fetch` would refuse them."""
     for host in hosts:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from angelia.sandboxes.egress.proxy import Addresses, no_addresses
+from angelia.sandboxes.egress.addresses import Addresses, no_addresses
 from angelia.sandboxes.undo.store import UndoStore
 
 

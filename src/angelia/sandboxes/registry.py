@@ -7,7 +7,6 @@ from typing import Protocol, cast
 
 from angelia.core.errors import ConfigError, MissingPart
 from angelia.sandboxes.context import SandboxContext
-from angelia.sandboxes.guard.sandbox import guarded
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.workspace import refuse_unfit
 
@@ -53,6 +52,8 @@ def open_sandbox(spec: str, place: SandboxContext, settings: Mapping[str, object
     inner = _opener(name, spec)(rest, place, own)
     if not works_here(spec, settings):
         return inner  # no command of it writes into a folder of this machine
+    from angelia.sandboxes.guard.sandbox import guarded
+
     return guarded(inner, Path(place.workspace), place.home, place.progress)
 
 

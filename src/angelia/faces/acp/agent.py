@@ -3,9 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -53,7 +51,6 @@ class AcpAgent:
         self._client: Client | None = None
         self._choice: ModelChoice | None = None
         self._logged_out = False
-        self._preparing: asyncio.Task[ModuleType] | None = None
         self.peer = Peer(write, self._methods(), {"session/cancel": Notice(i.OneSession, self._cancel)})
 
     def _methods(self) -> dict[str, Method]:
@@ -72,14 +69,8 @@ class AcpAgent:
             "session/prompt": Method(i.AcpPrompt, self._prompt, stop=self._stop),
         }
 
-    def _prepare(self) -> None:
-        """Load what the first prompt needs, while the person writes it."""
-        self._preparing = self._preparing or asyncio.create_task(asyncio.to_thread(import_module, "httpx2"))
-
     async def close(self) -> None:
         """The client is gone: leave everything; open turns stay open in the log."""
-        if self._preparing:
-            await self._preparing
         await self.peer.close()
         for conversation in tuple(self._open.values()):
             await conversation.close()
@@ -157,7 +148,6 @@ class AcpAgent:
             notes.insert(0, chosen.because)
 
         def attach() -> None:
-            self._prepare()
             conversation.attach()
             conversation.say_aloud(notes)
 
@@ -190,7 +180,6 @@ class AcpAgent:
         notes += left_out(given.additional_directories)
 
         def attach() -> None:
-            self._prepare()
             conversation.attach()
             conversation.say_aloud(notes)
 

@@ -4,8 +4,8 @@ import contextlib
 import hashlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -15,16 +15,15 @@ from angelia.core.content import ReplyPart
 from angelia.core.errors import ConfigError, ModelError
 from angelia.core.failure import AS_IT_WAS, Failure, FailureKind
 from angelia.http.deadlines import DeadlineTimer
+from angelia.http.errors import HttpError
 from angelia.http.events import EventDecoder
-from angelia.models.context import GetClient, ProviderContext, WireTimeouts
+from angelia.http.server import HttpReply, HttpServer
+from angelia.models.context import GetServer, ProviderContext, WireTimeouts
 from angelia.models.port import Credential, Piece, Reply
 from angelia.models.wires.failures import of_response, redacted
 from angelia.models.wires.fragments import Fragments
 from angelia.models.wires.refused_parts import refused_part
 from angelia.models.wires.wrong_address import certain, no_model_server, page_title
-
-if TYPE_CHECKING:
-    import httpx2
 
 
 class WireRequest(Struct, frozen=True):
@@ -101,26 +100,26 @@ class HttpProvider:
         Raises:
             ConfigError: its vendor is not reached by HTTP.
         """
-        if context.client is None:
+        if context.server is None:
             raise ConfigError(
                 "This model's wire is spoken over HTTP, and its vendor has no address.",
                 then="Set base_url in the vendor's row of config.toml.",
             )
         self._wire = wire
-        self._client = context.client
+        self._server = context.server
         self._timeouts = context.timeouts
 
     def session(self) -> "HttpProviderSession":
         """A session with an empty fragment cache."""
-        return HttpProviderSession(self._wire, self._client, self._timeouts)
+        return HttpProviderSession(self._wire, self._server, self._timeouts)
 
 
 class HttpProviderSession:
     """One conversation's requests to one model."""
 
-    def __init__(self, wire: Wire, client: GetClient, timeouts: WireTimeouts) -> None:
+    def __init__(self, wire: Wire, server: GetServer, timeouts: WireTimeouts) -> None:
         self._wire = wire
-        self._client = client
+        self._server = server
         self._timeouts = timeouts
         self._fragments = Fragments(wire.encode)
         self._refused: dict[bytes, Failure] = {}
@@ -133,10 +132,10 @@ class HttpProviderSession:
         if self._refused and (known := self._refused.get(_digest(outgoing.body))):
             raise ModelError(known)  # the identical bytes would be refused again
         try:
-            http = await self._client()
+            server = await self._server()
         except ConfigError as error:
             raise ModelError(Failure(FailureKind.WRONG_ADDRESS, said=str(error))) from error
-        async with contextlib.aclosing(send(http, outgoing, reader, self._timeouts)) as pieces:
+        async with contextlib.aclosing(send(server, outgoing, reader, self._timeouts)) as pieces:
             try:
                 async for piece in pieces:
                     yield piece
@@ -148,26 +147,24 @@ class HttpProviderSession:
 
 
 async def send(
-    http: "httpx2.AsyncClient", outgoing: WireRequest, reader: ReplyReader, timeouts: WireTimeouts
+    server: HttpServer, outgoing: WireRequest, reader: ReplyReader, timeouts: WireTimeouts
 ) -> AsyncGenerator[Piece]:
     """Send one request; yield what comes, and exactly one `Reply`, last.
 
     Raises:
         ModelFailed: see `Session.ask`; `partial` is left to the caller.
     """
-    import httpx2
-
-    response: httpx2.Response | None = None
+    response: HttpReply | None = None
     began, patience = False, DeadlineTimer()
     try:
-        response = await patience.wait(_started(http, outgoing, timeouts), timeouts.first_byte)
+        response = await patience.wait(_started(server, outgoing, timeouts), timeouts.first_byte)
         if not response.is_success:
-            body = await patience.wait(response.aread(), timeouts.silence)
-            raise ModelError(_refusal(http, outgoing, response, body))
+            body = await patience.wait(response.read(), timeouts.silence)
+            raise ModelError(_refusal(server, outgoing, response, body))
         if response.headers.get("content-type", "").lower().startswith("text/html"):
-            page = await patience.wait(response.aread(), timeouts.silence)
-            raise ModelError(no_model_server(_where(http, outgoing), f"A web page answers there{page_title(page)}."))
-        chunks = _body(response)
+            page = await patience.wait(response.read(), timeouts.silence)
+            raise ModelError(no_model_server(_where(server, outgoing), f"A web page answers there{page_title(page)}."))
+        chunks = response.pieces
         incoming = _Whole(reader) if _is_json(response) else _Stream(reader)
         longest = timeouts.silence  # it has answered: from here on it may not fall silent
         while (chunk := await patience.wait(anext(chunks, None), longest)) is not None:
@@ -185,10 +182,10 @@ async def send(
         answered = began or response is not None
         waited = f"{timeouts.silence:g} s of silence" if answered else f"no byte within {timeouts.first_byte:g} s"
         raise _broken(began, f"The server fell silent: {waited}.") from error
-    except httpx2.RequestError as error:
-        if why := certain(error, str(http.base_url)):
-            raise ModelError(no_model_server(_where(http, outgoing), why)) from error
-        raise _broken(began, _said(error, http)) from error
+    except HttpError as error:
+        if why := certain(error, server.base_url):
+            raise ModelError(no_model_server(_where(server, outgoing), why)) from error
+        raise _broken(began, _said(error, server)) from error
     finally:
         patience.close()
         if response is not None:
@@ -224,63 +221,38 @@ class _Whole:
         return self._reader.whole(b"".join(self._body))
 
 
-async def _started(http: "httpx2.AsyncClient", outgoing: WireRequest, timeouts: WireTimeouts) -> "httpx2.Response":
-    import httpx2
-
-    request = http.build_request(
-        "POST",
-        _address(str(http.base_url), outgoing.path),
-        content=outgoing.body,
-        headers={"content-type": "application/json", "accept-encoding": "identity", **outgoing.headers},
-        timeout=httpx2.Timeout(None, connect=timeouts.connect),
-    )
-    return await http.send(request, stream=True)
-
-
-@lru_cache(maxsize=64)
-def _address(base: str, path: str) -> "httpx2.URL":
-    """Where a request goes, made once: putting a URL together takes longer than all else of a request."""
-    import httpx2
-
-    return httpx2.URL(f"{base.rstrip('/')}/{path.lstrip('/')}")
-
-
-def _body(response: "httpx2.Response") -> AsyncIterator[bytes]:
-    """The body's bytes as they come; httpx2 decodes those of a server that encodes them although it was not to."""
-    if response.headers.get("content-encoding", "identity") != "identity":
-        return response.aiter_bytes()
-    return aiter(cast("httpx2.AsyncByteStream", response.stream))
+async def _started(server: HttpServer, outgoing: WireRequest, timeouts: WireTimeouts) -> HttpReply:
+    headers = {"content-type": "application/json", "accept-encoding": "identity", **outgoing.headers}
+    return await server.post(outgoing.path, headers, outgoing.body, timeouts.connect)
 
 
 async def _drained(chunks: AsyncIterator[bytes], patience: DeadlineTimer) -> None:
     """Read the body's end, so that the connection serves the next request; a server that dawdles is left behind."""
-    import httpx2
-
-    with contextlib.suppress(TimeoutError, httpx2.RequestError):
+    with contextlib.suppress(TimeoutError, HttpError):
         while await patience.wait(anext(chunks, None), 0.5) is not None:
             pass
 
 
-def _refusal(http: "httpx2.AsyncClient", outgoing: WireRequest, response: "httpx2.Response", body: bytes) -> Failure:
+def _refusal(server: HttpServer, outgoing: WireRequest, response: HttpReply, body: bytes) -> Failure:
     """What an answer that is no success means; what it names of the request decides."""
-    where = _where(http, outgoing)
+    where = _where(server, outgoing)
     if response.is_redirect:
         to = response.headers.get("location", "nowhere")
-        return no_model_server(where, f"It leads elsewhere ({response.status_code}): {to}.", response.status_code)
-    failure = of_response(response.status_code, response.headers, body, time.time())
+        return no_model_server(where, f"It leads elsewhere ({response.status}): {to}.", response.status)
+    failure = of_response(response.status, response.headers, body, time.time())
     if failure.kind is FailureKind.WRONG_ADDRESS:
-        return no_model_server(where, f"It says: {failure.said.rstrip('.')}.", response.status_code)
+        return no_model_server(where, f"It says: {failure.said.rstrip('.')}.", response.status)
     if failure.kind is not FailureKind.HISTORY_REFUSED:
         return failure
     found = refused_part(body, outgoing.parameters, outgoing.tools)
     return msgspec.structs.replace(failure, kind=found.kind, names=found.name) if found else failure
 
 
-def _where(http: "httpx2.AsyncClient", outgoing: WireRequest) -> str:
-    return f"{str(http.base_url).rstrip('/')}/{outgoing.path}"
+def _where(server: HttpServer, outgoing: WireRequest) -> str:
+    return f"{server.base_url}/{outgoing.path}"
 
 
-def _is_json(response: "httpx2.Response") -> bool:
+def _is_json(response: HttpReply) -> bool:
     return response.headers.get("content-type", "").lower().startswith("application/json")
 
 
@@ -288,9 +260,9 @@ def _broken(began: bool, said: str) -> ModelError:
     return ModelError(Failure(FailureKind.STREAM_CUT if began else FailureKind.UNREACHABLE, said=said))
 
 
-def _said(error: Exception, http: "httpx2.AsyncClient") -> str:
+def _said(error: Exception, server: HttpServer) -> str:
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"{http.base_url.host}: {what}"
+    return f"{urlsplit(server.base_url).hostname}: {what}"
 
 
 def _told(failure: Failure, credential: Credential, *, began: bool) -> Failure:

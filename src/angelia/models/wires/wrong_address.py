@@ -5,6 +5,7 @@ import ssl
 
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.text import clean, one_line, shorten
+from angelia.http.errors import UnsupportedProtocol
 
 _THEN = "Check base_url in [vendors] of config.toml, or the vendor's …_BASE_URL in the environment"
 
@@ -19,14 +20,12 @@ def certain(error: Exception, base_url: str) -> str:
     """What a request that failed without an answer says about its address, in a sentence; empty if it may succeed
     another time.
     """
-    import httpx2
-
     refusal = _of_tls(error)
     if isinstance(refusal, ssl.SSLCertVerificationError):
         return f"Its certificate cannot be trusted: {refusal.verify_message}."
     if refusal is not None and refusal.reason in _NO_TLS and base_url.startswith("https:"):
         return "It does not speak TLS: the address begins with https:// and perhaps should with http://."
-    if isinstance(error, httpx2.UnsupportedProtocol):
+    if isinstance(error, UnsupportedProtocol):
         return f"{error}"
     return ""
 

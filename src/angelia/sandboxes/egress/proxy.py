@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from angelia.core.errors import AngeliaError, PolicyDenied
 from angelia.core.text import clean, one_line
+from angelia.sandboxes.egress.addresses import Addresses
 from angelia.sandboxes.egress.requests import (
     MOST_HEAD,
     Forward,
@@ -33,21 +34,10 @@ from angelia.sandboxes.egress.requests import (
     read_response,
 )
 
-Addresses = Callable[[str, str, int], Awaitable[Sequence[str]]]
-"""The addresses behind an origin (as a URL), a host and a port: all were judged, the preferred one is first.
-
-Raises PolicyDenied where one of them, or the origin, is refused, and AngeliaError where there are none.
-"""
-
 _CHUNK = 64 * 1024
 _FAREWELL_S = 5.0
 _MOST_REFUSALS = 5
 """So many are told about one command, each host once."""
-
-
-async def no_addresses(origin: str, _host: str, _port: int) -> Sequence[str]:
-    """Those of whoever was given nobody who judges: none."""
-    raise PolicyDenied(f"{origin} is not reached.", "Nobody judges addresses here, so there is no network.")
 
 
 class ProxyLimits(Struct, frozen=True):

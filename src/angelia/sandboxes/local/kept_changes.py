@@ -1,10 +1,13 @@
 """Where the changes of a conversation's confined commands are kept, as long as this machine can do it."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from angelia.sandboxes.port import Command, SandboxError
 from angelia.sandboxes.undo.store import UndoStore
-from angelia.sandboxes.undo.supervision import Supervision, Watch, can_watch
+
+if TYPE_CHECKING:
+    from angelia.sandboxes.undo.supervision import Supervision, Watch
 
 
 class KeptChanges:
@@ -14,7 +17,7 @@ class KeptChanges:
         self._store, self._conversation = store, conversation
         self.offered = True
 
-    async def watch(self, command: Command, supervision: Supervision) -> Watch | None:
+    async def watch(self, command: Command, supervision: "Supervision") -> "Watch | None":
         """For one command that is about to start; None where it is not offered.
 
         Raises:
@@ -22,14 +25,20 @@ class KeptChanges:
         """
         if not self.offered:
             return None
-        if not await asyncio.to_thread(can_watch, supervision.program, self._store.own_folder()):
+        watch = await asyncio.to_thread(self._begun, command, supervision)
+        if watch is None:
             self.offered = False
             raise SandboxError(
                 "What this command would change cannot be kept: this machine does not let its calls be watched.",
                 "It was judged as if it could, so it was not run.",
                 "Run it again: it is judged anew, and runs without being watched.",
             )
-        await asyncio.to_thread(supervision.begin)
-        return await asyncio.to_thread(
-            supervision.watch, self._store, command.conversation or self._conversation, command.call
-        )
+        return watch
+
+    def _begun(self, command: Command, supervision: "Supervision") -> "Watch | None":
+        from angelia.sandboxes.undo.supervision import can_watch
+
+        if not can_watch(supervision.program, self._store.own_folder()):
+            return None
+        supervision.begin()
+        return supervision.watch(self._store, command.conversation or self._conversation, command.call)

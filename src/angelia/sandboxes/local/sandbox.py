@@ -4,18 +4,16 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
 from angelia.core.errors import ConfigError
 from angelia.sandboxes.context import SandboxContext
-from angelia.sandboxes.egress.namespace import PORT, HeldCommand, proxy_variables
-from angelia.sandboxes.egress.proxied_command import ProxiedCommand
-from angelia.sandboxes.egress.proxy import Addresses, EgressProxy, no_addresses
+from angelia.sandboxes.egress.addresses import Addresses, no_addresses
 from angelia.sandboxes.local import confinement as confining
 from angelia.sandboxes.local import files as local_files
 from angelia.sandboxes.local.bubblewrap import Fixed, look_up, options
@@ -39,7 +37,6 @@ from angelia.sandboxes.local.secret_places import secret_places
 from angelia.sandboxes.local.setuid_filter import setuid_filter
 from angelia.sandboxes.local.startup_guard import startup_targets
 from angelia.sandboxes.local.toolchains import enterable, inner_path, tool_roots
-from angelia.sandboxes.local.watched_command import WatchedCommand
 from angelia.sandboxes.port import (
     AccessRefused,
     Command,
@@ -57,7 +54,11 @@ from angelia.sandboxes.port import (
 from angelia.sandboxes.terminal import Terminal
 from angelia.sandboxes.undo import seccomp
 from angelia.sandboxes.undo.store import UndoStore
-from angelia.sandboxes.undo.supervision import Supervision, Watch
+
+if TYPE_CHECKING:
+    from angelia.sandboxes.egress.namespace import HeldCommand
+    from angelia.sandboxes.egress.proxy import EgressProxy
+    from angelia.sandboxes.undo.supervision import Supervision, Watch
 
 _TMP = "/tmp"  # noqa: S108 - the confined command's own, a folder of this sandbox
 
@@ -105,7 +106,7 @@ class LocalSandbox:
         self._hidden = tuple(dict.fromkeys(path.absolute() for path in (home, *hidden, *secret_places(self._person))))
         self._shares = tuple(Share(share.path.resolve(), share.writable) for share in shares)
         self._state, self._off = state, confine == "off"
-        self._proxy = EgressProxy(no_addresses)
+        self._addresses: Addresses = no_addresses
         self.limits = USUAL
         """What a confined command may use up; set before the first."""
         self._kept: KeptChanges | None = None
@@ -117,7 +118,7 @@ class LocalSandbox:
 
     def judged_by(self, addresses: Addresses) -> "LocalSandbox":
         """Let confined commands that have the network connect to what `addresses` allows; until then it is nothing."""
-        self._proxy.addresses = addresses
+        self._addresses = addresses
         return self
 
     def kept_in(self, undo: UndoStore, conversation: str) -> "LocalSandbox":
@@ -151,12 +152,14 @@ class LocalSandbox:
         except BaseException:
             await asyncio.shield(asyncio.to_thread(watch.end))
             raise
+        from angelia.sandboxes.local.watched_command import WatchedCommand
+
         running = WatchedCommand(inner, watch)
         self._ends.add(running.end)
         running.end.add_done_callback(self._ends.discard)
         return running
 
-    async def _start_inner(self, command: Command, life: Life, watch: Watch | None, *, confined: bool) -> Running:
+    async def _start_inner(self, command: Command, life: Life, watch: "Watch | None", *, confined: bool) -> Running:
         if confined and command.reach is Reach.NETWORK:
             if sys.platform == "darwin":
                 return await self._on_loopback(command, life)
@@ -171,14 +174,24 @@ class LocalSandbox:
         self._running = [*(other for other in self._running if not other.ended), running]
         return running
 
-    async def _in_namespace(self, command: Command, life: Life, watch: Watch | None) -> Running:
+    async def _in_namespace(self, command: Command, life: Life, watch: "Watch | None") -> Running:
         """A network of its own, with our proxy in it; the command itself begins when that listens."""
         try:
             return await self._held_back(command, life, watch)
         except OSError as error:
             raise SandboxError(f"This command cannot get a network of its own: {error.strerror or error}.") from error
 
-    async def _held_back(self, command: Command, life: Life, watch: Watch | None) -> Running:
+    @cached_property
+    def _proxy(self) -> "EgressProxy":
+        """Made with the first command that has the network; most conversations have none."""
+        from angelia.sandboxes.egress.proxy import EgressProxy
+
+        return EgressProxy(self._addresses)
+
+    async def _held_back(self, command: Command, life: Life, watch: "Watch | None") -> Running:
+        from angelia.sandboxes.egress.namespace import PORT, HeldCommand
+        from angelia.sandboxes.egress.proxied_command import ProxiedCommand
+
         with HeldCommand() as held:
             start = self._confined(command, life, PORT, held, watch)
             running = self._begun(start, command, life)
@@ -192,6 +205,8 @@ class LocalSandbox:
 
     async def _on_loopback(self, command: Command, life: Life) -> Running:
         """One port of this machine's own loopback, and nothing else: macOS has no such namespaces."""
+        from angelia.sandboxes.egress.proxied_command import ProxiedCommand
+
         listening = socket.create_server(("127.0.0.1", 0))
         network = await self._proxy.serve(listening, command.hosts)
         try:
@@ -293,12 +308,12 @@ class LocalSandbox:
         command: Command,
         life: Life,
         proxy: int = 0,
-        held: HeldCommand | None = None,
-        watch: Watch | None = None,
+        held: "HeldCommand | None" = None,
+        watch: "Watch | None" = None,
     ) -> Start:
         """`proxy` is the port of the loopback where it finds one, 0 for no network; `held` is what holds it back."""
         view = self._view
-        network = proxy_variables(proxy) if proxy else {}
+        network = _proxy_variables(proxy) if proxy else {}
         if sys.platform == "darwin":
             own = {"TMPDIR": str(view.private_tmp)}
             return Start(
@@ -395,8 +410,10 @@ class LocalSandbox:
         return look_up(replace(self._view, watched=True))
 
     @cached_property
-    def _supervision(self) -> Supervision:
+    def _supervision(self) -> "Supervision":
         """What makes the changes of commands; never those of places that they only see, or do not see."""
+        from angelia.sandboxes.undo.supervision import Supervision
+
         read = [share.path for share in self._shares if not share.writable]
         places = (*self._startup, *self._tools, *read, *self._hidden)
         real = [Path(os.path.realpath(place)) for place in places]
@@ -420,6 +437,12 @@ def open_sandbox(rest: str, place: SandboxContext, settings: object) -> LocalSan
     if place.undo is not None:
         sandbox.kept_in(place.undo, place.id)
     return sandbox.judged_by(place.addresses)
+
+
+def _proxy_variables(port: int) -> Mapping[str, str]:
+    from angelia.sandboxes.egress.namespace import proxy_variables
+
+    return proxy_variables(port)
 
 
 def _words(command: Command) -> tuple[str, ...]:

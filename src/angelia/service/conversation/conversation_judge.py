@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from angelia.context.in_view import InView, in_view
+from angelia.context.in_view import InView, InViewFold
 from angelia.core.entry import Address, Entry, QuestionKind
 from angelia.core.ids import ConversationId
 from angelia.core.principal import Principal
@@ -54,6 +54,7 @@ class JudgedConversation(Struct, frozen=True):
 
 def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sandbox, grants: Grants) -> Judge:
     """A judge for one conversation. What it knows of commands is loaded with the first call: 10 ms of a start."""
+    view = InViewFold(standing.owner)
 
     async def verdict_on(effects: Sequence[Effect]) -> Verdict:
         from angelia.policy.judge import judge, settle
@@ -71,7 +72,7 @@ def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sa
             allow_ranges=loaded.config.policy.allow_ranges,
             granted=tuple(grant.pattern for grant in granted),
             address=standing.address(),
-            seen=_seen(effects, standing),
+            seen=view.advance(standing.entries()) if _may_carry_away(effects) else InView(),
             keeps_changes=described.keeps_changes,
         )
         absent, leads = await _absent(effects, situation, sandbox), await _destination(effects, situation, sandbox)
@@ -86,10 +87,9 @@ def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sa
     return verdict_on
 
 
-def _seen(effects: Sequence[Effect], standing: JudgedConversation) -> InView:
-    """Whose words are in view, where an effect may carry them away."""
-    carrying = any(isinstance(effect, FetchUrl | ShowUrl | RunCommand | UseServer) for effect in effects)
-    return in_view(standing.entries(), standing.owner) if carrying else InView()
+def _may_carry_away(effects: Sequence[Effect]) -> bool:
+    """Whether words that are in view may leave by these."""
+    return any(isinstance(effect, FetchUrl | ShowUrl | RunCommand | UseServer) for effect in effects)
 
 
 async def _absent(effects: Sequence[Effect], situation: Situation, sandbox: Sandbox) -> frozenset[str]:

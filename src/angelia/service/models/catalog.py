@@ -13,11 +13,12 @@ from angelia.core.errors import KeyMissing
 from angelia.core.profile import Profile
 from angelia.engine.driver import BoundModel, Refresh
 from angelia.engine.model_call import Cost
-from angelia.http.client import base, http_client
+from angelia.http.client import base, open_server
+from angelia.http.server import HttpServer
 from angelia.models.catalog.credentials import KEY_PLACES, Keyring, KeySource
 from angelia.models.catalog.prices import KnownModel, PriceBook
 from angelia.models.catalog.vendors import Rows, Vendor, profile, vendors
-from angelia.models.context import GetClient, ProviderContext, WireTimeouts
+from angelia.models.context import GetServer, ProviderContext, WireTimeouts
 from angelia.models.port import Credential
 from angelia.models.registry import open_provider
 from angelia.service.settings.config import Loaded
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ModelCatalog:
-    """One per home: one HTTP client per vendor, one keyring, one price book."""
+    """One per home: one server per vendor, one keyring, one price book."""
 
     def __init__(
         self, loaded: Loaded, blobs: BlobStore, open_media: OpenMedia, environ: Mapping[str, str] = os.environ
@@ -44,7 +45,7 @@ class ModelCatalog:
         self._cache_hour = loaded.config.context.cache_hour
         times = loaded.config.timeouts
         self.timeouts = WireTimeouts(times.connect, times.first_byte, times.silence)
-        self._clients: dict[str, asyncio.Task[httpx2.AsyncClient]] = {}
+        self._servers: dict[str, asyncio.Task[HttpServer]] = {}
 
     def profile(self, spec: str) -> Profile:
         """What is known of a model.
@@ -66,21 +67,21 @@ class ModelCatalog:
             ConfigError: its base URL, its proxy or its certificates are of no use; a later call tries again.
         """
         get = self._way(vendor)
-        return await get() if get else None
+        return (await get()).client if get else None
 
-    def _way(self, vendor: Vendor) -> GetClient | None:
+    def _way(self, vendor: Vendor) -> GetServer | None:
         address = vendor.address(self._environ)
         if not address:
             return None
         base(address)
 
-        async def client() -> "httpx2.AsyncClient":
-            made = self._clients.get(vendor.name)
+        async def server() -> HttpServer:
+            made = self._servers.get(vendor.name)
             if made is None or (made.done() and made.exception()):
-                made = self._clients[vendor.name] = asyncio.create_task(http_client(address, self._environ))
+                made = self._servers[vendor.name] = asyncio.create_task(open_server(address, self._environ))
             return await asyncio.shield(made)
 
-        return client
+        return server
 
     async def bound(self, spec: str, system: str, tools: tuple[ToolSpec, ...]) -> BoundModel:
         """A model with everything it takes to ask it; nothing is sent yet.
@@ -151,11 +152,11 @@ class ModelCatalog:
 
     async def close(self) -> None:
         """Close every connection."""
-        made = await asyncio.gather(*self._clients.values(), return_exceptions=True)
+        made = await asyncio.gather(*self._servers.values(), return_exceptions=True)
         for client in made:
             if not isinstance(client, BaseException):
                 await client.aclose()
-        self._clients.clear()
+        self._servers.clear()
 
 
 def _split(rows: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, dict[str, Any]], dict[str, list[KeySource]]]:

@@ -8,6 +8,7 @@ the same turn.
 
 import asyncio
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from angelia.context.media_forms import AsText, Nature, form_of, nature
 from angelia.context.request import ModelRequest, RequestMessage, Role
@@ -20,11 +21,11 @@ from angelia.engine.compaction import Summariser, Written
 from angelia.engine.driver import BoundModel
 from angelia.engine.transcription import Describe, Transcriber, Transcription, Wording
 from angelia.models.port import Reply
-from angelia.models.speech.command import configured, whisper
-from angelia.models.speech.http import HttpListener
-from angelia.models.speech.port import COMMAND, LOCAL, Listener
 from angelia.service.models.catalog import ModelCatalog
 from angelia.store.media.blobs import BlobStore
+
+if TYPE_CHECKING:
+    from angelia.models.speech.port import Listener
 
 
 def summariser(spec: str, model_catalog: ModelCatalog, seconds: float) -> Summariser:
@@ -114,10 +115,16 @@ async def listening(spec: str, model_catalog: ModelCatalog, blobs: BlobStore) ->
         words = await listener.listen(path, media.blob.mime)
         return Transcription(words.text, words.cost)
 
+    from angelia.models.speech.port import COMMAND
+
     return Transcriber("a program of yours" if spec.startswith(f"{COMMAND}:") else spec, listen)
 
 
-async def _listener(spec: str, model_catalog: ModelCatalog) -> Listener:
+async def _listener(spec: str, model_catalog: ModelCatalog) -> "Listener":
+    from angelia.models.speech.command import configured, whisper
+    from angelia.models.speech.http import HttpListener
+    from angelia.models.speech.port import COMMAND, LOCAL
+
     kind, _, rest = spec.partition(":")
     if kind == LOCAL:
         if find_spec("faster_whisper") is None:

@@ -17,7 +17,6 @@ from angelia.core.errors import BadInput, MissingPart, NotFound, StoreDamaged
 from angelia.core.ids import sortable_id
 from angelia.store.media.documents import Missing, Page, PagePicture, PageText
 from angelia.store.media.jobs import MediaLimitMet, ReadPages
-from angelia.store.media.picture_metadata import UnknownLayout, without_metadata
 from angelia.store.media.plaintext import read_text
 from angelia.store.media.processes import MediaProcesses
 
@@ -145,6 +144,8 @@ class Renditions:
         mime = media.blob.mime
         if self._keep_metadata or mime not in WIRE_PICTURES:
             return OpenedBytes(mime, data)
+        from angelia.store.media.picture_metadata import UnknownLayout, without_metadata
+
         try:
             return OpenedBytes(mime, await asyncio.to_thread(without_metadata, data, mime))
         except UnknownLayout:

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from angelia.core.content import Text
 from angelia.core.errors import BadInput
-from angelia.policy.hosts import named_hosts
+from angelia.policy.egress import named_hosts
 from angelia.policy.verdict import Effect, RunCommand
 from angelia.sandboxes.port import Command, Reach, reach_here
 from angelia.tools.files.paths import led
