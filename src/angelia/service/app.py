@@ -8,7 +8,6 @@ from pathlib import Path
 
 from angelia.core.ids import Clock, wall_clock
 from angelia.policy.situation import Mode
-from angelia.sandboxes.guard.guard import recover_all
 from angelia.sandboxes.local.confined_program import confined_prefix
 from angelia.sandboxes.local.process_ledger import reap_leftovers
 from angelia.sandboxes.undo.store import UndoStore
@@ -115,8 +114,11 @@ class App:
         app = cls(loaded, Database.open(loaded.home, clock=clock), environ, clock, tools)
         log_to(loaded.home / "angelia.log", app.redaction.text)
         await reap_leftovers(app.running)
-        for note in await asyncio.to_thread(recover_all, loaded.home):  # told with the next command there, too
-            logger.warning("%s", note)
+        if (loaded.home / "guarded").is_dir():
+            from angelia.sandboxes.guard.guard import recover_all
+
+            for note in await asyncio.to_thread(recover_all, loaded.home):  # told with the next command there, too
+                logger.warning("%s", note)
         await asyncio.to_thread(app.undo.recover)
         return app
 
