@@ -83,7 +83,9 @@ class App:
         self.environ = environ
         self.redaction = Redaction(self._secrets)
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
-        self.toolsets = (*found_toolsets().makers, *tools)
+        found = found_toolsets(loaded.home)
+        self.toolsets = (*found.makers, *tools)
+        self.unloaded = found.faults
         self.mcp_sources = McpSources(
             loaded.config.mcp,
             self.secret_refs,
@@ -119,6 +121,8 @@ class App:
 
             for note in await asyncio.to_thread(recover_all, loaded.home):  # told with the next command there, too
                 logger.warning("%s", note)
+        for fault in app.unloaded:
+            logger.warning("%s", fault)
         await asyncio.to_thread(app.undo.recover)
         return app
 

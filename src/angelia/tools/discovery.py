@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 TOOLS = "angelia.tools"
-"""The entry-point group of single tools: each names a class or function that makes a `Tool` without arguments."""
+"""The group of single tools: each names a function with `@angelia.tool`, or what makes a `Tool` without arguments."""
 
 TOOLSETS = "angelia.toolsets"
 """The group of toolsets: each names what makes a `Toolset` without arguments, once for each conversation."""
@@ -34,11 +34,23 @@ class FoundToolsets(Struct, frozen=True):
     faults: tuple[str, ...] = ()
 
 
-def found_toolsets() -> FoundToolsets:
-    """Our own, then single tools of other packages by their names, then toolsets by those of their entry points."""
-    singles, faults = _third_party_tools()
+def found_toolsets(home: Path | None = None) -> FoundToolsets:
+    """Our own, then single tools of other packages by their names, then toolsets by those of their entry points.
+
+    With a `home` what lies in its `plugins` is among them.
+    """
+    plugins, unloaded = _plugins(home)
+    singles, faults = _third_party_tools(plugins)
     toolsets, more = _third_party_toolsets()
-    return FoundToolsets((*own_toolsets(), *singles, *toolsets), (*faults, *more))
+    return FoundToolsets((*own_toolsets(), *singles, *toolsets), (*unloaded, *faults, *more))
+
+
+def _plugins(home: Path | None) -> tuple[list[tuple[str, Tool]], list[str]]:
+    if home is None or not (home / "plugins").exists():
+        return [], []
+    from angelia.tools.plugins import add_plugins
+
+    return add_plugins(home)
 
 
 def own_toolsets() -> tuple[MakeToolset, ...]:
@@ -57,17 +69,23 @@ def own_toolsets() -> tuple[MakeToolset, ...]:
     )
 
 
-def _third_party_tools() -> tuple[list[MakeToolset], tuple[str, ...]]:
-    tools: list[tuple[str, Tool]] = []
-    faults = []
+def _third_party_tools(tools: list[tuple[str, Tool]]) -> tuple[list[MakeToolset], tuple[str, ...]]:
+    """Those of packages, beside `tools` that were found already."""
+    tools, faults = [*tools], []
     for entry in _entries(TOOLS):
         try:
             made: Any = entry.load()
-            tools.append((_package(entry), made()))
+            tools.append((_package(entry), made if _is_function_tool(made) else made()))
         except Exception as error:  # noqa: BLE001 - third-party code may raise anything; it is reported, not hidden
             faults.append(_fault(f"The tool {entry.name!r}", entry, error))
     tools.sort(key=lambda found: found[1].name)
     return [partial(Standalone, package, tool) for package, tool in tools], tuple(faults)
+
+
+def _is_function_tool(made: Any) -> bool:
+    from angelia.tools.function_tool import FunctionTool
+
+    return isinstance(made, FunctionTool)
 
 
 def _third_party_toolsets() -> tuple[list[MakeToolset], tuple[str, ...]]:

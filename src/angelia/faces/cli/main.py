@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "trust": ("trust:trust", "Which folders' instructions (AGENTS.md) the model may follow."),
     "grants": ("settings:grants", "Remembered permissions."),
     "doctor": ("doctor:doctor", "Check the model, the store and the sandbox, and say how to mend them."),
+    "new": ("new_package.command:new", "Write a package that adds a tool or a provider of models."),
     "store": ("upkeep:store", "Verify, rebuild or back up the store."),
 }
 

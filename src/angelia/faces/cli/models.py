@@ -114,8 +114,7 @@ async def _models(words: str, given: dict[str, Any]) -> int:
 @settings_options
 def tools(as_json: bool, **given: Any) -> int:
     """List the tools a model can call."""
-    loaded_from(given)
-    registry = Registry.default()
+    registry = Registry.default(loaded_from(given).home)
     if as_json:
         echo_json(msgspec.json.format(msgspec.json.encode(registry.specs())))
         return 0

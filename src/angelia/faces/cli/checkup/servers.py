@@ -12,7 +12,7 @@ _MEND = "`angelia mcp test {name}` tries it again."
 
 async def look_at_packages(app: App) -> AsyncIterator[CheckResult]:
     """Tools of packages that could not be had."""
-    for fault in Registry.default().faults:
+    for fault in Registry.default(app.loaded.home).faults:
         yield broken("tools", fault, "Until then everything else works.")
 
 

@@ -1,0 +1,1 @@
+"""`angelia new`: writes a package that adds something to Angelia, with tests that pass as they are."""

@@ -1,0 +1,65 @@
+"""`angelia new tool|model NAME`: a folder with a package, its tests, and the entry point that makes it known."""
+
+import keyword
+import re
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from string import Template
+
+import click
+
+from angelia.core.errors import BadInput
+from angelia.core.version import PACKAGE_VERSION
+from angelia.faces.words.output import echo
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*")
+
+_NEXT = {
+    "tool": "Change src/{module}.py to do what you want, and say in `effect` what that does to the world.",
+    "model": "Change src/{module}.py to ask your model, and name the vendor in config.toml as README.md shows.",
+}
+
+
+@click.command(epilog="Example: angelia new tool word_count")
+@click.argument("kind", type=click.Choice([*_NEXT]))
+@click.argument("name")
+@click.option(
+    "--in", "where", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Where to put it."
+)
+def new(kind: str, name: str, where: Path) -> int:
+    """Write a package that adds a tool, or a provider of models, with tests that pass as they are."""
+    if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+        raise BadInput(
+            f"A package cannot be called {name!r}.",
+            then="Take small letters, digits, - and _, beginning with a letter, such as word_count.",
+        )
+    module = name.replace("-", "_")
+    folder = where / name
+    if folder.exists():
+        raise BadInput(f"{folder} is there already; nothing was written.", then="Take another name, or move it away.")
+    words = {
+        "name": name,
+        "module": module,
+        "Title": "".join(part.title() for part in module.split("_")),
+        "version": PACKAGE_VERSION,
+    }
+    for path, text in written(files(__package__) / "templates" / kind, words).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+    echo(f"{folder} is written.")
+    echo(_NEXT[kind].format(module=module))
+    echo(f"Try its tests:  cd {folder} && pip install -e '.[test]' && pytest")
+    return 0
+
+
+def written(template: Traversable, words: dict[str, str]) -> dict[str, str]:
+    """What a template comes to: path and text of each file. Names and texts hold `$name`, `$module`, `$Title`."""
+    found: dict[str, str] = {}
+    for entry in template.iterdir():
+        name = Template(entry.name.removesuffix(".txt")).substitute(words)
+        if entry.is_dir():
+            found.update({f"{name}/{path}": text for path, text in written(entry, words).items()})
+        else:
+            found[name] = Template(entry.read_text("utf-8")).substitute(words)
+    return found

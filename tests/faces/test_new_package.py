@@ -1,0 +1,162 @@
+"""`angelia new` writes packages whose tests pass as they are, and which work once they are installed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from angelia.testing.model.steps import call, say
+from tests.faces.angelia import Place, serving
+
+NAMES = {"tool": "rain-gauge", "model": "parrot"}
+
+
+def fresh(tmp_path: Path) -> Place:
+    """An empty home beside an empty folder."""
+    (tmp_path / "work").mkdir()
+    return Place(tmp_path / "home", tmp_path / "work")
+
+
+def installed(package: Path, name: str) -> Path:
+    """The folder of a written package's module, with the metadata that installing it would put there."""
+    project = (package / "pyproject.toml").read_text()
+    found = re.search(r'\[project\.entry-points\."(.+)"\]\n(.+)\n', project)
+    assert found is not None
+    about = package / "src" / f"{name}-0.1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n")
+    entry = found[2].replace('"', "")
+    (about / "entry_points.txt").write_text(f"[{found[1]}]\n{entry}\n")
+    return package / "src"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", NAMES)
+def test_the_tests_of_what_is_written_pass_as_they_are(kind: str, tmp_path: Path) -> None:
+    place = fresh(tmp_path)
+    written = place.run("new", kind, NAMES[kind])
+    assert written.code == 0, written.err
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error"]
+    ran = subprocess.run(words, cwd=place.work / NAMES[kind], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+    assert " passed" in ran.stdout
+    left = [path for path in (place.work / NAMES[kind]).rglob("*") if "$" in path.name or path.suffix == ".txt"]
+    assert not left
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", NAMES)
+def test_what_is_written_is_formatted(kind: str, tmp_path: Path) -> None:
+    place = fresh(tmp_path)
+    place.run("new", kind, NAMES[kind])
+    tools = Path(sys.executable).parent
+    for words in (
+        ["ruff", "check", "--isolated", "--select", "E,F,I,UP,B"],
+        ["ruff", "format", "--isolated", "--check"],
+    ):
+        line = ["--line-length", "120"]
+        ran = subprocess.run(
+            [tools / words[0], *words[1:], *line, NAMES[kind]],
+            cwd=place.work, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_written_tool_is_called_once_it_is_installed(tmp_path: Path) -> None:
+    with serving(tmp_path, [call("rain_gauge", {"text": "rain, rain", "word": "rain"}), say("Twice.")]) as place:
+        place.run("new", "tool", "rain-gauge")
+        package = installed(place.work / "rain-gauge", "rain-gauge")
+        asked = place.ask("How often does it rain?", PYTHONPATH=str(package))
+        assert asked.out == "Twice.\n"
+        shown = place.run("show", PYTHONPATH=str(package)).out
+    assert "rain_gauge" in shown
+
+
+def test_a_written_model_answers_once_it_is_installed(tmp_path: Path) -> None:
+    place = fresh(tmp_path)
+    place.run("new", "model", "parrot")
+    package = installed(place.work / "parrot", "parrot")
+    readme = (place.work / "parrot/README.md").read_text()
+    place.home.mkdir()
+    (place.home / "config.toml").write_text(readme.partition("```toml\n")[2].partition("```")[0])
+    asked = place.run("ask", "--model", "parrot:any", "good morning", PYTHONPATH=str(package))
+    assert asked.out == "good morning\n", asked.err
+
+
+@pytest.mark.parametrize("name", ["Rain", "rain gauge", "../rain", "1rain", "class", "rain-"])
+def test_a_name_that_no_package_can_have_is_refused(name: str, tmp_path: Path) -> None:
+    place = fresh(tmp_path)
+    refused = place.run("new", "tool", "--", name)
+    assert refused.code == 2
+    assert "cannot be called" in refused.err
+    assert not list(place.work.iterdir())
+
+
+def test_nothing_is_written_over_what_is_there(tmp_path: Path) -> None:
+    place = fresh(tmp_path)
+    (place.work / "rain").mkdir()
+    refused = place.run("new", "tool", "rain")
+    assert refused.code == 2
+    assert "is there already" in refused.err
+    assert not list((place.work / "rain").iterdir())
+
+
+PLUGIN = '''
+from angelia import NoEffect, tool
+
+@tool(effect=NoEffect())
+def rain() -> str:
+    """Say how much it rained."""
+    return "12 mm"
+'''
+
+
+def with_plugin(place: Place) -> Path:
+    folder = place.home / "plugins"
+    folder.mkdir(parents=True)
+    (folder / "weather.py").write_text(PLUGIN)
+    folder.chmod(0o700)
+    (folder / "weather.py").chmod(0o600)
+    return folder
+
+
+def test_a_file_in_the_folder_of_plugins_is_a_tool_of_every_conversation(tmp_path: Path) -> None:
+    with serving(tmp_path, [call("rain"), say("12 mm.")]) as place:
+        with_plugin(place)
+        assert place.ask("How much did it rain?").out == "12 mm.\n"
+        assert "rain\n    Say how much it rained.\n" in place.run("tools").out
+        assert "12 mm" in place.run("show").out
+
+
+def test_a_package_in_the_folder_of_plugins_is_found_by_its_entry_point(tmp_path: Path) -> None:
+    place = fresh(tmp_path)
+    place.run("new", "tool", "rain")
+    package = installed(place.work / "rain", "rain")
+    place.home.mkdir()
+    package.rename(place.home / "plugins")
+    (place.home / "plugins").chmod(0o700)
+    (place.home / "plugins/rain.py").rename(place.home / "plugins/rainy.py")
+    about = place.home / "plugins/rain-0.1.0.dist-info/entry_points.txt"
+    about.write_text(about.read_text().replace("rain:rain", "rainy:rain"))
+    listed = place.run("tools")
+    assert "Count how often a word stands" in listed.out
+
+
+@pytest.mark.parametrize("what", [".", "weather.py"])
+def test_what_others_could_have_written_is_not_loaded_and_that_is_said(what: str, tmp_path: Path) -> None:
+    place = fresh(tmp_path)
+    (with_plugin(place) / what).chmod(0o777)
+    listed = place.run("tools")
+    assert "rain" not in listed.out
+    assert "others may write to it. Mend it: chmod" in listed.err
+    assert "others may write to it" in place.run("doctor", OPENAI_API_KEY="").out
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_belongs_to_somebody_else_is_not_loaded(tmp_path: Path) -> None:
+    place = fresh(tmp_path)
+    os.chown(with_plugin(place), 65534, 65534)
+    assert "it belongs to somebody else" in place.run("tools").err
