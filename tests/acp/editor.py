@@ -281,6 +281,16 @@ class Editor:
         return "".join(one["content"].get("text", "") for one in self.all(kind, session))
 
 
+async def session_of_before(place: Place, *said: str) -> str:
+    """A session that another process has opened, in which this was said."""
+    async with Editor(place) as editor:
+        await editor.hello()
+        session = await editor.new()
+        for words in said:
+            await editor.prompt(session, words)
+    return session
+
+
 def first(server: ModelServer, folder: Path, *, wire: str = CHAT, sets: Sequence[str] = ()) -> Place:
     """A fresh place."""
     return Place(folder, server, wire=wire, sets=sets)

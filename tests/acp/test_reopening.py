@@ -12,7 +12,7 @@ from angelia.sandboxes.port import SandboxError
 from angelia.testing.model.answerers import by_replies, echo
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
-from tests.acp.editor import Editor, Refused, first
+from tests.acp.editor import Editor, Refused, first, session_of_before
 from tests.acp.test_questions import results
 
 pytestmark = pytest.mark.anyio
@@ -83,10 +83,7 @@ async def test_another_folder_is_refused_and_what_runs_goes_on(tmp_path: Path) -
 async def test_what_could_not_be_opened_is_not_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with ModelServer(echo) as server:
         place = first(server, tmp_path)
-        async with Editor(place) as editor:
-            await editor.hello()
-            session = await editor.new()
-            await editor.prompt(session, "One")
+        session = await session_of_before(place, "One")
         async with Editor(place) as editor:
             await editor.hello()
 

@@ -12,7 +12,7 @@ from angelia.testing.model.pictures import one_colour
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Speak, call, say, think
-from tests.acp.editor import Editor, Refused, first
+from tests.acp.editor import Editor, Refused, first, session_of_before
 from tests.acp.test_blocks import image
 
 pytestmark = pytest.mark.anyio
@@ -118,10 +118,7 @@ async def test_load_tells_the_whole_conversation_again(tmp_path: Path) -> None:
 async def test_resume_tells_nothing_and_goes_on(tmp_path: Path) -> None:
     async with ModelServer(echo) as server:
         place = first(server, tmp_path)
-        async with Editor(place) as editor:
-            await editor.hello()
-            session = await editor.new()
-            await editor.prompt(session, "One")
+        session = await session_of_before(place, "One")
         async with Editor(place) as editor:
             await editor.hello()
             await editor.load(session, "session/resume")
@@ -228,9 +225,7 @@ async def test_what_another_door_says_is_seen_here_too(tmp_path: Path) -> None:
 async def test_a_session_that_was_opened_in_one_process_is_prompted_in_the_next(tmp_path: Path, method: str) -> None:
     async with ModelServer(instant) as server:
         place = first(server, tmp_path)
-        async with Editor(place) as editor:
-            await editor.hello()
-            session = await editor.new()
+        session = await session_of_before(place)
         async with Editor(place) as editor:
             await editor.hello()
             await editor.load(session, method)
@@ -242,9 +237,7 @@ async def test_a_session_that_was_opened_in_one_process_is_prompted_in_the_next(
 async def test_a_session_that_was_never_spoken_to_is_deleted_in_the_next_process(tmp_path: Path) -> None:
     async with ModelServer(instant) as server:
         place = first(server, tmp_path)
-        async with Editor(place) as editor:
-            await editor.hello()
-            session = await editor.new()
+        session = await session_of_before(place)
         async with Editor(place) as editor:
             await editor.hello()
             await editor.ask("session/delete", sessionId=session)

@@ -24,6 +24,7 @@ from angelia.models.local.provider import LocalProvider, local_profile
 from angelia.models.port import Credential, Piece, Reply
 
 FOLDER = Path("no-weights-here")
+"""Where no weights are; nothing is written there."""
 
 
 def smollm2() -> str:
@@ -83,9 +84,11 @@ def request(*messages: RequestMessage, tools: tuple[ToolSpec, ...] = TOOLS, syst
     return ModelRequest(small(), system, tools, messages, 1, 0)
 
 
-async def ask(*messages: RequestMessage, tools: tuple[ToolSpec, ...] = TOOLS, system: str = SYSTEM) -> list[Piece]:
-    """What the shipped model says."""
-    session = LocalProvider(small(), the_secret, FOLDER).session()
+async def ask(
+    models: Path, *messages: RequestMessage, tools: tuple[ToolSpec, ...] = TOOLS, system: str = SYSTEM
+) -> list[Piece]:
+    """What the shipped model says; what it has read is kept in the folder `models`."""
+    session = LocalProvider(small(), the_secret, models).session()
     return [piece async for piece in session.ask(request(*messages, tools=tools, system=system), NOBODY)]
 
 

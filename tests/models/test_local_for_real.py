@@ -41,13 +41,19 @@ from tests.models.local_requests import (
 pytestmark = pytest.mark.real("local-model")
 
 
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all of them, since the weights are loaded once for each."""
+    return tmp_path_factory.mktemp("models")
+
+
 def test_the_window_in_the_table_is_what_the_weights_say() -> None:
     assert window_of(smollm2(), FOLDER) == window_of("smollm2", FOLDER)
 
 
 @pytest.mark.anyio
-async def test_a_wish_about_the_folder_begins_with_a_look_at_it() -> None:
-    made = reply(await ask(said("What is in notes.txt?")))
+async def test_a_wish_about_the_folder_begins_with_a_look_at_it(models: Path) -> None:
+    made = reply(await ask(models, said("What is in notes.txt?")))
     (call,) = made.parts
     assert isinstance(call, ToolCall)
     assert (call.name, msgspec.json.decode(call.arguments), made.stop) == ("read", {"path": "."}, StopReason.TOOL_CALLS)
@@ -70,8 +76,8 @@ async def test_what_it_has_read_of_its_prompt_is_there_in_the_next_life(tmp_path
 
 
 @pytest.mark.anyio
-async def test_a_reply_streams_as_it_is_made() -> None:
-    pieces = await ask(said("Hello"))
+async def test_a_reply_streams_as_it_is_made(models: Path) -> None:
+    pieces = await ask(models, said("Hello"))
     deltas = [piece.text for piece in pieces if isinstance(piece, TextDelta)]
     made = reply(pieces)
     assert len(deltas) > 3
@@ -81,52 +87,52 @@ async def test_a_reply_streams_as_it_is_made() -> None:
 
 
 @pytest.mark.anyio
-async def test_the_text_of_a_file_reaches_it() -> None:
-    made = reply(await ask(RequestMessage(1, Role.USER, (Text("What is the password of the safe?"), ATTACHED))))
+async def test_the_text_of_a_file_reaches_it(models: Path) -> None:
+    made = reply(await ask(models, RequestMessage(1, Role.USER, (Text("What is the password of the safe?"), ATTACHED))))
     assert "mellon-42" in str(made.parts)
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("script", ["0123456789!?{}", "请简短回答。"])
-async def test_a_fresh_prompt_has_at_most_1500_tokens_whatever_the_instructions(script: str) -> None:
+async def test_a_fresh_prompt_has_at_most_1500_tokens_whatever_the_instructions(script: str, models: Path) -> None:
     short = msgspec.structs.replace(request(said("Hello"), system=script * 2000, tools=()), max_output=3)
-    made = reply(await collected(LocalProvider(small(), the_secret, FOLDER).session().ask(short, NOBODY)))
+    made = reply(await collected(LocalProvider(small(), the_secret, models).session().ask(short, NOBODY)))
     assert made.usage.input <= 1500
 
 
 @pytest.mark.anyio
-async def test_a_fresh_decision_has_at_most_1500_tokens() -> None:
-    assert reply(await ask(said("What is in notes.txt?"), system="Be brief. " * 2000)).usage.input <= 1500
+async def test_a_fresh_decision_has_at_most_1500_tokens(models: Path) -> None:
+    assert reply(await ask(models, said("What is in notes.txt?"), system="Be brief. " * 2000)).usage.input <= 1500
 
 
 @pytest.mark.anyio
-async def test_what_does_not_fit_the_window_fails_with_the_window_as_limit() -> None:
+async def test_what_does_not_fit_the_window_fails_with_the_window_as_limit(models: Path) -> None:
     with pytest.raises(ModelError) as failed:
-        await ask(said("word " * 9000), tools=())
+        await ask(models, said("word " * 9000), tools=())
     assert (failed.value.failure.kind, failed.value.failure.limit) == (FailureKind.CONTEXT_TOO_LONG, 8192)
 
 
 @pytest.mark.anyio
-async def test_a_limit_on_the_output_is_a_reply_cut_at_its_length() -> None:
-    session = LocalProvider(small(), the_secret, FOLDER).session()
+async def test_a_limit_on_the_output_is_a_reply_cut_at_its_length(models: Path) -> None:
+    session = LocalProvider(small(), the_secret, models).session()
     short = msgspec.structs.replace(request(said("Count to one hundred"), tools=()), max_output=5)
     assert reply([piece async for piece in session.ask(short, NOBODY)]).stop is StopReason.LENGTH
 
 
 @pytest.mark.anyio
-async def test_a_reply_that_nobody_waits_for_stops_and_the_next_one_is_whole() -> None:
-    session = LocalProvider(small(), the_secret, FOLDER).session()
+async def test_a_reply_that_nobody_waits_for_stops_and_the_next_one_is_whole(models: Path) -> None:
+    session = LocalProvider(small(), the_secret, models).session()
     first = session.ask(request(said("Tell me a very long story"), tools=()), NOBODY)
     async with aclosing(cast("AsyncGenerator[Piece]", first)) as pieces:
         await anext(aiter(pieces))
-    made = reply(await asyncio.wait_for(ask(said("What is 2+2?"), tools=()), 60))
+    made = reply(await asyncio.wait_for(ask(models, said("What is 2+2?"), tools=()), 60))
     assert "4" in str(made.parts)
 
 
 @pytest.mark.anyio
-async def test_two_conversations_at_once_both_get_their_own_answer() -> None:
+async def test_two_conversations_at_once_both_get_their_own_answer(models: Path) -> None:
     async def of(word: str) -> str:
-        return str(reply(await ask(said(f"Say only the word {word}."), tools=())).parts)
+        return str(reply(await ask(models, said(f"Say only the word {word}."), tools=())).parts)
 
     apple, river = await asyncio.gather(of("apple"), of("river"))
     assert "apple" in apple.lower()
@@ -134,11 +140,11 @@ async def test_two_conversations_at_once_both_get_their_own_answer() -> None:
 
 
 @pytest.mark.anyio
-async def test_weights_that_cannot_be_loaded_are_an_unknown_model(tmp_path: Path) -> None:
+async def test_weights_that_cannot_be_loaded_are_an_unknown_model(tmp_path: Path, models: Path) -> None:
     path = tmp_path / "tiny.gguf"
     path.write_bytes(header(NAME, ("llama.context_length", 4, struct.pack("<I", 512))))
     profile = local_profile(str(path), FOLDER)
-    session = LocalProvider(profile, the_secret, FOLDER).session()
+    session = LocalProvider(profile, the_secret, models).session()
     with pytest.raises(ModelError) as failed:
         await collected(session.ask(msgspec.structs.replace(request(said("Hi"), tools=()), profile=profile), NOBODY))
     assert failed.value.failure.kind is FailureKind.UNKNOWN_MODEL

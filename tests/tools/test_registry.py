@@ -215,10 +215,6 @@ def test_a_call_that_its_own_schema_refuses_explains_itself(arguments: str) -> N
     assert "weigh was not run" in answer.explanation
 
 
-def test_some_of_the_tools_keep_their_order() -> None:
-    assert REGISTRY.only(["todo", "shell"]).names == ("shell", "todo")
-
-
 class Node(Struct):
     """Refers to itself."""
 

@@ -87,11 +87,6 @@ class Registry:
         """The tool of that very name."""
         return self._tools.get(name)
 
-    def only(self, names: Iterable[str]) -> "Registry":
-        """The tools among `names`, in this registry's order."""
-        wanted = set(names)
-        return Registry((tool for tool in self._tools.values() if tool.name in wanted), self.faults)
-
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as a model reads them: the same bytes in every process of one version."""
         return self._specs

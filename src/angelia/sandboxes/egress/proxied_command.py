@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from angelia.sandboxes.egress.proxy import ProxiedHosts
 from angelia.sandboxes.port import Exit, Running
-from angelia.sandboxes.shared.wrapped_running import WrappedRunning
+from angelia.sandboxes.shared.wrapped import WrappedRunning
 
 
 class ProxiedCommand(WrappedRunning):

@@ -8,12 +8,12 @@ from typing import cast
 from msgspec.structs import replace
 
 from angelia.sandboxes.guard.guard import PAUSE, Guard, guard_of
-from angelia.sandboxes.port import Command, Description, Exit, FileStat, Reach, Running, Sandbox
-from angelia.sandboxes.shared.wrapped_running import WrappedRunning
+from angelia.sandboxes.port import Command, Exit, Reach, Running, Sandbox
+from angelia.sandboxes.shared.wrapped import WrappedRunning, WrappedSandbox
 from angelia.sandboxes.terminal import HasShell, Terminal
 
 
-class GuardedSandbox:
+class GuardedSandbox(WrappedSandbox):
     """See `sandboxes.port.Sandbox`. Its commands' `Exit` says in `notes` what of theirs was taken back, or is told.
 
     A command that reaches OUTSIDE, and all where nothing is confined, act as the person, so nothing is taken back.
@@ -21,7 +21,8 @@ class GuardedSandbox:
 
     def __init__(self, inner: Sandbox, workspace: Path, home: Path, progress: Callable[[str], None]) -> None:
         """`home` is Angelia's own; `progress` is told what is found while a command still runs."""
-        self._inner, self._progress = inner, progress
+        super().__init__(inner)
+        self._progress = progress
         self._workspace = workspace.resolve()
         self._guard = guard_of(workspace, home)
         self._ends: set[asyncio.Task[Exit]] = set()
@@ -45,10 +46,6 @@ class GuardedSandbox:
         running.end.add_done_callback(self._ends.discard)
         return running
 
-    def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
-        """See the port."""
-        return self._inner.get(path, limit=limit)
-
     async def put(
         self,
         path: str,
@@ -60,20 +57,8 @@ class GuardedSandbox:
         modified: float | None = None,
     ) -> None:
         """See the port. What is put there was judged before, so it stands while commands run."""
-        await self._inner.put(path, content, size=size, sha256=sha256, mode=mode, modified=modified)
+        await super().put(path, content, size=size, sha256=sha256, mode=mode, modified=modified)
         await asyncio.to_thread(self._guard.accept, str((self._workspace / path).resolve()))
-
-    async def stat(self, path: str) -> FileStat:
-        """See the port."""
-        return await self._inner.stat(path)
-
-    def list(self, path: str) -> AsyncIterator[FileStat]:
-        """See the port."""
-        return self._inner.list(path)
-
-    async def describe(self) -> Description:
-        """See the port."""
-        return await self._inner.describe()
 
     async def close(self) -> None:
         """End what still runs, and look over what it left. Idempotent."""

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from angelia.core.text import clean, one_line
 from angelia.sandboxes.port import Exit, Running, SandboxError
-from angelia.sandboxes.shared.wrapped_running import WrappedRunning
+from angelia.sandboxes.shared.wrapped import WrappedRunning
 from angelia.sandboxes.undo.supervision import Watch
 
 _MOST_NAMED = 8

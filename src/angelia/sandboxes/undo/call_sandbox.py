@@ -12,8 +12,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from angelia.sandboxes.port import Command, Description, Exit, FileStat, Reach, Running, Sandbox
-from angelia.sandboxes.shared.wrapped_running import WrappedRunning
+from angelia.sandboxes.port import Command, Exit, Reach, Running, Sandbox
+from angelia.sandboxes.shared.wrapped import WrappedRunning, WrappedSandbox
 from angelia.sandboxes.undo.folders import TooManyEntries, entries_below, joined, open_parent
 from angelia.sandboxes.undo.states import FileState, FolderState, NothingThere, look_at
 from angelia.sandboxes.undo.step import CannotKeep, StepJournal
@@ -29,11 +29,11 @@ Told = Callable[[str, tuple[str, ...]], None]
 """Is told which paths a call has changed."""
 
 
-class CallSandbox:
-    """See `sandboxes.port.Sandbox`; all but `start` and `put` is the inner one's."""
+class CallSandbox(WrappedSandbox):
+    """See `sandboxes.port.Sandbox`."""
 
     def __init__(self, inner: Sandbox, workspace: Path, call: str, journals: "CallJournals") -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._workspace = workspace
         self._call, self._journals = call, journals
 
@@ -64,30 +64,10 @@ class CallSandbox:
         """See the port."""
         step = await asyncio.to_thread(self._kept, path)
         try:
-            await self._inner.put(path, content, size=size, sha256=sha256, mode=mode, modified=modified)
+            await super().put(path, content, size=size, sha256=sha256, mode=mode, modified=modified)
         finally:
             if step is not None:
                 self._journals.told(self._call, await asyncio.shield(asyncio.to_thread(step.end)))
-
-    def get(self, path: str, *, limit: int) -> AsyncIterator[bytes]:
-        """See the port."""
-        return self._inner.get(path, limit=limit)
-
-    async def stat(self, path: str) -> FileStat:
-        """See the port."""
-        return await self._inner.stat(path)
-
-    def list(self, path: str) -> AsyncIterator[FileStat]:
-        """See the port."""
-        return self._inner.list(path)
-
-    async def describe(self) -> Description:
-        """See the port."""
-        return await self._inner.describe()
-
-    async def close(self) -> None:
-        """See the port."""
-        await self._inner.close()
 
     def _kept(self, path: str) -> StepJournal | None:
         """A journal that holds the file at `path`, and the folders on its way that are not there."""
