@@ -1,6 +1,7 @@
 """Every content block reaches the model, in order, or the person is told why not."""
 
-from base64 import b64encode
+import json
+from base64 import b64encode, encodebytes
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -76,10 +77,11 @@ async def test_the_log_holds_references_and_the_same_bytes_once(tmp_path: Path) 
     assert len(files) == 1
 
 
-async def test_what_the_model_cannot_take_is_told_to_both_sides(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wire", ["anthropic", "openai-responses"])
+async def test_what_the_model_cannot_take_is_told_to_both_sides(tmp_path: Path, wire: str) -> None:
     sound = {"type": "audio", "data": b64encode(WAV).decode(), "mimeType": "audio/wav"}
     async with ModelServer(instant) as server:
-        place = first(server, tmp_path, wire="anthropic")
+        place = first(server, tmp_path, wire=wire)
         async with Editor(place) as editor:
             await editor.hello()
             assert await editor.prompt(await editor.new(), "Listen:", sound) == "end_turn"
@@ -123,3 +125,56 @@ async def test_an_empty_file_and_half_a_character_are_no_trouble(tmp_path: Path)
         assert "it is empty" in server.requests[0].heard.last_words
         assert await editor.prompt(session, "half \ud83d, whole \U0001f600, nothing \0") == "end_turn"
         assert server.requests[1].heard.last_words == "half \ufffd, whole \U0001f600, nothing \ufffd"
+
+
+def in_lines(data: bytes) -> str:
+    """Base64 as mail has it (RFC 2045, 6.8)."""
+    return encodebytes(data).decode()
+
+
+def inline(data: bytes) -> str:
+    """A `data:` URL."""
+    return f"data:image/png;base64,{b64encode(data).decode()}"
+
+
+RED = one_colour("red")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image", "data": in_lines(RED), "mimeType": "image/png"},
+        {"type": "image", "data": inline(RED), "mimeType": "image/png"},
+        {"type": "image", "data": "", "uri": inline(RED), "mimeType": "image/png"},
+        {"type": "image", "data": "", "uri": "file://{work}/red%20one.png", "mimeType": "image/png"},
+        {"type": "resource", "resource": {"uri": "file://{work}/red%20one.png", "blob": ""}},
+        {"type": "resource_link", "name": "red one.png", "uri": "file://{work}/red%20one.png"},
+    ],
+)
+async def test_a_picture_is_read_in_every_form_in_which_clients_give_it(tmp_path: Path, block: Any) -> None:
+    async with ModelServer(instant) as server:
+        place = first(server, tmp_path)
+        (place.workspace / "red one.png").write_bytes(RED)
+        block = json.loads(json.dumps(block).replace("{work}", str(place.workspace)))
+        async with Editor(place) as editor:
+            await editor.hello()
+            assert await editor.prompt(await editor.new(), "Look:", block) == "end_turn"
+            assert "empty" not in editor.text()
+    assert [one.colour for one in server.requests[0].images] == ["red"]
+
+
+async def test_a_linked_picture_outside_the_workspace_is_left_to_the_tools(tmp_path: Path) -> None:
+    async with ModelServer(instant) as server:
+        place = first(server, tmp_path)
+        (tmp_path / "secret.png").write_bytes(RED)
+        (place.workspace / "way.png").symlink_to(tmp_path / "secret.png")
+        async with Editor(place) as editor:
+            await editor.hello()
+            links = [
+                {"type": "resource_link", "name": path.name, "uri": path.as_uri(), "mimeType": "image/png"}
+                for path in (tmp_path / "secret.png", place.workspace / "way.png", place.workspace / "none.png")
+            ]
+            assert await editor.prompt(await editor.new(), *links) == "end_turn"
+    request = server.requests[0]
+    assert not request.images
+    assert request.heard.last_words.count("not opened yet") == 3

@@ -233,3 +233,18 @@ async def test_the_model_is_told_that_commands_do_not_see_what_is_not_saved(tmp_
     async with ModelServer(script()) as server, Editor(first(server, tmp_path), ClientSide().answers) as editor:
         await worked(editor)
     assert "not saved is seen by `read`" in server.requests[0].heard.system
+
+
+async def test_what_an_editor_shows_otherwise_is_waited_for_once(tmp_path: Path) -> None:
+    """Its watcher may still have to see what was just changed on the disk; what it shows then, it means."""
+    steps = [call("read", {"path": "a.py"}) for _ in range(5)]
+    async with ModelServer(script(*steps)) as server:
+        place, client = first(server, tmp_path), ClientSide()
+        path = written(place, "a.py", "a = 1\n")
+        os.utime(path)
+        client.unsaved[path] = "a = 1\nb = 2\n"
+        async with Editor(place, {**client.answers, **ALWAYS}) as editor:
+            await worked(editor)
+            asked = [one for one in editor.asked if one["method"] == "fs/read_text_file"]
+        assert all("b = 2" in said for _, said in await results(place))
+    assert len(asked) <= 5 + len(steps) - 1

@@ -6,6 +6,7 @@ import pytest
 
 from angelia.channels.incoming import IncomingSender, Pressed
 from angelia.core.principal import OWNER
+from angelia.service.commands import GREETING
 from angelia.store.tables.pairings import MOST_ASKING
 from angelia.testing.channels.recording_channel import ChannelTrouble, FarEnd
 from angelia.testing.model.server import ModelServer
@@ -43,6 +44,17 @@ async def test_three_hundred_strangers_are_one_question(tmp_path: Path) -> None:
     async with ModelServer([]) as server, town(tmp_path, server, far) as life:
         await life.says("let me in", chat="late", sender=IncomingSender("late", "Late"))
         assert far.in_chat("late") == [], "the count was forgotten with the life that made it"
+
+
+async def test_the_button_that_opens_a_chat_greets_whom_we_know_and_pairs_whom_we_do_not(tmp_path: Path) -> None:
+    far = FarEnd()
+    async with ModelServer([]) as server, town(tmp_path, server, far) as life:
+        await life.says("/start")
+        await life.answered(1)
+        assert far.texts("7") == [GREETING]
+        await life.says("/start", chat="666", sender=STRANGER)
+        assert "Your code is" in far.texts("666")[0]
+        assert not server.requests
 
 
 async def test_a_strangers_name_is_cut_marked_and_on_one_line(tmp_path: Path) -> None:

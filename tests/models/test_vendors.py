@@ -53,6 +53,11 @@ def test_single_models_differ_where_the_row_says_so(spec: str, wire: str, quirk:
     assert special == ({quirk} if quirk else set())
 
 
+@pytest.mark.parametrize("spec", ["openai-chat:any", "openai-responses:any", "openai:any", "anthropic:any"])
+def test_a_request_is_kept_within_bounds_also_where_nobody_knows_whose_server_it_is(spec: str) -> None:
+    assert 0 < profile(spec).body_limit <= 50_000_000
+
+
 def test_a_model_s_name_may_hold_colons_and_slashes() -> None:
     found = profile("ollama:hf.co/bartowski/Llama:Q4_K_M")
     assert (found.vendor, found.model) == ("ollama", "hf.co/bartowski/Llama:Q4_K_M")

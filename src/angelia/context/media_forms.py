@@ -44,10 +44,12 @@ _WORDS = frozenset(
 
 _SOUNDS: dict[str, frozenset[str]] = {
     "openai-chat": frozenset({"audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3"}),
-    "openai-responses": frozenset({"audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3"}),
+    "openai-responses": frozenset(),
     "anthropic": frozenset(),
 }
-"""What a wire can carry at all: `input_audio.format` is wav or mp3 (OpenAI reference); Messages has no sound block."""
+"""What a wire can carry at all: `input_audio.format` is wav or mp3 (OpenAI reference, Chat Completions); Responses and
+Messages have no sound in what a person says.
+"""
 
 Refused = frozenset[MediaKind]
 """The kinds that this model has refused in their native form; what it refused once it is not given again."""

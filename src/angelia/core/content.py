@@ -78,9 +78,9 @@ class Media(Part, frozen=True):
     """A picture, voice message, film or file; its bytes are in the blob store.
 
     `width` and `height` are pixels, `pages` counts a document's pages, `seconds` is a recording's length;
-    each is 0 when unknown or meaningless. `expires` is Unix milliseconds, 0 for never. `as_is` says that the person
-    wants a picture sent at its own size, whatever the model prefers. `origin` is the absolute path from which the
-    person gave it, on their machine; empty where it came without one.
+    each is 0 when unknown or meaningless. `as_is` says that the person wants a picture sent at its own size, whatever
+    the model prefers. `origin` is the absolute path from which the person gave it, on their machine; empty where it
+    came without one.
     """
 
     blob: BlobRef
@@ -90,7 +90,6 @@ class Media(Part, frozen=True):
     height: int = 0
     pages: int = 0
     seconds: float = 0.0
-    expires: int = 0
     as_is: bool = False
     origin: str = ""
 

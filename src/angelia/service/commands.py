@@ -16,6 +16,7 @@ from angelia.service import command_acts as acts
 from angelia.service.command_port import (
     CommandPlace,
     CommandPort,
+    CommandReply,
     CommandResult,
     CommandRight,
     CommandTable,
@@ -157,6 +158,10 @@ async def _help(port: CommandPort, _: str) -> CommandTable:
     return CommandTable((*listed, *port.keys))
 
 
+async def _start(_: ConversationsPort, __: str) -> CommandReply:
+    return CommandReply(GREETING)
+
+
 # -- the table ----------------------------------------------------------------------------------------------------
 
 _EDITOR, _CHAT = CommandPlace.EDITOR, CommandPlace.CHAT
@@ -167,8 +172,16 @@ _FILES_COME = {
     _CHAT: "a file that is sent to a chat is attached already",
 }
 
+_BEGUN = "the conversation has begun already"
+
+GREETING = (
+    "Hello, I am Angelia. Write, or send a picture, a file or a voice message: I answer here, and what you send is "
+    "kept. /help lists what else there is; /stop ends what I am doing, /new begins a new conversation."
+)
+"""The first words in a chat, for whoever opened it by the button that networks show there."""
+
 COMMANDS: tuple[TerminalCommand, ...] = (
-    CommonCommand("help", "", "this list", _help, aliases=("start",)),
+    CommonCommand("help", "", "this list", _help),
     ConversationsCommand(
         "new",
         "[FOLDER]",
@@ -261,6 +274,13 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         acts.leave,
         aliases=("exit",),
         absent={_EDITOR: "an editor closes its sessions itself", _CHAT: "there is nothing to leave in a chat"},
+    ),
+    ConversationsCommand(
+        "start",
+        "",
+        "say hello",
+        _start,
+        absent={CommandPlace.TERMINAL: _BEGUN, _EDITOR: _BEGUN},
     ),
 )
 

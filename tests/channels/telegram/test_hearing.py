@@ -16,6 +16,8 @@ from angelia.channels.telegram.updates import read_update
 from angelia.testing.channels.network import ChannelTimeouts, Thing
 from angelia.testing.channels.samples import sample_of
 from angelia.testing.channels.stage import staged
+from angelia.testing.model.http1 import HttpRequest
+from angelia.testing.networks.telegram_schema import BotApiError
 from angelia.testing.networks.telegram_server import TOKEN, TelegramServer
 from angelia.testing.networks.telegram_world import ANN, BEEP, BOT, CHATS, GROUP, HERE, TOPIC
 
@@ -248,3 +250,31 @@ async def test_stickers_come_as_what_they_are() -> None:
         (Kind.DOCUMENT, "application/x-tgsticker", "(sticker 🙂)"),
         (Kind.VIDEO, "video/webm", "(sticker 🙂)"),
     ]
+
+
+async def test_a_menu_that_cannot_be_shown_stops_nothing() -> None:
+    server = TelegramServer()
+    server.refuses["setMyCommands"] = BotApiError(500, "Internal Server Error")
+    async with staged(lambda: server) as stage:
+        await server.bring(text())
+        await stage.until(lambda: len(stage.heard) == 1)
+        assert stage.heard[0].what == IncomingMessage("hello")
+
+
+class Hasty(TelegramServer):
+    """A server that holds no question back."""
+
+    async def _result(self, request: HttpRequest, what: str, *, file: bool) -> bytes:
+        if what != "getUpdates":
+            return await super()._result(request, what, file=file)
+        self.requests.append((what, {}))
+        return b'{"ok": true, "result": []}'
+
+
+async def test_a_server_that_holds_nothing_back_is_not_asked_without_a_pause() -> None:
+    server = Hasty()
+    async with staged(lambda: server, ChannelTimeouts(pause=600, silence=60)) as stage:
+        for _ in range(20):  # meanwhile it could be asked very often
+            await stage.send(OutText("hello"))
+        asked = [what for what, _ in server.requests if what == "getUpdates"]
+        assert len(asked) <= 2

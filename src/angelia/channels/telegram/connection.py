@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from angelia.channels.backoff import growing_pause
 from angelia.channels.connection_state import ConnectionState
-from angelia.channels.failures import ChannelError, NotSent, Rejected
+from angelia.channels.failures import ChannelError, LoginFailed, NotSent
 from angelia.channels.health import ConnectionHealth
 from angelia.channels.incoming import Hear
 from angelia.channels.port import ChannelContext
@@ -118,6 +118,7 @@ class TelegramConnection:
             # without an offset we are told all that is not acknowledged, whatever its numbers
             offset = min(unsafe, default=last + 1 if last else 0)
             at_once = self._connection_state.state is not ConnectionHealth.CONNECTED or bool(unsafe)
+            asked = asyncio.get_running_loop().time()
             updates = await self._updates(offset, 0 if at_once else hold)
             self._connection_state.well()
             numbers = [msgspec.json.decode(raw, type=Numbered).update_id for raw in updates]
@@ -126,8 +127,10 @@ class TelegramConnection:
             idle = 0 if set(numbers) - known else idle + 1
             if pending := [one for one in safe if not one.done()]:
                 await asyncio.wait(pending, timeout=growing_pause(self._timeouts.pause / 4, idle, 2.0))
-            elif not hold:
-                await asyncio.sleep(self._timeouts.pause)
+            elif idle > bool(
+                hold
+            ):  # what holds nothing back (a server of one's own, a proxy) is not asked without a pause
+                await asyncio.sleep(max(0.0, asked + self._timeouts.pause - asyncio.get_running_loop().time()))
 
     async def _updates(self, offset: int, hold: int) -> list[Raw]:
         asked = {"offset": offset, "timeout": hold, "allowed_updates": WANTED}
@@ -157,7 +160,9 @@ class TelegramConnection:
         menu = [{"command": name, "description": told[:256]} for name, told in shown.items()]
         try:
             await self._api.call("setMyCommands", {"commands": menu}, bool)
-        except Rejected as error:
+        except LoginFailed:
+            raise
+        except ChannelError as error:  # the menu is a courtesy: messages come in and go out without it
             log.warning("Telegram does not take the menu of commands: %s", error)
 
     async def _secret(self) -> str:

@@ -5,6 +5,7 @@ import binascii
 import posixpath
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Sequence
+from mimetypes import guess_type
 from typing import assert_never
 from urllib.parse import unquote, urlsplit
 
@@ -32,12 +33,20 @@ class Taken(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
+class PromptFiles(Struct, frozen=True):
+    """How bytes become media, and how a file of the workspace is read: by its path, empty where there is none."""
+
+    to_media: ToMedia
+    of_workspace: Callable[[str], Awaitable[bytes]]
+
+
 async def taken(
-    blocks: Sequence[i.Block], to_media: ToMedia, profile: Profile, refused: Refused, transcriber: str = ""
+    blocks: Sequence[i.Block], files: PromptFiles, profile: Profile, refused: Refused, transcriber: str = ""
 ) -> Taken:
     """All blocks, in their order. What cannot be opened goes by name only, and the person is told.
 
-    A recording that the model cannot hear is left to the `transcriber`, which is heard of in the turn.
+    A picture that is only named, and lies in the workspace, is opened. A recording that the model cannot hear is left
+    to the `transcriber`, which is heard of in the turn.
 
     Raises:
         BadInput: something is not base64.
@@ -45,7 +54,7 @@ async def taken(
     parts: list[Content] = []
     notes: list[str] = []
     for number, block in enumerate(blocks, 1):
-        one = await _one(block, number, to_media)
+        one = await _one(block, number, files)
         parts.extend(one.parts)
         notes.extend(one.notes)
         media = [part for part in one.parts if isinstance(part, Media)]
@@ -55,29 +64,36 @@ async def taken(
     return Taken(tuple(parts), tuple(notes))
 
 
-async def _one(block: i.Block, number: int, to_media: ToMedia) -> Taken:
+async def _one(block: i.Block, number: int, files: PromptFiles) -> Taken:
     match block:
         case i.TextBlock(text=text):
             return Taken((Text(text),))
         case i.ImageBlock(data=data, mime_type=mime, uri=uri):
-            return await _bytes(data, name_in(uri or "") or _named("picture", number, mime), "", to_media)
+            named = name_in(uri or "") or _named("picture", number, mime)
+            content = await asyncio.to_thread(_decoded, data or _inline(uri or ""), named)
+            return await _bytes(content or await files.of_workspace(path_in(uri or "")), named, "", files)
         case i.AudioBlock(data=data, mime_type=mime):
-            return await _bytes(data, _named("recording", number, mime), "", to_media)
+            named = _named("recording", number, mime)
+            return await _bytes(await asyncio.to_thread(_decoded, data, named), named, "", files)
         case i.LinkBlock():
+            content = await files.of_workspace(path_in(block.uri)) if _is_picture(block) else b""
+            if content:
+                return await _bytes(content, clean(block.name) or name_in(block.uri), block.uri, files)
             return Taken((Text(link_line(block)),))
         case i.ResourceBlock(resource=resource):
-            return await _resource(resource, to_media)
+            return await _resource(resource, files)
         case _:
             assert_never(block)
 
 
-async def _resource(resource: i.Resource, to_media: ToMedia) -> Taken:
+async def _resource(resource: i.Resource, files: PromptFiles) -> Taken:
     name = name_in(resource.uri) or "resource"
     if isinstance(resource.text, str):
-        return await _words(resource.text, name, resource.uri, to_media)
+        return await _words(resource.text, name, resource.uri, files.to_media)
     if isinstance(resource.blob, UnsetType):
         raise BadInput(f"The resource {quoted(name)} has neither text nor a blob.")
-    return await _bytes(resource.blob, name, resource.uri, to_media)
+    content = await asyncio.to_thread(_decoded, resource.blob, name)
+    return await _bytes(content or await files.of_workspace(path_in(resource.uri)), name, resource.uri, files)
 
 
 async def _words(text: str, name: str, uri: str, to_media: ToMedia) -> Taken:
@@ -91,13 +107,12 @@ async def _words(text: str, name: str, uri: str, to_media: ToMedia) -> Taken:
     return Taken((Text(f"[file {quoted(name)}{where}]\n{text}"),))
 
 
-async def _bytes(data: str, name: str, uri: str, to_media: ToMedia) -> Taken:
-    content = await asyncio.to_thread(_decoded, data, name)
+async def _bytes(content: bytes, name: str, uri: str, files: PromptFiles) -> Taken:
     where = place_line(uri, "")
     if not content:
         return Taken((Text(f"[{quoted(name)}{where}: it is empty]"),), (f"{quoted(name)} is empty (0 bytes).",))
     try:
-        media = replace(await to_media(content, name), origin=path_in(uri))
+        media = replace(await files.to_media(content, name), origin=path_in(uri))
     except BadInput as error:
         said = " ".join(part for part in (error.what, error.why) if part)
         line = f"[{quoted(name)}{where}, {size_words(len(content))}: it cannot be opened. {one_line(said, 300)}]"
@@ -106,10 +121,21 @@ async def _bytes(data: str, name: str, uri: str, to_media: ToMedia) -> Taken:
 
 
 def _decoded(data: str, name: str) -> bytes:
+    """Base64, in lines or not, by itself or in a `data:` URL."""
     try:
-        return b64decode(data, validate=True)
+        return b64decode("".join((_inline(data) or data).split()), validate=True)
     except (binascii.Error, ValueError):
         raise BadInput(f"What was sent as {quoted(name)} is not base64.", then="Nothing was stored.") from None
+
+
+def _inline(uri: str) -> str:
+    """What stands in a `data:` URL in base64 (RFC 2397); empty for anything else."""
+    head, comma, data = uri.partition(",")
+    return unquote(data) if comma and head.startswith("data:") and head.endswith(";base64") else ""
+
+
+def _is_picture(link: i.LinkBlock) -> bool:
+    return (link.mime_type or guess_type(link.uri)[0] or "").startswith("image/")
 
 
 def _named(kind: str, number: int, mime: str) -> str:
@@ -125,11 +151,13 @@ def path_in(uri: str) -> str:
 
 
 def name_in(uri: str) -> str:
-    """The last step of a URI's path, as a name.
+    """The last step of a URI's path, as a name; what is all in the URI itself has none.
 
     >>> name_in("file:///home/me/my%20notes.md"), name_in("https://example.org/")
     ('my notes.md', '')
     """
+    if uri.startswith("data:"):
+        return ""
     try:
         return clean(posixpath.basename(unquote(urlsplit(uri).path)))
     except ValueError:

@@ -20,7 +20,7 @@ from angelia.engine.state import step
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
-from angelia.faces.acp.blocks import only_text, only_words, taken
+from angelia.faces.acp.blocks import PromptFiles, only_text, only_words, taken
 from angelia.faces.acp.commands import EditorCommandPort, in_markdown, offered_commands
 from angelia.faces.acp.editor_sandbox import Editing
 from angelia.faces.acp.endings import stop_reason
@@ -32,6 +32,7 @@ from angelia.faces.acp.servers import Introductions
 from angelia.faces.acp.session_sender import DOOR, Client, SessionSender, unsettled
 from angelia.faces.acp.session_settings import SessionSettings
 from angelia.faces.acp.session_updates import SessionUpdates, owed
+from angelia.faces.acp.workspace_files import WorkspaceFiles
 from angelia.policy.approvers import owner_at
 from angelia.service.command_port import CommandPort, CommandReply, CommandTable, CommonResult, MessageToSend
 from angelia.service.commands import editor_command
@@ -237,7 +238,10 @@ class AcpConversation:
         media = any(not isinstance(block, i.TextBlock) for block in blocks)
         refused = refused_by(profile.name, last_move(self.session.log.entries)) if media else frozenset()
         transcriber = self.app.loaded.config.transcriber
-        message = await taken(blocks, self.app.intake.to_media, profile, refused, transcriber)
+        intake = self.app.intake
+        workspace = self.session.workspace if self.session.sandbox == "local" else ""
+        files = WorkspaceFiles(workspace, self.app.running, intake.limit)
+        message = await taken(blocks, PromptFiles(intake.to_media, files.content), profile, refused, transcriber)
         self.say_aloud(message.notes)
         if self._question and (words := only_words(message.parts)):
             waiting.seq = self.session.turn.opened

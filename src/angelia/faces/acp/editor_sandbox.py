@@ -42,6 +42,7 @@ MOST_BYTES = 10_000_000
 _SETTLES_S = 1.5
 """How long after a change on the disk an editor may still show the file as it was before: its watcher has to wake."""
 _LOOK_AGAIN_S = 0.1
+"""The first pause between two looks; each next one is twice as long."""
 
 _UNSEEN = "What the editor has not saved is seen by `read`, and not by `find` and commands."
 _UNCONFINED = "Commands run in the editor's terminal: they are not confined, and the network is on."
@@ -82,6 +83,7 @@ class EditorSandbox:
     def __init__(self, inner: Sandbox, editing: Editing) -> None:
         self._inner, self._editing = inner, editing
         self._terminals: list[AcpTerminal] = []
+        self._settled: dict[str, tuple[bytes, str]] = {}
 
     async def describe(self) -> Description:
         """See the port."""
@@ -193,16 +195,20 @@ class EditorSandbox:
     # -- what the editor has ------------------------------------------------------------------------------------
 
     async def _as_shown(self, path: str, kept: bytes) -> bytes:
-        """What the editor shows, if it is not what the disk holds; it gets time to notice what was just changed."""
-        disk = words(kept)
-        until = (await self._inner.stat(path)).modified + _SETTLES_S
+        """What the editor shows, if it is not what the disk holds; it gets time to notice what was just changed, once
+        for one state of both.
+        """
+        disk, digest = words(kept), hashlib.sha256(kept).digest()
+        until, pause = (await self._inner.stat(path)).modified + _SETTLES_S, _LOOK_AGAIN_S
         while True:
             shown = await self._shown(path)
             if shown is None or _plain(shown) == _plain(disk.text) or disk.foreign:
                 return kept
-            if time.time() >= until:
+            if time.time() >= until or self._settled.get(path) == (digest, shown):
                 break
-            await asyncio.sleep(_LOOK_AGAIN_S)
+            await asyncio.sleep(pause)
+            pause *= 2
+        self._settled[path] = digest, shown
         mark = BOM if kept.startswith(BOM) else b""
         text = shown if "\r\n" in shown else with_newlines(shown, newline_of(disk.text))
         return mark + text.removeprefix("\ufeff").encode()
