@@ -29,10 +29,10 @@ class TelegramProcess:
         self._process.stdin.flush()
 
     def shows(self, words: str) -> dict[str, Any]:
-        """Wait for a message with these words in it."""
+        """Wait for a message, not a draft, with these words in it."""
         while True:
             arrived: dict[str, Any] = json.loads(self._line())
-            if words in arrived.get("text", ""):
+            if words in arrived.get("text", "") and arrived["method"] == "sendMessage":
                 return arrived
 
     def _line(self) -> str:

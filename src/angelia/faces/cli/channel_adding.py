@@ -133,7 +133,9 @@ def meet_owner(door: str, who: AccountIdentity | None, given: dict[str, Any]) ->
             return False
         said = envelope.what.text if isinstance(envelope.what, IncomingMessage) else ""
         sender = envelope.sender
-        echo(f"\n“{claimed(sender.name)}” ({unambiguous_line(sender.id)}) wrote: {one_line(said)[:_SHOWN] or 'a file'}")
+        echo()
+        who_wrote = f"“{claimed(sender.name)}” ({unambiguous_line(sender.id)})"
+        paragraph(f"{who_wrote} wrote: {one_line(said)[:_SHOWN] or 'a file'}")
         if sure("Is that you?"):
             loaded = loaded_from(given)
             make_owner(loaded.home, door, loaded.config.channels[door].get("owners", ()), sender.id)

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import StringIO
@@ -12,10 +13,11 @@ import click
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.version import PACKAGE_VERSION
 from angelia.faces.cli import exits
-from angelia.faces.words.output import echo
+from angelia.faces.words.output import echo, sure
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "chat": ("chat.command:chat", "Open a conversation (this is what plain `angelia` does)."),
+    "setup": ("setup.command:setup", "Set everything up by a few questions."),
     "ask": ("ask:ask", "One question, one answer on stdout."),
     "acp": ("acp:acp", "Let an editor use Angelia (Agent Client Protocol)."),
     "gateway": ("gateway:gateway", "Be reachable in chat networks."),
@@ -81,12 +83,36 @@ class LazyGroup(click.Group):
 )
 @click.version_option(PACKAGE_VERSION, "--version", "-V", message="angelia %(version)s")
 @click.pass_context
-def angelia(ctx: click.Context) -> None:
+def angelia(ctx: click.Context) -> int | None:
     """Angelia: a self-hosted agent. Nothing is lost and nothing is silent."""
-    if ctx.invoked_subcommand is None:
-        chat = angelia.get_command(ctx, "chat")
-        assert chat is not None
-        ctx.invoke(chat)
+    if ctx.invoked_subcommand is not None:
+        return None
+    if _first_start() and sure("Angelia is new here. Set it up now, by a few questions?", usual=True):
+        ended = _invoked(ctx, "setup")
+        if ended or _has_channels():
+            return ended
+    return _invoked(ctx, "chat")
+
+
+def _invoked(ctx: click.Context, name: str) -> int:
+    command = angelia.get_command(ctx, name)
+    assert command is not None
+    return int(ctx.invoke(command))
+
+
+def _has_channels() -> bool:
+    from angelia.service.settings.config import home_folder, load
+
+    return bool(load(home_folder(), os.environ).config.channels)
+
+
+def _first_start() -> bool:
+    """Whether somebody sits before a home in which nothing was ever said or set."""
+    from angelia.service.settings.config import home_folder
+
+    home = home_folder()
+    new = not (home / "config.toml").exists() and not (home / "angelia.db").exists()
+    return new and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def run(arguments: Sequence[str]) -> int:

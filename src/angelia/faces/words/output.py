@@ -93,11 +93,11 @@ def canvas() -> TextIO:
     return sys.__stderr__ or sys.stderr
 
 
-def sure(question: str) -> bool:
-    """Ask the person for a y or an n, on standard error."""
+def sure(question: str, *, usual: bool = False) -> bool:
+    """Ask the person for a y or an n, on standard error; `usual` is what an empty line means."""
     import click
 
-    return click.confirm(visible(question), err=True)
+    return click.confirm(visible(question), default=usual, err=True)
 
 
 def asked(question: str, *, usual: str = "", hidden: bool = False, err: bool = False) -> str:

@@ -3,9 +3,30 @@
 import sys
 from collections.abc import Sequence
 
-from angelia.faces.words.output import draw, echo
+from msgspec import Struct
+
+from angelia.faces.words.output import asked, draw, echo
 from angelia.faces.words.paint import MOST_WIDTH, Paint, screen
 from angelia.faces.words.widths import wrapped
+
+
+class Option(Struct, frozen=True):
+    """Something that can be chosen: its name, and what speaks for it."""
+
+    name: str
+    about: str = ""
+
+
+def picked(question: str, options: Sequence[Option], usual: int = 0) -> int:
+    """Ask for one of these by its number; Enter takes the `usual` one. The index of what was chosen."""
+    heading(question)
+    numbered([f"{one.name} · {one.about}" if one.about else one.name for one in options])
+    echo()
+    while True:
+        typed = asked("Number", usual=str(usual + 1)).strip()
+        if typed.isdecimal() and 0 < int(typed) <= len(options):
+            return int(typed) - 1
+        failed(f"There are 1 to {len(options)}.")
 
 
 def heading(text: str) -> None:

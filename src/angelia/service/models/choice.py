@@ -93,7 +93,7 @@ def _without_asking(named: str, model_catalog: ModelCatalog) -> ModelChoice | No
 
 async def _offers(model_catalog: ModelCatalog, key_value: KeyValue) -> AsyncIterator[LocalModelOffer]:
     """What local servers have, except those that the person does not want."""
-    for vendor in await _answering(model_catalog):
+    for vendor in await local_vendors(model_catalog):
         earlier = await key_value.get(_key(vendor))
         row = model_catalog.rows[vendor]
         client = await model_catalog.client(row)
@@ -111,8 +111,8 @@ def _key(vendor: str) -> str:
     return f"local-server:{vendor}"
 
 
-async def _answering(model_catalog: ModelCatalog) -> list[str]:
-    """The local servers that answer. Any client will do, so one is borrowed from the first local vendor."""
+async def local_vendors(model_catalog: ModelCatalog) -> list[str]:
+    """The vendors whose servers answer on this machine. Any client will do: one is borrowed from the first of them."""
     local = next(row for row in model_catalog.rows.values() if row.local and row.address())
     client = await model_catalog.client(local)
     return await probe_local(client, model_catalog.rows) if client else []

@@ -69,15 +69,16 @@ async def look_at_model(app: App) -> AsyncIterator[CheckResult]:
         yield absent("window", f"unknown; {ASSUMED_WINDOW:,} tokens are assumed", mend)
     async for finding in look_at_learnt_limits(app, spec):
         yield finding
-    answers = await _answers(app, spec)
-    yield answers
-    if answers.mend:
+    answered = await answers(app, spec)
+    yield answered
+    if answered.mend:
         return
     yield await _calls_tools(app, spec)
     yield await _sees(app, spec)
 
 
-async def _answers(app: App, spec: str) -> CheckResult:
+async def answers(app: App, spec: str) -> CheckResult:
+    """Whether it says a word."""
     try:
         answer = await _ask(app, spec, Text("Say: ready"))
     except (AngeliaError, TimeoutError) as error:

@@ -1,0 +1,1 @@
+"""`angelia setup`: from nothing to an answer, by a few questions."""

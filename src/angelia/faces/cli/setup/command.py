@@ -1,0 +1,104 @@
+"""`angelia setup`: at most six questions, each with an answer that Enter takes; done again, it loses nothing."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from angelia.channels.registry import OURS
+from angelia.core.errors import BadInput
+from angelia.faces.cli.setup.chat_step import add_chat, ask_for_chat, ask_for_folder, keep_folder
+from angelia.faces.cli.setup.found import programs_seen
+from angelia.faces.cli.setup.model_step import ask_for_model, take_model
+from angelia.faces.cli.setup.service_step import ask_for_service, install_service
+from angelia.faces.words.steps import Option, done, heading, note, paragraph, picked
+from angelia.service.settings.config import home_folder, load
+from angelia.service.settings.config_file import ConfigFile
+
+MODES = {
+    "edit": "works freely in the folder; what it changed can be taken back",
+    "ask": "asks before every change and command",
+    "plan": "only looks",
+    "autonomous": "reads the web as well",
+}
+
+
+@click.command(
+    epilog="Examples:  angelia setup  ·  angelia setup --yes --model ollama:qwen3  ·  "
+    "angelia setup --yes --chat telegram --token 123456:AA… --owner 7001"
+)
+@click.option("--model", default="", metavar="VENDOR:NAME", help="The model; with --yes and without it, the best here.")
+@click.option("--mode", type=click.Choice(list(MODES)), help="How freely it works.")
+@click.option("--chat", type=click.Choice(list(OURS)), help="A chat network to be reached in.")
+@click.option("--token", default="", metavar="TOKEN", help="Its token, with --chat.")
+@click.option("--owner", default="", metavar="ID", help="Your own id there, with --chat.")
+@click.option("--with", "more", multiple=True, metavar="NAME=VALUE", help="What else the network needs.")
+@click.option("--folder", default="", help="The folder to work in when it is spoken to there.")
+@click.option("--service", is_flag=True, help="Start the gateway with this machine.")
+@click.option("--yes", is_flag=True, help="Ask nothing: take what is given, and what is best for the rest.")
+def setup(yes: bool, **given: Any) -> int:
+    """Set everything up by a few questions: model, freedom, a chat, a service. Done again, it changes what you say."""
+    environ = dict(os.environ)
+    if yes:
+        return _by_flags(given, environ)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise BadInput(
+            "Setting up asks questions, and this is no terminal.",
+            then="Give --yes, which takes what is best here, and --model VENDOR:NAME to choose; "
+            "`angelia setup --help` lists the rest.",
+        )
+    return by_questions(environ, _more(given))
+
+
+def by_questions(environ: dict[str, str], more: dict[str, str]) -> int:
+    """Ask everything there is to ask; the exit code."""
+    heading("Angelia is set up by a few questions")
+    paragraph("Enter takes what is suggested. Ctrl-C leaves at any moment, and what was done by then holds.")
+    if seen := programs_seen(Path.home()):
+        note(f"{', '.join(seen)} {'was' if len(seen) == 1 else 'were'} used here; nothing of it is touched.")
+    spec = ask_for_model(environ)
+    _ask_for_mode()
+    door = ask_for_chat(more)
+    if door:
+        ask_for_folder(door)
+        _ready(spec)
+        return ask_for_service(environ)
+    _ready(spec)
+    return 0
+
+
+def _ask_for_mode() -> None:
+    home = home_folder()
+    now = load(home, {}).config.policy.mode
+    names = [now, *(name for name in MODES if name != now)]
+    number = picked("How freely may it work?", [Option(name, MODES[name]) for name in names])
+    if number:
+        ConfigFile(home).set_all({"policy.mode": names[number]})
+
+
+def _by_flags(given: dict[str, Any], environ: dict[str, str]) -> int:
+    home = home_folder()
+    spec = take_model(given["model"] or load(home, environ).config.model, environ)
+    if given["mode"]:
+        ConfigFile(home).set_all({"policy.mode": given["mode"]})
+    if given["chat"]:
+        add_chat(given["chat"], given["token"], given["owner"], _more(given))
+        if given["folder"]:
+            keep_folder(given["chat"], given["folder"])
+    if given["service"]:
+        install_service(environ)
+    _ready(spec)
+    return 0
+
+
+def _more(given: dict[str, Any]) -> dict[str, str]:
+    named = {one.partition("=")[0]: one.partition("=")[2] for one in given["more"]}
+    return named | ({"token": given["token"]} if given["token"] else {})
+
+
+def _ready(spec: str) -> None:
+    heading("Ready")
+    done(f"{spec} thinks; all of it is in {home_folder() / 'config.toml'}.")
+    note("Talk: angelia · one question: angelia ask '…' · look at everything: angelia doctor")

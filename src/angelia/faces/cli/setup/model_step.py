@@ -1,0 +1,165 @@
+"""The first question of set-up: which model thinks; whatever is chosen is asked a word before it is kept."""
+
+import asyncio
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from angelia.core.errors import AngeliaError
+from angelia.faces.cli.checkup.check_result import CheckState
+from angelia.faces.cli.progress import working
+from angelia.faces.cli.setup.found import OfferedModel, models_at_hand
+from angelia.faces.cli.weights import fetched, known_weights
+from angelia.faces.words.output import asked, sure
+from angelia.faces.words.steps import Option, done, failed, note, picked
+from angelia.service.app import App
+from angelia.service.models.choice import FAVOURITES
+from angelia.service.settings.config import home_folder, load
+from angelia.service.settings.config_file import ConfigFile, write_private
+
+_SERVER = "server"
+"""The vendor under which a server is configured that was named by its address."""
+
+
+class ModelPlan(Struct, frozen=True):
+    """A model, what has to be configured for it, by dotted key, and its key, which is kept in a file of its own."""
+
+    spec: str
+    settings: Mapping[str, object] = {}
+    vendor: str = ""
+    key: str = ""
+
+
+def ask_for_model(environ: Mapping[str, str]) -> str:
+    """Ask until a model answers, or the person takes one all the same; it is in the configuration then. Its name."""
+    while True:
+        plan = _chosen(environ)
+        if plan and _usable(plan, environ):
+            keep_model(plan)
+            return plan.spec
+
+
+def take_model(spec: str, environ: Mapping[str, str]) -> str:
+    """The model that was named, or the best that is here: tried, and in the configuration. Its name.
+
+    Raises:
+        AngeliaError: it does not answer; nothing was changed.
+    """
+    plan = ModelPlan(spec or asyncio.run(_at_hand(environ))[0].spec)
+    _get_weights(plan.spec)
+    trouble = _trouble(plan, environ)
+    if trouble:
+        then = "Nothing was changed. Name another one with --model; `angelia models` lists what can be had."
+        raise AngeliaError(f"{plan.spec} does not answer.", trouble, then)
+    keep_model(plan)
+    return plan.spec
+
+
+def keep_model(plan: ModelPlan) -> None:
+    """Write it down: its key into a file that only the person can read."""
+    home = home_folder()
+    settings = {"model": plan.spec, **plan.settings}
+    if plan.key:
+        path = home / "keys" / plan.vendor
+        write_private(path, f"{plan.key}\n")
+        settings[f"vendors.{plan.vendor}.key_file"] = str(path)
+        done(f"The key is in {path}, which only you can read.")
+    ConfigFile(home).set_all(settings)
+
+
+def _chosen(environ: Mapping[str, str]) -> ModelPlan | None:
+    current = load(home_folder(), environ).config.model
+    with working("looking for models"):
+        here = asyncio.run(_at_hand(environ))
+    offers = [OfferedModel(current, "as it is now"), *here] if current else here
+    options = [Option(one.spec, one.why) for one in offers]
+    options += [Option("a vendor", "whose key you have: Anthropic, OpenAI, OpenRouter, Gemini, …")]
+    options += [Option("a server", "by its address: vLLM, a company's own, …")]
+    number = picked("Which model should think?", options)
+    if number < len(offers):
+        return ModelPlan(offers[number].spec)
+    return _of_vendor() if number == len(offers) else _of_server()
+
+
+def _of_vendor() -> ModelPlan:
+    vendors = list(FAVOURITES)
+    vendor = vendors[picked("Whose key do you have?", [Option(name, FAVOURITES[name]) for name in vendors])]
+    key = asked(f"The key of {vendor}, which is not shown", hidden=True).strip()
+    model = asked("Model", usual=FAVOURITES[vendor]).strip()
+    return ModelPlan(f"{vendor}:{model}", {}, vendor, key)
+
+
+def _of_server() -> ModelPlan:
+    url = asked("Its address, such as https://ai.example.org/v1").strip()
+    key = asked("Its key, which is not shown (Enter: none)", hidden=True).strip()
+    model = asked("Its model").strip()
+    row: dict[str, object] = {
+        f"vendors.{_SERVER}.wire": "openai-chat",
+        f"vendors.{_SERVER}.base_url": url,
+        **({} if key else {f"vendors.{_SERVER}.local": True}),
+    }
+    return ModelPlan(f"{_SERVER}:{model}", row, _SERVER, key)
+
+
+def _usable(plan: ModelPlan, environ: Mapping[str, str]) -> bool:
+    """Whether it answers, or is taken all the same."""
+    try:
+        if not _get_weights(plan.spec, ask=True):
+            return False
+        trouble = _trouble(plan, environ)
+    except AngeliaError as error:
+        trouble = str(error)
+    if not trouble:
+        return True
+    failed(f"{plan.spec} does not answer: {trouble}")
+    return sure("Take it all the same?")
+
+
+def _get_weights(spec: str, *, ask: bool = False) -> bool:
+    """The weights of an embedded model, got if they are not here; False if the person does not want that."""
+    vendor, _, name = spec.partition(":")
+    folder = home_folder() / "models"
+    if vendor != "local" or "/" in name or known_weights(name).path_in(folder).is_file():
+        return True
+    weights = known_weights(name)
+    if ask and not sure(f"Get {weights.title} now: {weights.size / 1e6:,.0f} MB?", usual=True):
+        return False
+    asyncio.run(fetched(weights, folder, note))
+    return True
+
+
+def _trouble(plan: ModelPlan, environ: Mapping[str, str]) -> str:
+    """Why it does not answer, empty if it does."""
+    from angelia.faces.cli.checkup.model import answers
+
+    sets = [f"{key}={_as_toml(value)}" for key, value in plan.settings.items()]
+    variable = "ANGELIA_SETUP_KEY"
+    if plan.key:
+        sets.append(f'vendors.{plan.vendor}.key_variable="{variable}"')
+    loaded = load(home_folder(), environ, sets, {"model": plan.spec})
+
+    async def ask() -> str:
+        app = await App.open(loaded, {**environ, **({variable: plan.key} if plan.key else {})})
+        try:
+            found = await answers(app, plan.spec)
+        finally:
+            await app.close()
+        if found.state is CheckState.WELL:
+            done(f"{plan.spec} answers: {found.seen}.")
+            return ""
+        return found.seen
+
+    with working(f"asking {plan.spec} a word"):
+        return asyncio.run(ask())
+
+
+def _as_toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"'
+
+
+async def _at_hand(environ: Mapping[str, str]) -> list[OfferedModel]:
+    app = await App.open(load(home_folder(), environ), environ)
+    try:
+        return await models_at_hand(app.model_catalog)
+    finally:
+        await app.close()

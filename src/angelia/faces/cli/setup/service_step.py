@@ -1,0 +1,72 @@
+"""The last question of set-up: what keeps the chats reachable, and the keys that a service needs for it."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from angelia.core.errors import AngeliaError
+from angelia.faces.cli.options import open_app
+from angelia.faces.words.output import echo
+from angelia.faces.words.steps import Option, done, failed, heading, note, picked
+from angelia.models.catalog.vendors import vendors
+from angelia.service.own_process import key_variables
+from angelia.service.settings.config import home_folder, load
+from angelia.service.settings.gateway_env import gateway_env, keep_variables
+
+_NOW, _SERVICE, _LATER = range(3)
+
+
+def ask_for_service(environ: Mapping[str, str]) -> int:
+    """Ask, and do it. The exit code of the gateway, if it runs here."""
+    kind = "launchd agent" if sys.platform == "darwin" else "systemd user unit"
+    options = [
+        Option("here and now", "in this terminal, until Ctrl-C"),
+        Option("with this machine", f"a {kind}"),
+        Option("later", "angelia gateway"),
+    ]
+    number = picked("What keeps it reachable?", options)
+    if number == _SERVICE:
+        install_service(environ)
+    return run_gateway(environ) if number == _NOW else 0
+
+
+def install_service(environ: Mapping[str, str]) -> None:
+    """Write the unit, and the keys that it needs; the person is told how to start it."""
+    from angelia.faces.gateway.units import unit_for
+
+    home = home_folder()
+    config = load(home, environ).config
+    names = sorted(key_variables(vendors(), config))
+    if kept := keep_variables(home, environ, names):
+        done(f"{', '.join(kept)} is in {gateway_env(home)}, which only you can read.")
+    unit = unit_for(sys.platform, Path.home(), home)
+    if unit.path.exists() and unit.path.read_text() != unit.text:
+        failed(f"{unit.path} is there already, and differs; it stays as it is.")
+        return
+    unit.path.parent.mkdir(parents=True, exist_ok=True)
+    unit.path.write_text(unit.text)
+    done(f"The service is in {unit.path}. It starts with:")
+    for command in unit.then:
+        echo(f"  {command}")
+
+
+def run_gateway(environ: Mapping[str, str]) -> int:
+    """The gateway in this terminal, with the keys that this process began with."""
+    from angelia.faces.gateway.foreground import run
+    from angelia.service.own_process import raise_descriptor_limit
+
+    heading("Reachable from now on; Ctrl-C ends it")
+    note("What was written meanwhile is answered first. Next time: angelia gateway")
+    os.environ.update(environ)  # keys are taken out of it when a home is opened
+    raise_descriptor_limit()
+
+    async def gateway() -> int:
+        return await run(await open_app({}), ())
+
+    try:
+        return asyncio.run(gateway())
+    except AngeliaError as error:
+        failed(str(error))
+        return 1

@@ -1,0 +1,153 @@
+"""`angelia setup`: from nothing to an answer by one command in one terminal; Enter is enough, and nothing is lost."""
+
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from angelia.testing.model.steps import Step, say
+from tests.faces.angelia import CTRL_C, CTRL_D, Place, Terminal, serving
+from tests.faces.telegram_process import ID, telegram_process
+
+MODEL = "openai:gpt-6.1-sol"
+"""What the key in the environment stands for."""
+STEPS: list[Step] = [say("The south bed brought more.")]
+
+
+def config(place: Place) -> dict[str, Any]:
+    return tomllib.loads((place.home / "config.toml").read_text())
+
+
+def takes(terminal: Terminal, *numbers: str) -> None:
+    """Answer questions by numbers; an empty one is Enter."""
+    for number in numbers:
+        terminal.sees("Number [1]:")
+        terminal.types(number)
+
+
+def test_from_nothing_to_an_answer_in_telegram_by_one_command_in_one_terminal(tmp_path: Path) -> None:
+    with serving(tmp_path, STEPS) as place, telegram_process() as telegram:
+        with place.terminal("setup", "--with", f"api={telegram.url}") as terminal:
+            terminal.sees(f"1 {MODEL} · a key of openai is here")
+            takes(terminal, "")
+            terminal.sees(f"{MODEL} answers")
+            takes(terminal, "")
+            terminal.sees("Telegram")
+            takes(terminal, "2")
+            terminal.sees("which is not shown")
+            terminal.types(telegram.token)
+            terminal.sees("Waiting for your first message")
+            telegram.hears("Which bed brought more?")
+            terminal.sees("Is that you?")
+            terminal.types("y")
+            terminal.sees("In which folder does it work there? [~/Angelia]")
+            terminal.types("")
+            takes(terminal, "")
+            assert telegram.shows("The south bed brought more.")
+            terminal.press(CTRL_C)
+            terminal.sees("Everything is stored")
+            assert terminal.ends() == 0
+            assert telegram.token not in terminal.seen
+        section = config(place)["channels"]["telegram"]
+        assert section["owners"] == [ID]
+        assert section["workspace"] == str(place.home.parent / "Angelia")
+        assert config(place)["model"] == MODEL
+
+
+def test_enter_through_all_of_it_is_enough_and_again_changes_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path, [*STEPS, *STEPS]) as place:
+        with place.terminal() as terminal:
+            terminal.sees("Set it up now, by a few questions? [Y/n]")
+            terminal.types("")
+            takes(terminal, "", "", "")
+            terminal.sees("Ready")
+            terminal.sees("/help lists commands and keys")
+            terminal.press(CTRL_D)
+            assert terminal.ends() == 0
+        first = (place.home / "config.toml").read_text()
+        assert tomllib.loads(first) == {"model": MODEL}
+        (place.home / "config.toml").write_text(f"# mine\n{first}\n[limits]\nmax_steps = 7  # few\n")
+        before = (place.home / "config.toml").read_text()
+        with place.terminal("setup") as terminal:
+            terminal.sees(f"1 {MODEL} · as it is now")
+            takes(terminal, "", "", "")
+            terminal.sees("Ready")
+            assert terminal.ends() == 0
+        assert (place.home / "config.toml").read_text() == before
+
+
+def test_leaving_anywhere_leaves_what_was_done_by_then(tmp_path: Path) -> None:
+    with serving(tmp_path, STEPS) as place:
+        with place.terminal("setup") as terminal:
+            terminal.sees("Number [1]:")
+            terminal.press(CTRL_C)
+            assert terminal.ends() == 130
+        assert not (place.home / "config.toml").exists()
+        with place.terminal("setup") as terminal:
+            takes(terminal, "")
+            terminal.sees("How freely")
+            terminal.press(CTRL_C)
+            assert terminal.ends() == 130
+        assert config(place) == {"model": MODEL}
+        assert place.run("ask", "Which?").out == "The south bed brought more.\n"
+
+
+def test_a_key_that_is_typed_is_tried_and_kept_where_only_its_owner_reads_it(tmp_path: Path) -> None:
+    with serving(tmp_path, STEPS) as place:
+        with place.terminal("setup", OPENAI_API_KEY="") as terminal:
+            terminal.sees("1 local:")
+            takes(terminal, "2")
+            terminal.sees("Whose key do you have?")
+            takes(terminal, "2")
+            terminal.sees("The key of openai, which is not shown")
+            terminal.types("sk-typed-secret")
+            terminal.sees("Model [gpt-6.1-sol]:")
+            terminal.types("")
+            terminal.sees(f"{MODEL} answers")
+            terminal.sees("The key is in")
+            takes(terminal, "", "")
+            terminal.sees("Ready")
+            assert terminal.ends() == 0
+            assert "sk-typed-secret" not in terminal.seen
+        kept = place.home / "keys" / "openai"
+        assert kept.read_text() == "sk-typed-secret\n"
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+        assert "sk-typed" not in (place.home / "config.toml").read_text()
+        assert place.run("ask", "Which?", OPENAI_API_KEY="").out == "The south bed brought more.\n"
+
+
+def test_a_model_that_does_not_answer_is_taken_only_if_the_person_wants_it(place: Place) -> None:
+    with place.terminal("setup") as terminal:
+        takes(terminal, "")
+        terminal.sees(f"✘ {MODEL} does not answer")
+        terminal.sees("Take it all the same? [y/N]")
+        terminal.types("")
+        terminal.sees("Which model should think?")
+        terminal.press(CTRL_C)
+        assert terminal.ends() == 130
+    assert not (place.home / "config.toml").exists()
+
+
+def test_without_a_terminal_flags_do_it_and_it_says_so(tmp_path: Path) -> None:
+    with serving(tmp_path, STEPS) as place, telegram_process() as telegram:
+        asked = place.run("setup")
+        assert (asked.code, asked.out) == (2, "")
+        assert "Give --yes" in asked.err
+        given = ("--chat", "telegram", "--token", telegram.token, "--owner", ID, "--with", f"api={telegram.url}")
+        ended = place.run("setup", "--yes", "--mode", "ask", *given, "--folder", "~/garden", "--service")
+        assert ended.code == 0, ended.err
+        assert config(place)["policy"] == {"mode": "ask"}
+        assert config(place)["channels"]["telegram"]["workspace"] == str(place.home.parent / "garden")
+        variables = place.home / "gateway.env"
+        assert "\nOPENAI_API_KEY=sk-test\n" in variables.read_text()
+        assert stat.S_IMODE(variables.stat().st_mode) == 0o600
+        variables.write_text("OPENAI_API_KEY=mine\n")
+        assert place.run("setup", "--yes", "--service").code == 0
+        assert variables.read_text() == "OPENAI_API_KEY=mine\n"
+
+
+def test_by_flags_a_model_that_does_not_answer_changes_nothing(place: Place) -> None:
+    ended = place.run("setup", "--yes", "--model", "openai:gpt-6.1-sol")
+    assert ended.code == 1
+    assert "does not answer" in ended.err
+    assert not (place.home / "config.toml").exists()
