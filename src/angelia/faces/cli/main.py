@@ -39,7 +39,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "grants": ("settings:grants", "Remembered permissions."),
     "doctor": ("doctor:doctor", "Check the model, the store and the sandbox, and say how to mend them."),
     "new": ("new_package.command:new", "Write a package that adds a tool or a provider of models."),
-    "store": ("upkeep:store", "Verify, rebuild or back up the store."),
+    "store": ("upkeep:store", "Verify, rebuild or salvage the store."),
+    "backup": ("backup:backup", "Put everything into one file, checked, while it works."),
+    "restore": ("backup:restore", "Make a home of a backup."),
 }
 
 

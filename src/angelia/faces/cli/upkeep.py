@@ -1,4 +1,4 @@
-"""`angelia store`: check the home, derive its tables anew, copy it."""
+"""`angelia store`: check the home, derive its tables anew, save what can be read."""
 
 import asyncio
 from pathlib import Path
@@ -15,7 +15,7 @@ from angelia.store.sql import upkeep
 from angelia.store.sql.database import Database
 
 
-@click.group(epilog="Examples:  angelia store verify  ·  angelia store backup ~/backups/angelia-monday")
+@click.group(epilog="Examples:  angelia store verify  ·  angelia store rebuild")
 def store() -> None:
     """Look after the home: one database and one folder of files."""
 
@@ -103,19 +103,3 @@ async def _salvage(folder: Path, given: dict[str, Any]) -> int:
     echo(f"Saved to {folder}: {saved.conversations} conversations, {saved.entries} entries. ", end="")
     echo(f"{len(saved.lost)} things were lost." if saved.lost else "Nothing was lost.")
     return 1 if saved.lost else 0
-
-
-@store.command(epilog="Example: angelia store backup ~/backups/angelia-monday   (to use it: ANGELIA_HOME=… angelia)")
-@click.argument("folder", type=click.Path(path_type=Path))
-@settings_options
-def backup(folder: Path, **given: Any) -> int:
-    """Copy the home to a new folder, while others go on working. The copy is a home itself."""
-    return asyncio.run(_backup(folder, given))
-
-
-async def _backup(folder: Path, given: dict[str, Any]) -> int:
-    home = StoredHome.open(loaded_from(given))
-    with working("copying"):
-        await upkeep.backup(home.db, home.blobs, folder.expanduser())
-    echo(f"Copied to {folder}. Settings in config.toml are copied by hand, if you want them.")
-    return 0

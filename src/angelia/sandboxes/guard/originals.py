@@ -14,6 +14,8 @@ from msgspec import Struct
 from angelia.sandboxes.guard.autorun import AutorunKind
 from angelia.sandboxes.guard.quarantine import Original
 
+FOLDER = "guarded"
+"""Where records lie in a home."""
 _RECORD, _UNTOLD = "record.json", "untold.json"
 
 
@@ -45,7 +47,7 @@ class Originals:
     def of(cls, home: Path, workspace: Path) -> "Originals":
         """Those of this workspace."""
         name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:24]
-        return cls(home / "guarded" / name, workspace)
+        return cls(home / FOLDER / name, workspace)
 
     def keep(self, content: bytes) -> str:
         """Keep a file's bytes, once; their name."""
@@ -156,7 +158,7 @@ class Originals:
 
 def workspaces(home: Path) -> Iterator[Path]:
     """Those in which a process runs commands, or was killed while it did."""
-    for folder in sorted({place.parent for place in (home / "guarded").glob("*/running-*")}):
+    for folder in sorted({place.parent for place in (home / FOLDER).glob("*/running-*")}):
         workspace = _json(folder / _RECORD, {}).get("workspace")
         if workspace:
             yield Path(workspace)

@@ -14,7 +14,8 @@ from angelia.sandboxes.undo.step import JOURNAL, OPEN, Quota, Record, StepBegun,
 
 logger = logging.getLogger("angelia.sandboxes")
 
-_FOLDER = "undo"
+FOLDER = "undo"
+"""Where journals lie in a home."""
 _DAY_S = 86_400
 _SLACK = 10
 """A tenth of the bound is made free at once, so that this is not done for each call."""
@@ -48,7 +49,7 @@ class UndoStore:
 
     def __init__(self, home: Path, settings: UndoSettings) -> None:
         """Nothing is made or looked at yet."""
-        self._folder, self.settings = home / _FOLDER, settings
+        self._folder, self.settings = home / FOLDER, settings
         self._quota = Quota(-1, settings.file_bytes)
 
     def quota(self) -> Quota:

@@ -28,6 +28,7 @@ EXTRAS = {
     "gateway": ("uvicorn", "webhooks: chats that call us"),
     "discord": ("websockets", "Discord"),
     "slack": ("websockets", "Slack"),
+    "encryption": ("cryptography", "backups under a passphrase"),
 }
 """Optional parts: the module that shows they are there, and what they are for."""
 
