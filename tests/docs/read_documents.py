@@ -27,7 +27,8 @@ class Block(Struct, frozen=True):
 
 def documents() -> list[Path]:
     """Every document that is written by hand, and every page of the reference."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    written = [path for folder in ("docs", "examples") for path in sorted((ROOT / folder).rglob("*.md"))]
+    return [*sorted(ROOT.glob("*.md")), *written]
 
 
 def blocks(language: str) -> list[Block]:

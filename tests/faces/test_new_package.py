@@ -54,7 +54,7 @@ def test_what_is_written_is_formatted(kind: str, tmp_path: Path) -> None:
     place.run("new", kind, NAMES[kind])
     ruff = Path(sys.executable).with_name("ruff")
     for words in (["check", "--select", "E,F,I,UP,B"], ["format", "--check"]):
-        line = [ruff, *words, "--no-cache"]
+        line = f"{ruff} {' '.join(words)} --no-cache".split()
         ran = subprocess.run(line, cwd=place.work / NAMES[kind], capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
