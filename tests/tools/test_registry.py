@@ -15,14 +15,14 @@ from msgspec import Meta, Struct
 from angelia.core.content import Text
 from angelia.core.errors import ConfigError
 from angelia.policy.verdict import Effect, NoEffect
-from angelia.tools.discovery import found_toolsets
+from angelia.tools.discovery import default_registry, found_toolsets
 from angelia.tools.port import JsonArguments, Schema, Tool, ToolContext, ToolOutcome, Traits
 from angelia.tools.registry import BadCall, Registry, made
 from angelia.tools.schema import compact_schema
 from angelia.tools.shell.shell import ShellArguments
 from angelia.tools.standalone import Standalone
 
-REGISTRY = Registry.default()
+REGISTRY = default_registry()
 
 CALLS: dict[str, dict[str, Any]] = {
     "shell": {
@@ -84,8 +84,8 @@ def test_all_default_tools_together_are_at_most_7_kb_for_the_model() -> None:
 
 def test_specs_are_the_same_bytes_in_another_process() -> None:
     script = (
-        "import sys, msgspec; from angelia.tools.registry import Registry; "
-        "sys.stdout.buffer.write(msgspec.json.encode(Registry.default().specs()))"
+        "import sys, msgspec; from angelia.tools.discovery import default_registry; "
+        "sys.stdout.buffer.write(msgspec.json.encode(default_registry().specs()))"
     )
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     assert other.stdout == msgspec.json.encode(REGISTRY.specs())
@@ -93,7 +93,7 @@ def test_specs_are_the_same_bytes_in_another_process() -> None:
 
 def test_loading_the_tools_imports_nothing_heavy() -> None:
     script = (
-        "import sys; from angelia.tools.registry import Registry; Registry.default().specs(); "
+        "import sys; from angelia.tools.discovery import default_registry; default_registry().specs(); "
         "print([m for m in ('html_to_markdown', 'httpx2', 'PIL', 'importlib.metadata', 'pypdfium2', 'tree_sitter') "
         "if m in sys.modules])"
     )
@@ -250,7 +250,7 @@ def _install(folder: Path, name: str, lines: str) -> None:
 def test_a_strangers_tool_is_found_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _install(tmp_path, "stranger", f"greet = {__name__}:Greet")
     monkeypatch.syspath_prepend(str(tmp_path))
-    registry = Registry.default()
+    registry = default_registry()
     assert registry.names == (*REGISTRY.names, "greet")
     assert registry.faults == ()
     assert registry.parse("greet", "{}") == Greeting()
@@ -260,7 +260,7 @@ def test_a_strangers_fault_is_told_and_harms_nobody(tmp_path: Path, monkeypatch:
     _install(tmp_path, "broken", "gone = no_such_module_at_all:Tool")
     _install(tmp_path, "thief", f"shell = {__name__}:shell_again")
     monkeypatch.syspath_prepend(str(tmp_path))
-    registry = Registry.default()
+    registry = default_registry()
     assert registry.names == REGISTRY.names
     assert "'gone' of broken could not be loaded: ModuleNotFoundError" in registry.faults[0]
     assert "'shell' of thief is not used: that name is taken" in registry.faults[1]

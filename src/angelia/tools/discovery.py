@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from angelia.tools.port import Tool, Toolset
+from angelia.tools.registry import Registry, made
 from angelia.tools.standalone import Standalone
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ def _plugins(home: Path | None) -> tuple[list[tuple[str, Tool]], list[str]]:
     return add_plugins(home)
 
 
+def default_registry(home: Path | None = None) -> Registry:
+    """What there is without a conversation: our own tools, those of other packages, and of the home's plugins."""
+    found = found_toolsets(home)
+    toolsets, faults = made(found.makers)
+    return Registry.of(toolsets, (*found.faults, *faults))
+
+
 def own_toolsets() -> tuple[MakeToolset, ...]:
     """Those that come with Angelia."""
     from angelia.tools.files.toolset import FileTools
@@ -74,18 +82,18 @@ def _third_party_tools(tools: list[tuple[str, Tool]]) -> tuple[list[MakeToolset]
     tools, faults = [*tools], []
     for entry in _entries(TOOLS):
         try:
-            made: Any = entry.load()
-            tools.append((_package(entry), made if _is_function_tool(made) else made()))
+            loaded: Any = entry.load()
+            tools.append((_package(entry), loaded if _is_function_tool(loaded) else loaded()))
         except Exception as error:  # noqa: BLE001 - third-party code may raise anything; it is reported, not hidden
             faults.append(_fault(f"The tool {entry.name!r}", entry, error))
     tools.sort(key=lambda found: found[1].name)
     return [partial(Standalone, package, tool) for package, tool in tools], tuple(faults)
 
 
-def _is_function_tool(made: Any) -> bool:
+def _is_function_tool(loaded: Any) -> bool:
     from angelia.tools.function_tool import FunctionTool
 
-    return isinstance(made, FunctionTool)
+    return isinstance(loaded, FunctionTool)
 
 
 def _third_party_toolsets() -> tuple[list[MakeToolset], tuple[str, ...]]:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -68,15 +67,6 @@ class Registry:
                 else:
                     tools[name] = tool
         return cls(tools.values(), tuple(told))
-
-    @classmethod
-    def default(cls, home: Path | None = None) -> "Registry":
-        """What there is without a conversation: our own tools, those of other packages, and of the home's plugins."""
-        from angelia.tools.discovery import found_toolsets
-
-        found = found_toolsets(home)
-        toolsets, faults = made(found.makers)
-        return cls.of(toolsets, (*found.faults, *faults))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from angelia.faces.words.widths import table
 from angelia.models.local.weights import WEIGHTS, offered_weights, weights_path
 from angelia.service.models.choice import likely
 from angelia.service.models.listing import models_to_be_had
-from angelia.tools.registry import Registry
+from angelia.tools.discovery import default_registry
 
 
 class _ListByDefault(click.Group):
@@ -114,7 +114,7 @@ async def _models(words: str, given: dict[str, Any]) -> int:
 @settings_options
 def tools(as_json: bool, **given: Any) -> int:
     """List the tools a model can call."""
-    registry = Registry.default(loaded_from(given).home)
+    registry = default_registry(loaded_from(given).home)
     if as_json:
         echo_json(msgspec.json.format(msgspec.json.encode(registry.specs())))
         return 0

@@ -61,10 +61,10 @@ class Agent:
         import os
 
         from angelia.service.app import App
+        from angelia.tools.discovery import default_registry
         from angelia.tools.function_tool import given_tools
-        from angelia.tools.registry import Registry
 
-        given = given_tools(self._tools, Registry.default(self._home).names) if self._tools else ()
+        given = given_tools(self._tools, default_registry(self._home).names) if self._tools else ()
         flags = {**self._settings, **({"model": self._model} if self._model else {})}
         loaded = load(self._home, os.environ, flags=flags)
         self._open = await App.open(loaded, dict(os.environ), tools=given)

@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.faces.cli.mcp import look_at_server
 from angelia.service.app import App
-from angelia.tools.registry import Registry
+from angelia.tools.discovery import default_registry
 
 _MEND = "`angelia mcp test {name}` tries it again."
 
 
 async def look_at_packages(app: App) -> AsyncIterator[CheckResult]:
     """Tools of packages that could not be had."""
-    for fault in Registry.default(app.loaded.home).faults:
+    for fault in default_registry(app.loaded.home).faults:
         yield broken("tools", fault, "Until then everything else works.")
 
 
