@@ -34,6 +34,7 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "apptainer": lambda: (shutil.which("apptainer") or shutil.which("singularity")) and shutil.which("busybox"),
     "modal-stand-in": lambda: all(map(shutil.which, ("bwrap", "busybox", "nsenter"))) and find_spec("modal"),
     "podman": lambda: all(map(shutil.which, ("podman", "docker", "busybox"))) and os.geteuid() == 0,
+    "tmux": lambda: shutil.which("tmux"),
     "ssh": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))),
     "ssh-as-root": lambda: all(map(shutil.which, ("/usr/sbin/sshd", "ssh-keygen"))) and os.geteuid() == 0,
     "irc": lambda: all(map(shutil.which, ("ngircd", "openssl"))),

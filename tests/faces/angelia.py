@@ -2,15 +2,18 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pexpect
+import pyte
 from msgspec import Struct
 
 from angelia.testing import crash
@@ -50,7 +53,6 @@ class Place(Struct, frozen=True):
             "OLLAMA_HOST": "127.0.0.1:9",
             **{f"{name}_BASE_URL": "http://127.0.0.1:9/v1" for name in ("LMSTUDIO", "LLAMACPP", "VLLM")},
             "TERM": "xterm-256color",
-            "PROMPT_TOOLKIT_NO_CPR": "1",
             "PYTHONUTF8": "1",
             **more,
         }
@@ -74,7 +76,9 @@ class Place(Struct, frozen=True):
 
     @contextmanager
     def chat(self, *words: str, at: str = "", model: str = MODEL, **more: str) -> Iterator["Terminal"]:
-        """`angelia chat` in a terminal of its own; `at` names the crash point at which it is killed."""
+        """`angelia chat` in a terminal of its own; `at` names the crash point at which it is killed, LINES and
+        COLUMNS its size.
+        """
         argv = [sys.executable, "-m", "angelia", "chat", *(["--model", model] if model else []), *words]
         if at:
             argv = crash.command(self.home.parent / "passed", argv[3:], at=at)
@@ -89,12 +93,14 @@ class Place(Struct, frozen=True):
 
     @contextmanager
     def _spawned(self, argv: Sequence[str], more: Mapping[str, str]) -> Iterator["Terminal"]:
+        given = dict(more)
+        size = int(given.pop("LINES", "40")), int(given.pop("COLUMNS", "110"))
         child = pexpect.spawn(
             argv[0],
             list(argv[1:]),
             cwd=str(self.work),
-            env=self.environment({"NO_COLOR": "1", **more}),
-            dimensions=(40, 110),
+            env=self.environment({"NO_COLOR": "1", **given}),
+            dimensions=size,
             encoding="utf-8",
             timeout=SECONDS,
         )
@@ -118,11 +124,38 @@ class Terminal:
     def __init__(self, child: "pexpect.spawn[str]") -> None:
         self._child = child
         self.seen = ""
+        """All that was written, as it was."""
+        self._words = ""
+        self._at = 0
+        self._held_back = ""
 
     def sees(self, text: str) -> None:
-        """Wait for a text; what came before it is in `seen`."""
-        self._child.expect_exact(text)
-        self.seen += f"{self._child.before}{self._child.after}"
+        """Wait for a text behind the last one that was seen, however it is coloured and broken into rows."""
+        wanted, until = " ".join(text.split()), time.monotonic() + SECONDS
+        while (found := self._words.find(wanted, self._at)) < 0:
+            if time.monotonic() > until or not self._read(until - time.monotonic()):
+                raise AssertionError(f"{text!r} was not seen in:\n{self.screen}\n\nwritten: {self._words[self._at :]}")
+        self._at = found + len(wanted)
+
+    def _read(self, seconds: float) -> bool:
+        """Take in what is written next; False when nothing more comes."""
+        try:
+            data = self._child.read_nonblocking(65_536, timeout=max(seconds, 0))
+        except (pexpect.EOF, pexpect.TIMEOUT):
+            return False
+        self.seen += data
+        data = self._held_back + data
+        cut = data.rfind("\x1b") if "\x1b" in data[-40:] else len(data)
+        data, self._held_back = (data, "") if _ESCAPE.match(data, cut) else (data[:cut], data[cut:])
+        words = _ESCAPE.sub(" ", _COLOUR.sub("", data))
+        words = re.sub(r"\s+", " ", words)
+        self._words += words[1:] if self._words.endswith(" ") and words.startswith(" ") else words
+        return True
+
+    @property
+    def screen(self) -> str:
+        """What stands on the screen and above it, as far as was read: rows without what is blank at their ends."""
+        return "\n".join(rows_of(self.seen, *reversed(self._child.getwinsize())))
 
     def types(self, text: str) -> None:
         """Type a line and press Enter."""
@@ -134,8 +167,9 @@ class Terminal:
 
     def ends(self) -> int:
         """Wait for the end; the exit code, negative for a signal."""
-        self._child.expect(pexpect.EOF)
-        self.seen += str(self._child.before)
+        until = time.monotonic() + SECONDS
+        while self._read(until - time.monotonic()):
+            pass
         self._child.wait()
         return -int(self._child.signalstatus or 0) or int(self._child.exitstatus or 0)
 
@@ -147,6 +181,18 @@ class Terminal:
     def terminate(self) -> None:
         """SIGTERM."""
         self._child.kill(signal.SIGTERM)
+
+
+_ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cDEHM])")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def rows_of(written: str, columns: int, rows: int) -> list[str]:
+    """What a terminal of this size shows of this, with what was scrolled out of it above."""
+    screen = pyte.HistoryScreen(columns, rows, history=100_000, ratio=0.5)
+    pyte.Stream(screen).feed(written)
+    above = ["".join(line[x].data for x in range(columns)) for line in screen.history.top]
+    return [row.rstrip() for row in (*above, *screen.display)]
 
 
 CTRL_C, CTRL_D, ESC, ALT_ENTER = "\x03", "\x04", "\x1b", "\x1b\r"

@@ -23,10 +23,12 @@ from angelia.engine.live import (
     WorkingShows,
     Writing,
 )
+from angelia.faces.cli.chat.live_rows import live_rows
 from angelia.faces.cli.chat.live_view import LiveView
 from angelia.faces.words.call_lines import call_in_words, result_in_words
 from angelia.faces.words.paint import Paint
 from angelia.faces.words.questions import meant, offered
+from angelia.faces.words.reply_stream import ReplyStream
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines
 from angelia.faces.words.widths import cells, table, wrapped
 from angelia.testing.logs.strategies import logs
@@ -43,7 +45,9 @@ def test_wrapped_lines_fit_and_lose_nothing_but_spaces(text: str, columns: int) 
     st.lists(st.tuples(st.text("aé日 ", max_size=12), st.text("aé日 ", max_size=30)), min_size=1), st.integers(4, 60)
 )
 def test_table_rows_fit(rows: list[tuple[str, str]], columns: int) -> None:
-    assert all(cells(line) <= columns for line in table(rows, columns))
+    lines = table(rows, columns)
+    assert all(cells(line) <= columns or " " not in line.strip() for line in lines), "only what is one word is wider"
+    assert sorted("".join(lines).replace(" ", "")) == sorted("".join("".join(row) for row in rows).replace(" ", ""))
 
 
 @given(st.text(max_size=120))
@@ -56,23 +60,31 @@ def test_no_control_character_of_a_model_reaches_the_screen(text: str) -> None:
 @given(logs())
 def test_every_log_can_be_told_counted_and_watched(log: list[e.Entry]) -> None:
     transcript = TranscriptLines()
-    now, usage_meter = LiveView(transcript), UsageMeter()
+    now, usage_meter = LiveView(transcript, ReplyStream()), UsageMeter()
     for entry in log:
         lines = transcript.tell(entry)
         now.see(Committed((entry,)))
         usage_meter.add(entry)
         assert all(isinstance(line, TranscriptLine) for line in lines)
-        shown = now.shown(20, 5)
-        assert len(shown) <= 5
-        assert all(cells(text.rstrip("\n")) <= 20 for _, text in shown)
+        for columns in (20, 90, 150):
+            shown = live_rows(now, columns, 5)
+            assert len(shown) <= 5
+            assert all(sum(cells(text) for _, text in row) <= columns for row in shown)
 
 
 def live(*events: LiveEvent) -> str:
     """What is shown after these events."""
-    now = LiveView(TranscriptLines(), clock=iter_clock())
+    now = LiveView(TranscriptLines(), ReplyStream(), clock=iter_clock())
     for event in events:
+        if isinstance(event, Writing):
+            now.reply.add(event.text)
         now.see(event)
-    return "".join(text for _, text in now.shown(60, 10))
+    return shown(now)
+
+
+def shown(now: LiveView) -> str:
+    """In rows of 60 columns."""
+    return "\n".join("".join(text for _, text in row) for row in live_rows(now, 60, 10))
 
 
 def iter_clock() -> Callable[[], float]:
@@ -86,28 +98,16 @@ def entry(fact: e.AnyFact) -> Committed:
     return Committed((e.Entry(1, 0, fact),))
 
 
-def test_text_is_shown_while_it_comes_and_gone_when_it_was_cut() -> None:
-    from angelia.core.failure import Failure, FailureKind
-
-    assert live(Thinks("hm"), Writing("Half an "), Writing("answer")) == "Half an answer\n"
-    cut = e.ModelFailed("m", Failure(FailureKind.STREAM_CUT), (Text("Half an answer"),))
-    assert live(Writing("Half an answer"), entry(cut)) == ""
-
-
-def test_a_reply_that_is_continued_stays_until_it_is_whole() -> None:
-    cut_off = e.ModelSaid("m", (Text("One half"),), e.StopReason.LENGTH)
-    assert live(Writing("One half"), entry(cut_off), entry(e.ModelAsked("m", 2)), Writing(", the other")) == (
-        "One half, the other\n"
-    )
-    whole = e.ModelSaid("m", (Text("All of it"),), e.StopReason.END)
-    assert live(Writing("All of it"), entry(whole), entry(e.ModelAsked("m", 1))) == ""
+def test_words_take_the_place_of_thoughts() -> None:
+    assert live(Thinks("hm")) == "hm"
+    assert live(Thinks("hm"), Writing("Half an "), Writing("answer")) == "Half an answer"
 
 
 def test_a_running_call_is_shown_with_its_time_and_its_last_line() -> None:
     call = CallId("c1_0")
-    shown = live(entry(e.ToolStarted(call)), Working(call, "first\nsecond\n"))
-    assert "c1_0 · 2 s" in shown
-    assert shown.endswith("  second\n")
+    running = live(entry(e.ToolStarted(call)), Working(call, "first\nsecond\n"))
+    assert "c1_0 · 2 s" in running
+    assert running.endswith("  second")
     assert "waiting: too many" in live(Resting(5, "too many"))
     page = Media(BlobRef("ab" * 32, 3, "image/png"), MediaKind.IMAGE, "page.png", 40, 30)
     assert "  shows picture" in live(entry(e.ToolStarted(call)), WorkingShows(call, page))
@@ -156,8 +156,7 @@ def test_what_cannot_be_remembered_is_not_offered() -> None:
 
 @pytest.mark.parametrize("upto", range(1, len("Here it is.\n\nMEDIA:may.txt") + 1))
 def test_the_line_that_names_a_file_is_not_shown_while_it_is_written(upto: int) -> None:
-    view = LiveView(TranscriptLines())
-    view.see(Writing("Here it is.\n\nMEDIA:may.txt"[:upto]))
-    shown = "".join(line for _, line in view.shown(80, 10))
-    assert "MED" not in shown
-    assert shown.strip() == "Here it is."[:upto].strip()
+    reply = ReplyStream()
+    said = "".join(block.text for block in (*reply.add("Here it is.\n\nMEDIA:may.txt"[:upto]), reply.rest))
+    assert "MED" not in said
+    assert said.strip() == "Here it is."[:upto].strip()

@@ -1,48 +1,54 @@
-"""Lines as a terminal shows them: a mark and a colour for each tone, Markdown for replies."""
+"""Lines as a terminal shows them: a mark for each tone, colours by their meaning, Markdown for replies."""
 
 import os
 import shutil
 import sys
-from io import StringIO
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Sequence
+from typing import TextIO
 
 from angelia.core.visible import visible
+from angelia.faces.words import colours
 from angelia.faces.words.output import Painted
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine
-
-if TYPE_CHECKING:
-    from rich.markdown import Markdown
+from angelia.faces.words.widths import broken
 
 _MARKS: dict[Tone, tuple[str, str, str]] = {
-    Tone.PERSON: ("› ", "1;36", "1"),
-    Tone.THOUGHT: ("∴ ", "2", "2;3"),
-    Tone.STARTED: ("▸ ", "36", "2"),
-    Tone.DONE: ("✔ ", "32", ""),
-    Tone.FAILED: ("✘ ", "31", ""),
-    Tone.QUESTION: ("? ", "1;33", "1"),
-    Tone.NOTE: ("· ", "2", "2"),
-    Tone.TABLE: ("  ", "", ""),
-    Tone.WARNING: ("! ", "1;33", "33"),
+    Tone.PERSON: ("› ", colours.STRONG, colours.PERSON),
+    Tone.THOUGHT: ("∴ ", colours.QUIET, colours.QUIET),
+    Tone.STARTED: ("▸ ", colours.RUNS, colours.TEXT),
+    Tone.DONE: ("✔ ", colours.DONE, colours.TEXT),
+    Tone.FAILED: ("✘ ", colours.FAILED, colours.TEXT),
+    Tone.QUESTION: ("? ", colours.ASKS, colours.ASKS),
+    Tone.NOTE: ("· ", colours.QUIET, colours.QUIET),
+    Tone.TABLE: ("  ", colours.TEXT, colours.TEXT),
+    Tone.WARNING: ("! ", colours.WARNS, colours.TEXT),
 }
-"""Mark, its colour and the text's, as SGR parameters (ECMA-48, 8.3.117)."""
+"""Mark, its colour and the text's."""
 
-_DIFF = {"+": "32", "-": "31", "@": "36"}
+_DIFF = {"+": colours.DONE, "-": colours.FAILED, "@": colours.QUIET}
+"""The colour of a line's sign."""
 
-MOST_WIDTH = 100
-"""Columns; longer lines of prose are hard to read."""
+_OUTPUT = "  ┆ "
+"""Before what a call wrote."""
 
 
 class Paint:
-    """Turns lines into text for one stream. Whatever a model or a file says is visible first."""
+    """Turns lines into text for one stream. Whatever a model or a file says is visible first.
 
-    def __init__(self, *, colour: bool, columns: int = 0) -> None:
+    `colour`: with colours. `renders`: Markdown is rendered, and lines are broken between words; without it they are
+    as they were written, for whatever reads them next.
+    """
+
+    def __init__(self, *, colour: bool, columns: int = 0, renders: bool | None = None) -> None:
         self.colour = colour
         self._columns = columns
+        self.renders = colour if renders is None else renders
 
     @classmethod
     def of(cls, stream: TextIO) -> "Paint":
         """Colours where a person looks and does not mind them (https://no-color.org)."""
-        return cls(colour=stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")
+        renders = stream.isatty() and os.environ.get("TERM") != "dumb"
+        return cls(colour=renders and not os.environ.get("NO_COLOR"), renders=renders)
 
     @property
     def columns(self) -> int:
@@ -52,29 +58,42 @@ class Paint:
     def line(self, line: TranscriptLine) -> Painted:
         """The text of one line, ended by a newline."""
         match line.tone:
-            case Tone.REPLY:
+            case Tone.REPLY | Tone.REPLY_GOES_ON:
                 return self.markdown(line.text)
             case Tone.DIFF:
-                rows = _shown(line.text).splitlines()
-                return Painted("".join(f"    {self.style(row, _DIFF.get(row[:1], '2'))}\n" for row in rows))
+                return self._rows("    ", [self._diff(row) for row in _shown(line.text).splitlines()])
+            case Tone.OUTPUT:
+                rows = [row for one in _shown(line.text).splitlines() for row in self._broken(one, len(_OUTPUT))]
+                return self._rows(self.style(_OUTPUT, colours.QUIET), [self.style(row, "") for row in rows])
             case tone:
                 mark, colour, style = _MARKS[tone]
-                first, *more = _shown(line.text).splitlines() or [""]
-                head = f"{self.style(mark, colour)}{self.style(first, style)}\n"
-                return Painted(head + "".join(f"  {self.style(row, style)}\n" for row in more))
+                lines = _shown(line.text).splitlines() or [""]
+                first, *more = (row for one in lines for row in self._broken(one, len(mark)))
+                head = self.style(mark, colour) + self.style(first, style)
+                return self._rows("", [Painted(head), *(Painted("  " + self.style(row, style)) for row in more)])
+
+    def _broken(self, line: str, margin: int) -> list[str]:
+        return broken(line, max(self.columns - margin, 20)) if self.renders else [line]
+
+    def _diff(self, row: str) -> Painted:
+        """Only the sign has a colour: what is read is in the terminal's own."""
+        sign, rest = (row[:1], row[1:]) if row[:1] in _DIFF else ("", row)
+        if sign == "@":
+            return self.style(row, colours.QUIET)
+        return Painted(self.style(sign, _DIFF.get(sign, "")) + self.style(rest, "" if sign else colours.QUIET))
+
+    @staticmethod
+    def _rows(before: str, rows: Sequence[Painted]) -> Painted:
+        return Painted("".join(f"{before}{row}\n" for row in rows))
 
     def markdown(self, text: str) -> Painted:
-        """A reply, rendered where there are colours and as it was written where there are none."""
-        if not self.colour:
+        """A reply, rendered for a person and as it was written for anything else."""
+        if not self.renders:
             return Painted(_shown(text) + "\n")
-        from rich.console import Console
+        from angelia.faces.words.markdown import markdown_rows
 
-        out = StringIO()
-        width = min(self.columns, MOST_WIDTH)
-        console = Console(file=out, force_terminal=True, width=width, highlight=False, legacy_windows=False)
-        console.print(_markdown(_shown(text)))
-        rows = [row.rstrip() for row in out.getvalue().splitlines()]
-        return Painted("\n".join(rows).strip("\n") + "\n")
+        rows = markdown_rows(_shown(text), self.columns)
+        return self._rows("", [Painted("".join(self.style(*reversed(piece)) for piece in row)) for row in rows])
 
     def style(self, text: str, parameters: str) -> Painted:
         """Some text in a colour, or without one."""
@@ -85,37 +104,6 @@ class Paint:
 def _shown(text: str) -> str:
     """What is coloured is visible first; the ends of lines are newlines, wherever they were written."""
     return visible(text.replace("\r\n", "\n"))
-
-
-def _markdown(text: str) -> "Markdown":
-    from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.markdown import CodeBlock, Heading, Markdown
-    from rich.padding import Padding
-    from rich.syntax import Syntax
-    from rich.text import Text
-
-    class LeftHeading(Heading):
-        """A heading at the left, bold, instead of a box in the middle."""
-
-        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-            self.text.justify = "left"
-            yield Text("")
-            yield self.text
-
-    class Code(CodeBlock):
-        """Code in the terminal's own colours, a little to the right, without blank lines of our own."""
-
-        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-            code = str(self.text).rstrip()
-            syntax = Syntax(code, self.lexer_name, theme="ansi_dark", background_color="default", word_wrap=True)
-            yield Padding(syntax, (0, 0, 0, 2))
-
-    class Reply(Markdown):
-        """Markdown as it looks well between other lines."""
-
-        elements = {**Markdown.elements, "heading_open": LeftHeading, "fence": Code, "code_block": Code}  # noqa: RUF012 - as rich declares it
-
-    return Reply(text, hyperlinks=False)
 
 
 def screen() -> Paint:

@@ -21,11 +21,15 @@ class Tone(StrEnum):
 
     PERSON = "person"
     REPLY = "reply"
+    REPLY_GOES_ON = "reply_goes_on"
+    """Some more of a reply, right below what was shown of it: an item of a list, a line of code."""
     THOUGHT = "thought"
     STARTED = "started"
     DONE = "done"
     FAILED = "failed"
     DIFF = "diff"
+    OUTPUT = "output"
+    """What a call wrote."""
     QUESTION = "question"
     NOTE = "note"
     TABLE = "table"
@@ -85,7 +89,7 @@ FAILURES = {
 }
 
 
-_WORTH_TELLING = 0.1
+WORTH_TELLING = 0.1
 """Seconds; what a call took below that interests nobody."""
 
 
@@ -172,7 +176,7 @@ class TranscriptLines:
 
     def _finished(self, fact: e.ToolFinished) -> Iterator[TranscriptLine]:
         words, came = self.calls.get(fact.call, fact.call), result_in_words(fact)
-        took = f"{fact.seconds:.1f} s" if fact.seconds >= _WORTH_TELLING else ""
+        took = f"{fact.seconds:.1f} s" if fact.seconds >= WORTH_TELLING else ""
         good = fact.status is CallStatus.OK
         marks = [words, "" if good else str(fact.status).replace("_", " "), took, came]
         yield TranscriptLine(Tone.DONE if good else Tone.FAILED, " · ".join(mark for mark in marks if mark))

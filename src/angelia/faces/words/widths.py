@@ -47,6 +47,27 @@ def _fitting(text: str, columns: int) -> int:
     return at
 
 
+def broken(line: str, columns: int, indent: int = 0) -> list[str]:
+    r"""The rows of one line, broken between words; a word that is wider than a row stays whole, so that it can be
+    copied. The rows after the first stand as far to the right as the line began, and `indent` cells more.
+
+    >>> broken("  one two three", 9), broken("a " + "x" * 9, 5), broken("one two", 5, 2)
+    (['  one two', '  three'], ['a', 'xxxxxxxxx'], ['one', '  two'])
+    """
+    if cells(line) <= columns:
+        return [line]
+    words = line.lstrip(" ")
+    begun = " " * min(len(line) - len(words), columns // 2)
+    rows, row = [], begun
+    for word in words.split(" "):
+        if row.strip() and cells(row) + 1 + cells(word) > columns:
+            rows.append(row)
+            row = begun + " " * indent + word
+        else:
+            row = f"{row} {word}" if row.strip() else row + word
+    return [*rows, row]
+
+
 def cut(text: str, columns: int) -> str:
     """At most `columns` cells, with an ellipsis where something is left out.
 
@@ -57,9 +78,10 @@ def cut(text: str, columns: int) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], columns: int = 0) -> list[str]:
-    """Rows under each other, visible and each on its line.
+    """Rows under each other, visible.
 
-    The last cell of each is cut where a row would be wider than `columns` (0: never).
+    The last cell of each is broken between words where a row would be wider than `columns` (0: never), and goes on
+    in its own column; where that is narrow, it stands below the others.
     """
     if not rows:
         return []
@@ -67,7 +89,14 @@ def table(rows: Sequence[Sequence[str]], columns: int = 0) -> list[str]:
     widths = [max(cells(row[index]) for row in rows) for index in range(len(rows[0]))]
     lines = []
     for row in rows:
-        padded = [cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True)]
-        line = "  ".join(padded).rstrip()
-        lines.append(cut(line, columns) if columns else line)
+        *padded, last = (cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True))
+        head = "".join(f"{cell}  " for cell in padded)
+        if not columns or cells(head) + widths[-1] <= columns:
+            lines.append(f"{head}{last}".rstrip())
+        elif cells(head) > columns // 2:
+            below = [f"    {part}" for part in broken(last.rstrip(), columns - 4)]
+            lines += [*broken("  ".join(row[:-1]), columns), *below]
+        else:
+            first, *more = broken(last.rstrip(), columns - cells(head))
+            lines += [f"{head}{first}".rstrip(), *(" " * cells(head) + part for part in more)]
     return lines

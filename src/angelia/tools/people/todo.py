@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.entry import Entry, ModelSaid, ToolFinished
+from angelia.core.errors import UNREADABLE
 from angelia.policy.verdict import Effect, NoEffect
 from angelia.tools.port import ToolOutcome, Traits
 
@@ -58,5 +59,13 @@ def todos(entries: Sequence[Entry]) -> tuple[TodoItem, ...]:
         if isinstance(entry.fact, ModelSaid):
             for part in reversed(entry.fact.parts):
                 if isinstance(part, ToolCall) and part.name == NAME and part.id in done:
-                    return msgspec.json.decode(part.arguments, type=TodoArguments).items
+                    return todo_items(part)
     return ()
+
+
+def todo_items(call: ToolCall) -> tuple[TodoItem, ...]:
+    """The plan that a call notes; none where its arguments are none of ours."""
+    try:
+        return msgspec.json.decode(call.arguments, type=TodoArguments).items
+    except UNREADABLE:
+        return ()

@@ -60,6 +60,7 @@ class ChatApp:
         self._open: OpenConversation
         self.attached: list[Content] = []
         self.attached_names: list[str] = []
+        self.plan_turned = False
         self._acts: asyncio.Queue[Act] = asyncio.Queue()
         self._choice: OpenChoice | None = None
         self._folder_question = FolderQuestion(screen, self.choice, wall_clock)
@@ -96,7 +97,8 @@ class ChatApp:
             AngeliaError: the model cannot be used, or the conversation cannot be driven.
         """
         self.input = given
-        tasks = [asyncio.create_task(job) for job in (self._begin(), self._work(), self.screen.run(given.write))]
+        jobs = (self._begin(), self._work(), self.screen.run(given.write, given.still))
+        tasks = [asyncio.create_task(job) for job in jobs]
         for task in tasks:
             task.add_done_callback(self._ended)
         try:

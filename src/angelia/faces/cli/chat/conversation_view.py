@@ -7,15 +7,17 @@ from pathlib import Path
 
 from angelia.context.usage_meter import UsageMeter
 from angelia.core import entry as e
-from angelia.core.content import Text, ToolCall
+from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.ids import CallId, DeliveryId, short
 from angelia.core.sentences import sentence
-from angelia.engine.live import Committed, LiveEvent
-from angelia.faces.cli.chat.live_view import LiveView
+from angelia.engine.live import Committed, LiveEvent, Writing
+from angelia.faces.cli.chat.live_view import LiveView, WaitingMessage
 from angelia.faces.cli.chat.screen import Screen
 from angelia.faces.cli.pictures import drawn, way_of
+from angelia.faces.words.call_output import CallOutput, call_output, cut_diffs, failure_lines, shows_end
 from angelia.faces.words.question_lines import question_lines
 from angelia.faces.words.questions import numbered
+from angelia.faces.words.reply_stream import ReplyBlock, ReplyStream
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines, reply_text
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL, TerminalDelivery
@@ -34,7 +36,9 @@ class ConversationView:
         self._delivery = delivery
         self._screen = screen
         self._transcript = transcript
-        self.now = LiveView(transcript)
+        self.reply = ReplyStream()
+        self.now = LiveView(transcript, self.reply)
+        self.outputs: list[CallOutput] = []
         self.usage_meter = UsageMeter()
         self._held: list[str] = []
         self._joins = False
@@ -66,53 +70,123 @@ class ConversationView:
             self._deliver(queued)
 
     def _see(self, event: LiveEvent) -> None:
-        if isinstance(event, Committed):
-            for entry in event.entries:
-                self.usage_meter.add(entry)
-                self._tell(entry)
-            self._ask_oldest()
+        match event:
+            case Writing(text=text) if self._screen.paint.renders:
+                self._put_blocks(self.reply.add(text))
+            case Committed(entries=entries):
+                for entry in entries:
+                    self.usage_meter.add(entry)
+                    self._tell(entry)
+                self._put_read()
+                self._ask_oldest()
+            case _:
+                pass
         self.now.see(event)
+
+    def _put_blocks(self, blocks: Sequence[ReplyBlock]) -> None:
+        self._screen.put(*map(_block_line, blocks))
+
+    def _put_read(self) -> None:
+        """Messages that wait stand above the input; they are printed once they are read."""
+        unread = {message.seq for message in self._session.turn.unread}
+        for message in [one for one in self.now.messages if one.seq not in unread]:
+            self.now.messages.remove(message)
+            self._screen.put(TranscriptLine(Tone.PERSON, message.text))
 
     def _tell(self, entry: e.Entry) -> None:
         lines = self._transcript.tell(entry)
         match entry.fact:
-            case e.UserSaid(arrival=arrival):
-                self._screen.put(*lines)
-                if self._session.turn.opened != entry.seq:
-                    queued = arrival is e.Arrival.QUEUE
-                    self._screen.note("read after this turn" if queued else "read at the next step")
-            case e.ModelAsked() if not self._joins:
-                self._let_go("")
+            case e.UserSaid():
+                self._said(entry, entry.fact, lines)
+            case e.ModelAsked():
+                self._asked_model()
             case e.ModelSaid():
                 self._reply(entry.fact, lines)
+            case e.ModelFailed():
+                self._broke_off(entry.fact, lines)
             case e.FilesNamed():
                 self._held.clear()  # its words are shown by their delivery, without the files that went out
-            case e.ToolStarted() | e.TurnClosed() | e.ModelAsked():
-                return
-            case e.ApprovalAsked():
-                return
+            case e.ToolFinished():
+                self._finished(entry.fact, lines)
+            case e.TurnClosed():
+                self._put_plan()
             case e.DeliveryQueued():
                 self._queued(entry.fact)
-            case e.DeliverySettled(id=id_) if id_ in self._mine:
-                return
-            case _:
+            case fact if not self._stands_elsewhere(fact):
                 self._screen.put(*lines)
+            case _:
+                return
+
+    def _stands_elsewhere(self, fact: e.AnyFact) -> bool:
+        """Whether a fact is shown above the input, or with another one."""
+        settled = isinstance(fact, e.DeliverySettled) and fact.id in self._mine
+        return settled or isinstance(fact, e.ToolStarted | e.ApprovalAsked)
+
+    def _said(self, entry: e.Entry, fact: e.UserSaid, lines: list[TranscriptLine]) -> None:
+        """A message that opens a turn; another one waits above the input until it is read."""
+        queued = fact.arrival is e.Arrival.QUEUE
+        if self._session.turn.opened == entry.seq:
+            self._screen.put(*lines)
+        elif self._screen.paint.renders:
+            text = "\n".join(line.text for line in lines)
+            self.now.messages.append(WaitingMessage(entry.seq, text, queued))
+        else:
+            self._screen.put(*lines)
+            self._screen.note("read after this turn" if queued else "read at the next step")
+
+    def _asked_model(self) -> None:
+        if not self._joins:
+            self._let_go("")
+            self.reply.reset()
 
     def _reply(self, fact: e.ModelSaid, lines: list[TranscriptLine]) -> None:
         """Text with calls is progress; without calls it may be the answer, and is held until that is known."""
         self._joins = fact.stop in (e.StopReason.LENGTH, e.StopReason.PAUSE)
-        if any(isinstance(part, ToolCall) for part in fact.parts):
-            self._screen.put(*lines)
-            return
         self._screen.put(*(line for line in lines if line.tone is not Tone.REPLY))
-        if text := reply_text(fact.parts):
+        text = reply_text(fact.parts)
+        if any(isinstance(part, ToolCall) for part in fact.parts):
+            self._screen.put(*self._unshown(text))
+            self.reply.reset()
+        elif text:
             self._held.append(text)
+
+    def _broke_off(self, fact: e.ModelFailed, lines: list[TranscriptLine]) -> None:
+        """What had come of a reply stays where it was shown, and the rest of it with it."""
+        shown = self.reply.begun or self.reply.rest.text.strip()
+        if shown and fact.partial:
+            self._screen.put(*self._unshown(reply_text(fact.partial)))
+            self._screen.note("broke off here")
+            lines = [line for line in lines if line.tone is not Tone.THOUGHT]
+        self._screen.put(*lines)
+        self.reply.reset()
+
+    def _unshown(self, text: str) -> list[TranscriptLine]:
+        """The lines of a reply that are not shown yet."""
+        if not self._screen.paint.renders:
+            return [TranscriptLine(Tone.REPLY, text)] if text else []
+        return [_block_line(block) for block in self.reply.unshown(text)]
+
+    def _finished(self, fact: e.ToolFinished, lines: list[TranscriptLine]) -> None:
+        """A call with its end; of a long output only what says how it went, and the rest can be asked for."""
+        if self.now.is_plan(fact.call) and fact.status is CallStatus.OK:
+            return
+        output = call_output(self._transcript.calls.get(fact.call, fact.call), fact)
+        if output.text.count("\n") or fact.diffs:
+            self.outputs.append(output)
+        self._screen.put(*(failure_lines(output) if shows_end(fact) else cut_diffs(lines)))
+
+    def _put_plan(self) -> None:
+        """What became of the plan, in a line: it is no more shown when the turn ends."""
+        if plan := self.now.plan:
+            done = sum(item.status == "done" for item in plan)
+            left = next((item.text for item in plan if item.status != "done"), "")
+            self._screen.note(f"plan: {done} of {len(plan)} done" + (f"; next: {left}" if left else ""))
 
     def _let_go(self, delivered: str) -> None:
         """Print what was held, unless its delivery does."""
         for text in self._held:
             if text not in delivered:
-                self._screen.put(TranscriptLine(Tone.REPLY, text))
+                self._screen.put(*self._unshown(text))
         self._held.clear()
 
     def is_shown(self, asked: e.ApprovalAsked) -> bool:
@@ -146,9 +220,11 @@ class ConversationView:
 
     def _deliver(self, queued: e.DeliveryQueued) -> None:
         self._mine.add(queued.id)
+        said = [part.text for part in queued.parts if isinstance(part, Text)]
+        lines = {text: self._delivered(queued, text) for text in said}  # now, while it is known what is shown of it
 
         def show(text: str) -> None:
-            for line in self._delivered(queued, text):
+            for line in lines.get(text) or self._delivered(queued, text):
                 self._screen.write(line)
 
         async def draw(path: Path) -> None:
@@ -163,12 +239,12 @@ class ConversationView:
     def _delivered(self, queued: e.DeliveryQueued, text: str) -> list[TranscriptLine]:
         match queued.origin:
             case "answer":
-                return [TranscriptLine(Tone.REPLY, text)]
+                return self._unshown(text)
             case "ending":
                 why = self._ending_of(queued)
                 answer = text.removesuffix(why).strip()
                 return [
-                    *([TranscriptLine(Tone.REPLY, answer)] if answer else []),
+                    *(self._unshown(answer) if answer else []),
                     TranscriptLine(Tone.WARNING, why or text),
                 ]
             case _:
@@ -183,6 +259,10 @@ class ConversationView:
             if entry.fact == queued:
                 break
         return why
+
+
+def _block_line(block: ReplyBlock) -> TranscriptLine:
+    return TranscriptLine(Tone.REPLY_GOES_ON if block.joined else Tone.REPLY, block.text)
 
 
 _RECALLED_TONES = {Tone.PERSON, Tone.REPLY, Tone.DONE, Tone.FAILED, Tone.WARNING}

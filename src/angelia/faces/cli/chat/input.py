@@ -69,6 +69,10 @@ class Input(Protocol):
         """Something around the input has changed."""
         ...
 
+    async def still(self) -> None:
+        """Wait until the size of the window stands: what is printed before may end up somewhere else."""
+        ...
+
     def write(self, text: Painted) -> None:
         """Print whole lines above the input, and flush them."""
         ...

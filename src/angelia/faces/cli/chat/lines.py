@@ -52,6 +52,9 @@ class Lines:
     def refresh(self) -> None:
         """Nothing: what was written stays as it is."""
 
+    async def still(self) -> None:
+        """At once: nothing that was written is drawn anew."""
+
     def write(self, text: Painted) -> None:
         """See the port."""
         echo()

@@ -1,4 +1,4 @@
-"""What happens at this moment: the part of the screen that is replaced, never scrolled."""
+"""What happens at this moment, as the events tell it: what is written, what runs, the plan, what waits to be read."""
 
 import time
 from collections.abc import Callable
@@ -6,11 +6,9 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from angelia.context.media_forms import label
-from angelia.context.media_lines import while_written, without_files
 from angelia.core import entry as e
-from angelia.core.content import ToolCall
+from angelia.core.content import CallStatus, ToolCall
 from angelia.core.ids import CallId
-from angelia.core.visible import visible, visible_line
 from angelia.engine.live import (
     Awaiting,
     CallComing,
@@ -22,22 +20,20 @@ from angelia.engine.live import (
     WorkingShows,
     Writing,
 )
+from angelia.faces.words.reply_stream import ReplyStream
 from angelia.faces.words.transcript_lines import TranscriptLines
-from angelia.faces.words.wait_lines import awaiting_words, resting_words
-from angelia.faces.words.widths import wrapped
+from angelia.tools.people.todo import NAME as TODO
+from angelia.tools.people.todo import TodoItem, todo_items
 from angelia.tools.shell.output import plain
 
-Styled = tuple[str, str]
-"""A prompt_toolkit style and some text."""
-
-_KEPT = 20_000
-"""Characters of a running reply that are kept for showing; the whole is in the log when it is finished."""
+_KEPT = 2_000
+"""Characters of a thought that are kept for showing."""
 
 
 _ENDS_WAITING = (e.ModelAsked, e.ModelSaid, e.ModelFailed, e.TurnClosed)
 
 
-class _Running(Struct):
+class RunningCall(Struct):
     """A call that runs: in words, since when (monotonic seconds), and the last line that it wrote."""
 
     words: str
@@ -45,42 +41,62 @@ class _Running(Struct):
     last: str = ""
 
 
-class LiveView:
-    """Fed with live events; what it shows is gone as soon as the entry that replaces it is printed."""
+class WaitingMessage(Struct, frozen=True):
+    """A message that was not read yet; a queued one is read after this turn."""
 
-    def __init__(self, transcript: TranscriptLines, clock: Callable[[], float] = time.monotonic) -> None:
-        self._transcript, self._clock = transcript, clock
-        self._text = ""
-        self._thought = ""
-        self._coming = ""
-        self._running: dict[CallId, _Running] = {}
-        self._resting: Resting | None = None
-        self._awaiting: Awaiting | None = None
-        self._joins = False
+    seq: int
+    text: str
+    queued: bool
+
+
+class LiveView:
+    """Fed with live events; what it holds is gone as soon as the entry that replaces it is printed.
+
+    `reply` is the reply that is written: what of it is final is printed, and only the rest is shown here.
+    """
+
+    def __init__(
+        self, transcript: TranscriptLines, reply: ReplyStream, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._transcript = transcript
+        self.reply, self.clock = reply, clock
+        self.thought = ""
+        self.coming = ""
+        self.writes = False
+        self.running: dict[CallId, RunningCall] = {}
+        self.plan: tuple[TodoItem, ...] = ()
+        self.messages: list[WaitingMessage] = []
+        self.resting: Resting | None = None
+        self.awaiting: Awaiting | None = None
+        self._plans: dict[CallId, tuple[TodoItem, ...]] = {}
 
     def see(self, event: LiveEvent) -> None:
         """Take in one event."""
-        self._awaiting = self._still_awaited(event)
+        self.awaiting = self._still_awaited(event)
         match event:
-            case Writing(text=text):
-                self._thought, self._text = "", (self._text + text)[-_KEPT:]
+            case Writing():
+                self.thought, self.writes = "", True
             case Thinks(text=text):
-                self._thought = (self._thought + text)[-_KEPT:]
+                self.thought = (self.thought + text)[-_KEPT:]
             case CallComing(name=name):
-                self._coming = name
+                self.coming = name
             case Working(call=call, text=text):
-                if (running := self._running.get(call)) and (lines := plain(text).split("\n")):
+                if (running := self.running.get(call)) and (lines := plain(text).split("\n")):
                     running.last = next((line for line in reversed(lines) if line.strip()), running.last)
             case WorkingShows(call=call, media=media):
-                if running := self._running.get(call):
+                if running := self.running.get(call):
                     running.last = f"shows {label(media)}"
             case Resting():
-                self._resting = event
+                self.resting = event
             case Committed(entries=entries):
                 for entry in entries:
                     self._committed(entry.fact)
             case _:
                 pass
+
+    def is_plan(self, call: CallId) -> bool:
+        """Whether a call that is not finished yet notes the plan."""
+        return call in self._plans
 
     def _still_awaited(self, event: LiveEvent) -> Awaiting | None:
         """What nothing has come of yet, after this event."""
@@ -92,55 +108,32 @@ class LiveView:
             case Committed(entries=entries) if any(isinstance(entry.fact, _ENDS_WAITING) for entry in entries):
                 return None
             case _:
-                return self._awaiting
+                return self.awaiting
 
     def _committed(self, fact: e.AnyFact) -> None:
         match fact:
             case e.ModelAsked():
-                self._resting = None
-                self._coming = ""
-                self._thought = ""
-                self._text = self._text if self._joins else ""
-                self._joins = False
-            case e.ModelSaid(parts=parts, stop=stop):
-                self._coming = self._thought = ""
-                self._joins = stop in (e.StopReason.LENGTH, e.StopReason.PAUSE)
-                if any(isinstance(part, ToolCall) for part in parts):
-                    self._text = ""
-            case e.FilesNamed(files=files):
-                self._text = without_files(self._text, {file.place for file in files})
+                self.resting = None
+                self._rest()
+            case e.ModelSaid(parts=parts):
+                self._rest()
+                todo = (part for part in parts if isinstance(part, ToolCall) and part.name == TODO)
+                self._plans.update({part.id: todo_items(part) for part in todo})
             case e.ModelFailed():
-                self._text = ""
-                self._coming = ""
-                self._thought = ""
-            case e.ToolStarted(call=call):
-                self._running[call] = _Running(self._transcript.calls.get(call, call), self._clock())
-            case e.ToolFinished(call=call):
-                self._running.pop(call, None)
+                self._rest()
+            case e.ToolStarted(call=call) if call not in self._plans:
+                self.running[call] = RunningCall(self._transcript.calls.get(call, call), self.clock())
+            case e.ToolFinished(call=call, status=status):
+                self.running.pop(call, None)
+                if (plan := self._plans.pop(call, None)) is not None and status is CallStatus.OK:
+                    self.plan = plan
             case e.TurnClosed():
-                self._text = ""
-                self._coming = ""
-                self._thought = ""
-                self._resting = None
-                self._running.clear()
+                self._rest()
+                self.resting, self.plan = None, ()
+                self.running.clear()
             case _:
                 pass
 
-    def shown(self, columns: int, rows: int) -> list[Styled]:
-        """At most `rows` lines of at most `columns` cells, each ended by a newline: the end of what there is."""
-        lines: list[Styled] = [("class:thought", line) for line in wrapped(visible(self._thought), columns - 2)[-2:]]
-        lines += [("", line) for line in wrapped(visible(while_written(self._text)), columns)]
-        if self._coming and not self._running:
-            lines.append(("class:dim", f"… {visible_line(self._coming)}"))
-        for running in self._running.values():
-            seconds = int(self._clock() - running.since)
-            took = f" · {seconds} s" if seconds else ""
-            lines += [("class:running", line) for line in wrapped(f"▸ {visible(running.words)}{took}", columns)[:2]]
-            lines += [("class:dim", f"  {line}") for line in wrapped(visible(running.last), columns - 2)[:1]]
-        if self._awaiting:
-            words = awaiting_words(self._awaiting, "Esc stops")
-            lines += [("class:dim", line) for line in wrapped(visible(words), columns)[:2]]
-        if self._resting:
-            words = resting_words(self._resting, "Esc stops")
-            lines += [("class:warning", line) for line in wrapped(visible(words), columns)[:3]]
-        return [(style, f"{line}\n") for style, line in lines[-rows:]]
+    def _rest(self) -> None:
+        self.coming = self.thought = ""
+        self.writes = False

@@ -1,6 +1,7 @@
 """The prompt of a full terminal: editing over several lines, history, completion, and a status line."""
 
 import asyncio
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,29 +15,47 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Window
+from prompt_toolkit.layout.screen import Screen
 from prompt_toolkit.styles import Style
 
+from angelia.faces.cli.chat.drawn_rows import rows_above_cursor
+from angelia.faces.cli.chat.frame_output import FrameOutput
 from angelia.faces.cli.chat.input import Act, BreakKey, EndKey, Pasted, PromptFrame, StopKey, Typed
 from angelia.faces.words.output import Painted, draw
 from angelia.service.files.attachments import pasted_paths
 
 STYLE = Style.from_dict(
     {
-        "mark": "bold ansicyan",
-        "thought": "italic ansibrightblack",
-        "dim": "ansibrightblack",
-        "running": "ansicyan",
-        "warning": "ansiyellow",
-        "question": "bold ansiyellow",
-        "status": "ansibrightblack",
+        "mark": "bold",
+        "mark.runs": "ansicyan nobold",
+        "mark.done": "ansigreen nobold",
+        "mark.warning": "bold ansiyellow",
+        "thought": "dim",
+        "dim": "dim",
+        "status": "dim",
+        "completion-menu": "noreverse bg:default",
+        "completion-menu.completion": "bg:default fg:default",
+        "completion-menu.completion.current": "bold reverse",
+        "completion-menu.meta.completion": "bg:default fg:default dim",
+        "completion-menu.meta.completion.current": "bg:default fg:default dim",
+        "scrollbar.background": "bg:default",
+        "scrollbar.button": "reverse",
     }
 )
+"""As `words/colours.py` means them, in the words of prompt_toolkit."""
 
 ESCAPE_SECONDS = 0.3
 """How long Esc waits for an Enter that makes it Alt-Enter."""
 
-_LEFT_FREE = 6
-"""Rows that what happens above the input never takes."""
+STILL_SECONDS = 0.3
+"""How long the size of the window has to stand; tmux tells of a second change 250 ms after it told of the first."""
+
+FRAME_SECONDS = 1 / 12
+"""Between two frames in which nothing was typed."""
+
+_LIVE_SHARE = 0.6
+"""Of the rows, what happens above the input takes at most this much, and leaves at least `_LEFT_FREE`."""
+_LEFT_FREE = 4
 
 
 class Prompt:
@@ -47,6 +66,16 @@ class Prompt:
         self._broke = False
         self._shown = asyncio.Event()
         self._error: Exception | None = None
+        self._output = FrameOutput()
+        self._drawn: Screen | None = None
+        self._drawn_for = self._output.get_size()
+        self._still = asyncio.Event()
+        self._still.set()
+        self._settling: asyncio.TimerHandle | None = None
+        self._drawn_at = 0.0
+        self._last_frame: tuple[list[tuple[str, str]], str, str] = ([], "", "")
+        self._refreshing: asyncio.TimerHandle | None = None
+        self._rows_kept = 0
         commanding = Condition(lambda: self._session.default_buffer.text.startswith("/"))
         self._session: PromptSession[None] = PromptSession(
             self._message,
@@ -61,6 +90,7 @@ class Prompt:
             enable_open_in_editor=True,
             enable_suspend=True,
             include_default_pygments_style=False,
+            output=self._output,
         )
         self._session.layout.current_window.dont_extend_height = Always()
         below = Window(FormattedTextControl(self._status), style="class:status", height=1, dont_extend_height=True)
@@ -69,10 +99,13 @@ class Prompt:
         rows.children.append(
             below
         )  # the session's own toolbar would vanish until the terminal says where its cursor is
-        self._session.app.timeoutlen = ESCAPE_SECONDS
-        self._session.app.ttimeoutlen = 0.05
-        self._session.app.min_redraw_interval = 0.04
-        self._session.app.after_render += lambda _: self._shown.set()
+        app = self._session.app
+        app.timeoutlen = ESCAPE_SECONDS
+        app.ttimeoutlen = 0.05
+        app.min_redraw_interval = 0.02
+        app.terminal_size_polling_interval = None
+        app.before_render += self._before_render
+        app.after_render += self._after_render
         self._session.default_buffer.on_text_changed += self._typing
 
     async def run(self) -> None:
@@ -98,32 +131,120 @@ class Prompt:
             self._session.app.exit()
 
     def refresh(self) -> None:
-        """See the port."""
+        """See the port. What is typed is shown at once, anything else a few times a second."""
+        if self._refreshing is None:
+            loop = asyncio.get_running_loop()
+            self._refreshing = loop.call_at(max(loop.time(), self._drawn_at + FRAME_SECONDS), self._refresh)
+
+    def _refresh(self) -> None:
+        self._refreshing = None
         self._session.app.invalidate()
 
     def write(self, text: Painted) -> None:
         """See the port. The terminal stays as it is for keys: what is typed meanwhile is neither echoed nor lost."""
         app = self._session.app
-        if app.is_running:
-            app.renderer.erase()
-        draw(text)
-        if app.is_running:
-            app.renderer.request_absolute_cursor_position()
-            with set_app(app):
-                app.renderer.render(app, app.layout)
+        if not app.is_running:
+            draw(text)
+            return
+        self._resume()
+        with self._output.frame(), set_app(app):
+            self._clear()
+            self._output.write_raw(text)
+            self._rows_kept = max(self._rows_kept - text.count("\n"), 0)
+            app.render_counter += 1  # what the layout remembers of the last frame is out of date
+            app.renderer.render(app, app.layout)
+            self._drawn = app.renderer.last_rendered_screen
+
+    async def still(self) -> None:
+        """See the port."""
+        await self._still.wait()
+
+    # A terminal that becomes narrower or wider wraps by itself what stands there, and tells us afterwards: tmux up to
+    # 250 ms later, if it was resized twice. So what is drawn meanwhile would be drawn at the wrong place. From the
+    # first sign of a change until the size has stood for a while nothing is written; then what was drawn is taken
+    # away, by the rows that it has now, and drawn anew.
+
+    def _resized(self) -> None:
+        self._output.silent = True
+        self._still.clear()
+        if self._settling:
+            self._settling.cancel()
+        self._settling = asyncio.get_running_loop().call_later(STILL_SECONDS, self._settle)
+
+    def _settle(self) -> None:
+        self._resume()
+        self._session.app.invalidate()
+
+    def _resume(self) -> None:
+        """Write again; the next frame is whole."""
+        if self._settling:
+            self._settling.cancel()
+            self._settling = None
+            self._output.silent = False
+            self._still.set()
+            self._rows_kept = 0
+            with self._output.frame():
+                self._clear()
+
+    def _clear(self) -> None:
+        """Take away what is drawn, so that the next frame begins where it began."""
+        app, size = self._session.app, self._output.get_size()
+        if self._drawn:
+            self._output.cursor_backward(size.columns)
+            self._output.cursor_up(rows_above_cursor(self._drawn, app.layout.current_window, size.columns))
+            self._output.erase_end_of_line()
+            self._output.cursor_down(1)
+            self._output.erase_down()  # from the first row of the screen tmux would keep what it erases
+            self._output.cursor_up(1)
+            self._output.reset_attributes()
+            self._output.enable_autowrap()
+        self._drawn, self._drawn_for = None, size
+        app.renderer.reset()
+
+    def _before_render(self, _: object) -> None:
+        app, size = self._session.app, self._output.get_size()
+        if size != self._drawn_for and self._drawn:
+            self._resized()
+        self._output.begin()
+        screen = app.renderer.last_rendered_screen
+        if screen and app.layout.container.preferred_height(size.columns, size.rows).preferred < screen.height:
+            self._clear()  # prompt_toolkit would keep the height
+
+    def _after_render(self, _: object) -> None:
+        self._output.end()
+        if not self._output.silent:
+            self._drawn, self._drawn_for = self._session.app.renderer.last_rendered_screen, self._output.get_size()
+        loop = asyncio.get_running_loop()
+        self._drawn_at = loop.time()
+        if not self._shown.is_set():
+            self._shown.set()
+            # in place of prompt_toolkit's own, which clears by the rows that it drew
+            loop.add_signal_handler(signal.SIGWINCH, self._resized)
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(1)
-            self.refresh()
+            if self._frame() != self._last_frame:
+                self.refresh()
+
+    def _frame(self) -> tuple[list[tuple[str, str]], str, str]:
+        """What stands around the input now: above, before and below it."""
+        size = self._output.get_size()
+        rows = max(min(size.rows - _LEFT_FREE, int(size.rows * _LIVE_SHARE)), 3)
+        around = self._around
+        return around.above(size.columns, rows), around.before(), around.below(size.columns)
 
     def _message(self) -> StyleAndTextTuples:
-        size = self._session.app.output.get_size()
-        above = self._around.above(size.columns, max(size.rows - _LEFT_FREE, 3))
-        return [*above, ("class:mark", self._around.before())]
+        """What stands above and before the input. Where it has become lower it begins with empty rows, which what is
+        printed next takes: the input stands still.
+        """
+        above, before, _ = self._last_frame = self._frame()
+        height = sum(text.count("\n") for _, text in above)
+        self._rows_kept = max(height, self._rows_kept)
+        return [("", "\n" * (self._rows_kept - height)), *above, ("class:mark", before)]
 
     def _status(self) -> str:
-        return self._around.below(self._session.app.output.get_size().columns)
+        return self._last_frame[2]
 
     def _typing(self, buffer: Buffer) -> None:
         if buffer.text:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from angelia.core.ids import wall_clock
 from angelia.core.visible import visible_line
 from angelia.faces.cli.chat.input import PromptFrame
-from angelia.faces.words.widths import cut, wrapped
+from angelia.faces.words.widths import cells, cut, wrapped
 
 if TYPE_CHECKING:
     from angelia.faces.cli.chat.app import ChatApp
@@ -20,9 +20,15 @@ def prompt_frame(chat: "ChatApp") -> PromptFrame:
 
 def _above(chat: "ChatApp", columns: int, rows: int) -> list[tuple[str, str]]:
     names = f"attached: {visible_line(', '.join(chat.attached_names))}" if chat.attached_names else ""
-    attached = [("class:running", f"{line}\n") for line in wrapped(names, columns)]
-    shown = chat.watching.now.shown(columns, max(rows - len(attached), 1)) if chat.opened.is_set() else []
-    return [("", "\n"), *shown, *attached]
+    attached = [[("class:dim", line)] for line in wrapped(names, columns)]
+    live = []
+    if chat.opened.is_set():
+        from angelia.faces.cli.chat.live_rows import live_rows
+
+        live = live_rows(chat.watching.now, columns, max(rows - len(attached) - 2, 1), plan_turned=chat.plan_turned)
+    shown = [piece for row in (*live, *attached) for piece in (*row, ("", "\n"))]
+    gap = [("", "\n")]
+    return [*gap, *shown, *(gap if live and not attached else [])]
 
 
 def _before(chat: "ChatApp") -> str:
@@ -32,17 +38,34 @@ def _before(chat: "ChatApp") -> str:
 
 
 def _below(chat: "ChatApp", columns: int) -> str:
+    """The state first, and it is whole; then what fits, the most used first."""
     if not chat.ready.is_set():
         return cut(" looking for a model…" if chat.opened.is_set() else " opening…", columns)
-    turn, mode = chat.session.turn, chat.app.modes.of(chat.session)
+    line = " "
+    for number, words in enumerate(_status(chat, columns)):
+        more = visible_line(words) if number == 0 else f" · {visible_line(words)}"
+        if number and cells(line) + cells(more) > columns:
+            break
+        line += more
+    return cut(line, columns)
+
+
+def _status(chat: "ChatApp", columns: int) -> list[str]:
+    mode, watching = str(chat.app.modes.of(chat.session)), chat.watching
     where = chat.session.preset or chat.session.sandbox
-    words = [chat.spec, *([where] if where != "local" else [])]
-    words += [*chat.watching.usage_meter.words(chat.profile.window), str(mode)]
+    place = [where] if where != "local" else []
+    used = watching.usage_meter.words(chat.profile.window)
+    return [*_state(chat), mode, *place, chat.spec, *used]
+
+
+def _state(chat: "ChatApp") -> list[str]:
+    turn, now = chat.session.turn, chat.watching.now
+    seconds = max(wall_clock() - turn.started_at - turn.waited, 0) // 1000
     if chat.session.questions():
-        words.append("waiting for your answer")
-    elif turn.cancelled_at:
-        words.append("stopping…")
-    elif turn.opened:
-        seconds = max(wall_clock() - turn.started_at - turn.waited, 0) // 1000
-        words.append(f"working… {seconds} s")
-    return cut(visible_line(f" {' · '.join(words)}"), columns)
+        return ["waiting for your answer"]
+    if turn.cancelled_at:
+        return ["stopping"]
+    if turn.opened:
+        word = "waiting" if now.resting or now.awaiting else "writing" if now.writes else "working"
+        return [f"{word} {seconds} s", "Esc stops"]
+    return ["ready"]

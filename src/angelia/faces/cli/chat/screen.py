@@ -9,8 +9,12 @@ from angelia.faces.words.transcript_lines import Tone, TranscriptLine
 
 Job = Callable[[], Awaitable[None]]
 
+TOGETHER_SECONDS = 1 / 12
+"""Lines that come sooner after the last ones are printed together."""
+
 _BLOCKS = {Tone.PERSON, Tone.REPLY, Tone.QUESTION, Tone.TABLE}
 """Tones that have a blank line before and, a reply, after them."""
+_REPLIES = {Tone.REPLY, Tone.REPLY_GOES_ON}
 
 
 class Screen:
@@ -19,6 +23,7 @@ class Screen:
     def __init__(self, paint: Paint) -> None:
         self.paint = paint
         self._queue: asyncio.Queue[TranscriptLine | Job] = asyncio.Queue()
+        self._taken: TranscriptLine | Job | None = None
         self._before: Tone | None = None
         self._out: Callable[[Painted], None]
 
@@ -52,14 +57,24 @@ class Screen:
         """Print what no paint touches, at once; for jobs."""
         self._out(escapes)
 
-    async def run(self, out: Callable[[Painted], None]) -> None:
-        """Print whatever comes by `out`, which flushes."""
+    async def run(self, out: Callable[[Painted], None], still: Callable[[], Awaitable[None]]) -> None:
+        """Print whatever comes by `out`, which flushes, once `still` says that it can be."""
         self._out = out
+        loop, printed = asyncio.get_running_loop(), 0.0
         while True:
-            await self._print(await self._queue.get())
+            self._taken = await self._queue.get()
+            if isinstance(self._taken, TranscriptLine) and (early := printed + TOGETHER_SECONDS - loop.time()) > 0:
+                await asyncio.sleep(early)  # what comes meanwhile is printed with it
+            await still()
+            what, self._taken = self._taken, None
+            await self._print(what)
+            printed = loop.time()
 
     async def drain(self) -> None:
         """Print what is left; for the end."""
+        if self._taken is not None:
+            what, self._taken = self._taken, None
+            await self._print(what)
         while not self._queue.empty():
             await self._print(self._queue.get_nowait())
 
@@ -76,6 +91,7 @@ class Screen:
         await what()
 
     def _painted(self, line: TranscriptLine) -> str:
-        blank = self._before is not None and (line.tone in _BLOCKS or self._before is Tone.REPLY)
+        blank = self._before is not None and (line.tone in _BLOCKS or self._before in _REPLIES)
+        blank = blank and line.tone is not Tone.REPLY_GOES_ON
         self._before = line.tone
         return "\n" * blank + self.paint.line(line)

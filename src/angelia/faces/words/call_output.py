@@ -1,0 +1,65 @@
+"""What a call wrote, as much of it as is shown at once; the whole can be asked for."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from angelia.core.content import CallStatus, Text
+from angelia.core.entry import ToolFinished
+from angelia.faces.words.transcript_lines import WORTH_TELLING, Tone, TranscriptLine
+
+LAST = 10
+"""Lines of a failed call's output that are shown: errors stand at the end."""
+DIFF_LINES = 20
+"""Lines of a change that are shown."""
+
+_EXIT = re.compile(r"\[([^\]\n]{1,80})\]")
+
+
+class CallOutput(Struct, frozen=True):
+    """A finished call in words, what it wrote, as far as the model was shown it, and how it ended, if that was said."""
+
+    words: str
+    finished: ToolFinished
+    text: str
+    ended: str
+
+
+def call_output(words: str, finished: ToolFinished) -> CallOutput:
+    """What a call wrote, apart from the line about how it ended."""
+    whole = "\n".join(part.text for part in finished.parts if isinstance(part, Text)).rstrip()
+    body, _, last = whole.rpartition("\n")
+    if found := _EXIT.fullmatch(last):
+        return CallOutput(words, finished, body.rstrip(), found[1].replace("exit status", "exit"))
+    return CallOutput(words, finished, whole, "")
+
+
+def failure_lines(output: CallOutput) -> list[TranscriptLine]:
+    """A failed call: how it ended, how long it took, and the end of what it wrote."""
+    finished, lines = output.finished, output.text.split("\n") if output.text.strip() else []
+    took = f"{finished.seconds:.1f} s" if finished.seconds >= WORTH_TELLING else ""
+    count = f"{len(lines)} lines" if len(lines) > 1 else ""
+    head = " · ".join(word for word in (output.words, output.ended or str(finished.status), took, count) if word)
+    told = [TranscriptLine(Tone.FAILED, head)]
+    if len(lines) > LAST:
+        told.append(TranscriptLine(Tone.TABLE, f"{len(lines) - LAST} more lines above · Ctrl-O shows all"))
+    return [*told, *([TranscriptLine(Tone.OUTPUT, "\n".join(lines[-LAST:]))] if lines else [])]
+
+
+def shows_end(finished: ToolFinished) -> bool:
+    """Whether the end of the output is shown: a call that ran, and failed."""
+    return finished.status in (CallStatus.ERROR, CallStatus.CANCELLED)
+
+
+def cut_diffs(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
+    """The lines of a call that changed files, long changes only with their beginning."""
+    told = []
+    for line in lines:
+        rows = line.text.split("\n")
+        if line.tone is Tone.DIFF and len(rows) > DIFF_LINES:
+            told.append(TranscriptLine(Tone.DIFF, "\n".join(rows[:DIFF_LINES])))
+            told.append(TranscriptLine(Tone.TABLE, f"  {len(rows) - DIFF_LINES} more lines · Ctrl-O shows all"))
+        else:
+            told.append(line)
+    return told
