@@ -16,10 +16,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from angelia.faces.words.colours import CODE, MARKDOWN
-from angelia.faces.words.widths import cells
-
-MOST_WIDTH = 100
-"""Columns; longer lines of prose are hard to read."""
+from angelia.faces.words.widths import MOST_WIDTH, cells
 
 _CODE_INDENT = "  "
 """Before each line of code, so that it stands apart without colour too."""

@@ -71,7 +71,9 @@ class ReplyStream:
         if self._rest.strip():
             last = self._take(len(self._rest))
             blocks.append(ReplyBlock(self._as_code(last) if self._fence else self._numbered(last), self._joined))
-        self._fence, self._joined, self._number = "", False, 0
+        self._fence = ""
+        self._joined = False
+        self._number = 0
         return blocks
 
     def _take(self, characters: int) -> str:

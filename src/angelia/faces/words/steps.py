@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from angelia.faces.words.output import asked, draw, echo
-from angelia.faces.words.paint import MOST_WIDTH, Paint, screen
-from angelia.faces.words.widths import wrapped
+from angelia.faces.words.paint import Paint, screen
+from angelia.faces.words.widths import MOST_WIDTH, wrapped
 
 
 class Option(Struct, frozen=True):

@@ -6,6 +6,9 @@ import wcwidth
 
 from angelia.core.visible import visible_line
 
+MOST_WIDTH = 100
+"""Columns; longer lines of prose are hard to read."""
+
 
 def cells(text: str) -> int:
     """Columns that a text takes: two for wide characters, none for combining ones.

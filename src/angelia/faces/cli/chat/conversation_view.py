@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from angelia.context.usage_meter import UsageMeter
@@ -42,6 +42,7 @@ class ConversationView:
         self.usage_meter = UsageMeter()
         self._held: list[str] = []
         self._joins = False
+        self._turn_runs = bool(session.turn.opened)
         self._mine: set[DeliveryId] = set()
         self._asked: set[CallId] = set()
         self._printed: set[CallId] = set()
@@ -87,9 +88,13 @@ class ConversationView:
         self._screen.put(*map(_block_line, blocks))
 
     def _put_read(self) -> None:
-        """Messages that wait stand above the input; they are printed once they are read."""
+        """Print what was read without a request of its own, such as what stopped a turn."""
         unread = {message.seq for message in self._session.turn.unread}
-        for message in [one for one in self.now.messages if one.seq not in unread]:
+        self._put_messages({message.seq for message in self.now.messages} - unread)
+
+    def _put_messages(self, read: Collection[int]) -> None:
+        """Messages that wait stand above the input; they are printed once they are read."""
+        for message in [one for one in self.now.messages if one.seq in read]:
             self.now.messages.remove(message)
             self._screen.put(TranscriptLine(Tone.PERSON, message.text))
 
@@ -99,7 +104,7 @@ class ConversationView:
             case e.UserSaid():
                 self._said(entry, entry.fact, lines)
             case e.ModelAsked():
-                self._asked_model()
+                self._asked_model(entry.fact)
             case e.ModelSaid():
                 self._reply(entry.fact, lines)
             case e.ModelFailed():
@@ -109,6 +114,7 @@ class ConversationView:
             case e.ToolFinished():
                 self._finished(entry.fact, lines)
             case e.TurnClosed():
+                self._turn_runs = bool(self._session.turn.opened)  # with what was queued
                 self._put_plan()
             case e.DeliveryQueued():
                 self._queued(entry.fact)
@@ -125,7 +131,8 @@ class ConversationView:
     def _said(self, entry: e.Entry, fact: e.UserSaid, lines: list[TranscriptLine]) -> None:
         """A message that opens a turn; another one waits above the input until it is read."""
         queued = fact.arrival is e.Arrival.QUEUE
-        if self._session.turn.opened == entry.seq:
+        opens, self._turn_runs = not self._turn_runs, True
+        if opens:
             self._screen.put(*lines)
         elif self._screen.paint.renders:
             text = "\n".join(line.text for line in lines)
@@ -134,7 +141,8 @@ class ConversationView:
             self._screen.put(*lines)
             self._screen.note("read after this turn" if queued else "read at the next step")
 
-    def _asked_model(self) -> None:
+    def _asked_model(self, fact: e.ModelAsked) -> None:
+        self._put_messages(fact.heard)
         if not self._joins:
             self._let_go("")
             self.reply.reset()

@@ -32,6 +32,11 @@ class FrameOutput(Vt100_Output):
         if not self.silent:
             super().write_raw(data)
 
+    def disable_autowrap(self) -> None:
+        """Never: a frame that arrives in a window that has just become narrower is wrapped like all that stands there,
+        so that it takes the rows that are counted for it.
+        """
+
     def begin(self) -> None:
         """Hold back what is written from now on."""
         self._in_frame = True

@@ -197,8 +197,8 @@ class Prompt:
             self._output.erase_down()  # from the first row of the screen tmux would keep what it erases
             self._output.cursor_up(1)
             self._output.reset_attributes()
-            self._output.enable_autowrap()
-        self._drawn, self._drawn_for = None, size
+        self._drawn = None
+        self._drawn_for = size
         app.renderer.reset()
 
     def _before_render(self, _: object) -> None:
@@ -206,14 +206,15 @@ class Prompt:
         if size != self._drawn_for and self._drawn:
             self._resized()
         self._output.begin()
-        screen = app.renderer.last_rendered_screen
+        screen = None if self._output.silent else app.renderer.last_rendered_screen
         if screen and app.layout.container.preferred_height(size.columns, size.rows).preferred < screen.height:
             self._clear()  # prompt_toolkit would keep the height
 
     def _after_render(self, _: object) -> None:
         self._output.end()
         if not self._output.silent:
-            self._drawn, self._drawn_for = self._session.app.renderer.last_rendered_screen, self._output.get_size()
+            self._drawn = self._session.app.renderer.last_rendered_screen
+            self._drawn_for = self._output.get_size()
         loop = asyncio.get_running_loop()
         self._drawn_at = loop.time()
         if not self._shown.is_set():
