@@ -28,6 +28,24 @@ def asked(place: Place, environment: dict[str, str]) -> subprocess.CompletedProc
     )
 
 
+def test_an_ordinary_users_commands_are_watched_and_can_be_taken_back(tmp_path: Path) -> None:
+    """The supervisor of a process that hides its memory sees nothing of it where it has no special rights."""
+    with serving(tmp_path, [call("shell", {"command": "echo one > a.txt"}), say("Written.")]) as place:
+        words = ["-m", "angelia", "ask", "--model", MODEL, "write it"]
+        ended = subprocess.run(
+            [*NOT_ROOT, sys.executable, *words],
+            cwd=place.work,
+            env=place.environment({}),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert (ended.returncode, ended.stdout) == (0, "Written.\n"), ended.stderr
+        assert (place.work / "a.txt").read_text() == "one\n", ended.stderr
+        assert "FilesChanged" in place.kinds()
+
+
 def hostile(tmp_path: Path) -> str:
     """Folders that may not be entered, one below such a one, a file, what is not there, nothing, and the usual ones."""
     locked = tmp_path / "locked"

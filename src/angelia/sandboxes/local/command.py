@@ -241,6 +241,7 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes]:
     passed: list[int] = []
     gate = -1
     stdin: IO[bytes] | None = None
+    nothing = -1
     try:
         os.set_blocking(ours, False)
         argv = handed_on(start, passed)
@@ -249,10 +250,11 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes]:
             passed.append(waits)
             argv[1:1] = ["--args", str(waits)]
         stdin = _readable_file(start.stdin) if start.stdin else None
+        nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)  # here: see `Watch.launch`
         process = start.launch(
             lambda: subprocess.Popen(  # noqa: S603 - the command was decided upon by the policy, here it runs
                 argv,
-                stdin=stdin or (subprocess.DEVNULL if pipes.stdin is None else pipes.stdin),
+                stdin=stdin or (nothing if pipes.stdin is None else pipes.stdin),
                 stdout=theirs,
                 stderr=theirs if pipes.stderr is None else pipes.stderr,
                 env={**start.env, MARK: start.mark},
@@ -269,7 +271,7 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes]:
         raise _not_started(start, error) from error
     finally:
         os.close(theirs)
-        for handle in (*passed, *([gate] if gate >= 0 else [])):
+        for handle in (*passed, *(one for one in (gate, nothing) if one >= 0)):
             os.close(handle)
         if stdin is not None:
             stdin.close()

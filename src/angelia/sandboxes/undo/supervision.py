@@ -138,6 +138,9 @@ class Watch:
     def launch(self, popen: Popen) -> "subprocess.Popen[bytes]":
         """Start it by `popen`, on a thread of its own: what is started there is watched, and dies with that thread.
 
+        `popen` opens nothing for writing, not even `subprocess.DEVNULL`: it is asked about already, and of a process
+        that hides its memory an ordinary user's supervisor cannot see what it asks for.
+
         Raises:
             SandboxError, OSError, ValueError: it could not be started.
         """
@@ -226,14 +229,11 @@ def _tried(program: str, folder: Path | None) -> bool:
         everything = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--cap-drop", "ALL")
         made = ("sh", "-c", ': > "$0"', f"{workspace.resolve()}/made")
         argv = [program, "--unshare-all", "--die-with-parent", *everything, *made]
+        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
             process = watch.launch(
                 lambda: subprocess.Popen(  # noqa: S603 - a fixed command line
-                    argv,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env={"PATH": os.defpath},
+                    argv, stdin=nothing, stdout=nothing, stderr=nothing, env={"PATH": os.defpath}
                 )
             )
             process.wait(timeout=20)
@@ -241,4 +241,5 @@ def _tried(program: str, folder: Path | None) -> bool:
         except (OSError, SandboxError, subprocess.TimeoutExpired):
             return False
         finally:
+            os.close(nothing)
             supervision.close()
