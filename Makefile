@@ -15,7 +15,7 @@ DEADLY := $(wildcard tests/promise/test_crash_suite.py tests/promise/test_prefix
   tests/acp/test_background.py tests/acp/test_trouble.py tests/hearing/test_recordings.py \
   tests/mcp/test_connections.py tests/mcp/test_real_servers.py)
 
-.PHONY: run test quick soak check bench docs setup setup-dev add clean wheel release
+.PHONY: run test quick soak check bench docs site setup setup-dev add clean wheel release
 
 run: setup
 	@if $(BIN)/angelia models --which | grep -q '^local:'; then \
@@ -62,6 +62,10 @@ release: setup-dev  # all but the upload, in dist/: packages, a note, a bill of 
 
 docs: setup-dev
 	$(BIN)/python -m docs.print_reference
+
+site: setup-dev  # in site/: searchable, works from disk; a link that leads nowhere ends it
+	$(BIN)/python -m docs.site site
+	@echo "Open site/index.html"
 
 setup: $(UV)
 	@$(SYNC) --no-dev --extra documents --extra web

@@ -1,0 +1,81 @@
+"""The site is built of all documents, its links lead somewhere, and it works from disk."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from docs import site
+from tests.docs.read_documents import ROOT
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site."""
+    folder = tmp_path_factory.mktemp("site") / "site"
+    site.build(folder)
+    return folder
+
+
+def test_every_document_is_in_the_menu_once() -> None:
+    listed = [page for pages in site.NAV.values() for page in pages]
+    assert sorted(listed) == sorted(set(site.pages().values()))
+
+
+def test_every_page_is_built_and_found_by_search(built: Path) -> None:
+    built_pages = {path.relative_to(built).as_posix() for path in built.rglob("*.html")} - {"404.html"}
+    assert built_pages == {page.removesuffix(".md") + ".html" for page in site.pages().values()}
+    found = json.loads((built / "search.json").read_text())
+    assert "what does not hold" in json.dumps(found).lower()
+
+
+def test_it_works_from_disk(built: Path) -> None:
+    for page in built.rglob("*.html"):
+        if page.name == "404.html":
+            continue
+        for target in re.findall(r'(?:href|src)="([^"#?]*)', page.read_text()):
+            if not target or target.startswith(("http:", "https:", "mailto:", "data:")):
+                continue
+            assert not target.startswith("/"), f"{target} in {page.name} would be looked for at the root of the disk"
+            assert (page.parent / target).exists(), f"{target} in {page.relative_to(built)}"
+    assert (built / "search.js").exists(), "a browser reads no JSON from disk"
+
+
+def test_nothing_is_fetched_from_elsewhere(built: Path) -> None:
+    loaded = re.compile(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(https?://[^"]+)"')
+    for page in built.rglob("*.html"):
+        assert not loaded.findall(page.read_text()), page
+
+
+def test_a_link_that_leads_nowhere_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assemble = site.assemble
+
+    def broken(folder: Path) -> None:
+        assemble(folder)
+        (folder / "docs/concepts.md").write_text("# Concepts\n\n[Nowhere](nowhere.md)\n")
+
+    monkeypatch.setattr(site, "assemble", broken)
+    with pytest.raises(subprocess.CalledProcessError):
+        site.build(tmp_path / "site")
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_link_is_turned_round_and_one_to_a_file_that_is_no_page_becomes_words() -> None:
+    path, places = ROOT / "docs/how-to/keys.md", site.pages()
+    text = "[a](../../SECURITY.md#what-holds) [b](../../pyproject.toml) [c](undo.md) ![d](../pictures/turn.svg) [e](https://e)"
+    assert site.turned(text, path, places) == (
+        "[a](../project/SECURITY.md#what-holds) b [c](undo.md) ![d](../pictures/turn.svg) [e](https://e)"
+    )
+    assert site.turned("```text\n[b](../../pyproject.toml)\n```", path, places).count("](") == 1
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs/pictures").glob("*.svg")), ids=lambda path: path.name)
+def test_a_picture_says_what_it_shows_and_has_colours_for_light_and_dark(picture: Path) -> None:
+    drawn = picture.read_text()
+    assert "<title" in drawn
+    assert "prefers-color-scheme: dark" in drawn
+    assert "<script" not in drawn
