@@ -5,7 +5,7 @@ from typing import get_args
 from angelia.core import content, ending, entry
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.principal import OWNER
-from angelia.core.sentences import sentence
+from angelia.core.sentences import sentence, sentence_in_chat
 from angelia.engine import machine
 from angelia.engine.remedies import DEFAULT, Remedy, Row, ending_for
 from angelia.faces.cli import exits
@@ -88,6 +88,12 @@ def _enum(kind: type) -> str:
     return f"### {kind.__name__}\n\n{words(kind)}\n\n{table(('word', 'means'), rows)}"
 
 
+def _in_chat(one: ending.Ending) -> str:
+    """What somebody in a chat reads instead, where it is something else."""
+    told = sentence_in_chat(one)
+    return "" if told == sentence(one) else f"\n\nIn a chat:\n\n> {told}"
+
+
 def endings() -> str:
     """Every way a turn can end: what it means, what is said, what a script sees."""
     parts = []
@@ -96,7 +102,7 @@ def endings() -> str:
         given = ", ".join(f"`{f.name}`" for f in fields(kind))
         parts.append(
             f"### {kind.__name__}\n\n{words(kind)}\n\nHolds {given}. `angelia ask` exits with {exits.code_of(one)}.\n\n"
-            f"> {sentence(one)}"
+            f"> {sentence(one)}" + _in_chat(one)
         )
     codes = [text.partition(" ")[::2] for text in exits.TABLE.split(" · ")]
     return page(

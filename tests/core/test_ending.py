@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from angelia.core import ending as end
 from angelia.core.sentences import sentence as sentence_of
+from angelia.core.sentences import sentence_in_chat
 from angelia.testing.logs.strategies import ending_of
 
 ENDINGS: tuple[type[end.Outcome], ...] = get_args(end.Ending)
@@ -37,6 +38,23 @@ def test_a_sentence_quotes_what_the_provider_said_and_names_the_model(data: st.D
     ending = msgspec.convert({"kind": kind.__name__, **given_}, end.Ending)
     assert "acme:seven" in sentence_of(ending)
     assert "“computer says no”" in sentence_of(ending)
+
+
+@pytest.mark.parametrize("kind", ENDINGS, ids=lambda kind: kind.__name__)
+def test_in_a_chat_nobody_is_told_to_use_a_command_line(kind: type[end.Outcome]) -> None:
+    fields: dict[str, object] = {"model": "m", "said": "", "tries": 2, "steps": 3, "code": "7q", "times": 2}
+    fields |= {
+        "by": {"door": "telegram", "id": "4711"},
+        "what": "cost",
+        "spent": "1",
+        "cap": "1",
+        "tool": "shell",
+        "note": "",
+    }
+    wanted = {name: value for name, value in fields.items() if name in kind.__struct_fields__}
+    told = sentence_in_chat(msgspec.convert({"kind": kind.__name__, **wanted}, end.Ending))
+    assert bool(told) is (kind is not end.Answered)
+    assert not [word for word in ("`", "--", "angelia ", "telegram:4711", "config", "_") if word in told]
 
 
 def test_a_process_that_died_is_not_told_as_a_model_that_did_not_answer() -> None:

@@ -130,3 +130,32 @@ async def test_only_local_servers_that_speak_our_language_are_found(server: Serv
         }
     )
     assert await probe_local(http.client, rows) == ["ollama"]
+
+
+async def test_only_models_that_answer_a_conversation_are_listed(server: Server, http: HttpServer) -> None:
+    silent = ["text-embedding-3-large", "whisper-1", "gpt-4o-mini-tts", "gpt-image-1", "omni-moderation-latest"]
+    silent += ["gpt-realtime", "dall-e-3", "gpt-4o-transcribe", "sora-2", "gemini-embedding-001", "imagen-4.0", "tts-1"]
+    speaks = ["gpt-5", "o4-mini", "claude-sonnet-5", "gemini-3.8-flash", "qwen3-vl:8b", "deepseek-ocr"]
+    rows: list[dict[str, object]] = [{"id": name} for name in (*silent, *speaks)]
+    rows += [
+        {"id": "m-embeds", "capabilities": {"completion_chat": False}},
+        {"id": "bge", "type": "embedding"},
+        {"id": "paints", "architecture": {"output_modalities": ["image"]}},
+        {"id": "paints-and-talks", "architecture": {"output_modalities": ["image", "text"]}},
+        {"id": "retired", "active": False},
+    ]
+    server.answers = [site({"/v1/models": {"data": rows}})]
+    told = await list_models(vendor("openai"), http.client, KEY)
+    assert [one.model for one in told] == sorted([*speaks, "paints-and-talks"])
+
+
+async def test_a_local_model_that_only_embeds_is_not_listed(server: Server, http: HttpServer) -> None:
+    pages = {
+        "/v1/models": {"data": [{"id": "bge"}, {"id": "qwen"}]},
+        "/api/ps": {"models": []},
+        "/api/show bge": {"capabilities": ["embedding"]},
+        "/api/show qwen": {"capabilities": ["completion", "tools"]},
+    }
+    server.answers = [site(pages)]
+    told = await list_models(vendor("ollama"), http.client, KEY)
+    assert [one.model for one in told] == ["qwen"]

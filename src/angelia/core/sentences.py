@@ -8,6 +8,9 @@ from angelia.core.principal import OWNER
 _GO_ON = "Write “continue” to go on."
 _RETRY = "Your message is kept: write “continue” to try again, or choose another model."
 
+_OPERATOR = "Whoever runs me"
+_KEPT = "Your message is kept: write “continue” once that is done."
+
 
 def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one case a row
     """Whole sentences for one ending; empty only for a plain answer.
@@ -63,6 +66,34 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
             return f"{fault} Write “continue” to try again; `angelia doctor` says more."
         case _:
             assert_never(ending)
+
+
+def sentence_in_chat(ending: end.Ending) -> str:
+    """The same for somebody in a chat: who may be anybody, and has no command line at hand.
+
+    >>> "angelia" in sentence_in_chat(end.LoginNeeded(model="openai:x", said=""))
+    False
+    """
+    match ending:
+        case end.Cancelled():
+            return "Stopped. What was done so far is kept; write to go on."
+        case end.StepLimit(steps=steps):
+            return f"I stopped after {steps} steps, the limit for one turn. All that was done is kept. {_GO_ON}"
+        case end.BudgetSpent():
+            return f"I stopped: as much as may be spent is spent. All that was done is kept. {_OPERATOR} allows more."
+        case end.ModelUnknown():
+            return f"The model that I think with is not to be had any more. {_OPERATOR} chooses another one. {_KEPT}"
+        case end.LoginNeeded():
+            return f"The key to the model that I think with was rejected. {_OPERATOR} renews it. {_KEPT}"
+        case end.OutOfCredit():
+            return f"The account that pays for my thinking is empty. {_OPERATOR} tops it up. {_KEPT}"
+        case end.WrongAddress():
+            return f"The model that I think with is not where it was said to be. {_OPERATOR} corrects that. {_KEPT}"
+        case end.Faulted(code=code):
+            again = "Your message is kept: write “continue” to try again."
+            return f"Something went wrong inside me. {again} If it happens again, tell whoever runs me: {code}."
+        case _:
+            return sentence(ending)
 
 
 def _unavailable(ending: end.ModelUnavailable) -> str:

@@ -12,7 +12,8 @@ from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
 from angelia.core.ids import ConversationId, delivery_id
 from angelia.core.media_parts import media_parts
-from angelia.core.sentences import sentence
+from angelia.core.sentences import sentence, sentence_in_chat
+from angelia.engine.caps import WATCHED_DOORS
 from angelia.engine.machine import Close
 from angelia.engine.reply_files import note
 from angelia.engine.reply_text import said_text
@@ -51,9 +52,14 @@ def closing_words(log: Sequence[e.Entry], turn: Turn, effect: Close) -> tuple[Co
     before = said_text(log, turn.overtaken, unsent)
     if before.strip() in answer:  # a reply that was mended says it once more
         before = ""
-    said = (before, answer, missing, sentence(effect.ending))
+    told = sentence_in_chat if turn.opener and _is_chat(turn.opener.address) else sentence
+    said = (before, answer, missing, told(effect.ending))
     words = "\n\n".join(text for text in said if text.strip())
     return (Text(words or f"Here is {_files_sent(log[turn.opened :])}."),)
+
+
+def _is_chat(address: e.Address) -> bool:
+    return bool(address.chat) and address.door not in WATCHED_DOORS
 
 
 def _files_sent(log: Sequence[e.Entry]) -> str:

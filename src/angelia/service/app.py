@@ -77,7 +77,7 @@ class App:
         self.undo = UndoStore(loaded.home, loaded.config.undo)
         self.trusted_files = TrustedFiles(self.key_value)
         self.doors, self.pairings = ChatBindings(db), Pairings(db)
-        self.model_catalog = ModelCatalog(loaded, self.blobs, self.renditions.open, environ)
+        self.model_catalog = ModelCatalog(loaded, self.blobs, self.renditions.open, self.key_value, environ)
         self.tokens = Tokens(environ)
         self.secret_refs = SecretRefs(environ)
         self.environ = environ

@@ -94,7 +94,7 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     code = exits.code_of(closed.ending)
     if code:
         _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
-    _notes(await app.upkeep.tidy())
+    _notes([*app.model_catalog.notes, *await app.upkeep.tidy()])
     await app.close()
     return code
 

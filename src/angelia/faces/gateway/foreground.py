@@ -13,6 +13,7 @@ from angelia.faces.words.paint import Paint, screen
 from angelia.faces.words.widths import table
 from angelia.service.app import App
 from angelia.service.chats.gateway import ChannelStatus, Gateway
+from angelia.service.models.choice import must_be_had
 
 DRAIN_S = 20.0
 """How long what is under way may take once an end is asked for; what is left goes on at the next start."""
@@ -29,8 +30,9 @@ async def run(app: App, only: tuple[str, ...]) -> int:
     """Run the channels until somebody asks for an end.
 
     Raises:
-        ConfigError, MissingPart: a channel cannot be opened as configured.
+        ConfigError, MissingPart: a channel cannot be opened as configured, or there is no model to answer with.
     """
+    await must_be_had(app.loaded.config, app.model_catalog, app.key_value)
     ending = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)

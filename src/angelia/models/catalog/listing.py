@@ -1,6 +1,7 @@
 """What a server says about its own models: their names, windows and abilities."""
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,16 @@ PROBE_SECONDS = 0.5
 """How long a server on this machine may take to say that it is there."""
 
 
+_SILENT = re.compile(
+    r"embed|rerank|moderation|whisper|transcri|diari[sz]|(^|[-_/])(tts|asr)([-_/]|$)|dall-e|sora|imagen|veo-|image-gen"
+    r"|(gpt|grok|chatgpt)(-[\w.]+)*-(image|video|imagine)|realtime|text-to-|speech|^(babbage|davinci)-",
+    re.IGNORECASE,
+)
+"""Names of models that answer no conversation, where vendors do not say what theirs do (OpenAI, Groq, xAI, Gemini)."""
+_OTHER_TYPES = {"embedding", "embeddings", "image", "audio", "moderation", "rerank", "transcribe", "video"}
+"""What Together and LM Studio call models that answer no conversation."""
+
+
 class ListedModel(Struct, frozen=True):
     """One model as its server tells of it. `window` is tokens, 0 if it does not say."""
 
@@ -45,7 +56,7 @@ async def list_models(vendor: Vendor, http: "httpx2.AsyncClient", credential: Cr
     login = {"x-api-key": credential.secret, "anthropic-version": "2023-06-01"} if anthropic else bearer(credential)
     answer = await _json(http, "v1/models?limit=1000" if anthropic else "models", login, credential.secret)
     rows = answer.get("data") or answer.get("models") if isinstance(answer, Mapping) else answer
-    models = [_listed(row) for row in rows or () if isinstance(row, Mapping) and (row.get("id") or row.get("name"))]
+    models = [_listed(row) for row in rows or () if isinstance(row, Mapping) and _speaks(row)]
     if vendor.local:
         models = await _told_more(models, http)
     return tuple(sorted(models, key=lambda one: one.model))
@@ -68,6 +79,23 @@ async def probe_local(http: "httpx2.AsyncClient", rows: Rows | None = None) -> l
 
     there = await asyncio.gather(*(answers(address) for address in servers.values()))
     return [name for name, answered in zip(servers, there, strict=True) if answered]
+
+
+def _speaks(row: Mapping[str, Any]) -> bool:
+    """Whether a model of a listing answers a conversation, as far as its row or its name says so.
+
+    >>> [_speaks({"id": name}) for name in ("gpt-5", "text-embedding-3-large", "gpt-4o-mini-tts", "whisper-1")]
+    [True, False, False, False]
+    """
+    name = row.get("id") or row.get("name")
+    able, gives = row.get("capabilities"), (row.get("architecture") or {}).get("output_modalities")
+    if not name or row.get("type") in _OTHER_TYPES or row.get("active") is False:
+        return False
+    if isinstance(able, Mapping) and able.get("completion_chat") is False:  # Mistral
+        return False
+    if isinstance(gives, list):  # OpenRouter
+        return "text" in gives
+    return not _SILENT.search(str(name))
 
 
 def _listed(row: Mapping[str, Any]) -> ListedModel:
@@ -104,16 +132,19 @@ async def _told_more(models: list[ListedModel], http: "httpx2.AsyncClient") -> l
         return [_listed(row) for row in rows]
     if "models" in running:  # Ollama; a window is only sure once the model runs
         windows = {row.get("model"): int(row.get("context_length") or 0) for row in running["models"]}
-        return list(await asyncio.gather(*(_shown(one, windows.get(one.model, 0), http, root) for one in models)))
+        shown = await asyncio.gather(*(_shown(one, windows.get(one.model, 0), http, root) for one in models))
+        return [one for one in shown if one]
     return models
 
 
-async def _shown(model: ListedModel, running: int, http: "httpx2.AsyncClient", root: str) -> ListedModel:
-    """Ollama's card of a model: what it can, and the window it was given."""
+async def _shown(model: ListedModel, running: int, http: "httpx2.AsyncClient", root: str) -> ListedModel | None:
+    """Ollama's card of a model: what it can, and the window it was given; None for one that embeds alone."""
     card = await _maybe(http, f"{root}api/show", {"model": model.model})
     able = card.get("capabilities")
     if not isinstance(able, list):
         return ListedModel(model.model, running)
+    if "completion" not in able:
+        return None
     given = [line.split()[1] for line in str(card.get("parameters", "")).splitlines() if line.startswith("num_ctx")]
     images = Ability.YES if "vision" in able else Ability.NO
     tools = Ability.YES if "tools" in able else Ability.NO

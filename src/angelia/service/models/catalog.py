@@ -19,21 +19,34 @@ from angelia.models.catalog.credentials import KEY_PLACES, Keyring, KeySource
 from angelia.models.catalog.prices import KnownModel, PriceBook
 from angelia.models.catalog.vendors import Rows, Vendor, profile, vendors
 from angelia.models.context import GetServer, ProviderContext, WireTimeouts
-from angelia.models.port import Credential
+from angelia.models.port import Credential, Provider
 from angelia.models.registry import open_provider
+from angelia.service.models.routes import RememberedRoutes
 from angelia.service.settings.config import Loaded
 from angelia.store.media.blobs import BlobStore
+from angelia.store.tables.key_value import KeyValue
 
 if TYPE_CHECKING:
     import httpx2
 
+_NEWER, _OLDER = "openai-responses", "openai-chat"
+_HAS_BOTH = "https://api.openai.com/v1"
+"""OpenAI's own server needs no second route."""
+
 
 class ModelCatalog:
-    """One per home: one server per vendor, one keyring, one price book."""
+    """One per home: one server per vendor, one keyring, one price book. `notes` are what the person has to be told."""
 
     def __init__(
-        self, loaded: Loaded, blobs: BlobStore, open_media: OpenMedia, environ: Mapping[str, str] = os.environ
+        self,
+        loaded: Loaded,
+        blobs: BlobStore,
+        open_media: OpenMedia,
+        key_value: KeyValue,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
+        self.notes: list[str] = []
+        self._key_value = key_value
         rows, self._sources = _split(loaded.config.vendors)
         self.rows: Rows = vendors(rows)
         self.keyring = Keyring(self._sources, environ)
@@ -83,6 +96,22 @@ class ModelCatalog:
 
         return server
 
+    async def credentials(self, spec: str) -> tuple[Credential, ...]:
+        """The keys with which a model is asked, at least one.
+
+        Raises:
+            KeyMissing: there is none; says what to set.
+            ConfigError: no such vendor, or a key that cannot be read.
+        """
+        vendor = self.rows[self.profile(spec).vendor]
+        if found := await self.keyring.pool(vendor):
+            return found
+        variable = vendor.key_env[0] if vendor.key_env else "key_command"
+        raise KeyMissing(
+            f"There is no key for {spec}.",
+            then=f"Set {variable} in the environment, or key_command under [vendors.{vendor.name}] in config.toml.",
+        )
+
     async def bound(self, spec: str, system: str, tools: tuple[ToolSpec, ...]) -> BoundModel:
         """A model with everything it takes to ask it; nothing is sent yet.
 
@@ -93,15 +122,9 @@ class ModelCatalog:
         """
         known = self.profile(spec)
         vendor = self.rows[known.vendor]
-        credentials = await self.keyring.pool(vendor)
-        if not credentials:
-            variable = vendor.key_env[0] if vendor.key_env else "key_command"
-            raise KeyMissing(
-                f"There is no key for {spec}.",
-                then=f"Set {variable} in the environment, or key_command under [vendors.{vendor.name}] in config.toml.",
-            )
+        credentials = await self.credentials(spec)
         context = ProviderContext(self._open_media, self._way(vendor), self.timeouts, self.weights)
-        provider = open_provider(known, context)
+        provider = self._fallback(known, vendor, context) or open_provider(known, context)
         return BoundModel(
             profile=known,
             session=provider.session(),
@@ -112,6 +135,22 @@ class ModelCatalog:
             cost=self._cost(known, vendor),
             refresh=self._refresh(vendor),
         )
+
+    def _fallback(self, known: Profile, vendor: Vendor, context: ProviderContext) -> Provider | None:
+        """A provider that knows two routes, for a server that need not have the one of its vendor's wire.
+
+        What it makes by Chat Completions is marked as another maker's, since the two have no dialect in common.
+        """
+        address = vendor.address(self._environ)
+        if known.wire != _NEWER or address == _HAS_BOTH:
+            return None
+        from angelia.models.wires import openai_chat, openai_responses
+        from angelia.models.wires.fallback import FallbackProvider
+
+        older = msgspec.structs.replace(known, wire=_OLDER, vendor=_OLDER)
+        memory = RememberedRoutes(self._key_value, address, self.notes.append)
+        newer = openai_responses.open_provider(known, context)
+        return FallbackProvider(newer, openai_chat.open_provider(older, context), memory)
 
     async def _setup(self, known: Profile, system: str, tools: tuple[ToolSpec, ...]) -> e.SetupChanged:
         prompt = await self._blobs.put(system.encode(), mime="text/plain")

@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from msgspec import Struct
 
-from angelia.core.errors import ModelError
+from angelia.core.errors import AngeliaError, ConfigError, ModelError
 from angelia.models.catalog.credentials import NO_KEY
 from angelia.models.catalog.listing import list_models, probe_local
-from angelia.models.local.weights import offered_weights
+from angelia.models.local.weights import found_weights, offered_weights, to_be_got
 from angelia.service.models.catalog import ModelCatalog
+from angelia.service.settings.config import Config
 from angelia.store.tables.key_value import KeyValue
 
 FAVOURITES = {
@@ -72,6 +73,26 @@ async def likely(named: str, model_catalog: ModelCatalog, key_value: KeyValue) -
         return choice.spec
     embedded = f"local:{offered_weights(model_catalog.weights)}"
     return await anext((offer.spec async for offer in _offers(model_catalog, key_value)), embedded)
+
+
+async def must_be_had(config: Config, model_catalog: ModelCatalog, key_value: KeyValue) -> str:
+    """The first of the model and its fallbacks that there is a key, or there are weights, for. Nothing is asked.
+
+    Raises:
+        ConfigError: there is none; says why of each.
+    """
+    chosen = (await choose(config.model, model_catalog, key_value, None)).spec
+    causes = []
+    for spec in (chosen, *config.fallback):
+        try:
+            if weights := to_be_got(spec, model_catalog.weights):
+                found_weights(weights.name, model_catalog.weights)
+            await model_catalog.credentials(spec)
+            return spec
+        except AngeliaError as error:
+            causes.append(str(error))
+    then = "`angelia setup` finds one, or takes a key."
+    raise ConfigError("There is no model to answer with.", " ".join(causes), then)
 
 
 def at_hand(model_catalog: ModelCatalog) -> tuple[str, ...]:

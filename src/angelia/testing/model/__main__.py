@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--key", action="append", default=[], help="a key that is right; without it every one is")
     parser.add_argument("--body-limit", type=int, default=0, help="bytes of one request, 413 beyond")
     parser.add_argument("--window", type=int, default=0, help="estimated tokens, a context error beyond")
+    parser.add_argument("--wire", action="append", default=[], help="a protocol that is spoken; without it all are")
     parser.add_argument("--record", type=Path, help="append one JSON line per request to this file")
     return parser
 
@@ -84,7 +85,7 @@ def _recorded(answer: Answerer, file: Path) -> Answerer:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    limits = ServerLimits(options.body_limit, options.window, tuple(options.key))
+    limits = ServerLimits(options.body_limit, options.window, tuple(options.key), tuple(options.wire))
     answer = _delayed(ModelScript(_answers(options)).step, options)
     answer = _recorded(answer, options.record) if options.record else answer
     async with ModelServer(answer, limits=limits, port=options.port) as server:

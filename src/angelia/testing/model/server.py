@@ -23,12 +23,14 @@ WIRES: dict[str, ServerWire] = {wire.path: wire for wire in (wire_chat.WIRE, wir
 class ServerLimits(msgspec.Struct, frozen=True):
     """What the server refuses, as a provider would.
 
-    `body` is bytes of one request, `window` estimated tokens; 0 for no limit. Without `keys` every key is right.
+    `body` is bytes of one request, `window` estimated tokens; 0 for no limit. Without `keys` every key is right, and
+    without `wires`, protocols by their names, every one is spoken.
     """
 
     body: int = 0
     window: int = 0
     keys: tuple[str, ...] = ()
+    wires: tuple[str, ...] = ()
 
 
 NO_LIMITS = ServerLimits()
@@ -133,7 +135,8 @@ class ModelServer:
             await out.whole(200, self._model_list())
             return
         wire = next((wire for path, wire in WIRES.items() if given.path.endswith(path.removeprefix("/v1"))), None)
-        if wire is None or given.method != "POST":
+        spoken = self._limits.wires
+        if wire is None or given.method != "POST" or (spoken and wire.name not in spoken):
             await out.whole(404, b'{"error":{"message":"Invalid URL (%s)"}}' % given.path.encode())
             return
         try:

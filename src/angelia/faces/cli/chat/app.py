@@ -153,7 +153,7 @@ class ChatApp:
     async def close(self) -> None:
         """Close the home, if it was opened; an open turn stays open in the log."""
         if self.opened.is_set():
-            for told in await self.app.upkeep.tidy():
+            for told in (*self.app.model_catalog.notes, *await self.app.upkeep.tidy()):
                 self.screen.note(told)
             await self.app.close()
 

@@ -71,6 +71,8 @@ async def look_at_model(app: App) -> AsyncIterator[CheckResult]:
         yield finding
     answered = await answers(app, spec)
     yield answered
+    for told in app.model_catalog.notes:
+        yield well("route", told)
     if answered.mend:
         return
     yield await _calls_tools(app, spec)
