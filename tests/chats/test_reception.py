@@ -22,7 +22,7 @@ from angelia.core.ids import wall_clock
 from angelia.core.principal import OWNER
 from angelia.store.sql.database import Database
 from angelia.testing.channels.recording_channel import ABILITIES, WITHOUT_EDIT, FarEnd
-from angelia.testing.model.server import ModelServer
+from angelia.testing.model.server import ModelServer, ServerLimits
 from angelia.testing.model.steps import call, say, slowly
 from tests.chats.town import ANN, BEN, OPEN, STRANGER, envelope, town
 
@@ -215,3 +215,28 @@ async def test_two_hundred_conversations_at_once_and_none_crosses(tmp_path: Path
             assert all(f"canary-{chat}-" in text or "next step" in text for text in far.texts(chat)), far.texts(chat)
             said = [str(fact) for fact in await life.facts(chat)]
             assert not any(f"canary-{other}-" in text for text in said for other in chats if other != chat)
+
+
+async def test_what_is_not_set_up_is_told_without_variables_and_settings(
+    tmp_path: Path,
+) -> None:
+    far, settings = FarEnd(), replace(OPEN, model=("mistral:x",))
+    async with ModelServer([]) as server, town(tmp_path, server, far, settings) as life:
+        await life.says("hello")
+        (told,) = await life.answered(1)
+        assert told.startswith("There is no key for mistral:x. Whoever runs me has to change that")
+        assert not [word for word in ("MISTRAL_API_KEY", "config", "[", "`") if word in told]
+        log = (tmp_path / "home" / "angelia.log").read_text()
+        assert "MISTRAL_API_KEY" in log, "whoever runs it finds the rest there"
+
+
+async def test_a_rejected_key_is_told_in_a_chat_in_words_for_people(tmp_path: Path) -> None:
+    far = FarEnd()
+    async with (
+        ModelServer([say("no")], limits=ServerLimits(keys=("another",))) as server,
+        town(tmp_path, server, far) as life,
+    ):
+        await life.says("hello")
+        (told,) = await life.answered(1)
+        assert told.startswith("The key to the model that I think with was rejected.")
+        assert "angelia" not in told

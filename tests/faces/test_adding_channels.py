@@ -98,6 +98,24 @@ def test_a_token_that_is_refused_is_not_kept(place: Place) -> None:
         assert "No gateway runs" in told.out
 
 
+def test_what_is_asked_again_is_kept_by_an_empty_line(place: Place) -> None:
+    with telegram_process() as telegram:
+        given = ("channels", "add", "telegram", "--with", f"api={telegram.url}", "--token")
+        assert place.run(*given, "1:old", "--unchecked", "--owner", ID).code == 0
+        before = section(place)
+        with place.terminal("channels", "edit", "telegram") as terminal:
+            terminal.sees("Enter keeps what there is")
+            terminal.types("")
+            assert terminal.ends() == 0
+        with place.terminal("channels", "edit", "telegram") as terminal:
+            terminal.sees("not shown")
+            terminal.types(telegram.token)
+            terminal.sees("this is @angelia_test_bot")
+            assert terminal.ends() == 0
+        assert section(place) == before
+        assert (place.home / "channels" / "telegram.token").read_text() == f"{telegram.token}\n"
+
+
 def test_a_channel_is_disabled_enabled_and_removed_with_its_secrets(place: Place) -> None:
     place.run("channels", "add", "telegram", "--token", "1:x", "--unchecked", "--owner", ID)
     (place.home / "config.toml").write_text(f"# mine\n{(place.home / 'config.toml').read_text()}")

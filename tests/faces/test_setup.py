@@ -5,9 +5,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from angelia.models.local.weights import SMALLER
 from angelia.testing.model.steps import Step, say
 from tests.faces.angelia import CTRL_C, CTRL_D, Place, Terminal, serving
 from tests.faces.telegram_process import ID, telegram_process
+from tests.models.local_requests import smollm2
 
 MODEL = "openai:gpt-6.1-sol"
 """What the key in the environment stands for."""
@@ -74,6 +78,21 @@ def test_enter_through_all_of_it_is_enough_and_again_changes_nothing(tmp_path: P
             terminal.sees("Ready")
             assert terminal.ends() == 0
         assert (place.home / "config.toml").read_text() == before
+
+
+@pytest.mark.real("local-model")
+def test_where_nothing_is_found_enter_ends_in_the_embedded_model(place: Place) -> None:
+    """Under the name of the weights that are offered, the smallest ones: getting a gigabyte is another test's."""
+    (place.home / "models").mkdir(parents=True)
+    (place.home / "models" / f"{SMALLER}.gguf").symlink_to(smollm2())
+    with place.terminal("setup", OPENAI_API_KEY="") as terminal:
+        terminal.sees(f"1 local:{SMALLER} · within Angelia: free and private")
+        takes(terminal, "")
+        terminal.sees(f"local:{SMALLER} answers")
+        takes(terminal, "", "")
+        terminal.sees("Ready")
+        assert terminal.ends() == 0
+    assert config(place) == {"model": f"local:{SMALLER}"}
 
 
 def test_leaving_anywhere_leaves_what_was_done_by_then(tmp_path: Path) -> None:

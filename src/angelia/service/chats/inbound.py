@@ -15,7 +15,7 @@ from angelia.channels.incoming import Confirmed, Envelope, IncomingMessage, Noti
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.crash import crash_point
-from angelia.core.errors import AngeliaError, BadInput, StoreError
+from angelia.core.errors import AngeliaError, BadInput, ConfigError, MissingPart, StoreError
 from angelia.core.ids import sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.text import clean
@@ -39,6 +39,9 @@ from angelia.service.conversation.session import Session
 
 SEEN = "👀"
 """How a message is marked that goes into the running turn."""
+
+_NOT_SET_UP = "Whoever runs me has to change that; write again once that is done."
+"""What becomes of it, for somebody who may have no command line and no settings at hand; those are in the log."""
 
 logger = logging.getLogger("angelia.chats")
 
@@ -96,6 +99,9 @@ class Inbound:
                     return ""
         except StoreError:
             raise
+        except (ConfigError, MissingPart) as error:
+            logger.warning("a message through %s cannot be answered: %s", envelope.address.door, error)
+            await self._refuse(line, envelope, f"{error.what} {_NOT_SET_UP}")
         except AngeliaError as error:
             await self._refuse(line, envelope, str(error))
         except Exception as error:
