@@ -1,7 +1,7 @@
 """Records a conversation in the terminal as an animated picture: `python -m docs.record` writes `terminal.svg`.
 
-The program is the real one, in a terminal of 100 × 27; what the model says is scripted, and the temporary folder it
-works in is shown as `/home/ann`. What is typed is typed as slowly as people do, and waiting is as long as it was, at most
+The program is the real one, in a terminal of 100 × 27; what the model says is scripted, and the temporary folder that
+it works in is shown as `/home/ann`. It is typed as slowly as people type, and waiting is as long as it was, at most
 `LONGEST`.
 """
 
@@ -20,9 +20,10 @@ import pyte
 from msgspec import Struct
 
 from angelia.testing.model.server_process import model_server_process
-from angelia.testing.model.steps import call, dump_steps, say, slowly
+from angelia.testing.model.steps import Step, call, dump_steps, say, slowly
 
 PICTURE = Path(__file__).parent / "pictures/terminal.svg"
+ABOUT = "A conversation: a question about a file, a table that is written, and a push that is asked for and refused"
 COLUMNS, ROWS = 100, 27
 _TEMPORARY = re.compile(r"/\S*/angelia-record-\w+")
 KEY_S, LONGEST, LOOK_S, END_S = 0.045, 1.2, 0.05, 5.0
@@ -35,7 +36,7 @@ TABLE = "| bed | kg |\n|---|---|\n| south | 33.0 |\n| north | 23.5 |\n"
 AWK = "awk -F, 'NR>1 {kg[$1]+=$4} END {for (bed in kg) print bed, kg[bed]}' harvest.csv"
 
 
-STEPS = [
+STEPS: list[Step] = [
     slowly(say("I look at the file first.") + call("read", {"path": "harvest.csv"}), first=0.5, between=0.02),
     slowly(call("shell", {"command": AWK}), first=0.4, between=0.01),
     slowly(say("The **south bed**: 33 kg, against 23.5 kg in the north."), first=0.4, between=0.05),
@@ -209,7 +210,7 @@ def drawn(found: Sequence[Line], seconds: float) -> str:
         texts.append(f'<text class="l{last}" y="{y}" style="animation-name:k{number}">{"".join(spans)}</text>')
     width, height = round(COLUMNS * WIDTH + 2 * MARGIN), ROWS * HEIGHT + 2 * MARGIN + 28
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="t">
-<title id="t">A conversation in the terminal: a question about a file, a table written, and a push that is asked for and refused</title>
+<title id="t">{ABOUT}</title>
 <style>
 .card {{ fill: #fbfaf7; stroke: #d8d5cc }} .bar {{ fill: #c9c5ba }}
 text {{ font: {SIZE}px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; white-space: pre }}
@@ -218,7 +219,7 @@ text {{ font: {SIZE}px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monosp
 {chr(10).join(style)}
 </style>
 <rect class="card" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="12"/>
-<circle class="bar" cx="22" cy="20" r="5"/><circle class="bar" cx="40" cy="20" r="5"/><circle class="bar" cx="58" cy="20" r="5"/>
+{"".join(f'<circle class="bar" cx="{x}" cy="20" r="5"/>' for x in (22, 40, 58))}
 {chr(10).join(texts)}
 </svg>
 """

@@ -52,7 +52,7 @@ def test_every_file_of_ours_that_a_document_names_exists(path: Path) -> None:
     named = set(re.findall(r"(?<![\w./-])((?:[a-z_]+/)*[a-z_0-9]+\.py)\b", path.read_text("utf-8")))
     ours = {
         str(file.relative_to(ROOT))
-        for top in ("src", "tests", "bench", "examples")
+        for top in ("src", "tests", "bench", "docs", "examples")
         for file in (ROOT / top).rglob("*.py")
     }
     missing = {name for name in named if not any(f"/{one}".endswith(f"/{name}") for one in ours)}

@@ -161,6 +161,6 @@ def test_the_tour_shows_what_the_program_prints(tmp_path: Path) -> None:
         asked = place.ask("--json", "Which bed brought more?")
         again = place.ask("Which bed brought more?")
     assert told(shown) == told(asked.out)
-    readme = block_of("README.md", "console", 'ask "Which bed brought more?"').text
+    readme = block_of("docs/how-to/use-in-the-terminal.md", "console", 'ask "Which bed brought more?"').text
     slow = re.compile(r" · [\d.]+ s(?= ·|$)")  # what took long says so, on a machine that is busy
     assert readme.splitlines()[1:] == [slow.sub("", line) for line in (again.err + again.out).splitlines()]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import site
+from docs import record, site
 from tests.docs.read_documents import ROOT
 
 pytestmark = pytest.mark.slow
@@ -79,3 +79,14 @@ def test_a_picture_says_what_it_shows_and_has_colours_for_light_and_dark(picture
     assert "<title" in drawn
     assert "prefers-color-scheme: dark" in drawn
     assert "<script" not in drawn
+
+
+@pytest.mark.real("bwrap")
+def test_the_recording_of_the_terminal_is_made_from_a_real_run() -> None:
+    pictures = record.record()
+    words = ["".join(text for text, *_ in row) for row in pictures[-1][1]]
+    assert "The table is in harvest.md. I have not pushed it, as you said." in "\n".join(words)
+    assert [at for at, _ in pictures] == sorted(at for at, _ in pictures)
+    drawn = record.drawn(record.lines(pictures), pictures[-1][0] + record.END_S)
+    assert drawn.count("<text") == drawn.count("@keyframes")
+    assert "angelia-record-" not in drawn
