@@ -53,9 +53,9 @@ def main() -> None:
 def measure(bench: Benchmark, peers: dict[str, str], only: str) -> Iterator[tuple[str, Row]]:
     """Every row with the part it belongs to, as soon as it is measured; `only` names one part."""
     with model_server_process("--instant") as url:
-        bare, bare_rows = yardsticks.measure(bench, url)
+        bare = yardsticks.Yardsticks(bench, url)
         parts: dict[str, Callable[[], Iterator[Row]]] = {
-            "yardsticks": lambda: iter(bare_rows),
+            "yardsticks": lambda: yardsticks.rows(bench, url),
             "startup": lambda: startup.rows(bench, bare, url, peers),
             "rounds": lambda: rounds.rows(bench, bare),
             "editors": lambda: editors.rows(bench, bare, url),

@@ -81,7 +81,11 @@ class Client:
 
 def rows(bench: Benchmark, bare: Yardsticks, url: str) -> Iterator[Row]:
     """`url` is the instant model server's."""
+    for name in ("start_wall", "request"):
+        bare.take(name)
     starts, firsts, news, prompts = asyncio.run(_one_by_one(bench, url))
+    for name in ("start_wall", "request"):
+        bare.take(name)
     wall = bare.of("start_wall")
     yield row("acp: spawn to initialize answered", "s", starts, 0.35, yardstick=wall)
     yield row("acp: session/new, the first", "ms", firsts, 0.030)

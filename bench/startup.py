@@ -15,7 +15,10 @@ MB = 1_000_000
 def rows(bench: Benchmark, bare: Yardsticks, url: str, peers: Mapping[str, str]) -> Iterator[Row]:
     """`url` is the instant model server's; `peers` are commands that ask the same model one thing."""
     for words, most in ((("--version",), 0.10), (("--help",), 0.15)):
-        took = [run(angelia(*words)) for _ in range(bench.times)]
+        took: list[Took] = []
+        for _ in range(bench.times):
+            bare.take("start_cpu")
+            took.append(run(angelia(*words)))
         yield row(f"angelia {words[0]}, CPU", "s", [one.cpu for one in took], most, yardstick=bare.of("start_cpu"))
     home = bench.place("ask")
     yield from one_shot(
@@ -40,6 +43,7 @@ def one_shot(name: str, bench: Benchmark, bare: Yardsticks, url: str, argv: Sequ
         env = model_environment(tap.url, home)
         run(argv, env=env, cwd=workspace)
         for _ in range(bench.times):
+            bare.take("start_wall")
             before = len(tap.arrived)
             took.append(run(argv, env=env, cwd=workspace))
             first.append(tap.arrived[before] - took[-1].began)

@@ -6,31 +6,14 @@ import sqlite3
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-
-from msgspec import Struct
 
 from bench.rows import Row, Yardstick, row
 from bench.runs import Benchmark, python, run
 
 _BUBBLEWRAP = ("bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev")
 _BODY = b'{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true}'
-
-
-class Yardsticks(Struct, frozen=True):
-    """Medians, in seconds; 0 where this machine has no such thing. `start_cpu` is the interpreter's CPU."""
-
-    start_cpu: float
-    start_wall: float
-    commit: float
-    spawn: float
-    bubblewrap: float
-    request: float
-
-    def of(self, name: str) -> Yardstick:
-        """One of them, with its name."""
-        return Yardstick(NAMES[name], getattr(self, name))
 
 
 NAMES = {
@@ -43,27 +26,72 @@ NAMES = {
 }
 
 
-def measure(bench: Benchmark, url: str) -> tuple[Yardsticks, list[Row]]:
-    """All of them; `url` is the instant model server's."""
+class Yardsticks:
+    """Bare things, measured anew with each row: a machine that others use too is another one a minute later.
+
+    `take` measures one once more, between two measurements of a row; `of` is the median of all since the last row that
+    was compared with it, taken now if there are none.
+    """
+
+    def __init__(self, bench: Benchmark, url: str) -> None:
+        """`url` is the instant model server's."""
+        self._bench, self._url = bench, url
+        self._taken: dict[str, list[float]] = {name: [] for name in NAMES}
+        self._databases = 0
+
+    def take(self, name: str) -> None:
+        """Measure one of them, so often as it takes some 50 ms."""
+        match name:
+            case "start_cpu" | "start_wall":
+                took = run(python("-c", "pass"))
+                self._taken["start_cpu"].append(took.cpu)
+                self._taken["start_wall"].append(took.wall)
+            case "commit":
+                self._databases += 1
+                self._taken[name] += commits(self._bench.folder / f"yardstick{self._databases}.db", 50)
+            case "spawn":
+                self._taken[name] += spawns(("true",), 20)
+            case "bubblewrap":
+                self._taken[name] += spawns((*_BUBBLEWRAP, "true"), 5) if shutil.which("bwrap") else []
+            case "request":
+                self._taken[name] += asyncio.run(requests(self._url, [_BODY] * 10))
+            case _:
+                raise KeyError(name)
+
+    def of(self, name: str) -> Yardstick:
+        """One of them, with its name, as it was beside the row that is made now; 0 where this machine has none."""
+        if not self._taken[name]:
+            for _ in range(3):
+                self.take(name)
+        taken, self._taken[name] = self._taken[name], []
+        return Yardstick(NAMES[name], statistics.median(taken) if taken else 0.0)
+
+    @property
+    def commit(self) -> float:
+        """Seconds of a durable commit."""
+        return self.of("commit").value
+
+    @property
+    def spawn(self) -> float:
+        """Seconds of a program that does nothing."""
+        return self.of("spawn").value
+
+    @property
+    def bubblewrap(self) -> float:
+        """The same in bubblewrap; 0 where there is none that works."""
+        return self.of("bubblewrap").value
+
+
+def rows(bench: Benchmark, url: str) -> Iterator[Row]:
+    """The bare things by themselves."""
     starts = [run(python("-c", "pass")) for _ in range(bench.times)]
-    taken: dict[str, Sequence[float]] = {
-        "start_cpu": [one.cpu for one in starts],
-        "start_wall": [one.wall for one in starts],
-        "commit": commits(bench.folder / "yardstick.db", 200),
-        "spawn": spawns(("true",), 30),
-        "bubblewrap": spawns((*_BUBBLEWRAP, "true"), 15) if shutil.which("bwrap") else (),
-        "request": asyncio.run(requests(url, [_BODY] * 30)),
-    }
-    rows = [
-        row("bare interpreter, CPU", "s", taken["start_cpu"]),
-        row("bare interpreter, wall", "s", taken["start_wall"]),
-        row("bare durable commit (WAL, synchronous=FULL)", "ms", taken["commit"]),
-        row("bare spawn of true", "ms", taken["spawn"]),
-        row("bare bwrap true", "ms", taken["bubblewrap"], note="" if taken["bubblewrap"] else "no bwrap that works"),
-        row("bare httpx2 request to the scripted server", "ms", taken["request"]),
-    ]
-    medians = {name: statistics.median(values) if values else 0.0 for name, values in taken.items()}
-    return Yardsticks(**medians), rows
+    yield row("bare interpreter, CPU", "s", [one.cpu for one in starts])
+    yield row("bare interpreter, wall", "s", [one.wall for one in starts])
+    yield row("bare durable commit (WAL, synchronous=FULL)", "ms", commits(bench.folder / "yardstick.db", 200))
+    yield row("bare spawn of true", "ms", spawns(("true",), 30))
+    confined = spawns((*_BUBBLEWRAP, "true"), 15) if shutil.which("bwrap") else []
+    yield row("bare bwrap true", "ms", confined, note="" if confined else "no bwrap that works")
+    yield row("bare httpx2 request to the scripted server", "ms", asyncio.run(requests(url, [_BODY] * 30)))
 
 
 def commits(path: Path, count: int) -> list[float]:
