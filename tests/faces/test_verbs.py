@@ -92,7 +92,7 @@ def test_steer_is_read_at_the_next_step_and_stop_ends_the_turn(tmp_path: Path) -
         terminal.types("begin")
         terminal.sees("▸ $ cat one")
         terminal.types("/steer in blue, please")
-        terminal.sees("read at the next step")
+        terminal.sees("at the next step")
         (place.work / "one").write_text("open")
         terminal.sees("▸ $ cat two")
         assert "in blue, please" in str(requests(place)[1])
