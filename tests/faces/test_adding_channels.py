@@ -120,7 +120,7 @@ def test_a_channel_is_disabled_enabled_and_removed_with_its_secrets(place: Place
     place.run("channels", "add", "telegram", "--token", "1:x", "--unchecked", "--owner", ID)
     (place.home / "config.toml").write_text(f"# mine\n{(place.home / 'config.toml').read_text()}")
     assert place.run("channels", "disable", "telegram").code == 0
-    assert "disabled, 1 owners" in place.run("channels").out
+    assert "disabled, 1 owner," in place.run("channels").out
     closed = place.run("gateway", "--set", "model=ollama:x")
     assert (closed.code, "Every channel is disabled." in closed.err) == (1, True)
     assert place.run("channels", "enable", "telegram").code == 0

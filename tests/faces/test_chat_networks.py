@@ -39,7 +39,7 @@ async def test_a_channel_is_added_listed_and_tried(place: Place) -> None:
         told = await added(place, network, HERE.chat)
         assert (told.code, told.err) == (0, "")
         assert "Now: angelia gateway" in told.out
-        assert (await ran(place, "channels")).out.split() == ["telegram", "telegram", "1", "owners,", "0", "others"]
+        assert (await ran(place, "channels")).out.split() == ["telegram", "telegram", "1", "owner,", "0", "others"]
         tried = await ran(place, "channels", "test", "telegram", "--to", HERE.chat)
         (arrived,) = network.arrived
         assert tried.out == f"Accepted by the network as message {arrived.message}.\n"

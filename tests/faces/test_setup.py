@@ -80,6 +80,28 @@ def test_enter_through_all_of_it_is_enough_and_again_changes_nothing(tmp_path: P
         assert (place.home / "config.toml").read_text() == before
 
 
+def test_a_server_on_this_machine_is_found_and_another_is_named_by_its_address(tmp_path: Path) -> None:
+    with serving(tmp_path, STEPS, "--wire", "openai-chat") as place:
+        nothing = {"OPENAI_API_KEY": "", "LMSTUDIO_BASE_URL": f"{place.url}/v1"}
+        with place.terminal("setup", **nothing) as terminal:
+            terminal.sees("1 lmstudio:scripted · lmstudio runs on this machine")
+            takes(terminal, "4")
+            terminal.sees("Its address")
+            terminal.types(f"{place.url}/v1/")
+            terminal.sees("Enter: none")
+            terminal.types("")
+            terminal.sees("Which of its models?")
+            takes(terminal, "")
+            terminal.sees("answers: ")
+            takes(terminal, "", "")
+            terminal.sees("Ready")
+            assert terminal.ends() == 0
+        vendor = f"127-0-0-1-{place.url.rpartition(':')[2]}"
+        row = {"wire": "openai-chat", "base_url": f"{place.url}/v1", "local": True}
+        assert config(place) == {"model": f"{vendor}:scripted", "vendors": {vendor: row}}
+        assert place.run("ask", "Which?").out == "The south bed brought more.\n"
+
+
 @pytest.mark.real("local-model")
 def test_where_nothing_is_found_enter_ends_in_the_embedded_model(place: Place) -> None:
     """Under the name of the weights that are offered, the smallest ones: getting a gigabyte is another test's."""

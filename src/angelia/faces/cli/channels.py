@@ -47,7 +47,8 @@ def _list(given: dict[str, Any]) -> int:
     rows: list[tuple[str, ...]] = []
     for door, section in loaded_from(given).config.channels.items():
         settings = read_settings(door, section, find_channel(door, section))
-        who = f"{len(settings.owners)} owners, {len(settings.allow)} others"
+        owners, others = len(settings.owners), len(settings.allow)
+        who = f"{owners} {'owner' if owners == 1 else 'owners'}, {others} {'other' if others == 1 else 'others'}"
         who = who if settings.owners or settings.allow else "nobody may speak yet"
         rows.append((door, settings.kind or door, who if settings.enabled else f"disabled, {who}"))
     known = ", ".join(OURS)

@@ -1,9 +1,12 @@
 """The first question of set-up: which model thinks; whatever is chosen is asked a word before it is kept."""
 
 import asyncio
+import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.core.errors import AngeliaError
 from angelia.faces.cli.checkup.check_result import CheckState
@@ -12,13 +15,16 @@ from angelia.faces.cli.setup.found import OfferedModel, models_at_hand
 from angelia.faces.cli.weights import fetched, known_weights
 from angelia.faces.words.output import asked, sure
 from angelia.faces.words.steps import Option, done, failed, note, picked
+from angelia.models.catalog.listing import list_models
+from angelia.models.catalog.vendors import vendors
+from angelia.models.port import Credential
 from angelia.service.app import App
 from angelia.service.models.choice import FAVOURITES
 from angelia.service.settings.config import home_folder, load
 from angelia.service.settings.config_file import ConfigFile, write_private
 
-_SERVER = "server"
-"""The vendor under which a server is configured that was named by its address."""
+_MOST_LISTED = 12
+"""Models of a server that are shown to choose from."""
 
 
 class ModelPlan(Struct, frozen=True):
@@ -78,7 +84,7 @@ def _chosen(environ: Mapping[str, str]) -> ModelPlan | None:
     number = picked("Which model should think?", options)
     if number < len(offers):
         return ModelPlan(offers[number].spec)
-    return _of_vendor() if number == len(offers) else _of_server()
+    return _of_vendor() if number == len(offers) else _of_server(environ)
 
 
 def _of_vendor() -> ModelPlan:
@@ -89,16 +95,55 @@ def _of_vendor() -> ModelPlan:
     return ModelPlan(f"{vendor}:{model}", {}, vendor, key)
 
 
-def _of_server() -> ModelPlan:
-    url = asked("Its address, such as https://ai.example.org/v1").strip()
+def _of_server(environ: Mapping[str, str]) -> ModelPlan | None:
+    url = asked("Its address, such as https://ai.example.org/v1").strip().rstrip("/")
+    vendor = vendor_at(url)
+    if not vendor:
+        failed(f"{url!r} is no address: it begins with http:// or https://.")
+        return None
     key = asked("Its key, which is not shown (Enter: none)", hidden=True).strip()
-    model = asked("Its model").strip()
     row: dict[str, object] = {
-        f"vendors.{_SERVER}.wire": "openai-chat",
-        f"vendors.{_SERVER}.base_url": url,
-        **({} if key else {f"vendors.{_SERVER}.local": True}),
+        f"vendors.{vendor}.wire": "openai-chat",
+        f"vendors.{vendor}.base_url": url,
+        **({} if key else {f"vendors.{vendor}.local": True}),
     }
-    return ModelPlan(f"{_SERVER}:{model}", row, _SERVER, key)
+    plan = ModelPlan("", row, vendor, key)
+    try:
+        with working(f"asking {url} for its models"):
+            names = asyncio.run(_models_of(plan, environ))
+    except AngeliaError as error:
+        failed(f"It does not list its models: {error}")
+        names = []
+    if not names:
+        return replace(plan, spec=f"{vendor}:{asked('Its model').strip()}")
+    if len(names) > _MOST_LISTED:
+        note(f"It has {len(names)} models; these are the first. Others: angelia config set model {vendor}:NAME")
+    number = picked("Which of its models?", [Option(name) for name in names[:_MOST_LISTED]])
+    return replace(plan, spec=f"{vendor}:{names[number]}")
+
+
+def vendor_at(url: str) -> str:
+    """What a server is called that was named by its address; empty for what is none.
+
+    >>> vendor_at("https://ai.example.org:8000/v1"), vendor_at("ai.example.org")
+    ('ai-example-org-8000', '')
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return ""
+    name = re.sub(r"[^a-z0-9]+", "-", parts.netloc.rpartition("@")[2].lower()).strip("-")
+    return name if name not in vendors() else f"server-{name}"
+
+
+async def _models_of(plan: ModelPlan, environ: Mapping[str, str]) -> list[str]:
+    app = await App.open(load(home_folder(), environ, _sets(plan)), environ)
+    try:
+        row = app.model_catalog.rows[plan.vendor]
+        client = await app.model_catalog.client(row)
+        found = await list_models(row, client, Credential("typed", plan.key)) if client else ()
+    finally:
+        await app.close()
+    return [one.model for one in found]
 
 
 def _usable(plan: ModelPlan, environ: Mapping[str, str]) -> bool:
@@ -132,7 +177,7 @@ def _trouble(plan: ModelPlan, environ: Mapping[str, str]) -> str:
     """Why it does not answer, empty if it does."""
     from angelia.faces.cli.checkup.model import answers
 
-    sets = [f"{key}={_as_toml(value)}" for key, value in plan.settings.items()]
+    sets = _sets(plan)
     variable = "ANGELIA_SETUP_KEY"
     if plan.key:
         sets.append(f'vendors.{plan.vendor}.key_variable="{variable}"')
@@ -151,6 +196,10 @@ def _trouble(plan: ModelPlan, environ: Mapping[str, str]) -> str:
 
     with working(f"asking {plan.spec} a word"):
         return asyncio.run(ask())
+
+
+def _sets(plan: ModelPlan) -> list[str]:
+    return [f"{key}={_as_toml(value)}" for key, value in plan.settings.items()]
 
 
 def _as_toml(value: object) -> str:
