@@ -58,7 +58,7 @@ def run_gateway(environ: Mapping[str, str]) -> int:
     from angelia.service.own_process import raise_descriptor_limit
 
     heading("Reachable from now on; Ctrl-C ends it")
-    note("What was written meanwhile is answered first. Next time: angelia gateway")
+    note("What was written meanwhile is answered now, where the network keeps it. Next time: angelia gateway")
     os.environ.update(environ)  # keys are taken out of it when a home is opened
     raise_descriptor_limit()
 
