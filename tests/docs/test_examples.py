@@ -51,6 +51,8 @@ def installed(folder: Path, module: str, document: str) -> Path:
 
 PROGRAMS: dict[str, tuple[list[Step], str]] = {
     "ask_the_garden.py": ([say("The south bed.")], "The south bed.\n"),
+    "first_lines.py": ([say("The south bed.")], "The south bed.\n"),
+    "prices.py": ([call("price", {"item": "beans"}), say("2.50.")], "2.50.\n"),
     "ask_or_say_why.py": ([say("Sorted.")], "Sorted.\n"),
     "talk.py": ([say("Peas."), say("In the south bed.")], "Peas.\nIn the south bed.\nGo on with it: angelia --resume "),
     "watch.py": (

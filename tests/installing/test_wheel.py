@@ -10,7 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from angelia.testing.model.steps import say
+from angelia.testing.model.steps import call, say
 from tests.faces.angelia import MODEL, SECONDS, Place, serving
 from tests.house.sources import ROOT
 
@@ -58,6 +58,47 @@ def test_it_answers_a_question(environment: Path, tmp_path: Path) -> None:
     with serving(tmp_path, [say("Out of the wheel.")]) as place:
         said = run(environment / "bin/angelia", "ask", "--model", MODEL, "Where from?", **place.environment({}))
     assert said.strip() == "Out of the wheel."
+
+
+PROGRAM = """
+from angelia import BlockingAgent, NoEffect, tool
+
+@tool(effect=NoEffect())
+def beds() -> list[str]:
+    \"\"\"Name the beds.\"\"\"
+    return ["north", "south"]
+
+with BlockingAgent(workspace=".", tools=[beds]) as agent:
+    answer = agent.ask("Which beds are there?")
+print(answer)
+"""
+
+
+def test_a_program_asks_and_is_checked_by_types(environment: Path, tmp_path: Path) -> None:
+    with serving(tmp_path, [call("beds"), say("North and south.")]) as place:
+        program = place.work / "program.py"
+        program.write_text(PROGRAM)
+        given = place.environment({"ANGELIA_MODEL": MODEL})
+        ended = subprocess.run(
+            [environment / "bin/python", "-I", program], cwd=place.work, env=given, capture_output=True, text=True,
+            check=False, timeout=240,
+        )  # fmt: skip
+    assert ended.stdout == "North and south.\n", ended.stderr
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file", "/dev/null", "--python-executable"]
+
+    def checked(text: str) -> str:
+        program.write_text(text)
+        line = [*mypy, str(environment / "bin/python"), "program.py"]
+        return subprocess.run(line, cwd=place.work, capture_output=True, text=True, check=False).stdout
+
+    assert checked(PROGRAM).startswith("Success")
+    assert "wrokspace" in checked(PROGRAM.replace("workspace=", "wrokspace="))
+
+
+def test_a_package_is_written_by_the_wheel(environment: Path, place: Place) -> None:
+    made = run(environment / "bin/angelia", "new", "tool", "rain", "--in", place.work, **place.environment({}))
+    assert "is written" in made
+    assert (place.work / "rain/tests/test_rain.py").exists()
 
 
 def test_the_terminal_is_in_the_core(environment: Path, tmp_path: Path) -> None:
