@@ -1,6 +1,6 @@
 """Records a conversation in the terminal as an animated picture: `python -m docs.record` writes `terminal.svg`.
 
-The program is the real one, in a terminal of 100 × 27; what the model says is scripted, and the temporary folder that
+The program is the real one, in a terminal of 104 × 27; what the model says is scripted, and the temporary folder that
 it works in is shown as `/home/ann`. It is typed as slowly as people type, and waiting is as long as it was, at most
 `LONGEST`.
 """
@@ -24,7 +24,7 @@ from angelia.testing.model.steps import Step, call, dump_steps, say, slowly
 
 PICTURE = Path(__file__).parent / "pictures/terminal.svg"
 ABOUT = "A conversation: a question about a file, a table that is written, and a push that is asked for and refused"
-COLUMNS, ROWS = 100, 27
+COLUMNS, ROWS = 104, 27
 _TEMPORARY = re.compile(r"/\S*/angelia-record-\w+")
 KEY_S, LONGEST, LOOK_S, END_S = 0.045, 1.2, 0.05, 5.0
 """Seconds: between keys; the longest that nothing happens; between looks; how long the last picture stands."""
