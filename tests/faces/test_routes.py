@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from angelia.testing.model.steps import say
+from angelia.testing.model.steps import call, say
 from tests.faces.angelia import Place, requests, serving
 
 NEWER = ("--model", "openai:m")
@@ -23,6 +23,15 @@ def test_a_server_with_chat_completions_alone_answers_and_is_remembered(tmp_path
         again = place.run("ask", *NEWER, "--continue", "once more")
         assert (again.code, again.out, "has no /responses" in again.err) == (0, "Again.\n", False)
         assert wires(place) == ["openai-chat", "openai-chat"]
+
+
+def test_calls_and_their_results_go_by_the_route_that_is_there(tmp_path: Path) -> None:
+    steps = [say("I look.") + call("read", {"path": "a.txt"}), say("It says so."), say("Still.")]
+    with serving(tmp_path, steps, "--wire", "openai-chat") as place:
+        (place.work / "a.txt").write_text("so\n")
+        assert place.run("ask", *NEWER, "what does a.txt say?").out == "It says so.\n"
+        assert place.run("ask", *NEWER, "--continue", "and now?").out == "Still.\n"
+        assert wires(place) == ["openai-chat"] * 3
 
 
 def test_a_server_with_both_routes_is_asked_by_the_newer_one(tmp_path: Path) -> None:
