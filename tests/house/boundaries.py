@@ -259,6 +259,7 @@ RULES = [
             "models/speech/command.py": "a recording may be written down by a command that the owner configured",
             "store/media/processes.py": "what strangers sent is opened in a process of its own, with limits",
             "channels/whatsapp/bridge/": "the bridge is a process of Node, and npm installs what it needs",
+            "faces/cli/other_programs.py": "services, updates: what a person would type is run for them",
             "testing/": "the kit runs servers and whole programs",
         },
     ),

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,28 +12,9 @@ import pytest
 from angelia.testing.model.steps import call, say
 from tests.faces.angelia import MODEL, SECONDS, Place, serving
 from tests.house.sources import ROOT
-
-UV = ROOT / ".tools/bin/uv"
+from tests.installing.building import UV, indexes, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.real("uv")]
-
-
-def run(*words: object, **environment: str) -> str:
-    """What a command that must succeed said on stdout."""
-    ended = subprocess.run(
-        [*map(str, words)], env=environment or None, capture_output=True, text=True, check=False, timeout=240
-    )
-    assert ended.returncode == 0, f"{words}\n{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
-    return ended.stdout
-
-
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What would be published."""
-    folder = tmp_path_factory.mktemp("dist")
-    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT)
-    (found,) = folder.glob("*.whl")
-    return found
 
 
 @pytest.fixture(scope="session")
@@ -121,7 +101,7 @@ def test_the_command_that_it_names_for_a_part_installs_that_part(
     given = place.environment({"UV_CACHE_DIR": run(UV, "cache", "dir").strip()})
     commands = tmp_path / "commands"
     given["PATH"] = f"{commands}:{place.home.parent}/.local/bin:{given['PATH']}"
-    given.update({name: value for name, value in _indexes().items() if value})
+    given.update({name: value for name, value in indexes().items() if value})
     commands.mkdir()
     (commands / "uv").symlink_to(UV)
     angelia = _installed(way, wheel, given, tmp_path)
@@ -152,14 +132,6 @@ def _installed(way: str, wheel: Path, given: Mapping[str, str], tmp_path: Path) 
             run(sys.executable, "-m", "venv", venv, **given)
     run(UV, "pip", "install", "--python", venv / "bin/python", wheel, **given)
     return venv / "bin/angelia"
-
-
-def _indexes() -> dict[str, str]:
-    """Where this machine gets packages from; the rest of its environment stays here."""
-    import os
-
-    names = ("PIP_CERT", "PIP_INDEX_URL", "SSL_CERT_FILE", "UV_DEFAULT_INDEX", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
-    return {name: os.environ.get(name, "") for name in names}
 
 
 def test_the_pure_part_of_the_suite_passes_against_it(wheel: Path, tmp_path: Path) -> None:

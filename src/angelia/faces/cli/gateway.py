@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,17 @@ import click
 
 from angelia.core.errors import BadInput
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
+from angelia.faces.cli.other_programs import become, run, succeed
+from angelia.faces.cli.service import begin_service
+from angelia.faces.gateway.units import ServiceUnit, installed_unit, unit_for
 from angelia.faces.words.output import echo
+from angelia.faces.words.widths import table
+from angelia.installation import installation
 
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia gateway  ·  angelia gateway --only telegram  ·  angelia gateway install --write",
+    epilog="Examples:  angelia gateway  ·  angelia gateway --only telegram  ·  angelia gateway install",
 )
 @click.option("--only", multiple=True, metavar="CHANNEL", help="Open only this channel; may be given several times.")
 @settings_options
@@ -30,30 +36,100 @@ def gateway(ctx: click.Context, /, only: tuple[str, ...], **given: Any) -> int |
 
 
 async def _run(only: tuple[str, ...], given: dict[str, Any]) -> int:
-    from angelia.faces.gateway.foreground import run
+    from angelia.faces.gateway.foreground import run as run_channels
     from angelia.service.own_process import raise_descriptor_limit
 
     raise_descriptor_limit()
-    return await run(await open_app(given), only)
+    return await run_channels(await open_app(given), only)
 
 
-@gateway.command(epilog="Example: angelia gateway install --write")
-@click.option("--write", is_flag=True, help="Write the file; without it, it is only shown.")
+@gateway.command(epilog="Examples:  angelia gateway install  ·  angelia gateway install --show")
+@click.option("--system", is_flag=True, help="For the whole machine (systemd, as root), not for your login.")
+@click.option("--show", is_flag=True, help="Only show the file and the commands; nothing is changed.")
 @settings_options
-def install(write: bool, **given: Any) -> int:
-    """Start the gateway with this machine: a systemd user unit, or a launchd agent on macOS."""
-    from angelia.faces.gateway.units import unit_for
-
-    unit = unit_for(sys.platform, Path.home(), loaded_from(given).home)
-    if not write:
+def install(system: bool, show: bool, **given: Any) -> int:
+    """Start the gateway now and with this machine: a systemd unit, or a launchd agent on macOS."""
+    unit = _unit(given, system=system)
+    if show:
         echo(unit.text)
-        echo(f"This belongs into {unit.path}: angelia gateway install --write", err=True)
+        echo(f"This belongs into {unit.path}. Then:", err=True)
+        for command in unit.begin:
+            echo(f"  {shlex.join(command)}", err=True)
         return 0
-    if unit.path.exists() and unit.path.read_text() != unit.text:
-        raise BadInput(f"{unit.path} is there already, and differs.", then="Move it away first; nothing was changed.")
-    unit.path.parent.mkdir(parents=True, exist_ok=True)
-    unit.path.write_text(unit.text)
-    echo(f"Written to {unit.path}. Now:")
-    for command in unit.then:
-        echo(f"  {command}")
+    begin_service(unit, echo)
+    if unit.hint:
+        echo(f"You may want: {unit.hint}")
     return 0
+
+
+@gateway.command(epilog="Example: angelia gateway status && echo reachable")
+@settings_options
+def status(**given: Any) -> int:
+    """Whether the gateway runs and is reachable; exit code 1 if not. A health check needs nothing else."""
+    from angelia.core.moment import when
+    from angelia.service.chats.gateway_state import gateway_of
+
+    home = loaded_from(given).home
+    unit = installed_unit(sys.platform, Path.home(), loaded_from(given).home)
+    service = f"{unit.kind} ({run(unit.ask).last})" if unit else "none"
+    state = gateway_of(home)
+    if state is None:
+        echo(f"No gateway runs for {home}. Service: {service}.")
+        return 1
+    echo(f"Angelia {state.version} runs since {when(state.began)} (process {state.pid}). Service: {service}.")
+    rows = [(door, one.state, f"since {when(one.since)}", one.why) for door, one in state.channels.items()]
+    for line in table(rows):
+        echo(line)
+    return 0 if state.well else 1
+
+
+@gateway.command(epilog="Example: angelia gateway restart")
+@settings_options
+def restart(**given: Any) -> int:
+    """End the service's gateway gracefully, and start it again."""
+    succeed(_service(given).restart)
+    echo("Restarted. How it is: angelia gateway status")
+    return 0
+
+
+@gateway.command(epilog="Example: angelia gateway stop")
+@settings_options
+def stop(**given: Any) -> int:
+    """End the service's gateway gracefully, until the machine or you start it again."""
+    succeed(_service(given).stop)
+    echo("Stopped. What is under way goes on at the next start: angelia gateway restart")
+    return 0
+
+
+@gateway.command(epilog="Examples:  angelia gateway logs  ·  angelia gateway logs --follow")
+@click.option("--follow", "-f", is_flag=True, help="Go on as more comes.")
+@settings_options
+def logs(follow: bool, **given: Any) -> int:
+    """The last hundred lines that the service's gateway said."""
+    unit = _service(given)
+    become(unit.follow if follow else unit.logs)
+    return 0
+
+
+@gateway.command(epilog="Example: angelia gateway uninstall")
+@settings_options
+def uninstall(**given: Any) -> int:
+    """End the service for good, and remove its file; the home stays as it is."""
+    unit = _service(given)
+    for command in unit.end:
+        succeed(command)
+    unit.path.unlink()
+    for command in unit.after:
+        succeed(command)
+    echo(f"Ended, and removed: {unit.path}. The home stays: {loaded_from(given).home}")
+    return 0
+
+
+def _unit(given: dict[str, Any], *, system: bool) -> ServiceUnit:
+    return unit_for(sys.platform, Path.home(), loaded_from(given).home, installation().python, system=system)
+
+
+def _service(given: dict[str, Any]) -> ServiceUnit:
+    if unit := installed_unit(sys.platform, Path.home(), loaded_from(given).home):
+        return unit
+    raise BadInput("There is no service of this home.", then="`angelia gateway install` makes one.")

@@ -42,6 +42,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "store": ("upkeep:store", "Verify, rebuild or salvage the store."),
     "backup": ("backup:backup", "Put everything into one file, checked, while it works."),
     "restore": ("backup:restore", "Make a home of a backup."),
+    "update": ("update:update", "Another version, tried first; back by itself if it does not come up."),
+    "uninstall": ("update:uninstall", "How it is taken away, and what stays."),
 }
 
 

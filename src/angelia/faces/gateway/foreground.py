@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -13,6 +14,7 @@ from angelia.faces.words.paint import Paint, screen
 from angelia.faces.words.widths import table
 from angelia.service.app import App
 from angelia.service.chats.gateway import ChannelStatus, Gateway
+from angelia.service.chats.gateway_state import tell
 from angelia.service.models.choice import must_be_had
 
 DRAIN_S = 20.0
@@ -79,10 +81,15 @@ async def _until(ending: asyncio.Event, listening: asyncio.Task[None] | None) ->
 
 
 async def _show(app: App, gateway: Gateway, changed: asyncio.Event) -> None:
-    """A table that is drawn anew on a terminal; a line for each change of health elsewhere."""
+    """A table that is drawn anew on a terminal, a line for each change of health elsewhere; a file for others."""
     paint, lines, said = screen(), 0, dict[str, str]()
+    life, began = app.db.presence.name("a gateway"), time.time_ns() // 1_000_000
+    told: dict[str, ChannelStatus] | None = None
     while True:
         standings = list(gateway.standings.values())
+        if told != gateway.standings:
+            told = dict(gateway.standings)
+            tell(app.loaded.home, life, began, told)
         if paint.colour:
             rows = await _rows(app, standings, paint)
             draw(Painted((f"\x1b[{lines}F\x1b[J" if lines else "") + "\n".join(rows) + "\n"))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from angelia.sandboxes.guard.originals import FOLDER as GUARDED
 from angelia.sandboxes.undo.store import FOLDER as UNDO
+from angelia.service.chats.gateway_state import FILE as GATEWAY
 from angelia.store.media.blobs import FOLDER as BLOBS
 from angelia.store.media.blobs import TRASH
 from angelia.store.media.durable import UNFINISHED
@@ -20,7 +21,7 @@ from angelia.store.sql.database import FILE as LOG
 from angelia.store.sql.tips import FILE as TIPS
 
 BY_THE_STORE = {LOG, f"{LOG}-wal", f"{LOG}-shm", TIPS, BLOBS}
-MADE_AGAIN = {"alive", "running", "renditions", "models", "models.json", "angelia.log", COPIES, TRASH, GUARDED}
+MADE_AGAIN = {"alive", "running", "renditions", "models", "models.json", "angelia.log", GATEWAY, COPIES, TRASH, GUARDED}
 PLAIN = {"config.toml", "history", "outbox", "quarantine", UNDO}
 
 

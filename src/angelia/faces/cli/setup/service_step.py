@@ -8,7 +8,6 @@ from pathlib import Path
 
 from angelia.core.errors import AngeliaError
 from angelia.faces.cli.options import open_app
-from angelia.faces.words.output import echo
 from angelia.faces.words.steps import Option, done, failed, heading, note, picked
 from angelia.models.catalog.vendors import vendors
 from angelia.service.own_process import key_variables
@@ -33,23 +32,23 @@ def ask_for_service(environ: Mapping[str, str]) -> int:
 
 
 def install_service(environ: Mapping[str, str]) -> None:
-    """Write the unit, and the keys that it needs; the person is told how to start it."""
+    """Write the unit, and the keys that it needs, and start it."""
+    from angelia.faces.cli.service import begin_service
     from angelia.faces.gateway.units import unit_for
+    from angelia.installation import installation
 
     home = home_folder()
     config = load(home, environ).config
     names = sorted(key_variables(vendors(), config))
     if kept := keep_variables(home, environ, names):
         done(f"{', '.join(kept)} is in {gateway_env(home)}, which only you can read.")
-    unit = unit_for(sys.platform, Path.home(), home)
-    if unit.path.exists() and unit.path.read_text() != unit.text:
-        failed(f"{unit.path} is there already, and differs; it stays as it is.")
-        return
-    unit.path.parent.mkdir(parents=True, exist_ok=True)
-    unit.path.write_text(unit.text)
-    done(f"The service is in {unit.path}. It starts with:")
-    for command in unit.then:
-        echo(f"  {command}")
+    unit = unit_for(sys.platform, Path.home(), home, installation().python)
+    try:
+        begin_service(unit, done)
+    except AngeliaError as error:
+        failed(str(error))
+    else:
+        note(f"How it is: angelia gateway status. {unit.hint}")
 
 
 def run_gateway(environ: Mapping[str, str]) -> int:

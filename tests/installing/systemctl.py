@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""As much of `systemctl --user` and `journalctl` as the gateway's unit needs: systemd itself runs on no test machine.
+
+It reads the unit file, as systemd.exec(5) and systemd.service(5) have it, and runs one process out of it.
+"""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PERSON = Path(os.environ["HOME"])
+UNIT = PERSON / ".config/systemd/user/angelia.service"
+STATE = PERSON / "systemd"
+PID, LOG, ENABLED = STATE / "pid", STATE / "log", STATE / "enabled"
+
+
+def settings() -> dict[str, list[str]]:
+    """The lines of the unit, by their names."""
+    found: dict[str, list[str]] = {}
+    for line in UNIT.read_text().splitlines():
+        name, equals, value = line.partition("=")
+        if equals and not line.startswith("#"):
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def environment(unit: dict[str, list[str]]) -> dict[str, str]:
+    """What the process gets: nothing of ours, as with systemd, but what the unit and its file say."""
+    lines = [word for value in unit["Environment"] for word in shlex.split(value)]
+    for name in unit["EnvironmentFile"]:
+        path = Path(name.removeprefix("-"))
+        lines += path.read_text().splitlines() if path.exists() else []
+    pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
+    return {"HOME": str(PERSON), "PATH": "/usr/bin:/bin", **{name: value for name, _, value in pairs}}
+
+
+def running(pid: int) -> bool:
+    """Whether it runs; one that nobody has buried yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def stop() -> None:
+    """TERM, and its end waited for."""
+    if PID.exists() and running(pid := int(PID.read_text())):
+        os.kill(pid, signal.SIGTERM)
+        while running(pid):
+            time.sleep(0.05)
+    PID.unlink(missing_ok=True)
+
+
+def start() -> None:
+    """Begin it, in a session of its own."""
+    unit = settings()
+    with LOG.open("ab") as log:
+        process = subprocess.Popen(
+            shlex.split(unit["ExecStart"][0]), env=environment(unit), stdout=log, stderr=log, start_new_session=True
+        )
+    PID.write_text(str(process.pid))
+
+
+def main() -> int:
+    """One command."""
+    STATE.mkdir(exist_ok=True)
+    if Path(sys.argv[0]).name == "journalctl":
+        sys.stdout.write(LOG.read_text())
+        return 0
+    match [word for word in sys.argv[1:] if not word.startswith("-")]:
+        case ["daemon-reload"]:
+            return 0
+        case ["enable", "angelia"]:
+            ENABLED.touch()
+            start()
+        case ["restart", "angelia"]:
+            stop()
+            start()
+        case ["stop", "angelia"]:
+            stop()
+        case ["disable", "angelia"]:
+            ENABLED.unlink()
+            stop()
+        case ["is-enabled", "angelia"]:
+            sys.stdout.write("enabled\n" if ENABLED.exists() else "disabled\n")
+        case other:
+            sys.stderr.write(f"not known here: {other}\n")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""The first hour of a home server: installed, a service, another version; one that is broken goes back by itself."""
+
+import asyncio
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from angelia.channels.capabilities import IncomingKind
+from angelia.testing.channels.network import Thing
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import say
+from angelia.testing.networks.telegram_server import TOKEN, TelegramServer
+from angelia.testing.networks.telegram_world import HERE
+from tests.faces.angelia import MODEL, Place
+from tests.house.sources import ROOT
+from tests.installing.building import build_changed, indexes, run
+
+pytestmark = [pytest.mark.slow, pytest.mark.real("uv"), pytest.mark.anyio]
+
+BROKEN = {"faces/gateway/foreground.py": ("    ending = asyncio.Event()\n", "    raise RuntimeError('on purpose')\n")}
+UNREADING = {"store/sql/upkeep.py": ("    tips = db.tips.read()  # before", "    return ['on purpose']  # before")}
+
+
+class Server:
+    """A machine of somebody: a home, our program as `install.sh` put it there, a service manager."""
+
+    def __init__(self, place: Place, tmp_path: Path) -> None:
+        self.place = place
+        self.program = place.home.parent / ".local/bin/angelia"
+        commands = tmp_path / "commands"
+        commands.mkdir()
+        for name in ("systemctl", "journalctl"):
+            shutil.copy(ROOT / "tests/installing/systemctl.py", commands / name)
+            (commands / name).chmod(0o755)
+        self.environment = {
+            **place.environment({"PYTHON": sys.executable}),
+            **indexes(),
+            "PATH": f"{self.program.parent}:{commands}:/usr/bin:/bin",
+        }
+
+    async def do(self, *words: str, code: int = 0) -> str:
+        """Run `angelia` as it is installed; what it said on both streams."""
+        process = await asyncio.create_subprocess_exec(
+            self.program,
+            *words,
+            env=self.environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            cwd=self.place.work,
+        )
+        said = (await process.communicate())[0].decode()
+        assert process.returncode == code, said
+        return said
+
+    async def until_well(self) -> str:
+        """What `gateway status` says as soon as it is content."""
+        async with asyncio.timeout(60):
+            while True:
+                process = await asyncio.create_subprocess_exec(
+                    self.program, "gateway", "status", env=self.environment, stdout=asyncio.subprocess.PIPE
+                )
+                said = (await process.communicate())[0].decode()
+                if process.returncode == 0:
+                    return said
+
+
+async def test_the_first_hour_of_a_home_server(wheel: Path, tmp_path: Path) -> None:
+    (tmp_path / "person").mkdir()
+    (tmp_path / "work").mkdir()
+    broken = build_changed(tmp_path / "broken", "0.1.1", BROKEN)
+    unreading = build_changed(tmp_path / "unreading", "0.1.2", UNREADING)
+    newer = build_changed(tmp_path / "newer", "0.2.0", {})
+    async with ModelServer([say("Hello."), say("Hello again.")]) as model, TelegramServer() as network:
+        place = Place(tmp_path / "person/.angelia", tmp_path / "work", model.url)
+        server = Server(place, tmp_path)
+        run(ROOT / "install.sh", "--from", wheel, "--extras", "", **server.environment)
+        place.home.mkdir()
+        (place.home / "config.toml").write_text(
+            f'model = "{MODEL}"\n[sandbox]\nconfine = "off"\n'
+            f'[channels.telegram]\ntoken = {{ file = "{place.home}/telegram.token" }}\n'
+            f'owners = ["{HERE.chat}"]\napi = "{network.url}"\n'
+        )
+        (place.home / "telegram.token").write_text(TOKEN)
+        (place.home / "telegram.token").chmod(0o600)
+        keys = {name: server.environment[name] for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OLLAMA_HOST")}
+        (place.home / "gateway.env").write_text("".join(f"{name}={value}\n" for name, value in keys.items()))
+
+        assert "No gateway runs" in await server.do("gateway", "status", code=1)
+        await server.do("gateway", "install")
+        assert "Angelia 0.1.0 runs" in (said := await server.until_well()), said
+        await network.bring(Thing(IncomingKind.TEXT, HERE, "hello"))
+        async with asyncio.timeout(60):
+            await network.when(lambda: any("Hello." in one.text for one in network.arrived))
+
+        refused = await server.do("update", "--from", str(unreading), code=1)
+        assert "0.1.2 fails on a copy of your home" in refused
+        assert "Angelia 0.1.0 runs" in await server.until_well()
+
+        back = await server.do("update", "--from", str(broken), "--patience", "5", code=1)
+        assert "0.1.1 did not come up" in back
+        assert "0.1.0 is in place again, and its gateway is back" in back
+        assert "Angelia 0.1.0 runs" in await server.until_well()
+        assert (await server.do("--version")).strip() == "angelia 0.1.0"
+
+        assert "0.2.0 is in place of 0.1.0" in await server.do("update", "--from", str(newer))
+        assert "Angelia 0.2.0 runs" in await server.until_well()
+        await network.bring(Thing(IncomingKind.TEXT, HERE, "and again"))
+        async with asyncio.timeout(60):
+            await network.when(lambda: any("Hello again." in one.text for one in network.arrived))
+
+        assert "Something went wrong" in await server.do("gateway", "logs")
+        assert str(place.home) in await server.do("uninstall")
+        await server.do("gateway", "uninstall")
+        assert "No gateway runs" in await server.do("gateway", "status", code=1)
