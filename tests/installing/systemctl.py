@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""As much of `systemctl --user` and `journalctl` as the gateway's unit needs: systemd itself runs on no test machine.
+"""Stands in for systemd, which runs on no test machine, as far as the gateway's unit needs it.
 
 It reads the unit file, as systemd.exec(5) and systemd.service(5) have it, and runs one process out of it.
 """
 
 import os
+import select
 import shlex
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 
 PERSON = Path(os.environ["HOME"])
@@ -38,20 +39,13 @@ def environment(unit: dict[str, list[str]]) -> dict[str, str]:
     return {"HOME": str(PERSON), "PATH": "/usr/bin:/bin", **{name: value for name, _, value in pairs}}
 
 
-def running(pid: int) -> bool:
-    """Whether it runs; one that nobody has buried yet does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def stop() -> None:
     """TERM, and its end waited for."""
-    if PID.exists() and running(pid := int(PID.read_text())):
-        os.kill(pid, signal.SIGTERM)
-        while running(pid):
-            time.sleep(0.05)
+    with suppress(FileNotFoundError, ProcessLookupError):
+        process = os.pidfd_open(int(PID.read_text()))
+        signal.pidfd_send_signal(process, signal.SIGTERM)
+        select.select([process], [], [])
+        os.close(process)
     PID.unlink(missing_ok=True)
 
 

@@ -49,9 +49,8 @@ def update(place: str, patience: int, **given: Any) -> int:
     found = installation()
     if found.way is not InstallWay.SCRIPT:
         raise BadInput(
-            f"This Angelia came by {found.way}, which updates it: {found.updating()}",
-            "Make a backup first: angelia backup.",
-            "Updates that are tried and come back by themselves need what `install.sh` sets up.",
+            f"This Angelia came by {found.way}, and is updated so: `{found.updating()}`.",
+            then="Make a backup first: `angelia backup`. Only what `install.sh` set up is tried first and comes back.",
         )
     loaded = loaded_from(given)
     versions = Versions(found.prefix.parent.parent)
