@@ -15,7 +15,7 @@ DEADLY := $(wildcard tests/promise/test_crash_suite.py tests/promise/test_prefix
   tests/acp/test_background.py tests/acp/test_trouble.py tests/hearing/test_recordings.py \
   tests/mcp/test_connections.py tests/mcp/test_real_servers.py)
 
-.PHONY: run test quick soak check bench docs site setup setup-dev add clean wheel release
+.PHONY: run test quick soak check bench docs site setup setup-dev add clean wheel release image-check
 
 run: setup
 	@if $(BIN)/angelia models --which | grep -q '^local:'; then \
@@ -48,6 +48,9 @@ bench: $(UV)
 wheel: $(UV)
 	@$(UV) build --quiet --wheel --out-dir dist
 	@ls dist/*.whl
+
+image-check: setup-dev  # builds the container image and runs it; needs root, docker.io and mmdebstrap
+	DOCKER_BUILDKIT=0 $(BIN)/pytest -q tests/installing/image.py
 
 release: setup-dev  # all but the upload, in dist/: packages, a note, a bill of materials, checksums; and the tag
 	@test -z "$$(git status --porcelain)" || { echo "Commit first: what is released is what the tag names."; exit 1; }

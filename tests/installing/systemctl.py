@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Stands in for systemd, which runs on no test machine, as far as the gateway's unit needs it.
 
 It reads the unit file, as systemd.exec(5) and systemd.service(5) have it, and runs one process out of it.
@@ -60,12 +59,13 @@ def start() -> None:
 
 
 def main() -> int:
-    """One command."""
+    """One command: the program's name, then its words."""
     STATE.mkdir(exist_ok=True)
-    if Path(sys.argv[0]).name == "journalctl":
+    name, *words = sys.argv[1:]
+    if name == "journalctl":
         sys.stdout.write(LOG.read_text())
         return 0
-    match [word for word in sys.argv[1:] if not word.startswith("-")]:
+    match [word for word in words if not word.startswith("-")]:
         case ["daemon-reload"]:
             return 0
         case ["enable", "angelia"]:
