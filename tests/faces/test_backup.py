@@ -136,6 +136,17 @@ def test_a_backup_that_is_not_whole_restores_nothing(lived: Place, harm: str, en
     assert list(there.home.iterdir()) == []
 
 
+def test_a_home_in_which_nothing_was_said_yet_is_one(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/config.toml").write_text("[limits]\nmax_steps = 7\n")
+    place = Place(tmp_path / "home", tmp_path / "work")
+    assert place.run("backup").code == 0
+    there = elsewhere(place)
+    assert there.run("restore", str(backups(place)[0])).code == 0
+    assert "max_steps = 7" in (there.home / "config.toml").read_text()
+
+
 def test_what_is_there_is_never_overwritten(lived: Place) -> None:
     lived.run("backup")
     refused = lived.run("restore", str(backups(lived)[0]))

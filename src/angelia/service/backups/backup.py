@@ -23,6 +23,7 @@ from angelia.service.stored_home import StoredHome
 from angelia.store.media.blobs import BlobStore
 from angelia.store.media.durable import UNFINISHED, sync_folder
 from angelia.store.sql import upkeep
+from angelia.store.sql.database import FILE as LOG
 from angelia.store.sql.database import Database
 from angelia.store.sql.faults import explained
 
@@ -67,6 +68,8 @@ async def back_up(home: StoredHome, plan: BackupPlan, shown: ShownSteps) -> Made
     """
     with explained(plan.folder):
         plan.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not (home.loaded.home / LOG).exists():  # nothing was said yet: the log is empty, and not missing
+        Database.open(home.loaded.home).close()
     with _scratch(plan.folder) as scratch:
         plain, keys = copied_parts(home.loaded.home)
         with shown.working("copying the home"), explained(plan.folder):
