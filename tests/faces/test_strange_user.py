@@ -9,6 +9,7 @@ import pytest
 
 from angelia.testing.model.steps import call, say
 from tests.faces.angelia import MODEL, Place, serving
+from tests.undo.trees import furnish, tree
 
 pytestmark = pytest.mark.real("bwrap")
 NOT_ROOT = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--uid", "1234", "--gid", "1234"]
@@ -28,22 +29,38 @@ def asked(place: Place, environment: dict[str, str]) -> subprocess.CompletedProc
     )
 
 
+def as_nobody_special(place: Place, *words: str) -> subprocess.CompletedProcess[str]:
+    """The program, run by somebody without special rights."""
+    return subprocess.run(
+        [*NOT_ROOT, sys.executable, "-m", "angelia", *words],
+        cwd=place.work,
+        env=place.environment({}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
 def test_an_ordinary_users_commands_are_watched_and_can_be_taken_back(tmp_path: Path) -> None:
     """The supervisor of a process that hides its memory sees nothing of it where it has no special rights."""
-    with serving(tmp_path, [call("shell", {"command": "echo one > a.txt"}), say("Written.")]) as place:
-        words = ["-m", "angelia", "ask", "--model", MODEL, "write it"]
-        ended = subprocess.run(
-            [*NOT_ROOT, sys.executable, *words],
-            cwd=place.work,
-            env=place.environment({}),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert (ended.returncode, ended.stdout) == (0, "Written.\n"), ended.stderr
+    line = (
+        "echo one > a.txt; echo two > src/b.txt; chmod 000 notes.txt src/main.py; "
+        "rm -f src/main.py; chmod -R a-w src; chmod 500 pair; rm nothing"
+    )
+    with serving(tmp_path, [call("shell", {"command": line}), say("Done.")]) as place:
+        furnish(place.work)
+        before = tree(place.work)
+        ended = as_nobody_special(place, "ask", "--model", MODEL, "do it")
+        assert (ended.returncode, ended.stdout) == (0, "Done.\n"), ended.stderr
         assert (place.work / "a.txt").read_text() == "one\n", ended.stderr
         assert "FilesChanged" in place.kinds()
+        changed = tree(place.work)
+        for words, found in ((("undo", "--yes"), before), (("undo", "back", "--yes"), changed)):
+            ended = as_nobody_special(place, *words)
+            assert ended.returncode == 0, ended.stderr
+            assert "NOT taken back" not in ended.stdout + ended.stderr
+            assert tree(place.work) == found
 
 
 def hostile(tmp_path: Path) -> str:

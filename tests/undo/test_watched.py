@@ -61,7 +61,8 @@ class Commands:
         words = [
             bubblewrap_program(),
             *("--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-            *("--tmpfs", "/tmp", "--ro-bind", str(self.workspace), str(self.workspace), "--cap-drop", "ALL"),
+            *("--tmpfs", "/tmp", "--ro-bind", sys.prefix, sys.prefix),  # wherever this checkout lies
+            *("--ro-bind", str(self.workspace), str(self.workspace), "--cap-drop", "ALL"),
             *("--chdir", str(self.workspace), "--", *argv),
         ]
         env = {"PATH": os.environ["PATH"], "HOME": "/tmp", "W": str(self.workspace)}

@@ -10,12 +10,14 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import Struct
 
 from angelia.core.crash import crash_point
 from angelia.sandboxes.undo.folders import FOLDER, joined, open_parent
 from angelia.sandboxes.undo.plan import PlannedPath, TakingBack, UndoPlan
+from angelia.sandboxes.undo.rights import let_in, open_to_read, writable
 from angelia.sandboxes.undo.states import FileState, FolderState, LinkState, NothingThere, PathState, look_at
 from angelia.sandboxes.undo.step import CannotKeep, StepJournal, states_of
 
@@ -100,7 +102,7 @@ class _Restoring:
     def restored(self) -> Restored:
         of = {act: [one for one in self._all if one.act is act] for act in TakingBack}
         restore, remove = of[TakingBack.RESTORE], of[TakingBack.REMOVE]
-        for one in (*restore, *remove):
+        for one in _outermost_first([*restore, *remove]):
             self._try(one, self._keep)
         crash_point("undo.before_restore")
         folders = [one for one in restore if isinstance(one.before, FolderState)]
@@ -118,7 +120,7 @@ class _Restoring:
             self._try(one, self._remove)
         for one in blocked:
             self._try(one, self._put_back)
-        for one in _outermost_first(folders):
+        for one in reversed(_outermost_first(folders)):
             self._try(one, self._set_mode)
         return Restored(tuple(dict.fromkeys(self._done)), tuple(self._beside), tuple(self._failed.items()))
 
@@ -140,8 +142,10 @@ class _Restoring:
             state = self._step.note(one.path, folder, name)
             if state != one.now:
                 raise CannotKeep("it was changed at this moment")
-            if isinstance(state, FileState):
-                handle = os.open(name, _READ, dir_fd=folder)
+            if isinstance(state, FolderState):
+                let_in(folder, name)  # what it may be is set at the end
+            elif isinstance(state, FileState):
+                handle = open_to_read(folder, name)
                 try:
                     if os.fstat(handle).st_nlink > 1 and one.act is TakingBack.RESTORE:
                         self._step.keep(handle)  # a copy: the others get back what it held as well
@@ -216,7 +220,7 @@ class _Restoring:
             source = self._source(one)
             os.ftruncate(out, 0)
             if source is not None:
-                with source.open("rb") as kept, open(out, "wb", closefd=False) as file:
+                with _opened(source) as kept, open(out, "wb", closefd=False) as file:
                     shutil.copyfileobj(kept, file, _CHUNK)
             os.fchmod(out, stat.S_IMODE(before.mode) & 0o777)
             os.utime(out, ns=(before.modified, before.modified))
@@ -247,9 +251,10 @@ class _Restoring:
             with open_parent(self._step.root, made) as (folder, name):
                 if isinstance(look_at(folder, name), NothingThere):
                     self._step.note(made, folder, name)
-                    os.mkdir(name, 0o755, dir_fd=folder)
-        with open_parent(self._step.root, path) as found:
-            yield found
+                    with writable(folder):
+                        os.mkdir(name, 0o755, dir_fd=folder)
+        with open_parent(self._step.root, path) as (folder, name), writable(folder):
+            yield folder, name
 
     def _free(self, path: str) -> str:
         for number in range(1, 1000):
@@ -258,6 +263,15 @@ class _Restoring:
                 if isinstance(look_at(folder, name), NothingThere):
                     return place
         raise CannotKeep("there is no free name beside it")
+
+
+def _opened(kept: Path) -> BinaryIO:
+    """What was kept, by the inode that it was: its owner may not have been allowed to read it."""
+    folder = os.open(kept.parent, FOLDER)
+    try:
+        return os.fdopen(open_to_read(folder, kept.name), "rb")
+    finally:
+        os.close(folder)
 
 
 def _outermost_first(paths: Iterable[PlannedPath]) -> list[PlannedPath]:

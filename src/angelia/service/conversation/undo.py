@@ -288,7 +288,10 @@ def _text_before(one: PlannedPath) -> str | None:
         return ""
     if one.content.stat().st_size > _LARGEST_SHOWN:
         return None
-    return _as_text(one.content.read_bytes())
+    try:
+        return _as_text(one.content.read_bytes())
+    except PermissionError:
+        return None  # it has the mode that it had; only taking back changes that
 
 
 def _text_now(one: PlannedPath, present: WorkspaceNow) -> str | None:
@@ -296,8 +299,11 @@ def _text_now(one: PlannedPath, present: WorkspaceNow) -> str | None:
         return ""
     if not isinstance(one.now, FileState) or one.now.size > _LARGEST_SHOWN:
         return None
-    with present.opened(one.path) as handle, open(handle, "rb", closefd=False) as file:
-        return _as_text(file.read(_LARGEST_SHOWN))
+    try:
+        with present.opened(one.path) as handle, open(handle, "rb", closefd=False) as file:
+            return _as_text(file.read(_LARGEST_SHOWN))
+    except OSError:
+        return None  # it may not be read, or is gone by now
 
 
 def _as_text(data: bytes) -> str | None:
