@@ -139,14 +139,18 @@ def test_a_package_in_the_folder_of_plugins_is_found_by_its_entry_point(tmp_path
     assert "Count how often a word stands" in listed.out
 
 
-@pytest.mark.parametrize("what", [".", "weather.py"])
+@pytest.mark.parametrize("what", ["..", ".", "weather.py"])
 def test_what_others_could_have_written_is_not_loaded_and_that_is_said(what: str, tmp_path: Path) -> None:
+    (tmp_path / "asked").mkdir()
     place = fresh(tmp_path)
     (with_plugin(place) / what).chmod(0o777)
     listed = place.run("tools")
     assert "rain" not in listed.out
     assert "others may write to it. Mend it: chmod" in listed.err
-    assert "others may write to it" in place.run("doctor", OPENAI_API_KEY="").out
+    with serving(tmp_path / "asked", [call("rain"), say("There is no such tool.")]) as asked:
+        (with_plugin(asked) / what).chmod(0o777)
+        assert "There is no tool 'rain'" in asked.ask("How much did it rain?").err + asked.run("show").out
+        assert "others may write to it" in (asked.home / "angelia.log").read_text()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -154,3 +158,16 @@ def test_what_belongs_to_somebody_else_is_not_loaded(tmp_path: Path) -> None:
     place = fresh(tmp_path)
     os.chown(with_plugin(place), 65534, 65534)
     assert "it belongs to somebody else" in place.run("tools").err
+
+
+@pytest.mark.real("bwrap")
+def test_a_plugin_cannot_be_written_by_a_tool_or_a_command(tmp_path: Path) -> None:
+    place = str(tmp_path / "home/plugins/evil.py")
+    steps = [
+        call("write", {"path": place, "content": "evil"}),
+        call("shell", {"command": f"mkdir -p {tmp_path}/home/plugins; echo evil > {place}"}),
+        say("I cannot."),
+    ]
+    with serving(tmp_path, steps) as at:
+        assert at.ask("Put a plugin there.", "--set", "policy.mode=autonomous").out == "I cannot.\n"
+    assert not Path(place).exists()

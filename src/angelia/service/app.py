@@ -83,9 +83,7 @@ class App:
         self.environ = environ
         self.redaction = Redaction(self._secrets)
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
-        found = found_toolsets(loaded.home)
-        self.toolsets = (*found.makers, *tools)
-        self.unloaded = found.faults
+        self.toolsets = tuple(tools)
         self.mcp_sources = McpSources(
             loaded.config.mcp,
             self.secret_refs,
@@ -113,7 +111,9 @@ class App:
             StoreError: the home cannot be read or written; says why and how to mend it.
             ConfigError: a vendor in the configuration is wrong.
         """
-        app = cls(loaded, Database.open(loaded.home, clock=clock), environ, clock, tools)
+        found = found_toolsets(loaded.home)  # first: opening a home closes it to others who could write until then
+        db = Database.open(loaded.home, clock=clock)
+        app = cls(loaded, db, environ, clock, (*found.makers, *tools))
         log_to(loaded.home / "angelia.log", app.redaction.text)
         await reap_leftovers(app.running)
         if (loaded.home / "guarded").is_dir():
@@ -121,7 +121,7 @@ class App:
 
             for note in await asyncio.to_thread(recover_all, loaded.home):  # told with the next command there, too
                 logger.warning("%s", note)
-        for fault in app.unloaded:
+        for fault in found.faults:
             logger.warning("%s", fault)
         await asyncio.to_thread(app.undo.recover)
         return app

@@ -22,8 +22,9 @@ def add_plugins(home: Path) -> tuple[list[tuple[str, Tool]], list[str]]:
     folder = home / FOLDER
     if not folder.exists():
         return [], []
-    if why := not_ours_alone(folder):
-        return [], [f"Nothing of {folder} is loaded: {why}. Mend it: chmod -R go-w {folder}"]
+    for place in (home.resolve(), folder):  # who may write to the home could put another folder there
+        if why := not_ours_alone(place):
+            return [], [f"Nothing of {folder} is loaded, because of {place}: {why}. Mend it: chmod go-w {place}"]
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
     found: list[tuple[str, Tool]] = []
