@@ -129,9 +129,9 @@ class Terminal:
         self._at = 0
         self._held_back = ""
 
-    def sees(self, text: str) -> None:
+    def sees(self, text: str, seconds: float = SECONDS) -> None:
         """Wait for a text behind the last one that was seen, however it is coloured and broken into rows."""
-        wanted, until = " ".join(text.split()), time.monotonic() + SECONDS
+        wanted, until = " ".join(text.split()), time.monotonic() + seconds
         while (found := self._words.find(wanted, self._at)) < 0:
             if time.monotonic() > until or not self._read(until - time.monotonic()):
                 raise AssertionError(f"{text!r} was not seen in:\n{self.screen}\n\nwritten: {self._words[self._at :]}")

@@ -9,7 +9,7 @@ import pytest
 
 from angelia.models.local.weights import SMALLER
 from angelia.testing.model.steps import Step, say
-from tests.faces.angelia import CTRL_C, CTRL_D, Place, Terminal, serving
+from tests.faces.angelia import CTRL_C, CTRL_D, SECONDS, Place, Terminal, serving
 from tests.faces.telegram_process import ID, telegram_process
 from tests.models.local_requests import smollm2
 
@@ -110,7 +110,7 @@ def test_where_nothing_is_found_enter_ends_in_the_embedded_model(place: Place) -
     with place.terminal("setup", OPENAI_API_KEY="") as terminal:
         terminal.sees(f"1 local:{SMALLER} · within Angelia: free and private")
         takes(terminal, "")
-        terminal.sees(f"local:{SMALLER} answers")
+        terminal.sees(f"local:{SMALLER} answers", 4 * SECONDS)  # weights are read in, on a machine that is busy
         takes(terminal, "", "")
         terminal.sees("Ready")
         assert terminal.ends() == 0
