@@ -37,7 +37,7 @@ def note(changelog: str, wanted: str) -> str:
 
 def sums(folder: Path) -> str:
     """A line for each file, as `sha256sum --check` reads them."""
-    files = sorted(path for path in folder.iterdir() if path.name != "SHA256SUMS")
+    files = sorted(path for path in folder.iterdir() if path.name != "SHA256SUMS" and path.name[0] != ".")
     return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
 
 

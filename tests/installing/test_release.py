@@ -32,7 +32,9 @@ def test_the_version_is_said_once() -> None:
 
 def test_the_checksums_check(tmp_path: Path) -> None:
     (tmp_path / "a.whl").write_bytes(b"wheel")
+    (tmp_path / ".gitignore").write_text("*")  # uv makes it, and nobody gets it
     (tmp_path / "SHA256SUMS").write_text(sums(tmp_path))
+    assert "gitignore" not in sums(tmp_path)
     check = ("sha256sum", "--check", "SHA256SUMS")
     assert subprocess.run(check, cwd=tmp_path, capture_output=True, check=False).returncode == 0
     (tmp_path / "a.whl").write_bytes(b"another")

@@ -86,7 +86,12 @@ def test_the_terminal_is_in_the_core(environment: Path, tmp_path: Path) -> None:
     with serving(tmp_path, [say("Out of the wheel.")]) as place:
         given = place.environment({"ANGELIA_MODEL": MODEL})
         child = pexpect.spawn(
-            str(environment / "bin/angelia"), env=given, cwd=str(place.work), encoding="utf-8", timeout=SECONDS
+            str(environment / "bin/angelia"),
+            ["chat"],
+            env=given,
+            cwd=str(place.work),
+            encoding="utf-8",
+            timeout=SECONDS,
         )
         child.expect("/help")
         child.send("Where from?\r")
