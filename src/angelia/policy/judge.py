@@ -31,6 +31,7 @@ from angelia.policy.verdict import (
     ReadPath,
     RunCommand,
     SendOut,
+    SendTo,
     ShowUrl,
     UseEditor,
     UseServer,
@@ -64,6 +65,8 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
             return _fetch(url, situation)
         case ShowUrl(url=url):
             return _unasked(_fetch(url, situation))
+        case SendTo():
+            return _send_to(effect, situation)
         case SendOut(path=path, resolved=resolved, address=address):
             verdict = may_send(path, resolved, situation)
             if isinstance(verdict, Allow) and address != situation.address:
@@ -170,6 +173,30 @@ def _fetch(url: str, situation: Situation) -> Verdict:
             return Ask(question, "Whoever runs that site learns of it.", pattern)
         case _:
             assert_never(situation.network)
+
+
+def _send_to(effect: SendTo, situation: Situation) -> Verdict:
+    """Acts on a page: what a person would do there, and its server learns of it.
+
+    A page that was opened may be acted on, until private words and somebody else's are both in view, as they are as
+    soon as one was read: then each site is asked about once.
+    """
+    if not effect.origin:
+        return Allow("It is an empty page.")
+    if situation.network is NetworkSetting.OFF:
+        return Deny("The network is switched off by the setting `network`.")
+    if situation.mode is Mode.PLAN:
+        return Deny("In plan mode pages are only looked at: acting on one may send or change something there.")
+    pattern = f"act on: {effect.origin}"
+    if pattern in situation.granted:
+        return Allow(f"You said yes to `{pattern}`.")
+    question = f"Act on {effect.origin} in the browser ({effect.what})?"
+    if situation.seen.mixed:
+        why = "It may send what was read here: private words and words from elsewhere are both in view."
+        return Ask(question, why, pattern)
+    if situation.mode is Mode.ASK:
+        return Ask(question, "In ask mode every site is asked about.", pattern)
+    return Allow("The page was opened, and nothing of anybody else's is in view.")
 
 
 def _unasked(verdict: Verdict) -> Verdict:

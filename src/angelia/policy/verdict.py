@@ -46,6 +46,16 @@ class ShowUrl(Struct, frozen=True, tag=True):
     url: str
 
 
+class SendTo(Struct, frozen=True, tag=True):
+    """Act on a page in the browser: whoever runs `origin` (scheme, host, port) learns what is typed and pressed there.
+
+    `what` names the acts, such as `fill, click`.
+    """
+
+    origin: str
+    what: str
+
+
 class SendOut(Struct, frozen=True, tag=True):
     """Send a file to a person."""
 
@@ -124,6 +134,7 @@ Effect = (
     | WritePath
     | FetchUrl
     | ShowUrl
+    | SendTo
     | SendOut
     | AskPerson
     | UseServer

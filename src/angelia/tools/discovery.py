@@ -63,6 +63,7 @@ def default_registry(home: Path | None = None) -> Registry:
 
 def own_toolsets() -> tuple[MakeToolset, ...]:
     """Those that come with Angelia."""
+    from angelia.tools.browser.toolset import BrowserTools
     from angelia.tools.files.toolset import FileTools
     from angelia.tools.people import ask_user, look_again, send_file, todo
     from angelia.tools.shell.toolset import ShellTools
@@ -73,6 +74,7 @@ def own_toolsets() -> tuple[MakeToolset, ...]:
         ShellTools,
         FileTools,
         lambda: Standalone("web", fetch.Fetch()),
+        BrowserTools,
         lambda: Standalone("people", *people),
     )
 

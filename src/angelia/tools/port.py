@@ -9,6 +9,7 @@ from angelia.core.content import BlobRef, CallStatus, Content, Media
 from angelia.core.entry import Address, Diff, Entry, WorkKind
 from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
+from angelia.sandboxes.egress.addresses import Addresses
 from angelia.sandboxes.port import Sandbox
 
 
@@ -255,12 +256,14 @@ class Tool(Protocol):
 class ConversationContext(Struct, frozen=True):
     """What a toolset may use for as long as its conversation is open in this process.
 
-    `sandbox` gives the one that the conversation works in now; it raises SandboxGone where none is open. `tell` has a
-    sentence told to model and person, at the beginning of the next turn; `waiting` shows the person what is waited for.
+    `sandbox` gives the one that the conversation works in now; it raises SandboxGone where none is open. `addresses`
+    judges what its programs on the network may connect to (`sandboxes.egress`). `tell` has a sentence told to model and
+    person, at the beginning of the next turn; `waiting` shows the person what is waited for.
     """
 
     conversation: ConversationId
     sandbox: Callable[[], Sandbox]
+    addresses: Addresses
     tell: Callable[[str], None]
     waiting: Callable[[str], None]
 

@@ -219,6 +219,7 @@ class Conversations:
             ConversationContext(
                 session.conversation,
                 lambda: self.sandbox_of(session),
+                lambda origin, host, port: self._place(session).addresses(origin, host, port),
                 box.tell,
                 lambda text: session.live.emit(Resting(self._deps.clock(), text)),
             )

@@ -16,6 +16,7 @@ from angelia.policy.approvers import ApproversOf
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.situation import Mode
 from angelia.sandboxes.context import SandboxContext
+from angelia.sandboxes.egress.addresses import Addresses
 from angelia.sandboxes.port import Sandbox
 from angelia.sandboxes.registry import fit_workspace, open_sandbox, works_here
 from angelia.sandboxes.undo.call_sandbox import CallJournals, CallSandbox
@@ -41,10 +42,13 @@ from angelia.tools.web.fetcher import Fetcher
 
 
 class Workplace(Struct, frozen=True):
-    """A conversation's part in its place; `left` is what it does when it is done with it."""
+    """A conversation's part in its place; `left` is what it does when it is done with it. `addresses` judges what its
+    programs may connect to.
+    """
 
     sandbox: Sandbox
     deps: BrokerDeps
+    addresses: Addresses
     left: Callable[[], Awaitable[None]]
 
     async def close(self) -> None:
@@ -121,7 +125,11 @@ def workplace(made_with: WorkplaceDeps, session: Session, *, approvers: Approver
     contexts = _contexts(made_with, session, in_call, background, fetcher)
     put = made_with.inboxes.of(inner, at.spec, lambda text: session.live.emit(Resting(made_with.clock(), text)))
     deps = BrokerDeps(Registry(()), judge, contexts, made_with.redaction.text, background, put, changed)
-    return Workplace(sandbox, deps, lambda: made_with.open_places.leave(place, session.conversation))
+
+    async def left() -> None:
+        await made_with.open_places.leave(place, session.conversation)
+
+    return Workplace(sandbox, deps, fetcher.addresses_behind, left)
 
 
 InCall = Callable[[CallId], Sandbox]

@@ -14,6 +14,7 @@ from angelia.core.entry import Address, AnyFact, Entry
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
+from angelia.sandboxes.egress.addresses import Addresses, no_addresses
 from angelia.sandboxes.port import Sandbox
 from angelia.tools.port import (
     ConversationContext,
@@ -71,7 +72,8 @@ class ToolHarness:
     `root` is the workspace of `sandbox`. `toolsets` live as long as it; their tools are also known by name.
 
     `seen` is what a person was shown while calls ran, `ends` what was handed in later, `told` what toolsets had told
-    to model and person. `web` has what `fetch` finds, `answer` is what the person answers.
+    to model and person. `web` has what `fetch` finds, `answer` is what the person answers,
+    `addresses` says what programs on the network may connect to.
     """
 
     def __init__(self, root: Path, sandbox: Sandbox, toolsets: Sequence[Toolset] = ()) -> None:
@@ -86,6 +88,7 @@ class ToolHarness:
         self._ended = asyncio.Event()
         self.web: dict[str, Fetched] = {}
         self.answer = ""
+        self.addresses: Addresses = no_addresses
         self._calls = 0
 
     def tool(self, named: Tool | str) -> Tool:
@@ -96,7 +99,8 @@ class ToolHarness:
 
     def conversation(self) -> ConversationContext:
         """What a toolset is opened with."""
-        return ConversationContext(ConversationId("a"), lambda: self.sandbox, self.told.append, self.seen.append)
+        ours = ConversationId("a")
+        return ConversationContext(ours, lambda: self.sandbox, self.addresses, self.told.append, self.seen.append)
 
     async def open(self) -> None:
         """Open the toolsets, and begin a turn."""

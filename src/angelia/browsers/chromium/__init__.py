@@ -1,0 +1,1 @@
+"""Chromium, in a network of its own, spoken to over a pipe."""

@@ -1,0 +1,134 @@
+"""The browser of one conversation: begun with the first page, its tabs by names that are never given out twice."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from angelia.browsers.chromium.cdp import ProtocolError
+from angelia.browsers.chromium.launch import RunningChromium, start_chromium
+from angelia.browsers.chromium.tab import Tab
+from angelia.browsers.port import ActFailed, BrowserGone, Outcome
+from angelia.sandboxes.egress.addresses import Addresses
+
+MOST_TABS = 12
+
+
+class ChromiumBrowser:
+    """One Chromium with a profile in memory, which ends with it. `addresses` says what its pages may reach."""
+
+    def __init__(self, addresses: Addresses) -> None:
+        """Nothing is started yet."""
+        self._addresses = addresses
+        self._running: RunningChromium | None = None
+        self._starting = asyncio.Lock()
+        self._numbers = 0
+        self._tabs: dict[str, Tab] = {}
+        self._attaching: set[asyncio.Task[None]] = set()
+        self.current = ""
+
+    @property
+    def tabs(self) -> dict[str, Tab]:
+        """The open tabs by their names."""
+        return self._tabs
+
+    def tab(self, name: str = "") -> Tab:
+        """A tab by its name; without one the tab that was used last.
+
+        Raises:
+            ActFailed: there is none.
+        """
+        wanted = name or self.current
+        if wanted in self._tabs:
+            self.current = wanted
+            return self._tabs[wanted]
+        there = f"There are {', '.join(self._tabs)}." if self._tabs else "Open a page first, with `browser_open`."
+        raise ActFailed(Outcome.GONE, f"There is no tab {name}. {there}" if name else there)
+
+    async def opened(self, name: str = "") -> Tab:
+        """The tab of this name, or the one that was used last; `new` makes one, as does having none.
+
+        Raises:
+            BrowserMissing: there is no browser to start.
+            BrowserGone: it ends at once.
+            ActFailed: no such tab, or too many.
+        """
+        if self._running is not None and self._running.cdp.gone.done():
+            await self.close()  # it died; what it had open is lost, and was told of
+        if name != "new" and (name or self._tabs):
+            return self.tab(name)
+        if len(self._tabs) >= MOST_TABS:
+            raise ActFailed(Outcome.UNFIT, f"{MOST_TABS} tabs are open already: close one first.")
+        running = await self._started()
+        target = (await running.cdp.call("Target.createTarget", {"url": "about:blank"}))["targetId"]
+        while target not in {tab.target for tab in self._tabs.values()}:
+            await asyncio.gather(*self._attaching)
+            await asyncio.sleep(0)
+            if running.cdp.gone.done():
+                raise BrowserGone("The browser ended while a tab was opened.")
+        self.current = next(one for one, tab in self._tabs.items() if tab.target == target)
+        return self._tabs[self.current]
+
+    async def close_tab(self, name: str) -> None:
+        """Close one.
+
+        Raises:
+            ActFailed: there is none of this name.
+        """
+        tab = self.tab(name)
+        await tab.close()
+        self._forget(tab.target)
+
+    def refused(self) -> list[str]:
+        """What its pages were not let through to since the last time, in sentences."""
+        if self._running is None:
+            return []
+        said = list(self._running.refusals.values())
+        self._running.refusals.clear()
+        return said
+
+    async def close(self) -> None:
+        """End it, and wait until nothing of it is left. Idempotent."""
+        running, self._running = self._running, None
+        self._tabs.clear()
+        self.current = ""
+        if running is not None:
+            await running.close()
+
+    async def _started(self) -> RunningChromium:
+        async with self._starting:
+            if self._running is None:
+                running = await start_chromium(self._addresses)
+                running.cdp.listen("", self._hear)
+                await running.cdp.call("Target.setDiscoverTargets", {"discover": True})
+                self._running = running
+            return self._running
+
+    def _hear(self, method: str, params: dict[str, Any]) -> None:
+        match method:
+            case "Target.targetCreated" if params["targetInfo"]["type"] == "page":
+                task = asyncio.get_running_loop().create_task(self._attach(params["targetInfo"]))
+                self._attaching.add(task)
+                task.add_done_callback(self._attaching.discard)
+            case "Target.targetDestroyed":
+                self._forget(str(params["targetId"]))
+            case _:
+                pass
+
+    async def _attach(self, target: dict[str, Any]) -> None:
+        """A tab that we asked for, or that a page has opened. The one that a browser begins with is not shown."""
+        running = self._running
+        if running is None or target.get("attached"):
+            return
+        with suppress(ProtocolError, ActFailed, BrowserGone):  # it was gone again before it could be spoken to
+            asked = {"targetId": target["targetId"], "flatten": True}
+            session = (await running.cdp.call("Target.attachToTarget", asked))["sessionId"]
+            self._numbers += 1
+            tab = Tab(running.cdp, session, target["targetId"], f"t{self._numbers}")
+            await tab.begin()
+            self._tabs[tab.name] = tab
+
+    def _forget(self, target: str) -> None:
+        for name in [name for name, tab in self._tabs.items() if tab.target == target]:
+            del self._tabs[name]
+            if self.current == name:
+                self.current = next(reversed(self._tabs), "")

@@ -1,0 +1,175 @@
+"""The Chrome DevTools Protocol over a pipe: JSON messages, each ended by a NUL, in both directions.
+
+https://chromedevtools.github.io/devtools-protocol/ (sessions are flat: each message carries its `sessionId`).
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from angelia.browsers.port import ActFailed, BrowserGone, Outcome
+
+SECONDS = 15.0
+"""Until an answer must be there; what takes longer says so itself."""
+MOST_MESSAGE = 256 * 1024 * 1024
+"""Bytes of one message. A page's picture comes in one; anything above this is no answer to a question of ours."""
+
+Listener = Callable[[str, dict[str, Any]], None]
+"""Called with the name and the parameters of each event of one session."""
+
+
+class ProtocolError(Exception):
+    """The browser refuses a call, in its own words: what is asked for is not there, or not any more."""
+
+
+class _Told(Struct, frozen=True):
+    id: int = 0
+    method: str = ""
+    params: dict[str, Any] = {}
+    result: dict[str, Any] = {}
+    error: dict[str, Any] | UnsetType = UNSET
+    session: str = msgspec.field(default="", name="sessionId")
+
+
+class CdpConnection:
+    """One browser. Its methods belong to one event loop."""
+
+    def __init__(self, reading: int, writing: int) -> None:
+        """`reading` and `writing` are ends of pipes, and become ours."""
+        self._reading, self._writing = reading, writing
+        self._decoder = msgspec.json.Decoder(_Told)
+        self._encoder = msgspec.json.Encoder()
+        self._last = 0
+        self._waiting: dict[int, tuple[str, asyncio.Future[dict[str, Any]]]] = {}
+        self._listeners: dict[str, Listener] = {}
+        self._held: list[bytes] = []
+        self._unsent = bytearray()
+        self._loop = asyncio.get_running_loop()
+        self.gone = self._loop.create_future()
+        for handle in (reading, writing):
+            os.set_blocking(handle, False)
+        self._loop.add_reader(reading, self._read)
+
+    def listen(self, session: str, listener: Listener) -> None:
+        """Hand the events of a session to `listener`; the empty session is the browser's own."""
+        self._listeners[session] = listener
+
+    def forget(self, session: str, why: ActFailed) -> None:
+        """A session has ended: whoever waits for its answers hears why."""
+        self._listeners.pop(session, None)
+        for number, (of, future) in list(self._waiting.items()):
+            if of == session and not future.done():
+                del self._waiting[number]
+                future.set_exception(why)
+
+    async def call(
+        self, method: str, params: dict[str, Any] | None = None, *, session: str = "", seconds: float = SECONDS
+    ) -> dict[str, Any]:
+        """What the browser answers.
+
+        Raises:
+            ProtocolError: it refuses.
+            ActFailed: it does not answer in time (`TIMED_OUT`), or the session ended meanwhile.
+            BrowserGone: it has ended.
+        """
+        if self.gone.done():
+            raise _gone()
+        self._last += 1
+        number, future = self._last, self._loop.create_future()
+        said: dict[str, Any] = {"id": number, "method": method, "params": params or {}}
+        if session:
+            said["sessionId"] = session
+        self._waiting[number] = session, future
+        self._send(self._encoder.encode(said) + b"\0")
+        try:
+            async with asyncio.timeout(seconds):
+                answer: dict[str, Any] = await future
+                return answer
+        except TimeoutError:
+            why = f"The browser did not answer {method} within {seconds:g} s."
+            raise ActFailed(Outcome.TIMED_OUT, why) from None
+        finally:
+            self._waiting.pop(number, None)
+
+    def close(self) -> None:
+        """Hang up: the browser ends by that. Idempotent."""
+        if self._reading < 0:
+            return
+        self._loop.remove_reader(self._reading)
+        self._loop.remove_writer(self._writing)
+        for handle in (self._reading, self._writing):
+            os.close(handle)
+        self._reading = self._writing = -1
+        if not self.gone.done():
+            self.gone.set_result(None)
+        waiting, self._waiting = self._waiting, {}
+        for _, future in waiting.values():
+            if not future.done():
+                future.set_exception(_gone())
+
+    def _send(self, data: bytes) -> None:
+        self._unsent += data
+        self._write()
+
+    def _write(self) -> None:
+        try:
+            written = os.write(self._writing, self._unsent)
+        except BlockingIOError:
+            written = 0
+        except OSError:
+            self.close()
+            return
+        del self._unsent[:written]
+        if self._unsent:
+            self._loop.add_writer(self._writing, self._write)
+        else:
+            self._loop.remove_writer(self._writing)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._reading, 1 << 20)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+            return
+        *whole, rest = data.split(b"\0")
+        for piece in whole:
+            self._held.append(piece)
+            message = b"".join(self._held)
+            self._held.clear()
+            self._take(message)
+        if rest:
+            self._held.append(rest)
+            if sum(map(len, self._held)) > MOST_MESSAGE:
+                self.close()
+
+    def _take(self, message: bytes) -> None:
+        try:
+            told = self._decoder.decode(message)
+        except msgspec.MsgspecError:
+            self.close()  # whoever speaks there is no browser
+            return
+        if told.id:
+            _, future = self._waiting.get(told.id, ("", None))
+            if future is not None and not future.done():
+                if told.error is UNSET:
+                    future.set_result(told.result)
+                else:
+                    future.set_exception(ProtocolError(str(told.error.get("message", told.error))))
+        elif listener := self._listeners.get(told.session):
+            with suppress(KeyError):  # an event whose parameters another version words differently says nothing here
+                listener(told.method, told.params)
+
+
+def _gone() -> BrowserGone:
+    return BrowserGone(
+        "The browser has ended.", "Its pages are lost.", "Open the page again: another browser is started."
+    )

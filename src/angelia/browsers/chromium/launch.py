@@ -1,0 +1,163 @@
+"""Starts Chromium behind its wall: a network namespace of its own, whose one way out is a proxy of ours.
+
+What a page may reach is decided by that proxy, and by nothing in the browser: what intercepts requests inside leaks
+web sockets, workers, WebRTC and names. Outside of the namespace there is nothing to switch off. The browser keeps its
+own sandbox within. It sees the system's folders, fonts and certificates, and a home of its own in memory.
+
+Nothing outlives us: the pipe ends with our process, and bubblewrap ends all that it started with the thread that did.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from angelia.browsers.chromium.cdp import CdpConnection
+from angelia.browsers.chromium.program import INSTALL, Chromium, find_chromium
+from angelia.browsers.port import BrowserMissing
+from angelia.sandboxes.egress.addresses import Addresses
+from angelia.sandboxes.egress.namespace import PORT, HeldCommand
+from angelia.sandboxes.egress.proxy import EgressProxy, ProxiedHosts
+from angelia.sandboxes.local.bubblewrap import proc_and_dev
+from angelia.sandboxes.local.command import until_dead
+from angelia.sandboxes.local.confinement import Confined, bubblewrap_program, confinement
+from angelia.sandboxes.local.toolchains import SYSTEM
+
+_NOBODY = 65534
+"""The uid that root gives up its own for: Chromium does not keep its sandbox as root."""
+
+_SHOWN = (
+    *("/etc/fonts", "/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/alternatives", "/etc/ld.so.cache"),
+    *("/etc/chromium.d", "/etc/mime.types", "/etc/localtime", "/var/cache/fontconfig"),
+)
+
+_FLAGS = (
+    *("--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--hide-scrollbars"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions"),
+    *("--disable-default-apps", "--disable-domain-reliability", "--disable-quic", "--no-pings", "--mute-audio"),
+    *("--disable-gpu", "--disable-dev-shm-usage", "--disable-breakpad", "--password-store=basic"),
+    *("--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--disable-features=Translate,MediaRouter"),
+    *("--proxy-bypass-list=<-loopback>", f"--proxy-server=http://127.0.0.1:{PORT}"),
+    *("--window-size=1280,800", "--lang=en-US"),
+)
+_HOME = "/home/browser"
+_UNTIL_GONE_S = 5.0
+
+
+class RunningChromium:
+    """A browser that runs."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", cdp: CdpConnection, network: ProxiedHosts) -> None:
+        self._process, self._network = process, network
+        self.cdp = cdp
+
+    @property
+    def refusals(self) -> dict[str, str]:
+        """Why hosts were not reached, by host; what is read may be taken out."""
+        return self._network.refusals
+
+    async def close(self) -> None:
+        """End it, and wait until nothing of it is left. Idempotent."""
+        self.cdp.close()
+        try:
+            async with asyncio.timeout(_UNTIL_GONE_S):
+                await until_dead(self._process)
+        except TimeoutError:
+            self._process.kill()
+            await until_dead(self._process)
+        finally:
+            self._process.wait()
+            await self._network.close()
+
+
+def why_not() -> BrowserMissing | None:
+    """Why there is no browser here; None if there is one."""
+    if find_chromium() is None:
+        return BrowserMissing("There is no Chromium on this machine.", then=f"Install one: {INSTALL}.")
+    if confinement() != Confined("bubblewrap"):
+        return BrowserMissing(
+            "A browser is only started behind a wall, and this machine has none.",
+            "Pages could otherwise reach this machine's own network.",
+            "Install bubblewrap; `angelia doctor` says whether it works.",
+        )
+    return None
+
+
+async def start_chromium(addresses: Addresses) -> RunningChromium:
+    """Start one; `addresses` says what its pages may connect to.
+
+    Raises:
+        BrowserMissing: there is none, or it cannot be started; says why.
+    """
+    chromium = find_chromium()
+    if (missing := await asyncio.to_thread(why_not)) or chromium is None:
+        raise missing or BrowserMissing("There is no Chromium on this machine.", then=f"Install one: {INSTALL}.")
+    proxy = EgressProxy(addresses)
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    try:
+        with HeldCommand() as held:
+            process = _begun(chromium, held, theirs_in, theirs_out)
+            try:
+                network = await proxy.serve(await held.listen("browser"), ())
+            except BaseException:
+                process.kill()
+                await asyncio.shield(until_dead(process))
+                process.wait()
+                raise
+    except BaseException:
+        os.close(ours_in)
+        os.close(ours_out)
+        raise
+    finally:
+        os.close(theirs_in)
+        os.close(theirs_out)
+    running = RunningChromium(process, CdpConnection(ours_in, ours_out), network)
+    try:
+        await running.cdp.call("Browser.getVersion")
+    except BaseException:
+        await asyncio.shield(running.close())
+        raise
+    return running
+
+
+def _begun(chromium: Chromium, held: HeldCommand, reading: int, writing: int) -> "subprocess.Popen[bytes]":
+    user = _NOBODY if os.geteuid() == 0 else 0
+    helper = str(Path(__file__).with_name("exec_on_pipe.py"))
+    return subprocess.Popen(  # noqa: S603 - a fixed command line
+        [sys.executable, "-I", "-S", helper, str(reading), str(writing), str(user), *_argv(chromium, held)],
+        pass_fds=(reading, writing, *held.descriptors),
+        env={},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _argv(chromium: Chromium, held: HeldCommand) -> list[str]:
+    env = {"HOME": _HOME, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "XDG_RUNTIME_DIR": "/tmp"}  # noqa: S108 - its own
+    return [
+        bubblewrap_program(),
+        *("--unshare-all", "--die-with-parent", "--new-session", "--clearenv", *held.options),
+        *_mounts(),
+        *(word for name, value in env.items() for word in ("--setenv", name, value)),
+        *("--chdir", _HOME, "--"),
+        str(chromium.path),
+        *(() if chromium.shell else ("--headless=new",)),
+        *_FLAGS,
+        f"--user-data-dir={_HOME}/profile",
+        "about:blank",
+    ]
+
+
+def _mounts() -> Iterator[str]:
+    for folder in SYSTEM:
+        if folder.is_symlink():
+            yield from ("--symlink", str(folder.readlink()), str(folder))
+        elif folder.is_dir():
+            yield from ("--ro-bind", str(folder), str(folder))
+    yield from (word for place in _SHOWN for word in ("--ro-bind-try", place, place))
+    yield from proc_and_dev()
+    yield from ("--tmpfs", "/tmp", "--tmpfs", "/home", "--dir", _HOME)  # noqa: S108 - its own

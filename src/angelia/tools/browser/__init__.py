@@ -1,0 +1,1 @@
+"""Tools that look at web pages as a person would, and act on them."""

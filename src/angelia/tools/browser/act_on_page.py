@@ -1,0 +1,150 @@
+"""The tool `browser_act`: click, type and the like; several steps in one call, up to the first surprise."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from angelia.browsers.chromium.browser import ChromiumBrowser
+from angelia.browsers.chromium.tab import Tab, origin
+from angelia.browsers.port import ActFailed, Outcome
+from angelia.browsers.snapshot import PageLook, changes
+from angelia.core.content import CallStatus, Text
+from angelia.core.errors import BadInput
+from angelia.policy.verdict import Effect, SendTo
+from angelia.tools.browser.session import JUDGED, BrowserContext, judged_tab, told
+from angelia.tools.port import SandboxAccess, ToolOutcome, Traits
+
+MOST_WAIT = 30.0
+"""Seconds that a `wait` step may take."""
+
+Pointing = Literal["click", "double_click", "right_click", "hover", "drag", "scroll"]
+Telling = Literal["fill", "choose", "press", "wait", "dialog", "close"]
+
+
+class Step(Struct, frozen=True, forbid_unknown_fields=True):
+    """One act.
+
+    fill and choose take `text`; press a key in `text` (Enter, Control+a); scroll `up`, `down` or views as a number;
+    drag goes to the reference in `text`; wait for words in `text`; dialog `accept`, `dismiss` or the words to answer.
+    """
+
+    do: Pointing | Telling
+    ref: Annotated[str, Meta(description="Such as e7, from the last look.")] = ""
+    text: str = ""
+
+
+class ActOnPageArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """What to do, in order; it stops at the first step that is not done, or when the page moves to another site."""
+
+    steps: Annotated[tuple[Step, ...], Meta(min_length=1, max_length=20)]
+    tab: str = ""
+
+
+class ActOnPage:
+    """Acts as a person would: pointer and keys, by the references of the last look."""
+
+    name = "browser_act"
+    description = (
+        "Click, fill, choose, press keys, scroll, drag, wait, answer dialogs on the page; says what has changed."
+    )
+    arguments: type[Struct] = ActOnPageArguments
+    traits = Traits()
+
+    def __init__(self, browser: ChromiumBrowser) -> None:
+        self._browser = browser
+
+    async def effects(self, arguments: ActOnPageArguments, context: SandboxAccess) -> Sequence[Effect]:
+        """Whoever runs the page learns what is done there.
+
+        Raises:
+            BadInput: there is no such tab.
+        """
+        try:
+            context.led[JUDGED] = origin(self._browser.tab(arguments.tab).url)
+        except ActFailed as failed:
+            raise BadInput(str(failed)) from failed
+        return (SendTo(context.led[JUDGED], ", ".join(dict.fromkeys(step.do for step in arguments.steps))),)
+
+    async def run(self, arguments: ActOnPageArguments, context: BrowserContext) -> ToolOutcome:
+        """Do it, as far as it goes.
+
+        Raises:
+            BrowserGone: the browser has ended; the step under way may have been done or not.
+        """
+        lines, failed = [], False
+        try:
+            tab = judged_tab(self._browser, arguments.tab, context)
+        except ActFailed as refused:
+            return ToolOutcome((Text(f"{refused.outcome}: {refused}"),), CallStatus.ERROR)
+        before = tab.seen
+        for number, step in enumerate(arguments.steps, 1):
+            shown = " ".join(word for word in (step.do, step.ref) if word)
+            try:
+                if number > 1:
+                    judged_tab(self._browser, tab.name, context)
+                await self._take(tab, step)
+                await tab.settled()
+            except ActFailed as stopped:
+                lines.append(f"{number}. {shown}: {stopped.outcome}: {stopped}")
+                failed = True
+                break
+            lines.append(f"{number}. {shown}: {Outcome.DONE}")
+            if tab.name not in self._browser.tabs:
+                return ToolOutcome((Text("\n".join([*lines, "The tab is closed."])),))
+        if left := len(arguments.steps) - len(lines):
+            lines.append(f"({left} not begun)")
+        words = "\n".join([*lines, "", await self._after(tab, before)])
+        outcome = await told(self._browser, tab, words, context)
+        return ToolOutcome(outcome.parts, CallStatus.ERROR if failed else CallStatus.OK)
+
+    async def _after(self, tab: Tab, before: PageLook | None) -> str:
+        if tab.dialog is not None:
+            return str(tab.dialog)
+        try:
+            return changes(before, await tab.look())
+        except ActFailed as failed:
+            return f"{failed.outcome}: {failed}"
+
+    async def _take(self, tab: Tab, step: Step) -> None:  # noqa: C901 - one closed vocabulary, one line a kind
+        match step.do:
+            case "click":
+                await tab.click(_ref(step))
+            case "double_click":
+                await tab.click(_ref(step), count=2)
+            case "right_click":
+                await tab.click(_ref(step), button="right")
+            case "fill":
+                await tab.fill(_ref(step), step.text)
+            case "choose":
+                await tab.choose(_ref(step), step.text)
+            case "hover":
+                await tab.hover(_ref(step))
+            case "drag":
+                await tab.drag(_ref(step), step.text)
+            case "press":
+                if step.ref:
+                    await tab.focus(step.ref)
+                await tab.press(step.text)
+            case "scroll":
+                await tab.scroll(_views(step.text), step.ref)
+            case "wait":
+                await tab.wait_for(step.text, MOST_WAIT)
+            case "dialog":
+                words = "" if step.text in {"accept", "dismiss"} else step.text
+                await tab.answer(accept=step.text != "dismiss", text=words)
+            case "close":
+                await self._browser.close_tab(tab.name)
+
+
+def _ref(step: Step) -> str:
+    if not step.ref:
+        raise ActFailed(Outcome.UNFIT, f"{step.do} needs a `ref`.")
+    return step.ref
+
+
+def _views(text: str) -> float:
+    try:
+        return {"": 1.0, "down": 1.0, "up": -1.0}.get(text.strip().lower()) or float(text)
+    except ValueError:
+        raise ActFailed(Outcome.UNFIT, f"scroll takes up, down or a number of views, not {text!r}.") from None

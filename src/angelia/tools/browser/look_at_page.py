@@ -1,0 +1,64 @@
+"""The tool `browser_look`: what a page shows now, in words or as a picture."""
+
+from collections.abc import Sequence
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from angelia.browsers.chromium.browser import ChromiumBrowser
+from angelia.browsers.port import ActFailed
+from angelia.browsers.snapshot import found
+from angelia.core.content import CallStatus, Text
+from angelia.policy.verdict import Effect, NoEffect
+from angelia.tools.browser.session import BrowserContext, told
+from angelia.tools.port import ToolOutcome, Traits
+
+
+class LookAtPageArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """What to look at; nothing for what is in view."""
+
+    find: Annotated[str, Meta(description="Words or a regular expression, looked for on the whole page.")] = ""
+    under: Annotated[str, Meta(description="A reference: that element alone, all of it.")] = ""
+    picture: Annotated[bool, Meta(description="A screenshot beside the words.")] = False
+    whole: Annotated[bool, Meta(description="The whole page instead of what is in view.")] = False
+    tab: str = ""
+
+
+class LookAtPage:
+    """Looks, and changes nothing."""
+
+    name = "browser_look"
+    description = "See the page in the browser as it is now: what is in view, what `find` finds, or a screenshot."
+    arguments: type[Struct] = LookAtPageArguments
+    traits = Traits(reads_only=True, replayable=True)
+
+    def __init__(self, browser: ChromiumBrowser) -> None:
+        self._browser = browser
+
+    async def effects(self, arguments: LookAtPageArguments, context: object) -> Sequence[Effect]:
+        """None: the page was opened by a call that was judged."""
+        return (NoEffect(),)
+
+    async def run(self, arguments: LookAtPageArguments, context: BrowserContext) -> ToolOutcome:
+        """Look.
+
+        Raises:
+            BrowserGone: the browser has ended.
+        """
+        try:
+            tab = self._browser.tab(arguments.tab)
+            whole = arguments.whole or bool(arguments.find or arguments.under)
+            look = await tab.look(whole=whole, under=arguments.under)
+            picture = b""
+            if arguments.picture:
+                picture = await tab.picture(whole=arguments.whole, ref=arguments.under)
+        except ActFailed as failed:
+            return ToolOutcome((Text(f"{failed.outcome}: {failed}"),), CallStatus.ERROR)
+        words = found(look, arguments.find) if arguments.find else look.words()
+        outcome = await told(self._browser, tab, f"{look.head()}\n{words}", context, whole=look if whole else None)
+        if not picture:
+            return outcome
+        host = urlsplit(look.url).hostname or "page"
+        return replace(outcome, parts=(*outcome.parts, await context.to_media(picture, f"{host}.webp")))

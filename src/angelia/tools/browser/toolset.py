@@ -1,0 +1,49 @@
+"""The toolset of the browser: one browser for a conversation, begun with its first page, ended with it."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from angelia.browsers.chromium.program import find_chromium
+from angelia.tools.port import ConversationContext, Tool
+
+if TYPE_CHECKING:
+    from angelia.browsers.chromium.browser import ChromiumBrowser
+
+
+class BrowserTools:
+    """See `tools.port.Toolset`. Where no browser is installed there are no tools, and nothing of it is loaded."""
+
+    name = "browser"
+
+    def __init__(self) -> None:
+        self._browser: ChromiumBrowser | None = None
+        self._tools: tuple[Tool, ...] = ()
+
+    async def open(self, conversation: ConversationContext) -> None:
+        """Make its tools; the browser itself waits for the first page."""
+        if sys.platform != "linux" or find_chromium() is None:
+            return
+        from angelia.browsers.chromium.browser import ChromiumBrowser
+        from angelia.tools.browser.act_on_page import ActOnPage
+        from angelia.tools.browser.look_at_page import LookAtPage
+        from angelia.tools.browser.open_page import OpenPage
+
+        self._browser = ChromiumBrowser(conversation.addresses)
+        self._tools = (OpenPage(self._browser), LookAtPage(self._browser), ActOnPage(self._browser))
+
+    async def ready(self) -> None:
+        """It always is."""
+
+    def tools(self) -> Sequence[Tool]:
+        """Those of the conversation."""
+        return self._tools
+
+    def instructions(self) -> str:
+        """Nothing that every conversation needs to read: the tools say it."""
+        return ""
+
+    async def close(self) -> None:
+        """End the browser, if one was begun."""
+        if self._browser is not None:
+            await self._browser.close()
