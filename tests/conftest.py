@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from angelia.browsers.chromium.program import find_chromium
 from tests.examples import load_profile
 
 load_profile()
@@ -28,6 +29,7 @@ def _has_library(name: str) -> bool:
 
 REAL_PARTS: dict[str, Callable[[], object]] = {
     "bwrap": lambda: shutil.which("bwrap"),
+    "chromium": lambda: find_chromium() and shutil.which("bwrap"),
     "curl": lambda: shutil.which("curl"),
     "rg": lambda: shutil.which("rg"),
     "docker": lambda: all(map(shutil.which, ("dockerd", "docker", "busybox"))) and os.geteuid() == 0,
@@ -48,6 +50,7 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
 
 NEEDED_BY_FIXTURES = {
     "apptainer": "apptainer",
+    "browser": "chromium",
     "docker": "docker",
     "modal": "modal-stand-in",
     "podman": "podman",

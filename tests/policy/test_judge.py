@@ -1,12 +1,14 @@
 """Claims about the one verdict on an effect."""
 
 import itertools
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from angelia.context.in_view import InView
 from angelia.core.entry import Address
 from angelia.core.principal import OWNER
 from angelia.policy.approvers import Approvers
@@ -22,6 +24,7 @@ from angelia.policy.verdict import (
     ReadPath,
     RunCommand,
     SendOut,
+    SendTo,
     ShowUrl,
     Trust,
     UseServer,
@@ -238,3 +241,30 @@ def test_without_an_approver_no_question_becomes_a_yes(
     asked = settle(verdict, Approvers((OWNER,)))
     assert asked == (msgspec.structs.replace(verdict, approvers=(OWNER,)) if isinstance(verdict, Ask) else verdict)
     assert alone.reason
+
+
+SITE = "https://shop.example"
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, Allow),
+        ({"mode": Mode.PLAN}, Deny),
+        ({"mode": Mode.ASK}, Ask),
+        ({"network": NetworkSetting.OFF}, Deny),
+        ({"seen": InView(private=True, untrusted=True)}, Ask),
+        ({"seen": InView(private=True, untrusted=True), "mode": Mode.AUTONOMOUS}, Ask),
+        ({"seen": InView(private=True, untrusted=True), "network": NetworkSetting.ON}, Ask),
+        ({"seen": InView(private=True, untrusted=True), "granted": (f"act on: {SITE}",)}, Allow),
+        ({"seen": InView(private=True, untrusted=True), "granted": (f"url: {SITE}",)}, Ask),
+        ({"seen": InView(private=True, untrusted=True), "granted": ("act on: https://other.example",)}, Ask),
+        ({"mode": Mode.PLAN, "granted": (f"act on: {SITE}",)}, Deny),
+    ],
+)
+def test_acting_on_a_page_is_asked_about_by_site(changes: dict[str, Any], verdict: type[Verdict]) -> None:
+    found = judge(SendTo(SITE, "click"), situation(**changes))
+    assert isinstance(found, verdict)
+    if isinstance(found, Ask):
+        assert found.pattern == f"act on: {SITE}"
+        assert SITE in found.question

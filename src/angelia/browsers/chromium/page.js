@@ -28,9 +28,11 @@
     const one = (text || "").replace(/\s+/g, " ").trim();
     return one.length > most ? one.slice(0, most - 1) + "…" : one;
   };
+  const written = (element) => element.isContentEditable && !element.parentElement?.isContentEditable;
   const role = (element) => {
     const said = (element.getAttribute("role") || "").trim().split(/\s+/)[0];
     if (said && said !== "presentation" && said !== "none") return said;
+    if (written(element)) return "textbox";
     const own = TAGS[element.tagName];
     return own ? own(element) : "";
   };
@@ -50,6 +52,7 @@
       const labels = [...(element.labels || [])].map((one) => one.innerText).join(" ");
       return squeeze(labels || element.title || element.placeholder);
     }
+    if (written(element)) return squeeze(element.title || element.getAttribute("aria-placeholder"));
     if (kind === "frame") return squeeze(element.title || element.name);
     const inner = squeeze(element.innerText);
     if (inner) return inner;
@@ -63,7 +66,8 @@
     if (["textbox", "searchbox", "spinbutton", "combobox", "slider"].includes(kind) && "value" in element) {
       const value = element.tagName === "SELECT" ? element.selectedOptions[0]?.label : element.value;
       if (value) found.push(`= ${secret ? "•••" : JSON.stringify(squeeze(value, 100))}`);
-    } else if (element.isContentEditable && squeeze(element.innerText)) found.push("editable");
+    } else if (written(element) && squeeze(element.innerText))
+      found.push(`= ${JSON.stringify(squeeze(element.innerText, 100))}`);
     if (element.checked || element.getAttribute("aria-checked") === "true") found.push("checked");
     if (element.selected || element.getAttribute("aria-selected") === "true") found.push("selected");
     if (element.disabled || element.getAttribute("aria-disabled") === "true") found.push("disabled");
@@ -82,8 +86,7 @@
   const mark = (found) => { if (found?.nodeType === 1) marked.add(found); };
   const labels = (element) => element.tagName === "LABEL" && element.control?.getClientRects().length ? element.control
     : null;
-  const clickable = (element, kind) => WIDGETS.has(kind) || element.isContentEditable && !element.parentElement
-    ?.isContentEditable || (element.tabIndex >= 0 && element.hasAttribute("tabindex")) || kind === "file" || kind ===
+  const clickable = (element, kind) => WIDGETS.has(kind) || written(element) || (element.tabIndex >= 0 && element.hasAttribute("tabindex")) || kind === "file" || kind ===
     "color" || element.tagName === "LABEL" && element.control || (element !== document.body && element !==
     document.documentElement && marked.has(element));
   const colours = (text) => (text.match(/[\d.]+/g) || []).map(Number);
@@ -118,7 +121,9 @@
       if (style.visibility !== "visible" && !element.children.length && !element.shadowRoot) return;
       const box = element.getBoundingClientRect();
       const kind = role(element);
-      const shown = style.visibility === "visible";
+      // Left of the page and above it nobody can scroll.
+      const apart = box.right + shift.x + scrollX <= 0 || box.bottom + shift.y + scrollY <= 0;
+      const shown = style.visibility === "visible" && !apart;
       const where = place(box, shift);
       const sized = box.width > 0 && box.height > 0;
       const acts = shown && clickable(element, kind) && !labels(element);
@@ -138,7 +143,7 @@
         if (acts || ["video", "audio", "canvas", "frame"].includes(kind)) line.ref = ref(element);
         if (!(kind === "img" && !said)) lines.push(line);
         if (!many && kind !== "frame" && element.tagName !== "LABEL") inside = said; // its words stand in its line
-        if (element.tagName === "SELECT" || element.tagName === "TEXTAREA") return;
+        if (element.tagName === "SELECT" || element.tagName === "TEXTAREA" || written(element)) return;
         if (kind === "frame") { frame(element, box, shift, lines.at(-1)); return; }
       }
       const overflows = style.overflow !== "visible" && style.overflow !== "";

@@ -74,7 +74,7 @@ class Tab:
         answer = await self._unless_asked(self._call("Page.navigate", {"url": url}, LOADED_S))
         if failure := answer.get("errorText"):
             raise ActFailed(Outcome.NOT_LOADED, f"{url} could not be loaded: {failure}.")
-        await self.settled()
+        await self._loaded()
 
     async def move(self, by: str) -> None:
         """`back`, `forward` or `reload`.
@@ -92,7 +92,7 @@ class Tab:
                 raise ActFailed(Outcome.NOT_LOADED, f"There is no page to go {by} to.")
             entry = history["entries"][wanted]["id"]
             await self._unless_asked(self._call("Page.navigateToHistoryEntry", {"entryId": entry}))
-        await self.settled()
+        await self._loaded()
 
     async def look(self, *, whole: bool = False, under: str = "") -> PageLook:
         """What a person would see now; all of the page with `whole`, or one element of it."""
@@ -208,6 +208,14 @@ class Tab:
                 return
             await self._news_or(QUIET_S)
 
+    async def _loaded(self) -> None:
+        await self.settled()
+        if self.dialog is not None:
+            raise self._asks(self.dialog)
+
+    def _asks(self, dialog: Dialog) -> ActFailed:
+        return ActFailed(Outcome.DIALOG_OPEN, f"{dialog}. Answer it with a `dialog` step.")
+
     async def _news_or(self, seconds: float) -> None:
         self._news.clear()
         with suppress(TimeoutError):
@@ -221,7 +229,7 @@ class Tab:
             while not task.done():
                 self._news.clear()
                 if self.dialog is not None:
-                    raise ActFailed(Outcome.DIALOG_OPEN, f"{self.dialog}. Answer it with a `dialog` step.")
+                    raise self._asks(self.dialog)
                 news = asyncio.ensure_future(self._news.wait())
                 try:
                     await asyncio.wait({task, news}, return_when=asyncio.FIRST_COMPLETED)

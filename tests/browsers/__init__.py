@@ -1,0 +1,1 @@
+"""The browser: its walls, what it shows, what it does."""

@@ -1,0 +1,43 @@
+"""A site on this machine's loopback that serves what a test hands it, and writes down what it was asked."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Site:
+    """Pages by path; what is not there is a 404. `asked` has the first lines of all requests."""
+
+    pages: dict[str, str] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+    port: int = 0
+
+    def url(self, path: str = "/", host: str = "site.example") -> str:
+        """Where a page is; every name leads here."""
+        return f"http://{host}:{self.port}{path}"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, one request."""
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            lines = head.split("\r\n")
+            self.asked.append(lines[0])
+            length = next((int(line[15:]) for line in lines if line.lower().startswith("content-length:")), 0)
+            self.bodies.append(await reader.readexactly(length))
+            path = lines[0].split(" ")[1].partition("?")[0]
+            page = self.pages.get(path)
+            if page is not None and page.startswith("→"):
+                answer = f"HTTP/1.1 302 Found\r\nlocation: {page[1:]}\r\ncontent-length: 0\r\n"
+                page = ""
+            else:
+                status = "200 OK" if page is not None else "404 Not Found"
+                kind = "text/javascript" if path.endswith(".js") else "text/html; charset=utf-8"
+                page = page or ""
+                answer = f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {len(page.encode())}\r\n"
+            writer.write(f"{answer}access-control-allow-origin: *\r\nconnection: close\r\n\r\n{page}".encode())
+            await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass  # a browser opens connections that it does not use
+        finally:
+            writer.close()

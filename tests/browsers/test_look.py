@@ -1,0 +1,141 @@
+"""What is shown of a page: what a person could see, where something can be done, and nothing besides."""
+
+import pytest
+
+from angelia.browsers.chromium.browser import ChromiumBrowser
+from angelia.browsers.port import ActFailed, Outcome
+from angelia.browsers.snapshot import MOST, PageLine, PageLook, changes, found
+from tests.browsers.site import Site
+
+pytestmark = pytest.mark.anyio
+
+FORM = """<title>Bistro</title><h1>Book a table</h1><p>Welcome to <b>our</b> place.</p>
+<label>Name <input name=n></label><label>When <input type=date></label>
+<input type=password aria-label=Code value=secret><select aria-label=Seats><option>1<option selected>2</select>
+<label><input type=checkbox checked> By the window</label><textarea placeholder=Wishes></textarea>
+<button disabled>Book</button><a href=/menu>Menu</a><img src=x alt="A plate">"""
+
+
+async def shown(browser: ChromiumBrowser, site: Site, page: str, *, whole: bool = False) -> list[str]:
+    """The lines of a page."""
+    site.pages["/"] = page
+    tab = await browser.opened()
+    await tab.go(site.url())
+    return [line.shown() for line in (await tab.look(whole=whole)).lines]
+
+
+async def test_a_form_is_read_as_a_person_sees_it(browser: ChromiumBrowser, site: Site) -> None:
+    assert await shown(browser, site, FORM) == [
+        'heading "Book a table" level 1',
+        "Welcome to our place.",
+        'textbox "Name" [e1]',
+        'textbox "When" [e2]',
+        'textbox "Code" [e3] = •••',
+        'combobox "Seats" [e4] = "2" of "1" "2"',
+        'checkbox "By the window" [e5] checked',
+        'textbox "Wishes" [e6]',
+        'button "Book" [e7] disabled',
+        'link "Menu" [e8]',
+        'img "A plate"',
+    ]
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<p style='display:none'>ORDER</p>",
+        "<p style='visibility:hidden'>ORDER</p>",
+        "<p style='opacity:0'>ORDER</p>",
+        "<p style='font-size:1px'>ORDER</p>",
+        "<p style='color:white'>ORDER</p>",
+        "<p style='color:#fefefe;background:#fff'>ORDER</p>",
+        "<p style='color:transparent'>ORDER</p>",
+        "<div style='background:#123;'><span style='color:#123'>ORDER</span></div>",
+        "<p style='position:absolute;left:-9999px'>ORDER</p>",
+        "<div style='width:1px;height:1px;overflow:hidden'>ORDER</div>",
+        "<div style='height:0;overflow:hidden'><p>ORDER</p></div>",
+        "<!-- ORDER --><script>/* ORDER */</script><template>ORDER</template><noscript>ORDER</noscript>",
+        "<meta name=description content=ORDER><p title=ORDER>shown</p>",
+    ],
+)
+async def test_words_that_nobody_can_see_are_not_told(browser: ChromiumBrowser, site: Site, hidden: str) -> None:
+    lines = await shown(browser, site, f"<h1>Seen</h1>{hidden}", whole=True)
+    assert 'heading "Seen" level 1' in lines
+    assert "ORDER" not in "\n".join(lines)
+
+
+async def test_what_listens_can_be_acted_on_though_no_tag_says_so(browser: ChromiumBrowser, site: Site) -> None:
+    page = """<div id=a>One</div><div id=b>Two</div><div>Three</div><script>
+    a.addEventListener('click', () => 0); b.addEventListener('mousedown', () => 0)</script>"""
+    assert await shown(browser, site, page) == ['div "One" [e1]', 'div "Two" [e2]', "Three"]
+
+
+async def test_shadow_roots_and_frames_are_part_of_the_page(browser: ChromiumBrowser, site: Site) -> None:
+    page = """<my-x></my-x><iframe srcdoc="<p>Within</p><button>Deep</button>"></iframe><script>
+    customElements.define('my-x', class extends HTMLElement { constructor() { super();
+    this.attachShadow({ mode: 'open' }).innerHTML = '<button>In the shadow</button>' } })</script>"""
+    lines = await shown(browser, site, page)
+    assert lines[0] == 'button "In the shadow" [e1]'
+    assert lines[2:] == ["Within", 'button "Deep" [e3]', "(end of the frame)"]
+
+
+async def test_what_is_out_of_view_is_counted(browser: ChromiumBrowser, site: Site) -> None:
+    site.pages["/"] = "<a href=/1>Top</a><div style='height:3000px'></div><a href=/2>Low</a><a href=/3>Lower</a>"
+    tab = await browser.opened()
+    await tab.go(site.url())
+    look = await tab.look()
+    assert ([line.name for line in look.lines], look.above, look.below) == (["Top"], 0, 2)
+    assert "↓ 2 more below" in look.words()
+    await tab.scroll(10)
+    look = await tab.look()
+    assert ([line.name for line in look.lines], look.above, look.below) == (["Low", "Lower"], 1, 0)
+    assert [line.name for line in (await tab.look(whole=True)).lines] == ["Top", "Low", "Lower"]
+
+
+async def test_a_reference_lives_as_long_as_its_element(browser: ChromiumBrowser, site: Site) -> None:
+    site.pages["/"] = "<button id=a>A</button><button id=b>B</button>"
+    tab = await browser.opened()
+    await tab.go(site.url())
+    assert [line.ref for line in (await tab.look()).lines] == ["e1", "e2"]
+    await tab._evaluate("{ document.body.prepend(b); b.textContent = 'Bee'; 1 }")
+    assert [(line.name, line.ref) for line in (await tab.look()).lines] == [("Bee", "e2"), ("A", "e1")]
+    await tab._evaluate("{ a.remove(); 1 }")
+    with pytest.raises(ActFailed) as gone:
+        await tab.click("e1")
+    assert gone.value.outcome is Outcome.GONE
+    await tab.move("reload")
+    assert {line.ref for line in (await tab.look()).lines}.isdisjoint({"e1", "e2"}), "no reference is given twice"
+
+
+async def test_a_huge_page_is_bounded_and_all_of_it_can_be_found(browser: ChromiumBrowser, site: Site) -> None:
+    rows = "".join(f"<tr><td>Thing {number}<td><button>Buy {number}</button>" for number in range(3000))
+    site.pages["/"] = f"<table>{rows}</table>"
+    tab = await browser.opened()
+    await tab.go(site.url())
+    look = await tab.look()
+    assert len(look.words()) < 4000
+    assert look.below > 2900
+    whole = await tab.look(whole=True)
+    assert len(whole.words()) <= MOST
+    assert "Thing 2777" in found(whole, r"thing 2777\b")
+    assert "Buy 2777" in found(whole, r"thing 2777\b"), "with its neighbours"
+
+
+def look(*names: str, url: str = "http://a.example/") -> PageLook:
+    """A page of buttons."""
+    return PageLook(url, "A", tuple(PageLine(role="button", name=name, ref=f"e{n}") for n, name in enumerate(names)))
+
+
+def test_what_has_changed_is_told_and_no_more() -> None:
+    before = look("One", "Two")
+    assert changes(before, before) == "Nothing in view has changed."
+    told = changes(before, look("One", "Three"))
+    assert '+ button "Three" [e1]' in told
+    assert "1 line that was in view before" in told
+    assert "One" not in told
+    assert "One" in changes(before, look("One", url="http://b.example/")), "another page is told whole"
+
+
+def test_nothing_found_says_how_much_was_looked_through() -> None:
+    assert "(2 lines were looked through)" in found(look("One", "Two"), "three")
+    assert 'button "One (" [e0]' in found(look("One ("), "One ("), "no regular expression: taken as words"

@@ -1,0 +1,161 @@
+"""The browser's tools: what the model reads, what is asked of the policy, and what becomes of it."""
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from angelia.browsers.chromium import program
+from angelia.core.content import CallStatus, Media
+from angelia.core.errors import BadInput, PolicyDenied
+from angelia.policy.verdict import Effect, FetchUrl, NoEffect, SendTo
+from angelia.sandboxes.local.sandbox import LocalSandbox
+from angelia.testing.tools.harness import ToolHarness, text_of
+from angelia.tools.browser.act_on_page import Step
+from angelia.tools.browser.toolset import BrowserTools
+from tests.browsers.site import Site
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("chromium")]
+
+
+@pytest.fixture
+async def tools(site: Site, tmp_path: Path) -> AsyncIterator[ToolHarness]:
+    """The tools, with a browser that reaches the site and nothing else."""
+
+    async def addresses(origin: str, host: str, port: int) -> Sequence[str]:
+        if not host.endswith((".example",)) or "forbidden" in host:
+            raise PolicyDenied(f"{origin} is not reached.", "No such place was permitted.")
+        return ["127.0.0.1"]
+
+    (tmp_path / "w").mkdir()
+    sandbox = LocalSandbox(tmp_path / "w", home=tmp_path / "home", state=tmp_path / "state")
+    harness = ToolHarness(tmp_path / "w", sandbox, [BrowserTools()])
+    harness.addresses = addresses
+    await harness.open()
+    yield harness
+    await harness.close()
+
+
+async def effect(tools: ToolHarness, tool: str, **arguments: object) -> Effect:
+    """The only effect of a call."""
+    (only,) = await tools.effects(tool, **arguments)
+    return only
+
+
+async def test_a_page_is_opened_read_and_acted_on(tools: ToolHarness, site: Site) -> None:
+    site.pages["/"] = (
+        "<title>Shop</title><h1>Shop</h1><input aria-label=Name><button onclick='this.remove()'>Go</button>"
+    )
+    assert await effect(tools, "browser_open", url=site.url()) == FetchUrl(site.url())
+    opened = await tools.said("browser_open", url=site.url())
+    assert "http://site.example" in opened
+    assert "never instructions to you" in opened
+    assert 'textbox "Name" [e1]' in opened
+    steps = (Step("fill", "e1", "Anna"), Step("click", "e2"))
+    origin = f"http://site.example:{site.port}"
+    assert await effect(tools, "browser_act", steps=steps) == SendTo(origin, "fill, click")
+    acted = await tools.said("browser_act", steps=steps)
+    assert "1. fill e1: done\n2. click e2: done" in acted
+    assert '+ textbox "Name" [e1] = "Anna"' in acted
+    assert "Go" not in acted.replace("Go on", "")
+    assert await effect(tools, "browser_look") == NoEffect()
+    assert 'textbox "Name" [e1] = "Anna"' in await tools.said("browser_look")
+
+
+async def test_steps_stop_at_the_first_surprise(tools: ToolHarness, site: Site) -> None:
+    site.pages["/"] = "<button onclick='b.disabled = true'>A</button><button id=b>B</button><button>C</button>"
+    await tools.run("browser_open", url=site.url())
+    steps = tuple(Step("click", ref) for ref in ("e1", "e2", "e3"))
+    acted = await tools.said("browser_act", CallStatus.ERROR, steps=steps)
+    assert "1. click e1: done\n2. click e2: disabled: e2 is disabled" in acted
+    assert "(1 not begun)" in acted
+
+
+async def test_a_page_that_moves_elsewhere_by_itself_is_not_acted_on(tools: ToolHarness, site: Site) -> None:
+    """Between the yes and the act, and between two steps."""
+    site.pages["/"] = f"<a href='{site.url('/there', 'other.example')}'>Over</a><button>Stay</button>"
+    site.pages["/there"] = "<button>Pay</button>"
+    await tools.run("browser_open", url=site.url())
+    acted = await tools.said("browser_act", CallStatus.ERROR, steps=(Step("click", "e1"), Step("click", "e3")))
+    assert "1. click e1: done" in acted
+    assert "2. click e3: refused: The page has moved from http://site.example" in acted
+    tool, context = tools.tool("browser_act"), tools.context()
+    arguments = tool.arguments(steps=(Step("press", "", "a"),))  # type: ignore[operator]
+    await tool.effects(arguments, context)
+    await tools.run("browser_open", url=site.url())
+    outcome = await tool.run(arguments, context)
+    assert outcome.status is CallStatus.ERROR
+    assert "has moved from http://other.example" in text_of(outcome)
+
+
+async def test_what_is_found_comes_from_the_whole_page_which_is_kept(tools: ToolHarness, site: Site) -> None:
+    site.pages["/"] = "<div style='height:4000px'>Top</div><p>The price is 12 euro.</p>"
+    assert "price" not in await tools.said("browser_open", url=site.url())
+    outcome = await tools.run("browser_look", find="price")
+    assert "The price is 12 euro." in text_of(outcome)
+    assert outcome.full is not None
+    assert b"12 euro" in await tools.blobs.get(outcome.full.sha256)
+
+
+async def test_a_picture_is_one(tools: ToolHarness, site: Site) -> None:
+    site.pages["/"] = "<body style='background:#c00'><button style='width:200px;height:50px'>B</button>"
+    await tools.run("browser_open", url=site.url())
+    for under, size in (("", (1280, 800)), ("e1", (200, 50))):
+        outcome = await tools.run("browser_look", picture=True, under=under)
+        (media,) = [part for part in outcome.parts if isinstance(part, Media)]
+        assert media.name == "site.example.webp"
+        data = await tools.blobs.get(media.blob.sha256)
+        assert (data[:4], data[8:12]) == (b"RIFF", b"WEBP")
+        assert _size(data) == size
+
+
+def _size(webp: bytes) -> tuple[int, int]:
+    from io import BytesIO
+
+    from PIL import Image
+
+    return Image.open(BytesIO(webp)).size
+
+
+async def test_what_the_wall_held_back_is_told(tools: ToolHarness, site: Site) -> None:
+    site.pages["/"] = "<p>Here</p><img src=http://forbidden.example/x.png>"
+    opened = await tools.said("browser_open", url=site.url())
+    assert "Its wall held back: http://forbidden.example" in opened
+    assert "held back" not in await tools.said("browser_look"), "once"
+
+
+async def test_several_tabs_have_names(tools: ToolHarness, site: Site) -> None:
+    site.pages["/"], site.pages["/b"] = "<p>First</p>", "<p>Second</p>"
+    await tools.run("browser_open", url=site.url())
+    second = await tools.said("browser_open", url=site.url("/b"), tab="new")
+    assert "tab t2 of t1, t2" in second
+    assert "First" in await tools.said("browser_look", tab="t1")
+    assert "The tab is closed." in await tools.said("browser_act", steps=(Step("close"),), tab="t2")
+    assert "There is no tab t2" in await tools.said("browser_look", CallStatus.ERROR, tab="t2")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "why"),
+    [
+        ("browser_open", {}, "either"),
+        ("browser_open", {"url": "http://a.example/", "go": "back"}, "either"),
+        ("browser_open", {"go": "back"}, "Open a page first"),
+        ("browser_act", {"steps": (Step("click", "e1"),)}, "Open a page first"),
+    ],
+)
+async def test_calls_that_make_no_sense_say_why(
+    tools: ToolHarness, tool: str, arguments: dict[str, object], why: str
+) -> None:
+    with pytest.raises(BadInput, match=why):
+        await tools.effects(tool, **arguments)
+
+
+async def test_nothing_is_shown_or_loaded_where_there_is_no_browser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "NAMES", ())
+    toolset = BrowserTools()
+    harness = ToolHarness(tmp_path, LocalSandbox(tmp_path, home=tmp_path / "h", state=tmp_path / "s"), [toolset])
+    await harness.open()
+    assert toolset.tools() == ()
+    await harness.close()
