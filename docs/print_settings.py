@@ -7,9 +7,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.models.catalog.vendors import QUIRKS, Vendor, vendors
+from angelia.sandboxes.egress.addresses import no_addresses
 from angelia.service.places.presets import Preset, SandboxSettings
 from angelia.service.settings import config
+from angelia.tools.browser.toolset import browser_tools
 from angelia.tools.discovery import own_toolsets
 from angelia.tools.mcp.settings import ServerSettings
 from angelia.tools.schema import shown_schema
@@ -123,7 +126,8 @@ def _vendor(row: Vendor) -> tuple[str, ...]:
 def tools() -> str:
     """Every tool of ours with its schema."""
     parts = []
-    for tool in (tool for make in own_toolsets() for tool in make().tools()):
+    always = (tool for make in own_toolsets() for tool in make().tools())
+    for tool in (*always, *browser_tools(ChromiumBrowser(no_addresses))):
         traits = [name.replace("_", " ") for name, has in asdict(tool.traits).items() if has]
         schema = msgspec.json.format(msgspec.Raw(bytes(shown_schema(tool.arguments))), indent=2).decode()
         line = f"\n\nTraits: {', '.join(traits)}." if traits else ""
@@ -133,6 +137,7 @@ def tools() -> str:
         "What a model can call, in the order and in the words in which it reads them; `angelia tools --json` prints "
         "the same, with the tools of installed packages. *Reads only*: neighbouring calls run side by side. "
         "*Housekeeping*: a reply whose calls are all of this kind is not work in progress. *Replayable*: after a crash "
-        "a started call is run again; any other is told as `unknown`.",
+        "a started call is run again; any other is told as `unknown`. Those of the browser are there where one is "
+        "installed.",
         *parts,
     )

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -144,9 +145,14 @@ async def test_whoever_kills_us_leaves_no_browser(site: Site) -> None:
     await ours.wait()
     loop = asyncio.get_running_loop()
     for handle in handles:
-        dead = loop.create_future()
-        loop.add_reader(handle, lambda dead=dead: dead.done() or dead.set_result(None))
+        dead: asyncio.Future[None] = loop.create_future()
+        loop.add_reader(handle, partial(_wake, dead))
         async with asyncio.timeout(20):
             await dead
         loop.remove_reader(handle)
         os.close(handle)
+
+
+def _wake(dead: asyncio.Future[None]) -> None:
+    if not dead.done():
+        dead.set_result(None)

@@ -25,12 +25,9 @@ class BrowserTools:
         if sys.platform != "linux" or find_chromium() is None:
             return
         from angelia.browsers.chromium.browser import ChromiumBrowser
-        from angelia.tools.browser.act_on_page import ActOnPage
-        from angelia.tools.browser.look_at_page import LookAtPage
-        from angelia.tools.browser.open_page import OpenPage
 
         self._browser = ChromiumBrowser(conversation.addresses)
-        self._tools = (OpenPage(self._browser), LookAtPage(self._browser), ActOnPage(self._browser))
+        self._tools = browser_tools(self._browser)
 
     async def ready(self) -> None:
         """It always is."""
@@ -47,3 +44,12 @@ class BrowserTools:
         """End the browser, if one was begun."""
         if self._browser is not None:
             await self._browser.close()
+
+
+def browser_tools(browser: "ChromiumBrowser") -> tuple[Tool, ...]:
+    """The tools of a browser, in the order in which the model reads them."""
+    from angelia.tools.browser.act_on_page import ActOnPage
+    from angelia.tools.browser.look_at_page import LookAtPage
+    from angelia.tools.browser.open_page import OpenPage
+
+    return OpenPage(browser), LookAtPage(browser), ActOnPage(browser)
