@@ -55,6 +55,16 @@ async def test_programs_reach_public_hosts_through_the_proxy(build: Build, progr
     assert set(names.asked) == {"a.example"}
 
 
+async def test_whoever_judges_last_is_asked(build: Build) -> None:
+    sandbox, names = build(), Names(OPEN, a=[["127.0.0.1"]])
+    async with web("here") as here:
+        line = f"curl -sS http://a.example:{here.port}/"
+        before, _ = await networked(sandbox, line)
+        after, _ = await networked(sandbox.judged_by(names.addresses), line)
+    assert "Nobody judges addresses here" in before
+    assert after == "here"
+
+
 @pytest.mark.parametrize(
     "where",
     ["127.0.0.1", "localhost", "[::1]", "10.0.0.1", "169.254.169.254", "metadata.google.internal", "inside.example"],

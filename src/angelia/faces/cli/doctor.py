@@ -56,6 +56,7 @@ async def _mended(finding: CheckResult, fix: Fix) -> CheckResult:
 
 
 async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
+    from angelia.faces.cli.checkup.browser import look_at_browser
     from angelia.faces.cli.checkup.channels import look_at_channels
     from angelia.faces.cli.checkup.home import look_at_home
     from angelia.faces.cli.checkup.modal import leave_modal, look_at_modal
@@ -66,7 +67,15 @@ async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
     from angelia.faces.cli.checkup.servers import look_at_packages, look_at_servers
 
     away = (leave_modal,) if offline else (look_at_modal, look_at_servers, look_at_channels, look_at_model)
-    for part in (look_at_private_files, look_at_home, look_at_sandbox, look_at_presets, look_at_packages, *away):
+    for part in (
+        look_at_private_files,
+        look_at_home,
+        look_at_sandbox,
+        look_at_browser,
+        look_at_presets,
+        look_at_packages,
+        *away,
+    ):
         async for finding in part(app):
             yield finding
     if offline:

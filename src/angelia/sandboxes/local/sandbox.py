@@ -186,7 +186,7 @@ class LocalSandbox:
         """Made with the first command that has the network; most conversations have none."""
         from angelia.sandboxes.egress.proxy import EgressProxy
 
-        return EgressProxy(self._addresses)
+        return EgressProxy(lambda origin, host, port: self._addresses(origin, host, port))  # whoever judges then
 
     async def _held_back(self, command: Command, life: Life, watch: "Watch | None") -> Running:
         from angelia.sandboxes.egress.namespace import PORT, HeldCommand

@@ -1,0 +1,36 @@
+"""Looks at the browser: whether there is one, starts behind its wall, and cannot get past it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from angelia.browsers.chromium.browser import ChromiumBrowser
+from angelia.browsers.chromium.launch import why_not
+from angelia.browsers.port import ActFailed
+from angelia.core.errors import AngeliaError, PolicyDenied
+from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
+from angelia.service.app import App
+
+
+async def look_at_browser(_app: App) -> AsyncIterator[CheckResult]:
+    """A page is asked for that may not be reached: the trial says that it was asked for, and that it was refused."""
+    if missing := await asyncio.to_thread(why_not):
+        yield absent("browser", missing.what.rstrip("."), missing.then.rstrip("."))
+        return
+    asked: list[str] = []
+
+    async def nothing(origin: str, _host: str, _port: int) -> Sequence[str]:
+        asked.append(origin)
+        raise PolicyDenied(f"{origin} is not reached.", "This is a trial.")
+
+    browser = ChromiumBrowser(nothing)
+    try:
+        tab = await browser.opened()
+        await tab.go("http://doctor.example/")
+        if asked:
+            yield well("browser", "starts behind its wall; pages reach only what the policy allows")
+        else:
+            yield broken("browser", "a page did not ask our proxy", "Report this; do without the browser until then.")
+    except (ActFailed, AngeliaError) as error:
+        yield broken("browser", f"it does not start: {error}", "Start it by hand and see what it says.")
+    finally:
+        await browser.close()
