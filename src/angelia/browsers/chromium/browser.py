@@ -2,13 +2,15 @@
 
 import asyncio
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from angelia.browsers.chromium.cdp import ProtocolError
-from angelia.browsers.chromium.launch import RunningChromium, start_chromium
 from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.port import ActFailed, BrowserGone, Outcome
 from angelia.sandboxes.egress.addresses import Addresses
+
+if TYPE_CHECKING:
+    from angelia.browsers.chromium.launch import RunningChromium
 
 MOST_TABS = 12
 
@@ -94,7 +96,9 @@ class ChromiumBrowser:
         if running is not None:
             await running.close()
 
-    async def _started(self) -> RunningChromium:
+    async def _started(self) -> "RunningChromium":
+        from angelia.browsers.chromium.launch import start_chromium  # what it takes is loaded with the first page
+
         async with self._starting:
             if self._running is None:
                 running = await start_chromium(self._addresses)
