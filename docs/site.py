@@ -30,7 +30,13 @@ NAV: dict[str, list[str]] = {
     ],
     "Work with it": [
         *("how-to/folder-instructions.md", "how-to/undo.md", "how-to/long-conversations.md", "how-to/sandboxes.md"),
-        *("how-to/apptainer.md", "how-to/modal.md", "how-to/use-mcp-servers.md", "how-to/embedded-model.md"),
+        *(
+            "how-to/apptainer.md",
+            "how-to/modal.md",
+            "how-to/browse-the-web.md",
+            "how-to/use-mcp-servers.md",
+            "how-to/embedded-model.md",
+        ),
     ],
     "Operate it": [
         *("how-to/keys.md", "how-to/confinement.md", "how-to/guests.md", "how-to/backups.md"),

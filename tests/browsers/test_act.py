@@ -6,7 +6,7 @@ import pytest
 
 from angelia.browsers.chromium.browser import MOST_TABS, ChromiumBrowser
 from angelia.browsers.chromium.tab import Tab
-from angelia.browsers.port import ActFailed, BrowserGone, Outcome
+from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 from tests.browsers.site import Site
 
 pytestmark = pytest.mark.anyio
@@ -63,21 +63,21 @@ async def test_keys_pointer_and_drag_arrive_as_a_persons_do(browser: ChromiumBro
 
 
 PAGES = {
-    Outcome.COVERED: "<button>B</button><div style='position:fixed;inset:0' tabindex=0>Lid</div>",
-    Outcome.DISABLED: "<button disabled>B</button>",
-    Outcome.DIALOG_OPEN: "<button onclick=\"confirm('Sure?')\">B</button>",
+    ActOutcome.COVERED: "<button>B</button><div style='position:fixed;inset:0' tabindex=0>Lid</div>",
+    ActOutcome.DISABLED: "<button disabled>B</button>",
+    ActOutcome.DIALOG_OPEN: "<button onclick=\"confirm('Sure?')\">B</button>",
 }
 
 
 @pytest.mark.parametrize("outcome", PAGES, ids=str)
-async def test_a_click_that_is_none_says_why(browser: ChromiumBrowser, site: Site, outcome: Outcome) -> None:
+async def test_a_click_that_is_none_says_why(browser: ChromiumBrowser, site: Site, outcome: ActOutcome) -> None:
     tab = await opened(browser, site, PAGES[outcome])
     with pytest.raises(ActFailed) as failed:
         await tab.click("e1")
     assert failed.value.outcome is outcome
-    if outcome is Outcome.COVERED:
+    if outcome is ActOutcome.COVERED:
         assert "Lid" in str(failed.value)
-    if outcome is Outcome.DIALOG_OPEN:
+    if outcome is ActOutcome.DIALOG_OPEN:
         assert "Sure?" in str(failed.value)
         await tab.answer(accept=True)
     assert '"B"' in await text(tab), "the next call works"
@@ -88,7 +88,7 @@ async def test_a_page_that_asks_while_it_loads_is_answered(browser: ChromiumBrow
     tab = await browser.opened()
     with pytest.raises(ActFailed, match="Who") as asked:
         await tab.go(site.url())
-    assert asked.value.outcome is Outcome.DIALOG_OPEN
+    assert asked.value.outcome is ActOutcome.DIALOG_OPEN
     await tab.answer(accept=True, text="Me")
     await tab.settled()
     look = await tab.look()
@@ -101,7 +101,7 @@ async def test_what_cannot_be_loaded_says_so(browser: ChromiumBrowser, site: Sit
     try:
         await tab.go(url)
     except ActFailed as failed:
-        assert failed.outcome is Outcome.NOT_LOADED  # noqa: PT017 - the proxy's refusal is a page, and no failure
+        assert failed.outcome is ActOutcome.NOT_LOADED  # noqa: PT017 - the proxy's refusal is a page, and no failure
     else:
         assert any("nowhere.example" in one or "site.example" in one for one in browser.refused())
     await tab.go(site.url())
@@ -111,7 +111,7 @@ async def test_a_page_whose_process_dies_is_told_and_another_opens(browser: Chro
     tab = await opened(browser, site, "<p>Alive</p>")
     with pytest.raises(ActFailed) as failed:
         await tab._call("Page.crash")
-    assert failed.value.outcome is Outcome.CRASHED
+    assert failed.value.outcome is ActOutcome.CRASHED
     with pytest.raises(ActFailed, match="ended"):
         await tab.look()
     other = await browser.opened("new")
@@ -160,4 +160,4 @@ async def test_a_key_that_there_is_none_of(browser: ChromiumBrowser, site: Site,
     tab = await opened(browser, site, "<p>Here</p>")
     with pytest.raises(ActFailed, match=why) as failed:
         await tab.press(keys)
-    assert failed.value.outcome is Outcome.UNFIT
+    assert failed.value.outcome is ActOutcome.UNFIT

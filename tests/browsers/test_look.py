@@ -3,7 +3,7 @@
 import pytest
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
-from angelia.browsers.port import ActFailed, Outcome
+from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import MOST, PageLine, PageLook, changes, found
 from tests.browsers.site import Site
 
@@ -102,7 +102,7 @@ async def test_a_reference_lives_as_long_as_its_element(browser: ChromiumBrowser
     await tab._evaluate("{ a.remove(); 1 }")
     with pytest.raises(ActFailed) as gone:
         await tab.click("e1")
-    assert gone.value.outcome is Outcome.GONE
+    assert gone.value.outcome is ActOutcome.GONE
     await tab.move("reload")
     assert {line.ref for line in (await tab.look()).lines}.isdisjoint({"e1", "e2"}), "no reference is given twice"
 

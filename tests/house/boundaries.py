@@ -255,6 +255,7 @@ RULES = [
         ("src/angelia/tools/x.py", "import asyncio\nasyncio.create_subprocess_shell('ls')"),
         {
             "sandboxes/": "running commands is what sandboxes do",
+            "browsers/chromium/": "a browser is a process, behind its wall",
             "models/catalog/credentials.py": "a key may come from a command that the owner configured",
             "models/speech/command.py": "a recording may be written down by a command that the owner configured",
             "store/media/processes.py": "what strangers sent is opened in a process of its own, with limits",

@@ -13,7 +13,7 @@ class BrowserGone(AngeliaError):
     """The browser has ended; its pages are lost, and the next `browser_open` begins another."""
 
 
-class Outcome(StrEnum):
+class ActOutcome(StrEnum):
     """What came of one act."""
 
     DONE = "done"
@@ -39,6 +39,6 @@ class Outcome(StrEnum):
 class ActFailed(Exception):
     """An act came to something else than `DONE`. The words are for the model, and end with what can be done."""
 
-    def __init__(self, outcome: Outcome, why: str) -> None:
+    def __init__(self, outcome: ActOutcome, why: str) -> None:
         self.outcome = outcome
         super().__init__(why)

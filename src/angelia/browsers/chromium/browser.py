@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from angelia.browsers.chromium.cdp import ProtocolError
 from angelia.browsers.chromium.tab import Tab
-from angelia.browsers.port import ActFailed, BrowserGone, Outcome
+from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 from angelia.sandboxes.egress.addresses import Addresses
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ChromiumBrowser:
             self.current = wanted
             return self._tabs[wanted]
         there = f"There are {', '.join(self._tabs)}." if self._tabs else "Open a page first, with `browser_open`."
-        raise ActFailed(Outcome.GONE, f"There is no tab {name}. {there}" if name else there)
+        raise ActFailed(ActOutcome.GONE, f"There is no tab {name}. {there}" if name else there)
 
     async def opened(self, name: str = "") -> Tab:
         """The tab of this name, or the one that was used last; `new` makes one, as does having none.
@@ -59,7 +59,7 @@ class ChromiumBrowser:
         if name != "new" and (name or self._tabs):
             return self.tab(name)
         if len(self._tabs) >= MOST_TABS:
-            raise ActFailed(Outcome.UNFIT, f"{MOST_TABS} tabs are open already: close one first.")
+            raise ActFailed(ActOutcome.UNFIT, f"{MOST_TABS} tabs are open already: close one first.")
         running = await self._started()
         target = (await running.cdp.call("Target.createTarget", {"url": "about:blank"}))["targetId"]
         while target not in {tab.target for tab in self._tabs.values()}:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from angelia.browsers.port import ActFailed, BrowserGone, Outcome
+from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 
 SECONDS = 15.0
 """Until an answer must be there; what takes longer says so itself."""
@@ -92,7 +92,7 @@ class CdpConnection:
                 return answer
         except TimeoutError:
             why = f"The browser did not answer {method} within {seconds:g} s."
-            raise ActFailed(Outcome.TIMED_OUT, why) from None
+            raise ActFailed(ActOutcome.TIMED_OUT, why) from None
         finally:
             self._waiting.pop(number, None)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from angelia.browsers.port import ActFailed, Outcome
+from angelia.browsers.port import ActFailed, ActOutcome
 
 _MODIFIERS = {"alt": 1, "control": 2, "ctrl": 2, "meta": 4, "command": 4, "cmd": 4, "shift": 8}
 _KEYS = {
@@ -38,7 +38,7 @@ def key_events(keys: str) -> list[dict[str, Any]]:
     modifiers = 0
     for one in held:
         if one.strip().lower() not in _MODIFIERS:
-            raise ActFailed(Outcome.UNFIT, f"{one!r} is no key that is held: Control, Shift, Alt or Meta.")
+            raise ActFailed(ActOutcome.UNFIT, f"{one!r} is no key that is held: Control, Shift, Alt or Meta.")
         modifiers |= _MODIFIERS[one.strip().lower()]
     key, code, text = _key(last.strip() or last)
     if modifiers & ~8:
@@ -57,7 +57,9 @@ def _key(name: str) -> tuple[str, int, str]:
     if len(name) == 1:
         return name, ord(name.upper()) if name.isascii() and name.isalnum() else 0, name
     some = ", ".join(shown for shown, _, _ in list(_KEYS.values())[:14])
-    raise ActFailed(Outcome.UNFIT, f"There is no key {name!r}. There are letters, digits, signs and {some}, F1 to F12.")
+    raise ActFailed(
+        ActOutcome.UNFIT, f"There is no key {name!r}. There are letters, digits, signs and {some}, F1 to F12."
+    )
 
 
 def _code(key: str) -> str:

@@ -1,4 +1,4 @@
-"""One tab: it goes, it is looked at, it is acted on. Every act has an outcome of the closed list, within its time."""
+"""One tab, in which every act comes to an outcome of the closed list within its time."""
 
 import asyncio
 import base64
@@ -13,7 +13,7 @@ import msgspec
 
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.keys import key_events
-from angelia.browsers.port import ActFailed, Outcome
+from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook, read_look
 from angelia.core.text import clean, one_line
 
@@ -73,7 +73,7 @@ class Tab:
         self._world = None
         answer = await self._unless_asked(self._call("Page.navigate", {"url": url}, LOADED_S))
         if failure := answer.get("errorText"):
-            raise ActFailed(Outcome.NOT_LOADED, f"{url} could not be loaded: {failure}.")
+            raise ActFailed(ActOutcome.NOT_LOADED, f"{url} could not be loaded: {failure}.")
         await self._loaded()
 
     async def move(self, by: str) -> None:
@@ -89,7 +89,7 @@ class Tab:
             history = await self._call("Page.getNavigationHistory")
             wanted = int(history["currentIndex"]) + (-1 if by == "back" else 1)
             if not 0 <= wanted < len(history["entries"]):
-                raise ActFailed(Outcome.NOT_LOADED, f"There is no page to go {by} to.")
+                raise ActFailed(ActOutcome.NOT_LOADED, f"There is no page to go {by} to.")
             entry = history["entries"][wanted]["id"]
             await self._unless_asked(self._call("Page.navigateToHistoryEntry", {"entryId": entry}))
         await self._loaded()
@@ -146,10 +146,10 @@ class Tab:
         """Choose an option by its words or value."""
         told = await self._said(f"choose({_js(ref)}, {_js(wanted)})", ref)
         if "unlike" in told:
-            raise ActFailed(Outcome.UNFIT, f"{ref} is a {told['unlike']} and has no options to choose; click it.")
+            raise ActFailed(ActOutcome.UNFIT, f"{ref} is a {told['unlike']} and has no options to choose; click it.")
         if "none" in told:
             there = ", ".join(map(str, told["none"]))
-            raise ActFailed(Outcome.UNFIT, f"{ref} has no option {wanted!r}. It has: {there}.")
+            raise ActFailed(ActOutcome.UNFIT, f"{ref} has no option {wanted!r}. It has: {there}.")
 
     async def press(self, keys: str) -> None:
         """A key, or several held together (`Control+a`), wherever the page has its focus."""
@@ -165,13 +165,13 @@ class Tab:
         until = asyncio.get_running_loop().time() + seconds
         while not (await self._said(f"({{ found: angeliaPage.shows({_js(text)}) }})", "", raw=True)).get("found"):
             if asyncio.get_running_loop().time() > until:
-                raise ActFailed(Outcome.TIMED_OUT, f"{text!r} did not appear within {seconds:g} s.")
+                raise ActFailed(ActOutcome.TIMED_OUT, f"{text!r} did not appear within {seconds:g} s.")
             await self._news_or(0.1)
 
     async def answer(self, *, accept: bool, text: str = "") -> None:
         """Answer the page's dialog."""
         if self.dialog is None:
-            raise ActFailed(Outcome.UNFIT, "The page asks nothing.")
+            raise ActFailed(ActOutcome.UNFIT, "The page asks nothing.")
         self.dialog = None
         await self._call("Page.handleJavaScriptDialog", {"accept": accept, "promptText": text})
 
@@ -214,7 +214,7 @@ class Tab:
             raise self._asks(self.dialog)
 
     def _asks(self, dialog: Dialog) -> ActFailed:
-        return ActFailed(Outcome.DIALOG_OPEN, f"{dialog}. Answer it with a `dialog` step.")
+        return ActFailed(ActOutcome.DIALOG_OPEN, f"{dialog}. Answer it with a `dialog` step.")
 
     async def _news_or(self, seconds: float) -> None:
         self._news.clear()
@@ -235,18 +235,20 @@ class Tab:
                     await asyncio.wait({task, news}, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     news.cancel()
-            return await task
+            return task.result()
         finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await task
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+            if not task.cancelled():
+                task.exception()  # it was looked at, whatever we end with
 
     # -- the page ---------------------------------------------------------------------------------------------------
 
     async def _point(self, ref: str) -> tuple[float, float]:
         told = await self._said(f"at({_js(ref)})", ref)
         if by := told.get("covered"):
-            raise ActFailed(Outcome.COVERED, f"{ref} is covered by {by}: act on that, or close it first.")
+            raise ActFailed(ActOutcome.COVERED, f"{ref} is covered by {by}: act on that, or close it first.")
         return float(told["x"]), float(told["y"])
 
     async def _said(self, call: str, ref: str, *, raw: bool = False) -> dict[str, Any]:
@@ -259,9 +261,9 @@ class Tab:
         told: dict[str, Any] = await self._evaluate(expression)
         if told.get("gone"):
             why = f"{ref} is not on the page any more (or never was): look again for what is there now."
-            raise ActFailed(Outcome.GONE, why)
+            raise ActFailed(ActOutcome.GONE, why)
         if told.get("disabled"):
-            raise ActFailed(Outcome.DISABLED, f"{ref} is disabled or read-only: it takes nothing now.")
+            raise ActFailed(ActOutcome.DISABLED, f"{ref} is disabled or read-only: it takes nothing now.")
         return told
 
     async def _mark_listeners(self) -> None:
@@ -308,11 +310,11 @@ class Tab:
             except ProtocolError as error:
                 self._world = None  # the page has moved on meanwhile, and our script with it
                 if attempt == 2:
-                    raise ActFailed(Outcome.NOT_LOADED, f"The page cannot be read now: {error}.") from error
+                    raise ActFailed(ActOutcome.NOT_LOADED, f"The page cannot be read now: {error}.") from error
                 continue
             if thrown := answer.get("exceptionDetails"):
                 said = thrown.get("exception", {}).get("description") or thrown.get("text", "")
-                raise ActFailed(Outcome.NOT_LOADED, f"The page cannot be read: {one_line(clean(str(said)), 300)}.")
+                raise ActFailed(ActOutcome.NOT_LOADED, f"The page cannot be read: {one_line(clean(str(said)), 300)}.")
             return answer["result"].get("value")
         raise AssertionError("the second attempt returns or raises")
 
@@ -368,7 +370,7 @@ class Tab:
 
 
 def _crashed() -> ActFailed:
-    return ActFailed(Outcome.CRASHED, "The page's process has ended. Open it again.")
+    return ActFailed(ActOutcome.CRASHED, "The page's process has ended. Open it again.")
 
 
 def origin(url: str) -> str:

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.tab import Tab, origin
-from angelia.browsers.port import ActFailed, Outcome
+from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook, changes
 from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput
@@ -89,7 +89,7 @@ class ActOnPage:
                 lines.append(f"{number}. {shown}: {stopped.outcome}: {stopped}")
                 failed = True
                 break
-            lines.append(f"{number}. {shown}: {Outcome.DONE}")
+            lines.append(f"{number}. {shown}: {ActOutcome.DONE}")
             if tab.name not in self._browser.tabs:
                 return ToolOutcome((Text("\n".join([*lines, "The tab is closed."])),))
         if left := len(arguments.steps) - len(lines):
@@ -139,7 +139,7 @@ class ActOnPage:
 
 def _ref(step: Step) -> str:
     if not step.ref:
-        raise ActFailed(Outcome.UNFIT, f"{step.do} needs a `ref`.")
+        raise ActFailed(ActOutcome.UNFIT, f"{step.do} needs a `ref`.")
     return step.ref
 
 
@@ -147,4 +147,4 @@ def _views(text: str) -> float:
     try:
         return {"": 1.0, "down": 1.0, "up": -1.0}.get(text.strip().lower()) or float(text)
     except ValueError:
-        raise ActFailed(Outcome.UNFIT, f"scroll takes up, down or a number of views, not {text!r}.") from None
+        raise ActFailed(ActOutcome.UNFIT, f"scroll takes up, down or a number of views, not {text!r}.") from None

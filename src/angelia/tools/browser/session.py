@@ -5,7 +5,7 @@ from typing import Protocol
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.tab import Tab, origin
-from angelia.browsers.port import ActFailed, Outcome
+from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook
 from angelia.core.content import BlobRef, Text
 from angelia.core.text import one_line, shorten
@@ -31,7 +31,7 @@ def judged_tab(browser: ChromiumBrowser, name: str, context: SandboxAccess) -> T
     now, judged = origin(tab.url), context.led.get(JUDGED, "")
     if now != judged:
         why = f"The page has moved from {judged or 'nowhere'} to {now or 'nowhere'} by itself. Look again, then decide."
-        raise ActFailed(Outcome.REFUSED, why)
+        raise ActFailed(ActOutcome.REFUSED, why)
     return tab
 
 
