@@ -137,6 +137,15 @@ class Terminal:
                 raise AssertionError(f"{text!r} was not seen in:\n{self.screen}\n\nwritten: {self._words[self._at :]}")
         self._at = found + len(wanted)
 
+    def comes_to_rest(self) -> None:
+        """Read on until nothing is written but what counts seconds."""
+        quiet, until = self.seen, time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            self._read(0.5)
+            if len(self.seen) - len(quiet) < QUIET_BYTES:
+                return
+            quiet = self.seen
+
     def _read(self, seconds: float) -> bool:
         """Take in what is written next; False when nothing more comes."""
         try:
@@ -182,6 +191,9 @@ class Terminal:
         """SIGTERM."""
         self._child.kill(signal.SIGTERM)
 
+
+QUIET_BYTES = 200
+"""A frame in which only the seconds are others is shorter."""
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cDEHM])")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

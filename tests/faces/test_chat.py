@@ -1,6 +1,7 @@
 """A conversation in a terminal: what a person sees, and what their keys do."""
 
 import os
+from base64 import b64encode
 from pathlib import Path
 
 from angelia.testing.model.pictures import one_colour
@@ -194,3 +195,74 @@ def test_escape_sequences_in_a_reply_never_reach_the_terminal(tmp_path: Path) ->
         terminal.types("hello")
         terminal.sees("safe ␛]0;owned␇ and ␛[2Jsound")
         assert "\x1b]0;" not in terminal.seen
+
+
+def test_a_failed_command_shows_its_last_lines_and_all_of_them_when_asked(tmp_path: Path) -> None:
+    command = "for n in $(seq 1 40); do echo line $n; done; echo '    at its place'; exit 3"
+    steps = [call("shell", {"command": command}), say("It failed.")]
+    with serving(tmp_path, steps) as place, place.chat() as terminal:
+        terminal.types("run it")
+        terminal.sees("· exit 3 ·")
+        terminal.sees("31 more lines above · Ctrl-O or /view shows all")
+        terminal.sees("┆ line 32")
+        terminal.sees("It failed.")
+        assert "┆     at its place" in terminal.screen, "its own indentation is kept"
+        assert "┆ line 31" not in terminal.screen
+        terminal.press("\x0f")
+        terminal.sees("41 lines of: $ for n in")
+        terminal.sees("┆ line 1")
+        terminal.sees("┆ line 31")
+        terminal.types("/view 2")
+        terminal.sees("1 outputs can be shown whole here")
+
+
+def test_a_block_of_code_is_copied_exactly(tmp_path: Path) -> None:
+    code = "def f():\n\treturn  '日本'  \n\n\n# end"
+    with serving(tmp_path, [say(f"One:\n\n```python\n{code}\n```\n\nAnd `more`.")]) as place, place.chat() as terminal:
+        terminal.types("code, please")
+        terminal.sees("And more.")
+        terminal.types("/copy")
+        terminal.sees("Copied 5 lines")
+        copied = b64encode(f"{code}\n".encode()).decode()
+        assert f"\x1b]52;c;{copied}\x07" in terminal.seen
+
+
+def test_the_plan_is_shown_with_its_marks_and_told_at_the_end(tmp_path: Path) -> None:
+    items = [{"text": "sow", "status": "done"}, {"text": "water", "status": "active"}, {"text": "reap"}]
+    steps = [call("todo", {"items": items}), call("shell", {"command": "cat gate"}), say("Later.")]
+    with serving(tmp_path, steps) as place, place.chat("--set", "sandbox.confine=off") as terminal:
+        os.mkfifo(place.work / "gate")
+        terminal.types("begin")
+        terminal.sees("✔ sow")
+        terminal.sees("▸ water")
+        terminal.sees("· reap")
+        terminal.press("\x14")
+        terminal.sees("plan 1/3 ▸ water")
+        (place.work / "gate").write_text("open")
+        terminal.sees("plan: 1 of 3 done; next: water")
+        terminal.sees("Later.")
+
+
+def test_who_waits_for_an_answer_is_called(tmp_path: Path) -> None:
+    steps = [call("ask_user", {"question": "Which?", "choices": ["a", "b"]}), say("Fine.")]
+    with serving(tmp_path, steps) as place, place.chat() as terminal:
+        terminal.types("choose")
+        terminal.sees("or write your answer")
+        terminal.sees("waiting for your answer")
+        assert "\x07\x1b]9;Angelia waits for your answer\x07" in terminal.seen
+
+
+def test_plain_words_are_added_line_by_line_without_marks(tmp_path: Path) -> None:
+    steps = [say("First.") + call("shell", {"command": "echo out; exit 2"}), say("Plainly **said**.\n\n- an item")]
+    with serving(tmp_path, steps) as place, place.chat("--plain") as terminal:
+        terminal.sees("You:")
+        terminal.press("hello\n")
+        terminal.sees("Running: $ echo out; exit 2")
+        terminal.sees("Failed: $ echo out; exit 2 · exit 2")
+        terminal.sees("- an item")
+        terminal.sees("You:")
+        terminal.press(CTRL_D)
+        assert terminal.ends() == 0
+        assert "\x1b" not in terminal.seen
+        assert terminal.seen.count("hello") == 1, "the terminal itself shows what is typed"
+        assert not {"›", "✔", "✘", "▸", "┆"} & set(terminal.seen)

@@ -244,6 +244,21 @@ async def show(port: TerminalPort, _: str) -> ShownByDoor:
     return ShownByDoor()
 
 
+async def view(port: TerminalPort, number: str) -> ShownByDoor:
+    await port.view(_number(number))
+    return ShownByDoor()
+
+
+async def copy(port: TerminalPort, number: str) -> CommandReply:
+    return CommandReply(port.copy(_number(number)))
+
+
+def _number(word: str) -> int:
+    if word and not (word.isdecimal() and int(word)):
+        raise BadInput(f"“{word}” is no number.", then="1 is the newest, 2 the one before it.")
+    return int(word or "1")
+
+
 async def receipts(port: CommandPort, _: str) -> CommonResult:
     session = _conversation(port)
     found = receipt_rows(await port.services.outbox.receipts(session.owner, session.conversation))

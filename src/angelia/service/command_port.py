@@ -222,6 +222,22 @@ class TerminalPort(ConversationsPort, Protocol):
         """
         ...
 
+    async def view(self, number: int) -> None:
+        """Show the whole output of a call that was shown cut; 1 is the newest.
+
+        Raises:
+            BadInput: there are not so many.
+        """
+        ...
+
+    def copy(self, number: int) -> str:
+        """Put a block of code of the replies into the clipboard, exactly; 1 is the newest. Says what was copied.
+
+        Raises:
+            BadInput: there are not so many, or this terminal has no clipboard.
+        """
+        ...
+
     def show_all(self) -> None:
         """Show the conversation from its beginning."""
         ...

@@ -256,6 +256,23 @@ COMMANDS: tuple[TerminalCommand, ...] = (
             _CHAT: "the chat itself is the conversation, from its beginning",
         },
     ),
+    TerminalCommand(
+        "view",
+        "[N]",
+        "the whole output of a call; 1 is the newest, as Ctrl-O shows it",
+        acts.view,
+        absent={
+            _EDITOR: "an editor shows the whole output of a call itself",
+            _CHAT: "a chat shows no output of calls; ask for it, and it is sent",
+        },
+    ),
+    TerminalCommand(
+        "copy",
+        "[N]",
+        "copy a block of code exactly; 1 is the newest",
+        acts.copy,
+        absent={_EDITOR: "an editor copies by itself", _CHAT: "a chat copies by itself"},
+    ),
     CommonCommand("receipts", "", "what was delivered, and what became of it", acts.receipts),
     TerminalCommand(
         "export",

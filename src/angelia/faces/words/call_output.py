@@ -43,7 +43,7 @@ def failure_lines(output: CallOutput) -> list[TranscriptLine]:
     head = " · ".join(word for word in (output.words, output.ended or str(finished.status), took, count) if word)
     told = [TranscriptLine(Tone.FAILED, head)]
     if len(lines) > LAST:
-        told.append(TranscriptLine(Tone.TABLE, f"{len(lines) - LAST} more lines above · Ctrl-O shows all"))
+        told.append(TranscriptLine(Tone.NOTE, f"{len(lines) - LAST} more lines above · Ctrl-O or /view shows all"))
     return [*told, *([TranscriptLine(Tone.OUTPUT, "\n".join(lines[-LAST:]))] if lines else [])]
 
 
@@ -59,7 +59,17 @@ def cut_diffs(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
         rows = line.text.split("\n")
         if line.tone is Tone.DIFF and len(rows) > DIFF_LINES:
             told.append(TranscriptLine(Tone.DIFF, "\n".join(rows[:DIFF_LINES])))
-            told.append(TranscriptLine(Tone.TABLE, f"  {len(rows) - DIFF_LINES} more lines · Ctrl-O shows all"))
+            told.append(TranscriptLine(Tone.NOTE, f"{len(rows) - DIFF_LINES} more lines · Ctrl-O or /view shows all"))
         else:
             told.append(line)
     return told
+
+
+def whole_output(output: CallOutput, text: str) -> list[TranscriptLine]:
+    """The whole of what a call wrote, and of what it changed."""
+    from angelia.tools.files.changes import diff_text
+
+    diffs = [TranscriptLine(Tone.DIFF, diff_text(diff.old, diff.new)) for diff in output.finished.diffs]
+    lines = text.rstrip().count("\n") + 1
+    head = TranscriptLine(Tone.NOTE, f"{lines} lines of: {output.words}" if text.strip() else f"of: {output.words}")
+    return [head, *([TranscriptLine(Tone.OUTPUT, text.rstrip())] if text.strip() else []), *diffs]

@@ -1,9 +1,9 @@
 """What each colour means, once for all that is shown in a terminal.
 
-The terminal's own colours and ground are used, whichever they are, so only what can be read on a light ground and on
-a dark one has colour (`tests/faces/test_colours.py` computes it for the palettes of common terminals): text is in the
-terminal's own colour, marks and short words have one of the eight basic ones. What is quiet is faint (2), which is
-mixed from the text's own colour. Black, white and the bright ones are the ground of one theme or another.
+The terminal's own colours and ground are used, whichever they are. None of the eight basic ones can be read on the
+light and on the dark ground of all common palettes (`tests/faces/test_colours.py` computes it; Tango's magenta has 1.9
+to 1 on its dark ground), so words are in the terminal's own colour: bold, faint, underlined. Colour is for marks of one
+sign, beside words that say the same. Black, white and the bright ones are the ground of one theme or another.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,6 @@ QUIET: Final = "2"
 TEXT: Final = ""
 PERSON: Final = "1"
 STRONG: Final = "1"
-LITERAL: Final = "35"
-
-ON_MARKS: Final = frozenset({RUNS, DONE, FAILED, WARNS})
-"""Only for marks of one sign, beside words that say the same."""
 
 MARKDOWN: Mapping[str, str] = {
     "markdown.h1": "bold underline",
@@ -30,7 +26,7 @@ MARKDOWN: Mapping[str, str] = {
     "markdown.h4": "bold",
     "markdown.h5": "bold",
     "markdown.h6": "bold",
-    "markdown.code": "magenta",
+    "markdown.code": "bold",
     "markdown.code_block": "none",
     "markdown.block_quote": "none",
     "markdown.item.bullet": "none",
@@ -49,7 +45,6 @@ CODE: Mapping[tuple[str, ...], str] = {
     ("Comment",): "dim",
     ("Keyword",): "bold",
     ("Name", "Tag"): "bold",
-    ("Literal", "String"): "magenta",
     ("Generic", "Heading"): "bold",
 }
 """Parts of code, by Pygments' kinds of token."""

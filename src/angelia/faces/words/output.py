@@ -15,13 +15,27 @@ be made safe but what may be written at all, and there are four ways:
 
 import io
 import sys
+from base64 import b64encode
 from collections.abc import Sequence
 from typing import NewType, TextIO
 
-from angelia.core.visible import visible
+from angelia.core.visible import visible, visible_line
 
 Painted = NewType("Painted", str)
 """Visible text with escape sequences of our own."""
+
+
+def clipboard(text: str) -> Painted:
+    """What puts a text into the clipboard of a terminal that lets programs do that (xterm's OSC 52)."""
+    return Painted(f"\x1b]52;c;{b64encode(text.encode()).decode()}\x07")
+
+
+def call_for_person(words: str) -> Painted:
+    """The bell (ECMA-48, 8.3.3), which sounds or marks the window as the person has set it, and a message of the
+    desktop, where the terminal shows such (OSC 9, of iTerm2 and others).
+    """
+    return Painted(f"\x07\x1b]9;{visible_line(words)}\x07")
+
 
 LINE_CLEARED = Painted("\r\x1b[K")
 """The line on which the cursor stands is empty (ECMA-48, 8.3.41)."""

@@ -25,6 +25,19 @@ _MARKS: dict[Tone, tuple[str, str, str]] = {
 }
 """Mark, its colour and the text's."""
 
+_WORDS: dict[Tone, str] = {
+    Tone.PERSON: "You: ",
+    Tone.STARTED: "Running: ",
+    Tone.DONE: "Done: ",
+    Tone.FAILED: "Failed: ",
+    Tone.QUESTION: "Question: ",
+    Tone.WARNING: "Note: ",
+    Tone.OUTPUT: "  ",
+    Tone.DIFF: "  ",
+    Tone.TABLE: "  ",
+}
+"""What stands for the marks where nothing but words is wanted, as by whoever has them read aloud."""
+
 _DIFF = {"+": colours.DONE, "-": colours.FAILED, "@": colours.QUIET}
 """The colour of a line's sign."""
 
@@ -43,12 +56,20 @@ class Paint:
         self.colour = colour
         self._columns = columns
         self.renders = colour if renders is None else renders
+        self._marks = True
 
     @classmethod
     def of(cls, stream: TextIO) -> "Paint":
         """Colours where a person looks and does not mind them (https://no-color.org)."""
         renders = stream.isatty() and os.environ.get("TERM") != "dumb"
         return cls(colour=renders and not os.environ.get("NO_COLOR"), renders=renders)
+
+    @classmethod
+    def in_words(cls) -> "Paint":
+        """Words alone, line after line: for a terminal that can do no more, and for readers of screens."""
+        paint = cls(colour=False, renders=False)
+        paint._marks = False
+        return paint
 
     @property
     def columns(self) -> int:
@@ -57,6 +78,11 @@ class Paint:
 
     def line(self, line: TranscriptLine) -> Painted:
         """The text of one line, ended by a newline."""
+        if not self._marks:
+            first, *more = _shown(line.text).splitlines() or [""]
+            before = _WORDS.get(line.tone, "")
+            rows = [f"{before}{first}", *(f"{'  ' if before else ''}{row}" for row in more)]
+            return self._rows("", [Painted(row) for row in rows])
         match line.tone:
             case Tone.REPLY | Tone.REPLY_GOES_ON:
                 return self.markdown(line.text)

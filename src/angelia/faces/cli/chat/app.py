@@ -15,7 +15,19 @@ from angelia.core.principal import OWNER
 from angelia.core.profile import Profile
 from angelia.core.version import PACKAGE_VERSION
 from angelia.faces.cli.chat.folder_question import FolderQuestion
-from angelia.faces.cli.chat.input import Act, BreakKey, EndKey, Input, Pasted, StopKey, Typed
+from angelia.faces.cli.chat.input import (
+    Act,
+    BreakKey,
+    EndKey,
+    Input,
+    OutputKey,
+    Pasted,
+    PlanKey,
+    QueueKey,
+    StopKey,
+    Typed,
+)
+from angelia.faces.cli.chat.long_calls import tell_of_long_calls
 from angelia.faces.cli.chat.open_choice import YES_OR_NO, OpenChoice
 from angelia.faces.cli.chat.screen import Screen
 from angelia.faces.cli.open_conversation import session_for
@@ -97,7 +109,9 @@ class ChatApp:
             AngeliaError: the model cannot be used, or the conversation cannot be driven.
         """
         self.input = given
-        jobs = (self._begin(), self._work(), self.screen.run(given.write, given.still))
+        jobs = [self._begin(), self._work(), self.screen.run(given.write, given.still)]
+        if not self.screen.paint.renders:
+            jobs.append(tell_of_long_calls(self))
         tasks = [asyncio.create_task(job) for job in jobs]
         for task in tasks:
             task.add_done_callback(self._ended)
@@ -248,6 +262,19 @@ class ChatApp:
             case Pasted(paths=paths):
                 for path in paths:
                     await self.attach(path)
+            case QueueKey(text=text):
+                await self.ready.wait()
+                await self.say(text, e.Arrival.QUEUE)
+            case _:
+                await self._pressed(act)
+
+    async def _pressed(self, act: OutputKey | PlanKey | StopKey | BreakKey | EndKey) -> None:
+        match act:
+            case OutputKey():
+                await self._commands.view(1)
+            case PlanKey():
+                self.plan_turned = not self.plan_turned
+                self.input.refresh()
             case StopKey():
                 await self.session.stop(OWNER)
             case BreakKey():

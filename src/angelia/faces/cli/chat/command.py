@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 )
 @conversation_options
 @turn_options
-def chat(**given: Any) -> int:
+@click.option("--plain", is_flag=True, help="Words alone, line after line: for screen readers and simple terminals.")
+def chat(*, plain: bool, **given: Any) -> int:
     """Talk. Enter sends, Alt-Enter begins a new line, Esc stops the turn, Ctrl-D leaves."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput(
@@ -35,20 +36,21 @@ def chat(**given: Any) -> int:
             then="Use `angelia ask`: angelia ask 'What is in this folder?'; it also takes piped text.",
         )
     gc.enable()
-    return asyncio.run(_chat(given))
+    return asyncio.run(_chat(given, plain=plain or os.environ.get("TERM", "dumb") in ("dumb", "unknown")))
 
 
-async def _chat(given: dict[str, Any]) -> int:
+async def _chat(given: dict[str, Any], *, plain: bool) -> int:
     """The prompt is there first; what takes longer to load comes while the person begins to type."""
     from angelia.faces.cli.chat.app import ChatApp
     from angelia.faces.cli.chat.commands import TerminalCommandPort
     from angelia.faces.cli.chat.screen import Screen
+    from angelia.faces.words.paint import Paint
     from angelia.faces.words.paint import screen as paint_for_screen
 
-    chat = ChatApp(given, Screen(paint_for_screen()), TerminalCommandPort)
+    chat = ChatApp(given, Screen(Paint.in_words() if plain else paint_for_screen()), TerminalCommandPort)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, chat.leave)  # the terminal is left as it was found
     try:
-        await chat.run(_input(chat))
+        await chat.run(_input(chat, plain=plain))
         if chat.opened.is_set() and chat.session.log.entries:
             _farewell(chat.session.conversation, unfinished=bool(chat.session.turn.opened))
     finally:
@@ -56,10 +58,10 @@ async def _chat(given: dict[str, Any]) -> int:
     return 0
 
 
-def _input(chat: "ChatApp") -> "Input":
+def _input(chat: "ChatApp", *, plain: bool) -> "Input":
     from angelia.faces.cli.chat.prompt_frame import prompt_frame
 
-    if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
+    if plain:
         from angelia.faces.cli.chat.lines import Lines
 
         return Lines(prompt_frame(chat), chat.hear)

@@ -7,6 +7,9 @@ from angelia.core import entry as e
 from angelia.core.errors import BadInput
 from angelia.core.ids import short
 from angelia.core.principal import OWNER
+from angelia.core.text import one_line
+from angelia.faces.words.call_output import CallOutput, whole_output
+from angelia.faces.words.output import clipboard
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine
 from angelia.faces.words.widths import table
 from angelia.policy.situation import Mode
@@ -37,6 +40,10 @@ KEYS = (
     ("Tab", "complete a command or a path"),
     ("Up, Ctrl-R", "earlier messages, and a search in them"),
     ("Esc, Ctrl-C", "stop the turn; Ctrl-C once more leaves"),
+    ("Alt-Q", "send; it is read after this turn"),
+    ("Ctrl-O", "the whole of an output that was cut; /view 2 the one before it"),
+    ("Ctrl-T", "open or fold the plan"),
+    ("Ctrl-G", "write the message in your editor"),
     ("Ctrl-D", "leave; an unfinished turn goes on when you come back"),
     ("dropping a file", "attach it to the next message"),
 )
@@ -128,6 +135,36 @@ class TerminalCommandPort:
     async def attach(self, path: Path, *, picture: bool = False, original: bool = False) -> None:
         """See the port."""
         await self._chat.attach(path, picture=picture, original=original)
+
+    async def view(self, number: int) -> None:
+        """See the port."""
+        outputs = self._chat.watching.outputs
+        if number > len(outputs):
+            count = f"{len(outputs)} outputs can be shown whole" if outputs else "No output was cut"
+            raise BadInput(f"{count} here, since the conversation was opened.", then="/show tells all of it.")
+        output = outputs[-number]
+        self._chat.screen.put(*whole_output(output, await self._whole(output)))
+
+    async def _whole(self, output: CallOutput) -> str:
+        """What a call wrote, from the store where the model was shown its ends only."""
+        full = output.finished.full
+        return (await self.services.blobs.get(full.sha256)).decode(errors="replace") if full else output.text
+
+    def copy(self, number: int) -> str:
+        """See the port."""
+        from angelia.faces.words.code_blocks import code_blocks
+
+        found = code_blocks(self.session.log.entries)
+        if not self._chat.screen.paint.renders:
+            raise BadInput("This terminal has no clipboard that a program can write to.", then="/show shows the code.")
+        if number > len(found):
+            count = f"There are {len(found)} blocks of code" if found else "There is no block of code"
+            raise BadInput(f"{count} in the replies here.", then="1 is the newest.")
+        code = found[number - 1]
+        self._chat.screen.draw(clipboard(code))
+        lines = len(code.splitlines())
+        copied = f"Copied {lines} {'line' if lines == 1 else 'lines'}, if this terminal lets programs copy"
+        return f"{copied}: {one_line(code, 60)}"
 
     def show_all(self) -> None:
         """See the port."""

@@ -15,12 +15,16 @@ from angelia.faces.cli.chat.live_view import LiveView, WaitingMessage
 from angelia.faces.cli.chat.screen import Screen
 from angelia.faces.cli.pictures import drawn, way_of
 from angelia.faces.words.call_output import CallOutput, call_output, cut_diffs, failure_lines, shows_end
+from angelia.faces.words.output import call_for_person
 from angelia.faces.words.question_lines import question_lines
 from angelia.faces.words.questions import numbered
 from angelia.faces.words.reply_stream import ReplyBlock, ReplyStream
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine, TranscriptLines, reply_text
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL, TerminalDelivery
+
+LONG_MS = 30_000
+"""Milliseconds of a turn after which its end is told with a bell: nobody looks on for so long."""
 
 RECALLED = 2
 """Messages of the person, with what followed, that are shown when a conversation is opened again."""
@@ -43,6 +47,8 @@ class ConversationView:
         self._held: list[str] = []
         self._joins = False
         self._turn_runs = bool(session.turn.opened)
+        self._began = session.turn.started_at
+        self._long = False
         self._mine: set[DeliveryId] = set()
         self._asked: set[CallId] = set()
         self._printed: set[CallId] = set()
@@ -114,6 +120,7 @@ class ConversationView:
             case e.ToolFinished():
                 self._finished(entry.fact, lines)
             case e.TurnClosed():
+                self._long = entry.at - self._began >= LONG_MS
                 self._turn_runs = bool(self._session.turn.opened)  # with what was queued
                 self._put_plan()
             case e.DeliveryQueued():
@@ -125,15 +132,17 @@ class ConversationView:
 
     def _stands_elsewhere(self, fact: e.AnyFact) -> bool:
         """Whether a fact is shown above the input, or with another one."""
-        settled = isinstance(fact, e.DeliverySettled) and fact.id in self._mine
-        return settled or isinstance(fact, e.ToolStarted | e.ApprovalAsked)
+        if isinstance(fact, e.ToolStarted):
+            return self._screen.paint.renders or self.now.is_plan(fact.call)
+        return isinstance(fact, e.ApprovalAsked) or (isinstance(fact, e.DeliverySettled) and fact.id in self._mine)
 
     def _said(self, entry: e.Entry, fact: e.UserSaid, lines: list[TranscriptLine]) -> None:
         """A message that opens a turn; another one waits above the input until it is read."""
         queued = fact.arrival is e.Arrival.QUEUE
         opens, self._turn_runs = not self._turn_runs, True
         if opens:
-            self._screen.put(*lines)
+            self._began = entry.at
+            self._screen.put(*(lines if self._screen.paint.renders else ()))  # else the terminal itself has shown it
         elif self._screen.paint.renders:
             text = "\n".join(line.text for line in lines)
             self.now.messages.append(WaitingMessage(entry.seq, text, queued))
@@ -214,6 +223,16 @@ class ConversationView:
 
         self._screen.put(TranscriptLine(Tone.QUESTION, f"{question_lines(asked)}\n{numbered(asked)}"))
         self._screen.then(printed)
+        self._ring("Angelia waits for your answer")
+
+    def _ring(self, words: str) -> None:
+        """Call a person who looks elsewhere."""
+        if self._screen.paint.renders:
+
+            async def ring() -> None:
+                self._screen.draw(call_for_person(words))
+
+            self._screen.then(ring)
 
     def _queued(self, queued: e.DeliveryQueued) -> None:
         words = "".join(part.text for part in queued.parts if isinstance(part, Text))
@@ -221,6 +240,8 @@ class ConversationView:
             self._let_go(words)
         if queued.address.door == TERMINAL.door:
             self._deliver(queued)
+            if self._long and queued.origin in ("answer", "ending"):
+                self._ring("Angelia has answered")
         elif words:
             self._screen.put(
                 TranscriptLine(Tone.REPLY, words), TranscriptLine(Tone.NOTE, f"goes to {queued.address.door}")

@@ -35,15 +35,33 @@ class EndKey(Struct, frozen=True):
     """Ctrl-D at an empty prompt."""
 
 
-Act = Typed | Pasted | StopKey | BreakKey | EndKey
+class OutputKey(Struct, frozen=True):
+    """Ctrl-O: the whole of what was shown cut."""
+
+
+class PlanKey(Struct, frozen=True):
+    """Ctrl-T: the plan opened, or folded."""
+
+
+class QueueKey(Struct, frozen=True):
+    """Alt-Q: what is typed is read after this turn."""
+
+    text: str
+
+
+Act = Typed | Pasted | StopKey | BreakKey | EndKey | OutputKey | PlanKey | QueueKey
 
 
 class PromptFrame(Struct, frozen=True):
-    """What stands around the input: `above` it (columns, rows), `before` it on its line, `below` it."""
+    """What stands around the input: `above` it (columns, rows), `before` it on its line, `below` it.
+
+    `busy`: a turn runs, and nothing is asked.
+    """
 
     above: Callable[[int, int], list[tuple[str, str]]]
     before: Callable[[], str]
     below: Callable[[int], str]
+    busy: Callable[[], bool]
 
 
 class Input(Protocol):

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from angelia.faces.cli.chat.input import Act, BreakKey, EndKey, PromptFrame, Typed
 from angelia.faces.words.output import Painted, draw, echo
 
+ASK_SECONDS = 0.15
+"""After the last line that was written, the next one is asked for."""
+
 
 class Lines:
     """Reads standard input line by line, without taking a thread that could not be ended."""
@@ -19,6 +22,8 @@ class Lines:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._pending = ""
         self._broke = False
+        self._asked = False
+        self._asking: asyncio.TimerHandle | None = None
         self._shown = asyncio.Event()
         self._ended: asyncio.Future[None] | None = None
         self._error: Exception | None = None
@@ -30,7 +35,7 @@ class Lines:
         loop.add_reader(sys.stdin.fileno(), self._read)
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         try:
-            self._ask()
+            self.refresh()
             self._shown.set()
             await self._ended
         finally:
@@ -50,19 +55,29 @@ class Lines:
             self._ended.set_result(None)
 
     def refresh(self) -> None:
-        """Nothing: what was written stays as it is."""
+        """See the port: ask once nothing more comes and nothing runs."""
+        if self._asking:
+            self._asking.cancel()
+        self._asking = asyncio.get_running_loop().call_later(ASK_SECONDS, self._ask)
 
     async def still(self) -> None:
         """At once: nothing that was written is drawn anew."""
 
     def write(self, text: Painted) -> None:
         """See the port."""
-        echo()
+        if self._asked:
+            echo()
+            self._asked = False
         draw(text)
-        self._ask()
+        self.refresh()
 
     def _ask(self) -> None:
-        echo(self._around.before(), end="")
+        """Ask for the next message, or for an answer; not while something runs, though it is heard then too."""
+        self._asking = None
+        if not self._asked and not self._around.busy():
+            before = self._around.before()
+            echo({"› ": "You: ", "answer › ": "Answer: "}.get(before, "y or n: "), end="")
+            self._asked = True
 
     def _read(self) -> None:
         data = os.read(sys.stdin.fileno(), 65_536)
@@ -71,6 +86,7 @@ class Lines:
             return
         *lines, self._pending = (self._pending + self._decoder.decode(data)).split("\n")
         self._broke = False
+        self._asked = False
         for line in lines:
             self._hear(Typed(line.rstrip("\r")))
 

@@ -31,9 +31,9 @@ def live_rows(view: LiveView, columns: int, rows: int, *, plan_turned: bool = Fa
     calls = _calls(view, columns)
     words = [*_thought(view, columns), *reply_rows(view, columns), *_waits(view, columns)]
     plan = list(_plan(view.plan, columns)) if opened else _plan_line(view.plan, columns)
-    below = [*_beside(calls, plan, columns), *_messages(view, columns)]
+    below = [*_beside(calls, plan, columns), *_messages(view, columns, gap=bool(plan or calls))]
     if len(words) + len(below) > rows:
-        below = [*_beside(calls, _plan_line(view.plan, columns), columns), *_messages(view, columns)]
+        below = [*_beside(calls, _plan_line(view.plan, columns), columns), *_messages(view, columns, gap=False)]
     below = below[-rows:]
     left = rows - len(below)
     return [*(words[-left:] if left else []), *below]
@@ -156,8 +156,8 @@ def _cut(row: Row, columns: int) -> Row:
     return [*before, (style, cut(text, columns - sum(cells(one) for _, one in before)))]
 
 
-def _messages(view: LiveView, columns: int) -> list[Row]:
-    rows: list[Row] = []
+def _messages(view: LiveView, columns: int, *, gap: bool) -> list[Row]:
+    rows: list[Row] = [[]] if gap and view.messages else []
     for message in view.messages:
         when = "after this turn" if message.queued else "at the next step"
         text = cut(visible_line(message.text.replace("\n", " ")), columns - 22)

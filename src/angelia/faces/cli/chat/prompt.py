@@ -20,7 +20,18 @@ from prompt_toolkit.styles import Style
 
 from angelia.faces.cli.chat.drawn_rows import rows_above_cursor
 from angelia.faces.cli.chat.frame_output import FrameOutput
-from angelia.faces.cli.chat.input import Act, BreakKey, EndKey, Pasted, PromptFrame, StopKey, Typed
+from angelia.faces.cli.chat.input import (
+    Act,
+    BreakKey,
+    EndKey,
+    OutputKey,
+    Pasted,
+    PlanKey,
+    PromptFrame,
+    QueueKey,
+    StopKey,
+    Typed,
+)
 from angelia.faces.words.output import Painted, draw
 from angelia.service.files.attachments import pasted_paths
 
@@ -279,6 +290,22 @@ class Prompt:
         def end(event: KeyPressEvent) -> None:
             self._hear(EndKey())
 
+        @keys.add("c-o", filter=writing)
+        def output(event: KeyPressEvent) -> None:
+            self._hear(OutputKey())
+
+        @keys.add("c-t", filter=writing)
+        def plan(event: KeyPressEvent) -> None:
+            self._hear(PlanKey())
+
+        @keys.add("escape", "q", filter=writing & ~empty)
+        def queue(event: KeyPressEvent) -> None:
+            self._hear(QueueKey(self._taken(event.current_buffer)))
+
+        @keys.add("c-g", filter=writing)
+        def editor(event: KeyPressEvent) -> None:
+            event.current_buffer.open_in_editor()
+
         @keys.add(Keys.BracketedPaste, filter=writing)
         def paste(event: KeyPressEvent) -> None:
             text = event.data.replace("\r\n", "\n").replace("\r", "\n")
@@ -294,8 +321,11 @@ class Prompt:
             buffer.delete_before_cursor(1)
             buffer.insert_text("\n")
             return
+        self._hear(Typed(self._taken(buffer)))
+
+    def _taken(self, buffer: Buffer) -> str:
         text = buffer.text
         buffer.append_to_history()
         buffer.reset()
         self._broke = False
-        self._hear(Typed(text))
+        return text

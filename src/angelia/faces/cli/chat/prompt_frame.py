@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 def prompt_frame(chat: "ChatApp") -> PromptFrame:
     """What the input shows around itself."""
     return PromptFrame(
-        lambda columns, rows: _above(chat, columns, rows), lambda: _before(chat), lambda columns: _below(chat, columns)
+        lambda columns, rows: _above(chat, columns, rows),
+        lambda: _before(chat),
+        lambda columns: _below(chat, columns),
+        lambda: _busy(chat),
     )
 
 
@@ -29,6 +32,12 @@ def _above(chat: "ChatApp", columns: int, rows: int) -> list[tuple[str, str]]:
     shown = [piece for row in (*live, *attached) for piece in (*row, ("", "\n"))]
     gap = [("", "\n")]
     return [*gap, *shown, *(gap if live and not attached else [])]
+
+
+def _busy(chat: "ChatApp") -> bool:
+    if chat.asks:
+        return False
+    return not chat.ready.is_set() or (bool(chat.session.turn.opened) and not chat.session.questions())
 
 
 def _before(chat: "ChatApp") -> str:
