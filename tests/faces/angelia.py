@@ -139,12 +139,13 @@ class Terminal:
 
     def comes_to_rest(self) -> None:
         """Read on until nothing is written but what counts seconds."""
-        quiet, until = self.seen, time.monotonic() + SECONDS
+        until = time.monotonic() + SECONDS
         while time.monotonic() < until:
-            self._read(0.5)
-            if len(self.seen) - len(quiet) < QUIET_BYTES:
+            before, rest = len(self.seen), time.monotonic() + REST_SECONDS
+            while (left := rest - time.monotonic()) > 0:
+                self._read(left)
+            if len(self.seen) - before < QUIET_BYTES:
                 return
-            quiet = self.seen
 
     def _read(self, seconds: float) -> bool:
         """Take in what is written next; False when nothing more comes."""
@@ -192,7 +193,8 @@ class Terminal:
         self._child.kill(signal.SIGTERM)
 
 
-QUIET_BYTES = 200
+REST_SECONDS = 1.2
+QUIET_BYTES = 300
 """A frame in which only the seconds are others is shorter."""
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cDEHM])")

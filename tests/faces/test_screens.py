@@ -43,7 +43,7 @@ def total(rows: list[dict[str, str]], bed: str = "south", *, unit: str = "kg") -
 The last word: **sow the east bed** in April.
 """
 
-FAILS = "for n in $(seq 1 30); do echo test_$n ... ok; done; echo '    raise KeyError(\"south\")'; exit 1"
+FAILS = "sleep 0.2; for n in $(seq 1 30); do echo test_$n ... ok; done; echo '    raise KeyError(\"south\")'; exit 1"
 DANGEROUS = "rm -rf build && git push --force origin main"
 
 
@@ -140,12 +140,13 @@ def drawn(place: Place, state: State, columns: int) -> list[str]:
         return terminal.screen.split("\n")
 
 
-def stable(rows: list[str], place: Place) -> str:
+def stable(rows: list[str]) -> str:
     """The rows, with signs for what differs from run to run."""
-    text = "\n".join(rows[1:] if rows[0] else rows).replace(str(place.work), "~/garden")
+    text = "\n".join(rows)
     for found, sign in CHANGES:
         text = found.sub(sign, text)
-    return "\n".join(re.sub(r" {3,}(?=N s$)", "   ", row) for row in text.split("\n")) + "\n"
+    text = re.sub(r" {3,}N s(?: {3,})?", "   N s   ", text)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(row.rstrip() for row in text.split("\n"))).rstrip() + "\n"
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
@@ -157,7 +158,7 @@ def test_a_screen_is_the_one_that_was_looked_at(name: str, columns: int, tmp_pat
         rows = drawn(place, state, columns)
     holds(rows, columns)
     file = SCREENS / f"{name.replace(' ', '-')}-{columns}.txt"
-    text = stable(rows, place)
+    text = stable(rows)
     if os.environ.get("ANGELIA_SCREENS") == "write":
         file.write_text(text)
     assert text == file.read_text()

@@ -141,7 +141,9 @@ class ChatApp:
         self.app = await open_app(self._given)
         session = await session_for(self.app, self._given, self.screen.note)
         if not session.log.entries:
-            self.screen.note(f"Angelia {PACKAGE_VERSION} in {session.workspace} · /help lists commands and keys")
+            self.screen.note(
+                f"Angelia {PACKAGE_VERSION} in {_from_home(session.workspace)} · /help lists commands and keys"
+            )
         self._show(session)
         self.opened.set()
         choice = await choose(self.app.loaded.config.model, self.app.model_catalog, self.app.key_value, self._ask)
@@ -357,3 +359,9 @@ class ChatApp:
         """At the beginning of a conversation, and wherever something else stands there now; never inside a turn."""
         if self.spec and not self.session.turn.opened:
             await self._folder_question.put(self.app.conversations.prompt(self.session))
+
+
+def _from_home(folder: str) -> str:
+    """A folder as people write it: below their own one with a tilde."""
+    path, home = Path(folder), Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else folder

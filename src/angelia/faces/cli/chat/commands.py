@@ -199,8 +199,8 @@ class TerminalCommandPort:
                     await (session or chat.session).record(*facts)
                 chat.screen.note(text)
             case CommandTable(rows=rows, then=then):
-                wide = len(rows[0]) > 2 if rows else False
-                chat.screen.table([*table(rows, chat.screen.paint.columns - 2 if wide else 0), *then.splitlines()])
+                columns = chat.screen.paint.columns - 2 if chat.screen.paint.renders else 0
+                chat.screen.table([*table(rows, columns), *then.splitlines()])
             case OtherConversation(session=session, text=text):
                 await chat.switch(session)
                 self._sandbox = self._wanted

@@ -13,8 +13,9 @@ TOGETHER_SECONDS = 1 / 12
 """Lines that come sooner after the last ones are printed together."""
 
 _BLOCKS = {Tone.PERSON, Tone.REPLY, Tone.QUESTION, Tone.TABLE}
-"""Tones that have a blank line before and, a reply, after them."""
-_REPLIES = {Tone.REPLY, Tone.REPLY_GOES_ON}
+"""Tones that have a blank line before them."""
+_APART = {Tone.PERSON, Tone.REPLY, Tone.REPLY_GOES_ON}
+"""What follows these stands apart from them."""
 
 
 class Screen:
@@ -91,7 +92,7 @@ class Screen:
         await what()
 
     def _painted(self, line: TranscriptLine) -> str:
-        blank = self._before is not None and (line.tone in _BLOCKS or self._before in _REPLIES)
+        blank = self._before is not None and (line.tone in _BLOCKS or self._before in _APART)
         blank = blank and line.tone is not Tone.REPLY_GOES_ON
         self._before = line.tone
         return "\n" * blank + self.paint.line(line)
