@@ -50,8 +50,8 @@ def contrast(one: Colour, other: Colour) -> float:
 
 
 PAINT = Paint(colour=True, columns=60, renders=True)
-SHOWN = {
-    **{tone: PAINT.line(TranscriptLine(tone, "+some words")) for tone in Tone},
+SHOWN: dict[str, str] = {
+    **{str(tone): PAINT.line(TranscriptLine(tone, "+some words")) for tone in Tone},
     "code": PAINT.markdown("```python\ndef f(a):\n    return 'b'  # c\n```"),
     "a reply": PAINT.markdown("# A\n\n`b` **c** *d* [e](f)\n\n|g|h|\n|-|-|\n|i|j|"),
 }
