@@ -241,6 +241,7 @@ def test_the_plan_is_shown_with_its_marks_and_told_at_the_end(tmp_path: Path) ->
         (place.work / "gate").write_text("open")
         terminal.sees("plan: 1 of 3 done; next: water")
         terminal.sees("Later.")
+        assert "note the plan" not in terminal.screen
 
 
 def test_who_waits_for_an_answer_is_called(tmp_path: Path) -> None:
@@ -249,6 +250,7 @@ def test_who_waits_for_an_answer_is_called(tmp_path: Path) -> None:
         terminal.types("choose")
         terminal.sees("or write your answer")
         terminal.sees("waiting for your answer")
+        terminal.comes_to_rest()
         assert "\x07\x1b]9;Angelia waits for your answer\x07" in terminal.seen
 
 

@@ -111,7 +111,7 @@ class ChatApp:
         self.input = given
         jobs = [self._begin(), self._work(), self.screen.run(given.write, given.still)]
         if not self.screen.paint.renders:
-            jobs.append(tell_of_long_calls(self))
+            jobs.append(tell_of_long_calls(self.opened, lambda: self.watching.now, self.screen.note))
         tasks = [asyncio.create_task(job) for job in jobs]
         for task in tasks:
             task.add_done_callback(self._ended)

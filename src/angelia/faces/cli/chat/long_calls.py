@@ -1,31 +1,34 @@
 """That a call still runs, said in lines where nothing is drawn anew."""
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from angelia.core.ids import CallId
 
 if TYPE_CHECKING:
-    from angelia.faces.cli.chat.app import ChatApp
+    from angelia.faces.cli.chat.live_view import LiveView
 
 TOLD_AT = (10, 30, 60)
 """Seconds after which a call that runs is told of; then each minute."""
 
 
-async def tell_of_long_calls(chat: "ChatApp") -> None:
-    """Never ends."""
-    await chat.opened.wait()
+async def tell_of_long_calls(
+    opened: asyncio.Event, view: Callable[[], "LiveView"], note: Callable[[str], None]
+) -> None:
+    """Note what runs for long, once there is a conversation; never ends."""
+    await opened.wait()
     told: dict[CallId, int] = {}
     while True:
         await asyncio.sleep(1)
-        now = chat.watching.now
+        now = view()
         told = {call: seconds for call, seconds in told.items() if call in now.running}
         for call, running in now.running.items():
             due = told_at(now.clock() - running.since)
             if due > told.get(call, 0):
                 told[call] = due
                 last = f" Last line: {running.last.strip()}" if running.last.strip() else ""
-                chat.screen.note(f"Still running after {due} seconds: {running.words}.{last}")
+                note(f"Still running after {due} seconds: {running.words}.{last}")
 
 
 def told_at(seconds: float) -> int:
