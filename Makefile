@@ -7,6 +7,7 @@ SYNC := UV_PYTHON_DOWNLOADS=never $(UV) sync --quiet --locked --inexact --compil
 
 ROUNDS ?= 20
 EXPLORE ?= 50
+MINUTES ?= 60
 DEADLY := $(wildcard tests/promise/test_crash_suite.py tests/promise/test_prefix_law.py tests/promise/test_resume.py \
   tests/store/test_crash.py tests/store/test_lease.py tests/store/test_behind.py tests/testing/test_crash.py \
   tests/chats/test_gateway_crashes.py tests/chats/test_gateway_killed.py tests/chats/test_*storms.py \
@@ -29,8 +30,9 @@ test: check  # a file stays on one process, with what it starts once for all of 
 quick: setup-dev  # what is pure or in this process
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not real" tests/core tests/context tests/policy tests/engine tests/docs
 
-soak: setup-dev  # what kills processes, again and again; properties on new examples; rules taken out
+soak: setup-dev  # what kills processes, again and again; an hour of faults; properties on new examples; rules taken out
 	@for round in $$(seq $(ROUNDS)); do echo "round $$round of $(ROUNDS)"; $(BIN)/pytest -q -x $(DEADLY) || exit 1; done
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 	ANGELIA_TESTS_EXPLORE=$(EXPLORE) $(BIN)/pytest -q -n auto --timeout 3600 $$(grep -rl 'import.*given' --include='test_*.py' tests)
 	$(BIN)/python -m tests.mutants
 

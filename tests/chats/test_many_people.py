@@ -1,11 +1,15 @@
 """More people than a process may have open files: each is answered."""
 
+import asyncio
 import resource
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
+from angelia.core import entry as e
+from angelia.core.errors import StoreError
 from angelia.service.chats.sessions import most_open
 from angelia.testing.channels.recording_channel import FarEnd
 from angelia.testing.model.server import ModelServer
@@ -40,3 +44,40 @@ def test_how_many_stay_open_follows_from_what_the_process_may_have(few_files: No
     assert most_open() == 39
     resource.setrlimit(resource.RLIMIT_NOFILE, (50, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     assert most_open() == 1
+
+
+async def test_with_no_file_to_open_nobody_is_lost_and_afterwards_everybody_is_answered(
+    tmp_path: Path, few_files: None
+) -> None:
+    far = FarEnd()
+    async with ModelServer(lambda _: say("Good morning.")) as server, town(tmp_path, server, far) as life:
+        await life.says("hello?", chat="0")
+        assert await life.answered(1, chat="0") == ["Good morning."]
+        with ExitStack() as held:
+            with suppress(OSError):
+                for _ in range(LIMIT):
+                    held.enter_context(Path("/dev/null").open("rb"))
+            for number in range(1, 3):
+                with pytest.raises(StoreError, match="No more files"):  # not acknowledged, and so it is brought again
+                    await life.says("hello?", chat=f"{number}", key=f"key {number}")
+        for number in range(1, 3):
+            await life.says("hello?", chat=f"{number}", key=f"key {number}")
+        for number in range(1, 3):
+            assert await life.answered(1, chat=f"{number}") == ["Good morning."]
+            keys = [fact.key for fact in await life.facts(f"{number}") if isinstance(fact, e.UserSaid)]
+            assert keys == [f"key {number}"]
+        await life.says("and now?", chat="0")
+        await far.when(lambda far: far.texts("0")[-1:] == ["Good morning."])
+
+
+async def test_where_one_conversation_may_stay_open_those_who_speak_at_once_are_answered_each(
+    tmp_path: Path, few_files: None
+) -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    assert most_open() == 1
+    far, people = FarEnd(), [str(number) for number in range(6)]
+    async with ModelServer(lambda _: say("Good morning.")) as server, town(tmp_path, server, far) as life:
+        for heard in (1, 2, 3):
+            await asyncio.gather(*(life.says("hello?", chat=chat) for chat in people))
+            for chat in people:
+                assert await life.answered(heard, chat=chat) == ["Good morning."] * heard

@@ -95,7 +95,7 @@ class PerChatQueue:
             if failures == 1:
                 if not isinstance(error, AngeliaError):  # nobody foresaw it, so where it came from is told
                     log.error("%s could not be taken in", item.name, exc_info=error)
-                self._trouble(f"What came in cannot be taken in: {_told(error)}. It is tried again.")
+                self._trouble(f"What came in cannot be taken in: {_told(error).rstrip('.')}. It is tried again.")
             if failures > TRIES and self._taken > before:
                 self._give_up(item, error)
                 break

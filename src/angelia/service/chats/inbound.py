@@ -5,6 +5,7 @@ queued, asked about because it waited out an outage, done as one of our verbs, o
 """
 
 import asyncio
+import errno
 import logging
 from collections.abc import Sequence
 from weakref import WeakValueDictionary
@@ -102,9 +103,17 @@ class Inbound:
         except (ConfigError, MissingPart) as error:
             logger.warning("a message through %s cannot be answered: %s", envelope.address.door, error)
             await self._refuse(line, envelope, f"{error.what} {_NOT_SET_UP}")
-        except AngeliaError as error:
-            await self._refuse(line, envelope, str(error))
         except Exception as error:
+            if _no_file_left(error):
+                self._chat_sessions.let_rest_go()
+                raise StoreError(
+                    "No more files can be opened now.",
+                    "As many are open as this process may have.",
+                    "What came in comes again. Raise the limit of the service (`LimitNOFILE`, `ulimit -n`).",
+                ) from error
+            if isinstance(error, AngeliaError):
+                await self._refuse(line, envelope, str(error))
+                return ""
             code = sortable_id(self._services.clock)[-8:]
             logger.exception("a message through %s faulted, code %s", envelope.address.door, code, exc_info=error)
             await self._refuse(line, envelope, f"A fault of ours, code {code}. Your message was not understood.")
@@ -119,16 +128,20 @@ class Inbound:
         if not said.forwarded and (answer := await typed_answer(self._chat_sessions, sender, said.text)):
             await self._commit_reply(envelope, sender, answer)
             return ""
-        session = sender.session or self._chat_sessions.begin(line, sender.chat_key, sender.person)
-        await self._chat_sessions.work(session, line)
-        files, missing = await fetched(line.channel, said.offers, self._services.intake)
-        parts = (*_words(envelope, said), *files)
-        if not parts:
-            await self._refuse(line, envelope, "There was nothing in this message that I can read.")
-        elif self._is_stale(line, envelope):
-            await self._set_aside(session, envelope, sender, parts)
+        if sender.session:  # it may have been let go since
+            session = await self._chat_sessions.session(sender.session.conversation)
         else:
-            await self._commit(line, session, envelope, sender, parts, missing)
+            session = self._chat_sessions.begin(line, sender.chat_key, sender.person)
+        with self._chat_sessions.held(session):
+            await self._chat_sessions.work(session, line)
+            files, missing = await fetched(line.channel, said.offers, self._services.intake)
+            parts = (*_words(envelope, said), *files)
+            if not parts:
+                await self._refuse(line, envelope, "There was nothing in this message that I can read.")
+            elif self._is_stale(line, envelope):
+                await self._set_aside(session, envelope, sender, parts)
+            else:
+                await self._commit(line, session, envelope, sender, parts, missing)
         return ""
 
     async def _commit(
@@ -244,6 +257,15 @@ class Inbound:
         task = asyncio.create_task(mark())
         self._marks.add(task)
         task.add_done_callback(self._marks.discard)
+
+
+def _no_file_left(error: BaseException | None) -> bool:
+    """Whether it came of that, however it is called now."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _words(envelope: Envelope, said: IncomingMessage) -> tuple[Text, ...]:

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import resource
-from collections import OrderedDict
-from collections.abc import Coroutine
+from collections import Counter, OrderedDict
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -69,6 +70,7 @@ class ChatSessions:
         self.services, self._dispatcher = services, dispatcher
         self._open: OrderedDict[ConversationId, _Open] = OrderedDict()
         self._worked: dict[ConversationId, asyncio.Task[None]] = {}
+        self._held = Counter[ConversationId]()
         self._leaving: dict[ConversationId, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._opening = asyncio.Lock()
@@ -111,6 +113,15 @@ class ChatSessions:
         found.used = self.services.clock()
         self._open.move_to_end(conversation)
         return found.session
+
+    @contextmanager
+    def held(self, session: Session) -> Iterator[None]:
+        """Keep one open meanwhile, whoever else has to be opened: something for it is on its way in."""
+        self._held.update([session.conversation])
+        try:
+            yield
+        finally:
+            self._held -= Counter([session.conversation])  # and what is at nought is forgotten
 
     async def work(self, session: Session, line: OpenChannel) -> None:
         """Drive a conversation from now on, with the model of its own, its chat's or its channel's.
@@ -199,8 +210,10 @@ class ChatSessions:
 
     async def close(self) -> None:
         """Stop every conversation; open turns stay open in the log."""
-        for task in (*self._worked.values(), *self._tasks):
+        leaving = tuple(self._leaving.values())  # these go to their end: half left is neither open nor closed
+        for task in {*self._worked.values(), *self._tasks}.difference(leaving):
             task.cancel()
+        await asyncio.gather(*leaving, return_exceptions=True)
         for conversation in tuple(self._open):
             await self._let_go(self._open.pop(conversation))
 
@@ -225,9 +238,17 @@ class ChatSessions:
         for conversation, one in self._open.items():
             if one.used > self.services.clock() - UNUSED_MS and len(self._open) - len(found) < most_open():
                 break
-            if one.session.at_rest:
+            if self._may_go(one):
                 found.append(conversation)
         return found
+
+    def let_rest_go(self) -> None:
+        """Let go of all that are at rest: this process has no file left that it could open."""
+        for conversation in [name for name, one in self._open.items() if self._may_go(one)]:
+            self._leaving[conversation] = self.spawn(self._let_go(self._open.pop(conversation)))
+
+    def _may_go(self, one: _Open) -> bool:
+        return one.session.at_rest and not self._held[one.session.conversation]
 
     async def _let_go(self, one: _Open) -> None:
         conversation = one.session.conversation

@@ -77,14 +77,21 @@ class ChatWriter:
         return bool(self._queue)
 
     async def run(self) -> None:
-        """Write until cancelled."""
+        """Write until cancelled: whatever fails (a full disk, a fault of ours), what waits goes out when it can."""
         while True:
             self._wake.clear()
-            if self._queue:
-                await self._deliver(self._queue[0])
-                continue
-            await self._show_preview()
-            await self._show_typing()
+            try:
+                if self._queue:
+                    await self._deliver(self._queue[0])
+                    continue
+                await self._show_preview()
+                await self._show_typing()
+            except AngeliaError as error:
+                logger.warning("what is shown in %s waits: %s", self._address.door, error)
+                await self._wait(None, _AFTER_A_FAULT_S)
+            except Exception as error:
+                logger.exception("the writer of a chat in %s faulted", self._address.door, exc_info=error)
+                await self._wait(None, _AFTER_A_FAULT_S)
             await self._wait(self._wake, self._until_next())
 
     async def _deliver(self, receipt: Receipt) -> None:

@@ -5,11 +5,15 @@ import signal
 
 from angelia.sandboxes.port import Command, NoSuchFile, Running, Sandbox
 from angelia.testing.claims import expect
-from angelia.testing.sandboxes.acts import MB, Make, Sizes, refused, said, script, shell
+from angelia.testing.sandboxes.acts import MB, Make, Sizes, arrives, refused, said, script, shell
 from angelia.testing.sandboxes.large import LARGE_OUTPUT
 
 _TREE = "exec 9> beat; $(command -v setsid) sleep 1000 & "
 """Holds the FIFO `beat` open, as does all it starts; among that something that has left the session."""
+
+
+_KEPT = 2.5
+"""Seconds that a command with a second of time may live: TERM is answered within one, and machines are busy."""
 
 
 async def a_status_is_told(make: Make, sizes: Sizes) -> None:
@@ -108,6 +112,19 @@ async def a_time_out_ends_the_whole_tree(make: Make, sizes: Sizes) -> None:
         end = await victim.wait()
         await _nobody_is_left(sandbox, witness)
         expect(end.timed_out, f"a command that ran out of time is told as {end}")
+
+
+async def a_time_out_is_kept_against_a_command_that_ignores_term_and_floods(make: Make, sizes: Sizes) -> None:
+    async with make() as sandbox:
+        flood = "while :; do echo 'a line of a flood that nobody stops by asking'; done & trap '' TERM"
+        ticks = "i=0; while sleep 0.1; do i=$((i + 1)); echo $i >ticks; done"  # each takes a tenth of a second at least
+        running = await sandbox.start(script(f"trap '' TERM; {flood}; {ticks}", seconds=1.0))
+        async for _ in running.output():
+            pass
+        end = await running.wait()
+        expect(end.timed_out and end.signal == signal.SIGKILL, f"a flood that ran out of time is told as {end}")
+        lived = int((await arrives(sandbox, "ticks")) or b"0") / 10
+        expect(lived <= _KEPT, f"with a second of time it lived on for {lived} s")
 
 
 async def a_command_that_ignores_term_is_killed(make: Make, sizes: Sizes) -> None:
@@ -226,6 +243,7 @@ COMMAND_CLAIMS = (
     a_missing_working_folder_is_an_error,
     variables_are_given_and_nothing_else,
     a_time_out_ends_the_whole_tree,
+    a_time_out_is_kept_against_a_command_that_ignores_term_and_floods,
     a_command_that_ignores_term_is_killed,
     kill_ends_the_whole_tree_and_may_be_repeated,
     term_leaves_time_to_tidy_up,
