@@ -4,7 +4,7 @@ import pytest
 
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.failure import FailureKind
+from angelia.core.failure import Failure, FailureKind
 from angelia.core.principal import OWNER
 from angelia.core.sentences import sentence
 from angelia.engine import machine as m
@@ -248,3 +248,17 @@ def test_room_that_a_person_asks_for_is_made_also_between_turns() -> None:
     assert isinstance(simulated.decide(), m.Compact)
     simulated.until_asked()
     assert isinstance(simulated.decide(), m.Rest)
+
+
+def test_a_wait_that_was_begun_under_a_clock_years_ahead_is_over_when_the_clock_is_right() -> None:
+    simulated = Simulated()
+    simulated.say()
+    simulated.until_asked()
+    simulated.now += 94_608_000_000
+    simulated.add(e.ModelFailed("test:model", Failure(FailureKind.BUSY)))
+    waiting = simulated.decide()
+    assert isinstance(waiting, m.UseRemedy)
+    simulated.perform(waiting)
+    assert isinstance(simulated.decide(), m.Rest)
+    simulated.now -= 94_608_000_000
+    assert isinstance(simulated.decide(), m.AskModel)

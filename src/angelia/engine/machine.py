@@ -175,7 +175,7 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         return _calls(turn, rules, moment)
     if turn.failure:
         return _remedy(turn, turn.failure, rules, moment)
-    if turn.wait_until > moment.now:
+    if turn.wait_from <= moment.now < turn.wait_until:  # a wait that is still to begin is one of a clock set back
         return Rest(turn.wait_until)
     if turn.asked and turn.orphans + 1 >= rules.limits.max_orphans:
         died = turn.orphans + 1

@@ -61,6 +61,7 @@ class Turn(Struct, frozen=True):
     uses: Uses = {}
     model_index: int = 0
     credential_index: int = 0
+    wait_from: int = 0
     wait_until: int = 0
     waited: int = 0
     waiting_since: int = 0
@@ -134,7 +135,7 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             since = turn.trouble_since or entry.at
             return _spent(replace(turn, asked=0, orphans=0, failure=fact.failure, trouble_since=since), fact)
         case e.RemedyUsed():
-            return _remedy_used(turn, fact)
+            return _remedy_used(replace(turn, wait_from=entry.at, wait_until=fact.until), fact)
         case e.ApprovalAsked() if any(c.id == fact.call for c in turn.calls):  # another is about a server
             return replace(
                 _call(turn, fact.call, Asked(entry.seq, fact.expires, fact.approvers)), waiting_since=entry.at
@@ -218,7 +219,7 @@ def _model_said(turn: Turn, entry: e.Entry, fact: e.ModelSaid, table: Table) -> 
 def _remedy_used(turn: Turn, fact: e.RemedyUsed) -> Turn:
     remedy = Remedy(fact.remedy)
     key = (fact.failure, remedy)
-    turn = replace(turn, uses={**turn.uses, key: turn.uses.get(key, 0) + 1}, failure=None, wait_until=fact.until)
+    turn = replace(turn, uses={**turn.uses, key: turn.uses.get(key, 0) + 1}, failure=None)
     match remedy:
         case Remedy.NEXT_MODEL:
             return replace(turn, model_index=turn.model_index + 1, credential_index=0)

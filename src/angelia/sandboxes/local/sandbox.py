@@ -262,7 +262,8 @@ class LocalSandbox:
         await asyncio.gather(*self._ends, return_exceptions=True)
         if "_supervision" in self.__dict__:
             await asyncio.to_thread(self._supervision.close)
-        await self._proxy.close()
+        if "_proxy" in self.__dict__:
+            await self._proxy.close()
         life, self._life = self._life, None
         if life is not None:
             await asyncio.to_thread(life.close)

@@ -14,6 +14,7 @@ from angelia.core.content import Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import sortable_id
+from angelia.service.chats.clock_pause import ClockPause
 from angelia.service.chats.delivery import NOTICE, ChatDelivery, DeliveryStores, preview_key, told_id
 from angelia.service.chats.open_channel import OpenChannel, Wait
 from angelia.service.chats.preview import MORE, Preview
@@ -44,9 +45,9 @@ class ChatWriter:
         self._faults = 0
         self._draft: Preview | None = None
         self._working: e.Address | None = None
-        self._next_preview = 0
-        self._next_typing = 0
-        self._next_send = 0
+        self._preview_pause = ClockPause()
+        self._typing_pause = ClockPause()
+        self._send_pause = ClockPause()
         self._wake = asyncio.Event()
 
     def give(self, receipts: Sequence[Receipt]) -> None:
@@ -96,7 +97,7 @@ class ChatWriter:
 
     async def _deliver(self, receipt: Receipt) -> None:
         try:
-            await self._wait(None, max(self._next_send - self._stores.clock(), 0) / 1000)
+            await self._wait(None, self._send_pause.left(self._stores.clock()))
             await self._make_way(receipt)
             await self._delivering.deliver(receipt)
         except AngeliaError as error:
@@ -108,7 +109,7 @@ class ChatWriter:
             logger.exception("a delivery to %s faulted, code %s", self._address.door, code, exc_info=error)
             await self._faulted(receipt, code)
             return
-        self._next_send = self._stores.clock() + int(self._line.channel.capabilities.pace * 1000)
+        self._send_pause.begin(self._stores.clock(), self._line.channel.capabilities.pace)
         self._finish(receipt)
 
     def _finish(self, receipt: Receipt) -> None:
@@ -137,17 +138,17 @@ class ChatWriter:
 
     async def _show_preview(self) -> None:
         draft, channel, now = self._draft, self._line.channel, self._stores.clock()
-        if draft is None or draft.given_up or not self._streams or now < self._next_preview:
+        if draft is None or draft.given_up or not self._streams or self._preview_pause.left(now):
             return
         words = draft.words(_characters(channel.capabilities.text_limit, channel.capabilities.units) - len(MORE))
         fades = self._working is not None and now >= draft.fades
         if not words or (words == draft.shown and not fades):
             return
-        self._next_preview = now + int(channel.capabilities.edit_pace * 1000)
+        self._preview_pause.begin(now, channel.capabilities.edit_pace)
         try:
             await self._show(draft, words)
         except Later as later:
-            self._next_preview = now + int(later.seconds * 1000)
+            self._preview_pause.begin(now, later.seconds)
         except ChannelError as error:  # the answer itself still comes; only watching it grow is given up
             logger.info("a preview in %s is given up: %s", self._address.door, error)
             draft.given_up = True
@@ -185,7 +186,7 @@ class ChatWriter:
             return
         except (NotSent, Unsure) as error:  # a draft may be repeated
             logger.info("a draft in %s is shown later: %s", self._address.door, error)
-            self._next_preview = self._stores.clock() + int(_AFTER_A_FAULT_S * 1000)
+            self._preview_pause.begin(self._stores.clock(), _AFTER_A_FAULT_S)
             return
         crash_point("preview.drafted")
         draft.shown = words
@@ -235,24 +236,24 @@ class ChatWriter:
 
     async def _show_typing(self) -> None:
         channel, now = self._line.channel, self._stores.clock()
-        if self._working is None or now < self._next_typing or not channel.capabilities.can(Kind.TYPING):
+        if self._working is None or self._typing_pause.left(now) or not channel.capabilities.can(Kind.TYPING):
             return
-        self._next_typing = now + int(channel.capabilities.typing_seconds * _RENEWED * 1000)
+        self._typing_pause.begin(now, channel.capabilities.typing_seconds * _RENEWED)
         try:
             await channel.typing(self._working)
         except Later as later:
-            self._next_typing = now + int(later.seconds * 1000)
+            self._typing_pause.begin(now, later.seconds)
         except ChannelError as error:
             logger.info("typing in %s cannot be shown: %s", self._address.door, error)
 
     def _until_next(self) -> float | None:
         """Seconds until the preview or the sign of typing is due; None when only news can bring work."""
-        capabilities, due = self._line.channel.capabilities, []
+        capabilities, due, now = self._line.channel.capabilities, [], self._stores.clock()
         if self._draft is not None and not self._draft.given_up and self._streams:
-            due.append(self._next_preview)
+            due.append(self._preview_pause.left(now))
         if self._working is not None and capabilities.can(Kind.TYPING):
-            due.append(self._next_typing)
-        return max((min(due) - self._stores.clock()) / 1000, _LOOK_S) if due else None
+            due.append(self._typing_pause.left(now))
+        return max(min(due), _LOOK_S) if due else None
 
 
 def _characters(limit: int, units: Units) -> int:
