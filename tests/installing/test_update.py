@@ -1,8 +1,12 @@
 """The first hour of a home server: installed, a service, another version; one that is broken goes back by itself."""
 
 import asyncio
+import os
 import shlex
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -70,11 +74,13 @@ class Server:
 
 
 @pytest.fixture
-def person(tmp_path: Path) -> Path:
-    """The home folder of whoever owns the machine, and a folder to work in beside it."""
+def person(tmp_path: Path) -> Iterator[Path]:
+    """The home folder of whoever owns the machine, and a folder to work in beside it. What a service left is ended."""
     (tmp_path / "work").mkdir()
     (tmp_path / "person").mkdir()
-    return tmp_path / "person"
+    yield tmp_path / "person"
+    with suppress(FileNotFoundError, ProcessLookupError):
+        os.kill(int((tmp_path / "person/systemd/pid").read_text()), signal.SIGTERM)
 
 
 async def test_a_version_that_fails_on_a_copy_is_not_taken(wheel: Path, person: Path, tmp_path: Path) -> None:
