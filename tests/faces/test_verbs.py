@@ -30,6 +30,8 @@ ANSWERS = (
     ("/deny", "Nothing is asked."),
     ("/sessions", "BEGAN WITH"),
     ("/show", "› Later."),
+    ("/view", "No output was cut here"),
+    ("/copy", "There is no block of code in the replies here."),
     ("/receipts", "STATUS"),
     ("/export out.md", "out.md."),
     ("/sandbox", "begins a new conversation there."),
