@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
+from angelia.browsers.chromium.cdp import ProtocolError
 from angelia.browsers.chromium.launch import start_chromium
 from angelia.browsers.port import ActFailed
 from angelia.core.errors import PolicyDenied
@@ -109,7 +110,11 @@ async def test_it_sees_nothing_of_this_machine_and_is_nobody(site: Site) -> None
             asked = {"targetId": told["targetId"], "flatten": True}
             session = (await running.cdp.call("Target.attachToTarget", asked))["sessionId"]
             read = {"expression": "document.documentElement.innerText"}
-            said = await running.cdp.call("Runtime.evaluate", read, session=session)
+            said = None
+            async with asyncio.timeout(15):
+                while said is None:
+                    with suppress(ProtocolError):  # it has no document yet
+                        said = await running.cdp.call("Runtime.evaluate", read, session=session)
             assert "root:" not in str(said)
     finally:
         await running.close()

@@ -61,7 +61,9 @@ async def test_killed_anywhere_the_story_comes_to_its_end(tmp_path: Path) -> Non
     assert not broken, "\n".join(f"{point}: {said}" for point, said in broken.items())
     reached = [point for point, said in found.items() if said != [NEVER]]
     assert len(reached) > len(points) * 0.7
-    assert {point.partition(":")[0] for point in points} == {point.partition(":")[0] for point in reached}
+    # whether a draft is shown depends on how long an answer takes: `test_gateway_killed` kills at those, too
+    always = {point.partition(":")[0] for point in points} - {"preview.drafted"}
+    assert always <= {point.partition(":")[0] for point in reached}
 
 
 async def test_killed_while_its_answer_grows_as_a_message_the_story_comes_to_its_end(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tests.faces.angelia import Place, serving
 
 
 def test_every_command_has_help_with_an_example(place: Place) -> None:
-    for words in [*([name] for name in COMMANDS), ["store", "verify"], ["store", "rebuild"], ["store", "backup"]]:
+    for words in [*([name] for name in COMMANDS), ["store", "verify"], ["store", "rebuild"]]:
         ended = place.run(*words, "--help")
         assert ended.code == 0
         assert re.search(r"Examples?: ", ended.out), words
@@ -198,16 +198,13 @@ def test_a_grant_is_listed_and_taken_back(tmp_path: Path) -> None:
         assert place.run("grants", "revoke", "99").code == 1
 
 
-def test_a_backup_is_a_home_and_rebuilding_changes_nothing(tmp_path: Path) -> None:
+def test_rebuilding_changes_nothing(tmp_path: Path) -> None:
     with serving(tmp_path, [say("The plum is ripe.")]) as place:
         place.ask("hello")
         before = place.run("show", "--json").out
         assert place.run("store", "rebuild").code == 0
-        assert place.run("store", "backup", str(tmp_path / "copy")).code == 0
-        assert place.run("store", "backup", str(tmp_path / "copy")).code == 2, "a backup never overwrites"
-        copy = Place(tmp_path / "copy", place.work, place.url)
-        assert copy.run("show", "--json").out == before
-        assert copy.run("store", "verify").code == 0
+        assert place.run("show", "--json").out == before
+        assert place.run("store", "verify").code == 0
 
 
 def test_a_damaged_store_is_found(tmp_path: Path) -> None:

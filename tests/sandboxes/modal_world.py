@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from itertools import count
 from pathlib import Path
@@ -23,6 +24,7 @@ class Box:
         self.root, self.name, self.app = root, name, app
         self._first: subprocess.Popen[bytes] | None = None
         self._inner = 0
+        self._told_to_end = False
         self.execs: dict[str, Exec] = {}
 
     @property
@@ -56,8 +58,15 @@ class Box:
         )  # fmt: skip
         self.execs[name] = Exec(process)
 
+    @property
+    def end_told(self) -> str:
+        """Who ended it, and with what status."""
+        status = None if self._first is None else self._first.returncode
+        return f"status {status}, {'as it was told' if self._told_to_end else 'by itself'}"
+
     def end(self) -> None:
         """Kill all that runs in it."""
+        self._told_to_end = True
         if self._first is not None:
             self._first.send_signal(signal.SIGKILL)
             self._first.wait()
@@ -115,8 +124,12 @@ class World:
         return self.boxes[box]
 
     def running(self, name: str) -> str:
-        """The id of the running sandbox of that name, empty for none."""
-        return next((box for box, one in self.boxes.items() if one.name == name and not one.ended), "")
+        """The id of the running sandbox of that name, empty for none; how others of that name ended is told."""
+        named = {box: one for box, one in self.boxes.items() if one.name == name}
+        for box, one in named.items():
+            if one.ended:
+                print(f"{box} ({name}) has ended: {one.end_told}", file=sys.stderr, flush=True)
+        return next((box for box, one in named.items() if not one.ended), "")
 
     def end(self) -> None:
         """End everything."""

@@ -227,7 +227,7 @@ async def test_what_is_not_named_or_not_installed_is_said(tmp_path: Path, monkey
     with pytest.raises(ConfigError, match="No image is named"):
         open_sandbox("", where(tmp_path), None)
     monkeypatch.setattr(modal_sandbox, "find_spec", lambda _: None)
-    with pytest.raises(MissingPart, match=r"angelia\[modal\]"):
+    with pytest.raises(MissingPart, match=r"needs a part that is not installed. Install it: .*modal"):
         open_sandbox("python:3.12", where(tmp_path), None)
 
 

@@ -28,7 +28,7 @@ def added(home: Path, *more: str, typed: str = "") -> IrcSettings:
 
 
 def test_what_is_typed_is_set_and_the_usual_stays_with_an_empty_line(tmp_path: Path) -> None:
-    settings = added(tmp_path, typed="\nirc.example.org\n\n#garden, #kitchen\nann\n")
+    settings = added(tmp_path, "--owner", "ann", typed="\nirc.example.org\n\n#garden, #kitchen\n")
     assert (settings.server, settings.nick) == ("irc.example.org", "angelia")
     assert settings.join == ("#garden", "#kitchen")
     assert settings.owners == ("ann",)
