@@ -35,6 +35,7 @@ NAV: dict[str, list[str]] = {
             "how-to/apptainer.md",
             "how-to/modal.md",
             "how-to/browse-the-web.md",
+            "how-to/search-the-web.md",
             "how-to/use-mcp-servers.md",
             "how-to/embedded-model.md",
         ),

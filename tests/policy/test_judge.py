@@ -23,6 +23,7 @@ from angelia.policy.verdict import (
     FetchUrl,
     ReadPath,
     RunCommand,
+    SearchWeb,
     SendOut,
     SendTo,
     ShowUrl,
@@ -268,3 +269,29 @@ def test_acting_on_a_page_is_asked_about_by_site(changes: dict[str, Any], verdic
     if isinstance(found, Ask):
         assert found.pattern == f"act on: {SITE}"
         assert SITE in found.question
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, Ask),
+        ({"mode": Mode.PLAN}, Ask),
+        ({"mode": Mode.AUTONOMOUS}, Allow),
+        ({"network": NetworkSetting.ON}, Allow),
+        ({"network": NetworkSetting.OFF}, Deny),
+        ({"network": NetworkSetting.OFF, "granted": ("search the web",)}, Deny),
+        ({"granted": ("search the web",)}, Allow),
+        ({"seen": InView(private=True, untrusted=True), "mode": Mode.AUTONOMOUS}, Ask),
+        ({"seen": InView(private=True, untrusted=True), "network": NetworkSetting.ON}, Ask),
+        ({"seen": InView(private=True, untrusted=True), "granted": ("search the web",)}, Allow),
+    ],
+)
+def test_a_search_is_asked_about_with_its_words_and_who_learns_them(
+    changes: dict[str, Any], verdict: type[Verdict]
+) -> None:
+    found = judge(SearchWeb("where plums grow", ("searxng", "brave")), situation(**changes))
+    assert isinstance(found, verdict)
+    if isinstance(found, Ask):
+        assert found.pattern == "search the web"
+        assert "where plums grow" in found.question
+        assert "searxng, brave" in found.question

@@ -71,6 +71,35 @@ async def test_a_page_cannot_close_its_own_marks(bench: ToolHarness) -> None:
     assert text.endswith(f"</outside {mark}>")
 
 
+@pytest.mark.parametrize(
+    ("body", "drawn"),
+    [
+        (b"<html><body><div id='root'></div><script src=/app.js></script></body></html>", True),
+        (b"<html><script src=a.js></script><noscript>Please enable JavaScript.</noscript></html>", True),
+        (PAGE, False),
+        (b"<html><body><div id=root><p>" + b"word " * 100 + b"</p></div><script>x</script></body></html>", False),
+    ],
+)
+async def test_a_page_that_scripts_draw_says_so(bench: ToolHarness, body: bytes, drawn: bool) -> None:
+    serve(bench, body, "text/html")
+    assert ("`browser_open`" in await bench.said(Fetch(), url=URL)) is drawn
+
+
+async def test_a_question_gets_its_passages_and_the_whole_is_kept(bench: ToolHarness) -> None:
+    page = "".join(f"<h2>Part {n}</h2><p>Nothing of note.</p>" for n in range(50))
+    serve(bench, f"<html><body>{page}<h2>Plums</h2><p>Ripe in August.</p></body></html>".encode(), "text/html")
+    outcome = await bench.run(Fetch(), url=URL, find="When are plums ripe?")
+    text = text_of(outcome)
+    assert "Plums\n\nRipe in August.\n</outside " in text
+    assert "Nothing of note" not in text
+    assert outcome.full is not None
+    assert b"Nothing of note" in bench.blobs.kept[outcome.full.sha256]
+    assert f"blob:{outcome.full.sha256[:12]}" in text
+    text = await bench.said(Fetch(), url=URL, find="aeroplanes")
+    assert "nothing in it has the words “aeroplanes”" in text
+    assert "Nothing of note" in text
+
+
 async def test_a_long_page_is_shortened_and_kept_whole(bench: ToolHarness) -> None:
     serve(bench, b"".join(b"line %d\n" % n for n in range(10_000)), "text/plain")
     outcome = await bench.run(Fetch(), url=URL)

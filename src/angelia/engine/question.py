@@ -9,7 +9,7 @@ import msgspec
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.errors import UNREADABLE
-from angelia.policy.verdict import Ask, AskPerson, Effect, FetchUrl, ReadPath, RunCommand, WritePath
+from angelia.policy.verdict import Ask, AskPerson, Effect, FetchUrl, ReadPath, RunCommand, SearchWeb, WritePath
 
 
 def question(call: ToolCall, verdict: Ask, effects: Sequence[Effect]) -> e.ApprovalAsked:
@@ -56,7 +56,9 @@ def _whole(call: ToolCall, title: str, effects: Sequence[Effect]) -> str:
 
 def _said(effect: Effect) -> str:
     match effect:
-        case RunCommand(command=said) | FetchUrl(url=said) | ReadPath(path=said) | WritePath(path=said):
+        case RunCommand(command=said) | FetchUrl(url=said) | SearchWeb(words=said):
+            return said
+        case ReadPath(path=said) | WritePath(path=said):
             return said
         case _:
             return ""

@@ -30,6 +30,7 @@ from angelia.policy.verdict import (
     NoEffect,
     ReadPath,
     RunCommand,
+    SearchWeb,
     SendOut,
     SendTo,
     ShowUrl,
@@ -61,12 +62,8 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
             return _remembered(may_read(path, resolved, situation), situation)
         case WritePath(path=path, resolved=resolved):
             return _write(may_write(path, resolved, situation), path, resolved, situation)
-        case FetchUrl(url=url):
-            return _fetch(url, situation)
-        case ShowUrl(url=url):
-            return _unasked(_fetch(url, situation))
-        case SendTo():
-            return _send_to(effect, situation)
+        case FetchUrl() | SearchWeb() | ShowUrl() | SendTo():
+            return _on_the_web(effect, situation)
         case SendOut(path=path, resolved=resolved, address=address):
             verdict = may_send(path, resolved, situation)
             if isinstance(verdict, Allow) and address != situation.address:
@@ -173,6 +170,39 @@ def _fetch(url: str, situation: Situation) -> Verdict:
             return Ask(question, "Whoever runs that site learns of it.", pattern)
         case _:
             assert_never(situation.network)
+
+
+def _on_the_web(effect: FetchUrl | SearchWeb | ShowUrl | SendTo, situation: Situation) -> Verdict:
+    match effect:
+        case FetchUrl(url=url):
+            return _fetch(url, situation)
+        case ShowUrl(url=url):
+            return _unasked(_fetch(url, situation))
+        case SearchWeb():
+            return _search(effect, situation)
+        case SendTo():
+            return _send_to(effect, situation)
+        case _:
+            assert_never(effect)
+
+
+SEARCH = "search the web"
+"""What a yes to searches is remembered as."""
+
+
+def _search(effect: SearchWeb, situation: Situation) -> Verdict:
+    """Words that leave for services which the person has chosen, and which no page can make another."""
+    if situation.network is NetworkSetting.OFF:
+        return Deny("The network is switched off by the setting `network`.")
+    if SEARCH in situation.granted:
+        return Allow(f"You said yes to `{SEARCH}`.")
+    question = f"Search the web for “{effect.words}” ({', '.join(effect.services)})?"
+    if situation.seen.mixed:
+        why = "It may carry what was read here: private words and words from elsewhere are both in view."
+        return Ask(question, why, SEARCH)
+    if situation.network is NetworkSetting.ASK and situation.mode is not Mode.AUTONOMOUS:
+        return Ask(question, "These services learn what is looked for.", SEARCH)
+    return Allow("The services are the person's own choice.")
 
 
 def _send_to(effect: SendTo, situation: Situation) -> Verdict:

@@ -40,6 +40,13 @@ class FetchUrl(Struct, frozen=True, tag=True):
     url: str
 
 
+class SearchWeb(Struct, frozen=True, tag=True):
+    """Ask search services of the person's for `words`; whoever is in `services` may learn them."""
+
+    words: str
+    services: tuple[str, ...]
+
+
 class ShowUrl(Struct, frozen=True, tag=True):
     """Fetch a picture to show it in place of its link. Not worth a question: without a yes it stays the link."""
 
@@ -133,6 +140,7 @@ Effect = (
     | ReadPath
     | WritePath
     | FetchUrl
+    | SearchWeb
     | ShowUrl
     | SendTo
     | SendOut

@@ -34,6 +34,7 @@ from angelia.service.settings.config import Loaded
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.service.settings.tokens import Tokens
 from angelia.service.upkeep import Upkeep
+from angelia.service.web_search import WebSearch
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.media.measure import Intake
@@ -83,7 +84,8 @@ class App:
         self.environ = environ
         self.redaction = Redaction(self._secrets)
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
-        self.toolsets = tuple(tools)
+        self.web_search = WebSearch(loaded.config.search, environ, self.tokens, clock)
+        self.toolsets = (*tools, self.web_search.toolset)
         self.mcp_sources = McpSources(
             loaded.config.mcp,
             self.secret_refs,

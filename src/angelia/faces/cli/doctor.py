@@ -64,9 +64,11 @@ async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
     from angelia.faces.cli.checkup.presets import look_at_presets
     from angelia.faces.cli.checkup.private_files import look_at_private_files
     from angelia.faces.cli.checkup.sandbox import look_at_sandbox
+    from angelia.faces.cli.checkup.search import look_at_search
     from angelia.faces.cli.checkup.servers import look_at_packages, look_at_servers
 
-    away = (leave_modal,) if offline else (look_at_modal, look_at_servers, look_at_channels, look_at_model)
+    networked = (look_at_modal, look_at_servers, look_at_search, look_at_channels, look_at_model)
+    away = (leave_modal,) if offline else networked
     for part in (
         look_at_private_files,
         look_at_home,

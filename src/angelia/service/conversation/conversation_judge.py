@@ -18,6 +18,7 @@ from angelia.policy.verdict import (
     Effect,
     FetchUrl,
     RunCommand,
+    SearchWeb,
     SendTo,
     ShowUrl,
     UseEditor,
@@ -90,7 +91,8 @@ def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sa
 
 def _may_carry_away(effects: Sequence[Effect]) -> bool:
     """Whether words that are in view may leave by these."""
-    return any(isinstance(effect, FetchUrl | ShowUrl | SendTo | RunCommand | UseServer) for effect in effects)
+    outward = FetchUrl | SearchWeb | ShowUrl | SendTo | RunCommand | UseServer
+    return any(isinstance(effect, outward) for effect in effects)
 
 
 async def _absent(effects: Sequence[Effect], situation: Situation, sandbox: Sandbox) -> frozenset[str]:

@@ -14,6 +14,7 @@ from angelia.sandboxes.undo.store import UndoSettings
 from angelia.service.places.presets import SandboxSettings, lay_over
 from angelia.service.settings.toml_text import origins_in, pairs, parse, put, read_text, value_in
 from angelia.tools.mcp.settings import McpSettings
+from angelia.tools.web.search_settings import SearchSettings
 
 if TYPE_CHECKING:
     from angelia.service.settings.faults import SettingFault
@@ -131,6 +132,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     vendors: dict[str, dict[str, Any]] = field(default_factory=dict)
     channels: dict[str, dict[str, Any]] = field(default_factory=dict)
     gateway: GatewaySettings = GatewaySettings()
+    search: SearchSettings = SearchSettings()
 
 
 class Loaded(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Tokens of chat networks: read when a channel is opened, known to the redactor from then on."""
+"""Tokens of chat networks, keys of search services: read when they are needed, known to the redactor from then on."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,16 +25,26 @@ class Tokens:
         Raises:
             ConfigError: there is none; says where to put it.
         """
-        found = self._environ.get(secret.env, "").strip() if secret.env else ""
-        if not found and secret.file:
-            found = keys_in_file(Path(secret.file).expanduser())[0].secret
-        if not found and secret.command:
-            found = (await key_from_command(door, secret.command)).secret
+        found = await self.find(door, secret)
         if not found:
             raise ConfigError(
                 f"The channel {door} has no token.",
                 f"The variable {secret.env} is not set." if secret.env else "No place for it is configured.",
                 f'Set it, or point to it: channels.{door}.token = {{file = "~/.angelia/{door}.token"}}',
             )
-        self._known.add(found)
+        return found
+
+    async def find(self, owner: str, secret: Secret) -> str:
+        """What `secret` points to, as `read` says; empty where there is nothing.
+
+        Raises:
+            ConfigError: its file or its command cannot be read, or may be read by others.
+        """
+        found = self._environ.get(secret.env, "").strip() if secret.env else ""
+        if not found and secret.file:
+            found = keys_in_file(Path(secret.file).expanduser())[0].secret
+        if not found and secret.command:
+            found = (await key_from_command(owner, secret.command)).secret
+        if found:
+            self._known.add(found)
         return found

@@ -18,6 +18,7 @@ from angelia.tools.files.text_file import Look, look
 from angelia.tools.port import BlobAccess, Fetched, MediaAccess, ToolOutcome, Traits, WebAccess
 from angelia.tools.shell.output import head_and_tail
 from angelia.tools.web.outside_words import as_data
+from angelia.tools.web.passages import find_passages
 
 SHOWN = 20_000
 """Characters of a page that a model is shown; the whole is kept."""
@@ -27,6 +28,7 @@ class FetchArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """What to fetch."""
 
     url: Annotated[str, Meta(min_length=1, description="http or https.")]
+    find: Annotated[str, Meta(description="Show only what answers this, with its headings; the whole is kept.")] = ""
 
 
 class FetchContext(BlobAccess, MediaAccess, WebAccess, Protocol):
@@ -64,14 +66,35 @@ class Fetch:
             case Look.BINARY:
                 return ToolOutcome((Text(f"{head}: a binary file, not shown. `shell` can download it."),), status)
             case Look.TEXT:
-                return await _page(fetched, head, status, context)
+                return await _page(fetched, arguments.find, head, status, context)
 
 
-async def _page(fetched: Fetched, head: str, status: CallStatus, context: FetchContext) -> ToolOutcome:
-    text = await _readable(fetched) or "(no text)"
-    full = await context.blobs.put(text.encode(), mime="text/plain") if len(text) > SHOWN else None
-    shown = head_and_tail(text, SHOWN, pointer=pointer(full) if full else "")
-    return ToolOutcome((Text(as_data(shown, head)),), status, full)
+async def _page(fetched: Fetched, find: str, head: str, status: CallStatus, context: FetchContext) -> ToolOutcome:
+    text = await _readable(fetched)
+    hint = _DRAWN if _drawn_by_scripts(fetched, text) else ""
+    found = find_passages(text, find) if find else None
+    full = await context.blobs.put(text.encode(), mime="text/plain") if found or len(text) > SHOWN else None
+    if find and not found:
+        head += f"; nothing in it has the words “{one_line(find)}”, so this is the page"
+    shown = found or head_and_tail(text or "(no text)", SHOWN, pointer=pointer(full) if full else "")
+    kept = f"\n{pointer(full)}" if found and full else ""
+    return ToolOutcome((Text(as_data(shown, head) + kept + hint),), status, full)
+
+
+_DRAWN = (
+    "\nThis page is drawn by scripts: there is next to nothing in it without them. `browser_open` shows what they draw."
+)
+_FEW = 200
+"""Characters that are fewer than any page is worth fetching for."""
+_EMPTY_ROOT = re.compile(
+    rb"""<(?:noscript\b|(?:div|main)\b[^>]*\bid=["']?[\w-]*(?:root|app|next|nuxt)\b[^>]*>\s*</)""", re.IGNORECASE
+)
+"""An element that a script is to fill, or words for those who run none."""
+
+
+def _drawn_by_scripts(fetched: Fetched, text: str) -> bool:
+    empty = fetched.status < 400 and len(text) < _FEW and b"<script" in fetched.body
+    return empty and bool(_EMPTY_ROOT.search(fetched.body))
 
 
 async def _readable(fetched: Fetched) -> str:

@@ -1,0 +1,66 @@
+"""The search services that a home may ask: which are configured, and where their keys come from."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from angelia.core.errors import ConfigError
+from angelia.core.ids import Clock
+from angelia.service.settings.tokens import Tokens
+from angelia.tools.port import Toolset
+from angelia.tools.standalone import Standalone
+from angelia.tools.web.search_providers import PROVIDERS, SEARXNG, SearchProvider
+from angelia.tools.web.search_settings import SearchSettings
+
+if TYPE_CHECKING:
+    from angelia.channels.settings import Secret
+    from angelia.tools.web.searcher import Searcher
+
+
+class WebSearch:
+    """What `[search]` says, as services; one `Searcher` for all conversations, so that a pause holds for all."""
+
+    def __init__(self, settings: SearchSettings, environ: Mapping[str, str], tokens: Tokens, clock: Clock) -> None:
+        """Raises ConfigError for a service that nobody knows."""
+        if unknown := [name for name in settings.order if name not in PROVIDERS]:
+            raise ConfigError(
+                f"search.order names {', '.join(map(repr, unknown))}, and there is no such service.",
+                then=f"There are: {', '.join(PROVIDERS)}.",
+            )
+        self._settings, self._environ = settings, environ
+        self._tokens, self._clock = tokens, clock
+        ready = (provider for name in settings.order if (provider := self._ready(PROVIDERS[name])))
+        self.providers = tuple(ready)
+
+    def toolset(self) -> Toolset:
+        """The tool `search`; none where nobody could be asked."""
+        from angelia.tools.web.search import Search
+
+        if not self.providers:
+            return Standalone("search")
+        return Standalone("search", Search([one.name for one in self.providers], lambda: self.searcher))
+
+    @cached_property
+    def searcher(self) -> "Searcher":
+        """Made when it is first used: it brings an HTTP client."""
+        from angelia.tools.web.searcher import Searcher
+
+        return Searcher(self.providers, self._key, self._clock, pause_seconds=self._settings.pause_minutes * 60)
+
+    def _ready(self, provider: SearchProvider) -> SearchProvider | None:
+        if provider.name == SEARXNG.name:
+            return replace(provider, url=self._settings.searxng) if self._settings.searxng else None
+        secret = self._secret(provider)
+        there = bool(secret.file or secret.command or (secret.env and self._environ.get(secret.env, "").strip()))
+        return provider if there else None
+
+    def _secret(self, provider: SearchProvider) -> "Secret":
+        secret: Secret = getattr(self._settings, provider.name)
+        return secret
+
+    async def _key(self, provider: SearchProvider) -> str:
+        if key := await self._tokens.find(provider.name, self._secret(provider)):
+            return key
+        raise ConfigError(f"There is no key for {provider.name}.", then=f"Set search.{provider.name}.")
