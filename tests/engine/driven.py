@@ -98,6 +98,7 @@ class Driven:
         self.transcript = Transcript(db)
         self.log = Log(conversation, self.transcript, Live())
         self.background = Background(self.log, world.redact, lambda: "this life", lambda _: ())
+        self.profile = Profile("scripted:m", "scripted", "m", "scripted", audio=Ability.NO)
         self._ahead = 0
 
     async def say(self, *parts: str | Media, sender: e.Address = ANN) -> None:
@@ -154,10 +155,9 @@ class Driven:
         """A life of the driver."""
         world, registry = self.world, Registry(self.world.tools)
         stored = await self.blobs.put(b"prompt, tools and profile")
-        profile = Profile("scripted:m", "scripted", "m", "scripted", audio=Ability.NO)
         setup = e.SetupChanged("scripted:m", stored, stored, stored)
         key = (Credential("key", "secret"),)
-        bound = BoundModel(profile, self.provider.session(), "Be kind.", registry.specs(), setup, key, _free)
+        bound = BoundModel(self.profile, self.provider.session(), "Be kind.", registry.specs(), setup, key, _free)
         place = world.place or _nowhere
         deps = BrokerDeps(registry, world.judge, self._calling, world.redact, self.background, place, lambda _: ())
         rules = Rules(traits={tool.name: tool.traits for tool in world.tools}, can_place=world.place is not None)

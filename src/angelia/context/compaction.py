@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from angelia.context.budget import Allowance, Size, exceeds
+from angelia.context.budget import Allowance, Size, exceeds, shown_size
 from angelia.context.folded_media import folded_media, newest_with_media
 from angelia.context.media_aging import aged_media, shortened_results, superseded_reads
 from angelia.context.media_forms import STEPS, form_of, smaller
@@ -81,11 +81,34 @@ def _view_under(ground: CompactionInput, moved: e.ViewMoved) -> View:
     return ground.drafts[id(moved)][1]
 
 
-def aged(log: Sequence[e.Entry], moved: e.ViewMoved) -> e.ViewMoved:
-    """`moved`, with old media in sight as lines; a medium that was aged keeps the line it had."""
+def aged(log: Sequence[e.Entry], moved: e.ViewMoved, results: int = 1) -> e.ViewMoved:
+    """`moved`, with old media in sight as lines, see `aged_media`; a medium that was aged keeps the line it had."""
     known = {(a.seq, a.part) for a in moved.aged}
-    fresh = [a for a in aged_media(_in_sight(log, moved)) if (a.seq, a.part) not in known]
+    fresh = [a for a in aged_media(_in_sight(log, moved), results) if (a.seq, a.part) not in known]
     return replace(moved, aged=(*moved.aged, *fresh)) if fresh else moved
+
+
+RECENT_RESULTS = 2
+"""Results whose media are not old: what a model compares is what it has just seen and what it saw before that."""
+
+
+def without_old_media(log: Sequence[e.Entry]) -> e.ViewMoved:
+    """The move that takes old media out of requests, and nothing else: the prefix moves once for all of them."""
+    return aged(log, free(last_move(log)), RECENT_RESULTS)
+
+
+def old_media_bytes(log: Sequence[e.Entry], profile: Profile) -> int:
+    """How many bytes of each request are media that `without_old_media` would take out."""
+    now = last_move(log)
+    gone = {(a.seq, a.part) for a in now.aged}
+    forms = {(r.seq, r.part): r for r in now.reshown}
+    size = 0
+    for one in without_old_media(log).aged:
+        if (one.seq, one.part) not in gone:
+            media = dict(media_parts(log[one.seq - 1].fact))[one.part]
+            shown = shown_now(media, forms.get((one.seq, one.part)), profile)
+            size += shown_size(shown, profile).bytes if shown else 0
+    return size
 
 
 def shortened(log: Sequence[e.Entry], moved: e.ViewMoved, *, keep_newest: int = 4) -> e.ViewMoved:

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.context import compaction
-from angelia.context.budget import Allowance, Size, allowance, exceeds, fixed_size
+from angelia.context.budget import Allowance, Size, allowance, exceeds, fixed_size, total
 from angelia.context.compaction import CompactionInput
 from angelia.context.request import ToolSpec
 from angelia.context.summary import flaw, prompt, transcript
@@ -47,11 +47,15 @@ class Summariser(Struct, frozen=True):
 
 
 class ContextBudget(Struct, frozen=True):
-    """The settings of the budget: `share` of the window may be filled, `reserve` tokens are the answer's."""
+    """The settings of the budget: `share` of the window may be filled, `reserve` tokens are the answer's.
+
+    `old_media` bytes of a request may be older pictures and files, whatever the window; 0 for any number.
+    """
 
     share: float
     reserve: int
     summariser: Summariser | None = None
+    old_media: int = 4_000_000
 
 
 class RequestFrame(Struct, frozen=True):
@@ -73,11 +77,14 @@ class Compactor:
         self._fixed_sizes: dict[str, Size] = {}
 
     def fit(self, frame: RequestFrame) -> Fit:
-        """Whether the next request fits."""
-        return budget_for(self._log.entries, frame.view, self._fixed(frame), allowed_for(frame.view, self._space))
+        """Whether the next request fits, and what it carries is worth carrying."""
+        return Fit.OVER if self._drags(frame) else self._in_window(frame)
 
     async def make_fit(self, frame: RequestFrame, turn: Turn) -> e.ViewMoved:
         """The move after which the next request fits, as it was asked for or is needed."""
+        if not turn.compaction_requested and self._in_window(frame) is Fit.FITS:
+            ground = self._ground(frame)
+            return compaction.measured(ground, compaction.without_old_media(ground.log), "older media")
         return await self._move(self._ground(frame), turn, "asked for" if turn.compaction_requested else "fit")
 
     async def shrink(self, frame: RequestFrame, turn: Turn, share: float) -> e.ViewMoved:
@@ -85,6 +92,16 @@ class Compactor:
         better than we do what fits.
         """
         return await self._move(self.ground_for(frame, share), turn, "the provider asked for less")
+
+    def _in_window(self, frame: RequestFrame) -> Fit:
+        return budget_for(self._log.entries, frame.view, self._fixed(frame), allowed_for(frame.view, self._space))
+
+    def _drags(self, frame: RequestFrame) -> bool:
+        """Whether old media are more than is worth sending each time. Looked at closely only where it can be so."""
+        most = self._space.old_media
+        if not most or total(frame.view.sizes).bytes <= most:
+            return False
+        return compaction.old_media_bytes(self._log.entries, frame.view.profile) > most
 
     def ground_for(self, frame: RequestFrame, share: float) -> CompactionInput:
         """What a move to `share` of the next request's size stands on."""

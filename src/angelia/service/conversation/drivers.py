@@ -50,6 +50,7 @@ async def driver_for(
             config.context.share,
             config.context.max_output or config.context.reserve,
             _summariser(sources, wanted.spec, bound_models[0]),
+            config.context.old_media,
         ),
         max_output=config.context.max_output,
         effort=config.effort if wanted.effort is None else wanted.effort,

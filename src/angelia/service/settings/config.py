@@ -44,12 +44,14 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     `summariser` is the model that folds long conversations, empty for the same, `none` for an outline without one;
     it has `summary_seconds`. `cache_hour` keeps prompt caches for an hour instead of minutes, at a price.
+    A request carries at most `old_media` bytes of pictures and files that are older than the newest; 0 for any number.
     `instructions` are your own, for every conversation; with `folder_instructions` the model follows the `AGENTS.md` of
     the folder it works in, once you trust it.
     """
 
     share: float = 0.8
     reserve: int = 8192
+    old_media: int = 4_000_000
     max_output: int = 0
     cache_hour: bool = False
     instructions: str = ""
