@@ -4,7 +4,9 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from angelia.core.ids import Clock, wall_clock
 from angelia.policy.situation import Mode
@@ -48,6 +50,9 @@ from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.pairings import Pairings
 from angelia.store.tables.trusted_files import TrustedFiles
 from angelia.tools.discovery import MakeToolset, found_toolsets
+
+if TYPE_CHECKING:
+    from angelia.service.skills.seen import Skills
 
 logger = logging.getLogger("angelia.service")
 
@@ -157,6 +162,14 @@ class App:
             set_mode=self.modes.choose,
             undo=self.undo_services,
         )
+
+    @cached_property
+    def skills(self) -> "Skills":
+        """Those of the person and of projects; loaded where there is a folder that may hold some."""
+        from angelia.service.skills.seen import Skills
+        from angelia.store.tables.seen_skills import SeenSkills
+
+        return Skills(SeenSkills(self.key_value), self.loaded.home, self.clock)
 
     @property
     def running(self) -> Path:

@@ -1,4 +1,4 @@
-"""Reads the front matter of a `SKILL.md`: the part of YAML that such files need, and a fault with its line for the rest.
+"""Reads the front matter of a `SKILL.md`: the part of YAML that such files need; the rest is a fault with its line.
 
 What it reads is what StrictYAML reads, which the reference validator of the standard uses: block mappings, block
 sequences and scalars, each scalar a text. Flow style (`[a, b]`), anchors, tags and keys that stand twice are faults
@@ -29,9 +29,10 @@ _COMMENT = re.compile(r"(?:^|[ \t])#.*$")
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no YAML document holds (YAML 1.2.2, 5.1)."""
 _ESCAPED = {
-    **{"0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"},
-    **{"e": "\x1b", " ": " ", '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"},
+    **dict(zip("0abtnvfre", "\0\a\b\t\n\v\f\r\x1b", strict=True)),
+    **dict(zip('\t "/\\N_LP', '\t "/\\\x85\xa0\u2028\u2029', strict=True)),
 }
+"""What stands behind a backslash, and what it means (YAML 1.2.2, 5.7)."""
 _NUMBERED = {"x": 2, "u": 4, "U": 8}
 
 
@@ -65,7 +66,9 @@ def read_front_matter(text: str) -> FrontMatter:
     """
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() != MARK:
-        raise BadFrontMatter(1, f"the file does not begin with a line {MARK}, after which its name and description stand")
+        raise BadFrontMatter(
+            1, f"the file does not begin with a line {MARK}, after which its name and description stand"
+        )
     end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() == MARK), 0)
     if not end:
         raise BadFrontMatter(1, f"the front matter does not end: there is no second line {MARK}")
@@ -274,7 +277,9 @@ def _not_plain(text: str) -> str:
     if first in "[{":
         return "flow style ([a, b] and {a: b}) is not taken: put the value in quotes, or each on a line of its own"
     if first in "&*!":
-        return f"a value that begins with {first} is an anchor, an alias or a tag, which are not taken: put it in quotes"
+        return (
+            f"a value that begins with {first} is an anchor, an alias or a tag, which are not taken: put it in quotes"
+        )
     if first in "]},@`%" or (first in "-?:" and alone):
         return f"a value cannot begin with {first}: put it in quotes"
     if text.strip() in ("<<", "="):
@@ -293,9 +298,7 @@ def _closing(text: str, quote: str) -> int:
     """Where the quote ends; -1 if it does not on this line."""
     at = 0
     while at < len(text):
-        if quote == '"' and text[at] == "\\":
-            at += 2
-        elif text[at] == quote and quote == "'" and text[at + 1 : at + 2] == "'":
+        if (quote == '"' and text[at] == "\\") or (text[at] == quote and quote == "'" and text[at + 1 : at + 2] == "'"):
             at += 2
         elif text[at] == quote:
             return at

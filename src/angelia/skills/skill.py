@@ -44,7 +44,7 @@ def read_skill(folder: Path) -> Skill:
     """The skill in this folder, whatever is wrong with it."""
     content, findings = read_folder(folder)
     front, more = _front(content, folder.name)
-    found = tuple([*findings, *more])
+    found = (*findings, *more)
     name = skill_name(front) if front else ""
     described = front.fields.get("description", "") if front else ""
     return Skill(

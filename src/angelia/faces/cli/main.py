@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sandbox": ("sandbox:sandbox", "Where conversations work: list, enter, move files, end."),
     "config": ("settings:config", "Every setting, where its value came from, and how to change it."),
     "trust": ("trust:trust", "Which folders' instructions (AGENTS.md) the model may follow."),
+    "skills": ("skills:skills", "Skills: what there is, what is in it, and which the model may use."),
     "grants": ("settings:grants", "Remembered permissions."),
     "doctor": ("doctor:doctor", "Check the model, the store and the sandbox, and say how to mend them."),
     "new": ("new_package.command:new", "Write a package that adds a tool or a provider of models."),

@@ -130,6 +130,21 @@ def chosen(question: str, among: Sequence[str]) -> str:
     return str(click.prompt(visible(question), type=click.Choice(among)))
 
 
+def one_key(question: str, among: str) -> str:
+    """Ask the person for one of some keys, without Enter; the last of them is what Ctrl-C and Ctrl-D mean."""
+    import click
+
+    while True:
+        _write(f"{visible(question)} ", err=True)
+        try:
+            typed = click.getchar().lower()
+        except (KeyboardInterrupt, EOFError):
+            typed = among[-1]
+        _write("\n", err=True)
+        if len(typed) == 1 and typed in among:
+            return typed
+
+
 def _write(text: str, err: bool) -> None:
     """Past the guard, and at once. An encoding that cannot say a sign gets its number."""
     stream = sys.stderr if err else sys.stdout

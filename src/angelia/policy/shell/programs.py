@@ -33,7 +33,7 @@ _RULES: tuple[Rule, ...] = (
           flags="--privileged --pid=host --net=host --network=host --cap-add --device"),
     _rule("spctl csrutil tccutil", Risk.ESCALATES, "changes the system's protections"),
     _rule("setenforce aa-disable aa-teardown", Risk.ESCALATES, "changes the system's protections"),
-    _rule("angelia", Risk.ESCALATES, "changes what angelia itself may do", verbs="config grants delete trust"),
+    _rule("angelia", Risk.ESCALATES, "changes what angelia itself may do", verbs="config grants delete trust skills"),
     _rule("mkswap fdisk sfdisk gdisk sgdisk parted wipefs blkdiscard cryptsetup losetup lvremove vgremove pvremove "
           "mdadm zpool zfs hdparm badblocks debugfs diskutil", Risk.SYSTEM, "changes disks"),
     _rule("mkfs newfs", Risk.SYSTEM, "makes a new file system over what is there"),

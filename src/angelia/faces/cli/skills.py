@@ -1,0 +1,246 @@
+"""`angelia skills`: which skills there are, what is in them, and which of them the model may use."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from angelia.core.errors import BadInput
+from angelia.core.moment import when
+from angelia.core.principal import OWNER
+from angelia.core.text import one_line
+from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.words.output import draw, echo, one_key
+from angelia.faces.words.paint import Paint, screen
+from angelia.faces.words.skills import state_in_words, unseen_in_words, whole
+from angelia.faces.words.widths import table
+from angelia.service.skills.seen import JudgedSkill, SkillState
+from angelia.skills.remarks import remarks_on
+from angelia.skills.skill import read_skill
+
+if TYPE_CHECKING:
+    from angelia.service.app import App
+
+_HERE = click.option(
+    "-C", "--workspace", type=click.Path(path_type=Path), help="The folder of the project (default: the current one)."
+)
+
+_NEW = """\
+---
+name: {name}
+description: Says what this skill does, and when to use it. The model reads only this until it takes the skill.
+---
+# {title}
+
+Write here what somebody has to know who does this for the first time: the steps in their order, what goes wrong, and
+how one sees that it went well. Files beside this one are given with it; name them by their path, such as
+`scripts/check.sh`.
+"""
+
+
+@click.group(epilog="Examples:  angelia skills  ·  angelia skills review  ·  angelia skills show pdf-forms")
+def skills() -> None:
+    """Skills (agentskills.io): what there is, what is in it, and what the model may use."""
+
+
+@skills.command("list", epilog="Example: angelia skills list")
+@_HERE
+@settings_options
+def list_(workspace: Path | None, **given: Any) -> int:
+    """List the skills of this folder's project and your own, and how you stand to each."""
+    return _with_app(given, lambda app: _list(app, workspace))
+
+
+async def _list(app: "App", workspace: Path | None) -> int:
+    there = await app.skills.look(OWNER, _folder(workspace))
+    gone = {one.path: one for one in await app.skills.answers(OWNER) if not Path(one.path).is_dir()}
+    if not there and not gone:
+        echo(
+            "There are no skills here. They lie in .agents/skills, .angelia/skills or .claude/skills, of a project or "
+            "of your home; `angelia skills new NAME` writes one.",
+            err=True,
+        )
+        return 0
+    rows = [(one.skill.called, one.of, state_in_words(one), one_line(one.skill.description, 200)) for one in there]
+    rows += [(one.name, "gone", f"seen {when(one.at)}", one.path) for one in gone.values()]
+    head = ("NAME", "WHOSE", "STATE", "WHAT IT DOES")
+    echo("\n".join(table([head, *rows], screen().columns if sys.stdout.isatty() else 0)))
+    if unseen := unseen_in_words(sum(one.unseen for one in there)):
+        echo(f"\n{unseen}", err=True)
+    return 0
+
+
+@skills.command(epilog="Example: angelia skills show pdf-forms")
+@click.argument("name")
+@_HERE
+@settings_options
+def show(name: str, workspace: Path | None, **given: Any) -> int:
+    """Show a skill whole: what it says, its files, and what has changed since you saw it. NAME may be its folder."""
+    return _with_app(given, lambda app: _show(app, name, workspace))
+
+
+async def _show(app: "App", name: str, workspace: Path | None) -> int:
+    there = await app.skills.look(OWNER, _folder(workspace))
+    await _put(app, await app.skills.named(OWNER, _folder(workspace), name), there, all_of_it=True)
+    return 0
+
+
+@skills.command(epilog="Example: angelia skills validate .agents/skills/pdf-forms")
+@click.argument("path", type=click.Path(path_type=Path))
+def validate(path: Path) -> int:
+    """Hold the skill in the folder PATH to the rules of the standard and to ours, and name what breaks them by line."""
+    folder = path.parent if path.name.lower() == "skill.md" else path
+    if not folder.is_dir():
+        raise BadInput(f"There is no folder {folder}.", then="Name the folder that holds SKILL.md.")
+    skill = read_skill(folder.absolute())
+    for one in skill.findings:
+        echo(one.in_words())
+    if not skill.findings:
+        echo(f"{skill.called} keeps the rules ({len(skill.content.files)} files, version {skill.digest[:12]}).")
+    return 0 if skill.usable else 1
+
+
+@skills.command(epilog="Example: angelia skills new pdf-forms")
+@click.argument("name")
+@click.option("--mine", is_flag=True, help="In your home, for every folder, rather than in this project.")
+def new(name: str, mine: bool) -> int:
+    """Write the beginning of a skill, in .agents/skills of this folder."""
+    folder = (Path.home() if mine else Path.cwd()) / ".agents" / "skills" / name
+    if folder.exists():
+        raise BadInput(f"{folder} is there already; nothing was written.", then="Take another name, or move it away.")
+    if Path(name).name != name:
+        raise BadInput(f"A skill cannot be called {name!r}.", then="Take small letters, digits and hyphens.")
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(_NEW.format(name=name, title=name.replace("-", " ").capitalize()), "utf-8")
+    findings = read_skill(folder).findings
+    if findings:
+        (folder / "SKILL.md").unlink()
+        folder.rmdir()
+        raise BadInput(f"A skill cannot be called {name!r}: {findings[0].text}.", then="Nothing was written.")
+    echo(f"{folder / 'SKILL.md'} is written.")
+    echo("Say in it what is to be done. Then `angelia skills review` shows it to you, and with your yes it is used.")
+    return 0
+
+
+@skills.command(epilog="Example: angelia skills review")
+@_HERE
+@settings_options
+def review(workspace: Path | None, **given: Any) -> int:
+    """Show each new or changed skill, and take one key for each: y lets the model use it as it is now."""
+    return _with_app(given, lambda app: _review(app, workspace))
+
+
+async def _review(app: "App", workspace: Path | None) -> int:
+    there = await app.skills.look(OWNER, _folder(workspace))
+    unseen = [one for one in there if one.unseen]
+    if not unseen:
+        echo("Every skill here is as you have seen it.", err=True)
+        return 0
+    asks = sys.stdin.isatty()
+    for number, one in enumerate(unseen, 1):
+        echo(f"── {number} of {len(unseen)} " + "─" * 40)
+        await _put(app, one, there, all_of_it=False)
+        if asks and not await _answered(app, one, there):
+            return 0
+    if not asks:
+        echo("\nNobody is here to say yes: angelia skills pin NAME does, after a look.", err=True)
+    return 0
+
+
+async def _answered(app: "App", one: JudgedSkill, there: Sequence[JudgedSkill]) -> bool:
+    """Take one key for a skill; False if the person wants to leave."""
+    while True:
+        match one_key("Use it as it is?  y yes · n no · v all of it · l later · q leave", "ynvlq"):
+            case "y":
+                await app.skills.pin(OWNER, one.skill)
+                echo(f"{one.skill.name} is pinned (version {one.skill.digest[:12]}).", err=True)
+                return True
+            case "n":
+                await app.skills.decline(OWNER, one.skill)
+                echo(f"{one.skill.called} is not used, and not asked about until it changes.", err=True)
+                return True
+            case "v":
+                await _put(app, one, there, all_of_it=True)
+            case "l":
+                return True
+            case _:
+                return False
+
+
+@skills.command(epilog="Example: angelia skills pin pdf-forms")
+@click.argument("name")
+@_HERE
+@settings_options
+def pin(name: str, workspace: Path | None, **given: Any) -> int:
+    """Show a skill, and let the model use it as it is now. NAME may be its folder."""
+    return _with_app(given, lambda app: _pin(app, name, workspace))
+
+
+async def _pin(app: "App", name: str, workspace: Path | None) -> int:
+    there = await app.skills.look(OWNER, _folder(workspace))
+    one = await app.skills.named(OWNER, _folder(workspace), name)
+    if one.state is SkillState.PINNED:
+        echo(f"{one.skill.name} is pinned already, as it stands now (version {one.skill.digest[:12]}).", err=True)
+        return 0
+    await _put(app, one, there, all_of_it=True)
+    await app.skills.pin(OWNER, one.skill)
+    echo(
+        f"{one.skill.name} is pinned (version {one.skill.digest[:12]}). Once changed it is not used until you say so.",
+        err=True,
+    )
+    return 0
+
+
+@skills.command(epilog="Example: angelia skills unpin pdf-forms")
+@click.argument("name")
+@_HERE
+@settings_options
+def unpin(name: str, workspace: Path | None, **given: Any) -> int:
+    """Take back what you said of a skill: it is new again. Its files stay. NAME may be its folder."""
+    return _with_app(given, lambda app: _unpin(app, name, workspace))
+
+
+async def _unpin(app: "App", name: str, workspace: Path | None) -> int:
+    known = await app.skills.answers(OWNER)
+    path = str(Path(name).expanduser().absolute())
+    found = [one for one in known if one.path == path] or [one for one in known if one.name == name]
+    if len(found) > 1:
+        here = {one.skill.path for one in await app.skills.look(OWNER, _folder(workspace))}
+        found = [one for one in found if one.path in here] or found
+    if len(found) != 1:
+        many = (
+            f"You said something of {len(found)} skills {name!r}" if found else f"You said nothing of a skill {name!r}"
+        )
+        raise BadInput(f"{many}.", then="`angelia skills list` shows them; name one by its folder.")
+    await app.skills.unpin(OWNER, found[0].path)
+    echo(f"{found[0].name} is not used until you say so again; its files stay in {found[0].path}.", err=True)
+    return 0
+
+
+async def _put(app: "App", one: JudgedSkill, there: Sequence[JudgedSkill], *, all_of_it: bool) -> None:
+    remarks = remarks_on(one.skill, [other.skill for other in there])
+    before = await app.skills.files_seen(one) if one.state is SkillState.CHANGED else ()
+    paint = Paint.of(sys.stdout)
+    for line in whole(one, remarks, before, all_of_it=all_of_it):
+        draw(paint.line(line))
+
+
+def _folder(workspace: Path | None) -> Path:
+    folder = workspace or Path.cwd()
+    if not folder.is_dir():
+        raise BadInput(f"There is no folder {folder}.")
+    return folder
+
+
+def _with_app(given: dict[str, Any], act: Callable[["App"], Awaitable[int]]) -> int:
+    async def run() -> int:
+        app = await open_app(given)
+        try:
+            return await act(app)
+        finally:
+            await app.close()
+
+    return asyncio.run(run())

@@ -1,0 +1,1 @@
+"""Skills as a person knows them: found, shown before they are used, and given to a conversation."""
