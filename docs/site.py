@@ -30,7 +30,13 @@ NAV: dict[str, list[str]] = {
         *("how-to/whatsapp.md", "how-to/whatsapp-personal.md", "how-to/files-in-an-answer.md", "how-to/recordings.md"),
     ],
     "Work with it": [
-        *("how-to/folder-instructions.md", "how-to/undo.md", "how-to/long-conversations.md", "how-to/sandboxes.md"),
+        *(
+            "how-to/folder-instructions.md",
+            "how-to/skills.md",
+            "how-to/undo.md",
+            "how-to/long-conversations.md",
+            "how-to/sandboxes.md",
+        ),
         *(
             "how-to/apptainer.md",
             "how-to/modal.md",

@@ -115,7 +115,7 @@ def test_what_is_new_is_written_and_keeps_the_rules(place: Place) -> None:
     folder = place.work / ".agents" / "skills" / "pdf-forms"
     checked = place.run("skills", "validate", str(folder))
     assert checked.code == 0
-    assert "pdf-forms keeps the rules (1 files, version" in checked.out
+    assert "pdf-forms keeps the rules (one file, version" in checked.out
     assert "new: not seen" in states(place)["pdf-forms"]
     assert "is there already" in place.run("skills", "new", "pdf-forms").err
 

@@ -11,6 +11,21 @@ from angelia.skills.folder import fingerprint, read_folder
 from angelia.skills.skill import read_skill
 from tests.skills.folders import write_skill
 
+
+def unreadable_name(at: Path) -> None:
+    Path(os.fsdecode(os.fsencode(at) + b"/\xff")).touch()
+
+
+def folder_for_file(at: Path) -> None:
+    (at / "SKILL.md").unlink()
+    (at / "SKILL.md").mkdir()
+
+
+def many_files(at: Path) -> None:
+    for number in range(201):
+        (at / f"x{number}").touch()
+
+
 BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a link to a file outside": (lambda at: (at / "x").symlink_to("/etc/passwd"), "it is a link"),
     "a link within": (lambda at: (at / "x").symlink_to("SKILL.md"), "it is a link"),
@@ -21,10 +36,10 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
         "60,",
     ),
     "a large file": (lambda at: (at / "x").write_bytes(b"x" * 2_000_001), "2,000,001 bytes"),
-    "many files": (lambda at: [(at / f"x{n}").touch() for n in range(201)], "more than 200 files"),
+    "many files": (many_files, "more than 200 files"),
     "deep folders": (lambda at: (at / "a/b/c/d/e/f/g").mkdir(parents=True), "folders deep"),
     "a hidden character in a name": (lambda at: (at / "a\u202eb").touch(), "not seen"),
-    "a name that is no UTF-8": (lambda at: Path(os.fsdecode(os.fsencode(at) + b"/\xff")).touch(), "no UTF-8"),
+    "a name that is no UTF-8": (unreadable_name, "no UTF-8"),
     "instructions that are no UTF-8": (
         lambda at: (at / "SKILL.md").write_bytes(b"---\nname: \xff"),
         "SKILL.md:2: it is not",
@@ -32,7 +47,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "instructions with a NUL": (lambda at: (at / "SKILL.md").write_bytes(b"---\n\n\0"), "SKILL.md:3: it holds a NUL"),
     "none": (lambda at: (at / "SKILL.md").unlink(), "there is no file SKILL.md"),
     "instructions that are a folder": (
-        lambda at: ((at / "SKILL.md").unlink(), (at / "SKILL.md").mkdir()),
+        folder_for_file,
         "there is no file SKILL.md",
     ),
 }

@@ -14,7 +14,7 @@ from angelia.core.principal import OWNER
 from angelia.core.text import one_line
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import draw, echo, one_key
-from angelia.faces.words.paint import Paint, screen
+from angelia.faces.words.paint import screen
 from angelia.faces.words.skills import state_in_words, unseen_in_words, whole
 from angelia.faces.words.widths import table
 from angelia.service.skills.seen import JudgedSkill, SkillState
@@ -64,7 +64,7 @@ async def _list(app: "App", workspace: Path | None) -> int:
             err=True,
         )
         return 0
-    rows = [(one.skill.called, one.of, state_in_words(one), one_line(one.skill.description, 200)) for one in there]
+    rows = [(one.skill.called, str(one.of), state_in_words(one), one_line(one.skill.description, 200)) for one in there]
     rows += [(one.name, "gone", f"seen {when(one.at)}", one.path) for one in gone.values()]
     head = ("NAME", "WHOSE", "STATE", "WHAT IT DOES")
     echo("\n".join(table([head, *rows], screen().columns if sys.stdout.isatty() else 0)))
@@ -99,7 +99,9 @@ def validate(path: Path) -> int:
     for one in skill.findings:
         echo(one.in_words())
     if not skill.findings:
-        echo(f"{skill.called} keeps the rules ({len(skill.content.files)} files, version {skill.digest[:12]}).")
+        count = len(skill.content.files)
+        files = "one file" if count == 1 else f"{count} files"
+        echo(f"{skill.called} keeps the rules ({files}, version {skill.digest[:12]}).")
     return 0 if skill.usable else 1
 
 
@@ -223,7 +225,7 @@ async def _unpin(app: "App", name: str, workspace: Path | None) -> int:
 async def _put(app: "App", one: JudgedSkill, there: Sequence[JudgedSkill], *, all_of_it: bool) -> None:
     remarks = remarks_on(one.skill, [other.skill for other in there])
     before = await app.skills.files_seen(one) if one.state is SkillState.CHANGED else ()
-    paint = Paint.of(sys.stdout)
+    paint = screen()
     for line in whole(one, remarks, before, all_of_it=all_of_it):
         draw(paint.line(line))
 
