@@ -15,8 +15,9 @@ from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
 from angelia.core.principal import OWNER, Principal
 
-_OWN_WORDS = frozenset({"ask_user", "edit", "send_file", "todo", "write"})
-"""Tools whose results are the person's words or repeat the model's. Every other brings what nobody answers for: pages
+_OWN_WORDS = frozenset({"ask_user", "edit", "recall", "remember", "send_file", "todo", "write"})
+"""Tools whose results are the person's words or repeat the model's; a note that counts was made with nothing else in
+view, or a person has said yes to it. Every other brings what nobody answers for: pages
 and servers' answers of course, but also files and output, since a file's words are whoever's wrote it."""
 _WITHOUT_RUNNING = frozenset({CallStatus.REFUSED, CallStatus.BAD_CALL})
 
@@ -47,32 +48,47 @@ class InViewFold:
     def __init__(self, owner: Principal = OWNER) -> None:
         self._owners = (OWNER, owner)
         self._looked_at = 0
-        self._private = self._untrusted = False
+        self._private = False
+        self._outside: list[int] = []
         self._named: set[str] = set()
         self._brought: dict[CallId, str] = {}
 
     def advance(self, log: Sequence[e.Entry]) -> InView:
         """What all of `log` has shown: the log of the calls before, longer or the same."""
         for entry in log[self._looked_at :]:
-            self._step(entry.fact)
+            if self._brings_outside(entry.fact):
+                self._outside.append(entry.seq)
         self._looked_at = len(log)
-        return InView(self._private, self._untrusted, frozenset(self._named))
+        return InView(self._private, bool(self._outside), frozenset(self._named))
 
-    def _step(self, fact: e.AnyFact) -> None:
+    @property
+    def outside(self) -> tuple[int, ...]:
+        """The entries that brought what nobody answers for, in order."""
+        return tuple(self._outside)
+
+    def _brings_outside(self, fact: e.AnyFact) -> bool:
         match fact:
-            case e.Opening(parts=parts, sender=sender):
+            case e.Opening(parts=parts, sender=sender, forwarded=forwarded):
                 self._private = True
                 own = sender in self._owners
-                # Who sends a file need not have written it; who records a voice message speaks.
-                files = [part for part in parts if isinstance(part, Media) and part.media is not MediaKind.VOICE]
-                self._untrusted = self._untrusted or not own or bool(files)
                 if own:
                     self._named.update(url for part in parts if isinstance(part, Text) for url in urls_in(part.text))
+                # Who sends a file need not have written it; who records a voice message speaks.
+                files = [part for part in parts if isinstance(part, Media) and part.media is not MediaKind.VOICE]
+                return not own or forwarded or bool(files)
             case e.ModelSaid(parts=said):
                 self._brought.update({part.id: part.name for part in said if isinstance(part, ToolCall)})
             case e.ToolFinished(call=call, status=status) if status not in _WITHOUT_RUNNING:
-                self._untrusted = self._untrusted or self._brought.get(call, "send_file") not in _OWN_WORDS
+                return self._brought.get(call, "send_file") not in _OWN_WORDS
             case e.WorkEnded():
-                self._untrusted = True
+                return True
             case _:
                 pass
+        return False
+
+
+def outside_words(log: Sequence[e.Entry], owner: Principal) -> tuple[int, ...]:
+    """The entries among `log` that have shown a model what nobody answers for, in order."""
+    fold = InViewFold(owner)
+    fold.advance(log)
+    return fold.outside

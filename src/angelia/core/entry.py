@@ -99,7 +99,8 @@ class ConversationOpened(Fact, frozen=True):
     """The first entry of every log. `workspace` is an absolute path inside `sandbox`.
 
     `preset` is the configured name by which the sandbox was chosen, whose limits hold; empty where none was. `place`
-    is the one of another conversation, in which this one works too; empty for one of its own.
+    is the one of another conversation, in which this one works too; empty for one of its own. Without `notes` it
+    neither reads nor writes any.
     """
 
     door: str
@@ -108,6 +109,7 @@ class ConversationOpened(Fact, frozen=True):
     owner: Principal = OWNER
     preset: str = ""
     place: PlaceId = PlaceId("")
+    notes: bool = True
 
 
 class Opener(Struct, frozen=True):
@@ -258,6 +260,67 @@ class CompactionRequested(Fact, frozen=True):
 
     by: Principal = OWNER
     keep: str = ""
+
+
+class NoteScope(StrEnum):
+    """Where a note holds."""
+
+    PERSON = "person"
+    """Wherever they talk to us alone."""
+    PROJECT = "project"
+    """In one project, by its Git origin or its path."""
+    CHAT = "chat"
+    """In one chat."""
+
+
+class NoteKind(StrEnum):
+    """What a note is."""
+
+    PREFERENCE = "preference"
+    FACT = "fact"
+    RULE = "rule"
+    """Said once more after each fold, since what stands far back is followed less."""
+
+
+class NoteProposed(Fact, frozen=True):
+    """Somebody wants something remembered beyond this conversation; it counts once it is kept.
+
+    `number` names it for people, once in a home. `about` is the project or the chat of its scope, empty for a person.
+    `call` is the call that made it, empty where `by`, a person, wrote it. `outside` are the entries with words from
+    elsewhere that were in view, the newest of them. `replaces` is the number of the note that it takes the place of, 0
+    for none. What becomes of a note later is appended here too, whoever does it and wherever.
+    """
+
+    number: int
+    scope: NoteScope
+    about: str
+    what: NoteKind
+    text: str
+    by: Principal
+    call: CallId = CallId("")
+    outside: tuple[int, ...] = ()
+    replaces: int = 0
+
+
+class NoteKept(Fact, frozen=True):
+    """The note of this number counts, from here on or again."""
+
+    number: int
+    by: Principal
+
+
+class NoteDropped(Fact, frozen=True):
+    """The note of this number does not count any more; it may be kept again."""
+
+    number: int
+    by: Principal
+
+
+class NotesShown(Fact, frozen=True):
+    """The notes that the system prompt holds from here on; `left_out` are those that had no room."""
+
+    numbers: tuple[int, ...]
+    left_out: int = 0
 
 
 class SetupChanged(Fact, frozen=True):
@@ -627,6 +690,10 @@ AnyFact = (
     | Pinned
     | Unpinned
     | CompactionRequested
+    | NoteProposed
+    | NoteKept
+    | NoteDropped
+    | NotesShown
     | SetupChanged
     | ModelAsked
     | ModelSaid
@@ -664,6 +731,10 @@ SideFact = (
     | SystemSaid
     | Pinned
     | Unpinned
+    | NoteProposed
+    | NoteKept
+    | NoteDropped
+    | NotesShown
     | DeliveryQueued
     | DeliveryStarted
     | DeliverySettled

@@ -65,6 +65,7 @@ def own_toolsets() -> tuple[MakeToolset, ...]:
     """Those that come with Angelia."""
     from angelia.tools.browser.toolset import BrowserTools
     from angelia.tools.files.toolset import FileTools
+    from angelia.tools.notes.toolset import NoteTools
     from angelia.tools.people import ask_user, look_again, send_file, todo
     from angelia.tools.shell.toolset import ShellTools
     from angelia.tools.web import fetch
@@ -76,6 +77,7 @@ def own_toolsets() -> tuple[MakeToolset, ...]:
         lambda: Standalone("web", fetch.Fetch()),
         BrowserTools,
         lambda: Standalone("people", *people),
+        NoteTools,
     )
 
 

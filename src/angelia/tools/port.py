@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Protocol
 from msgspec import Raw, Struct
 
 from angelia.core.content import BlobRef, CallStatus, Content, Media
-from angelia.core.entry import Address, Diff, Entry, WorkKind
+from angelia.core.entry import Address, Diff, Entry, NoteKind, NoteScope, WorkKind
 from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
 from angelia.sandboxes.egress.addresses import Addresses
@@ -253,12 +253,38 @@ class Tool(Protocol):
         ...
 
 
+class Remembered(Struct, frozen=True):
+    """What became of a wish to remember something: `told` is for the model, `notice` for the person (empty: nothing)."""
+
+    told: str
+    notice: str = ""
+
+
+class NotesAccess(Protocol):
+    """What is remembered across conversations, as far as this one may see and add to it."""
+
+    async def remember(
+        self, call: CallId, text: str, scope: NoteScope, what: NoteKind, replaces: int
+    ) -> Remembered:
+        """Keep a note, or have it wait for the person; done again by the same call it changes nothing.
+
+        Raises:
+            BadInput: there is no such scope here, or no such note to replace; says which there are.
+        """
+        ...
+
+    async def recall(self, query: str, most: int) -> str:
+        """The notes that count here and are nearest to the words of `query`, in lines, and how many were looked at."""
+        ...
+
+
 class ConversationContext(Struct, frozen=True):
     """What a toolset may use for as long as its conversation is open in this process.
 
     `sandbox` gives the one that the conversation works in now; it raises SandboxGone where none is open. `addresses`
     judges what its programs on the network may connect to (`sandboxes.egress`). `tell` has a sentence told to model and
-    person, at the beginning of the next turn; `waiting` shows the person what is waited for.
+    person, at the beginning of the next turn; `waiting` shows the person what is waited for. `notes` is None in a
+    conversation without notes.
     """
 
     conversation: ConversationId
@@ -266,6 +292,7 @@ class ConversationContext(Struct, frozen=True):
     addresses: Addresses
     tell: Callable[[str], None]
     waiting: Callable[[str], None]
+    notes: NotesAccess | None = None
 
 
 class Toolset(Protocol):

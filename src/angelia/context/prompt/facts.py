@@ -48,11 +48,22 @@ class ToolsetInstructions(Struct, frozen=True):
     text: str
 
 
+class ShownNote(Struct, frozen=True):
+    """A note as the prompt shows it; `scope` and `what` are values of `NoteScope` and `NoteKind`, `day` YYYY-MM-DD."""
+
+    number: int
+    scope: str
+    what: str
+    text: str
+    day: str
+
+
 class PromptFacts(Struct, frozen=True):
     """What the prompt tells. `today` is the day the conversation was opened, as YYYY-MM-DD.
 
     `standing` are the person's own instructions from the settings, `folder` those of the folder it works in,
-    `tools` those of toolsets.
+    `tools` those of toolsets. `noted` are the notes that count here and have room, `noted_elsewhere` is how many have
+    none.
     """
 
     workspace: str
@@ -63,3 +74,5 @@ class PromptFacts(Struct, frozen=True):
     standing: str = ""
     folder: FolderFile = NoFolderFile()
     tools: tuple[ToolsetInstructions, ...] = ()
+    noted: tuple[ShownNote, ...] = ()
+    noted_elsewhere: int = 0

@@ -7,6 +7,7 @@ from msgspec import Struct
 from angelia.context.prompt.facts import PromptFacts
 from angelia.context.prompt.folder_instructions import FolderInstructions
 from angelia.context.prompt.how_to_work import HowToWork, HowToWorkBriefly
+from angelia.context.prompt.notes import NotesSection
 from angelia.context.prompt.place import PlaceSection
 from angelia.context.prompt.section import PromptSection, SectionBudget, SectionCut, fitted
 from angelia.context.prompt.standing_instructions import StandingInstructions
@@ -18,6 +19,7 @@ SECTIONS: tuple[PromptSection, ...] = (
     PlaceSection(),
     StandingInstructions(),
     FolderInstructions(),
+    NotesSection(),
 )
 """In the order in which they stand: what changes seldom comes first, since a provider's cache is one of prefixes."""
 

@@ -21,6 +21,9 @@ from angelia.core.entry import (
     Keyed,
     ModelFailed,
     ModelSaid,
+    NoteDropped,
+    NoteKept,
+    NoteProposed,
     PieceArrived,
     PreviewShown,
     PreviewStarted,
@@ -46,6 +49,8 @@ TABLES = {
     "doors": "door, chat, thread, person, conversation, place",
     "spending": "at, conversation, seq, principal, model, cost, input, output, cache_read, cache_write",
     "blob_refs": "sha256, conversation",
+    "notes": "number, conversation, seq, at, owner, scope, about, what, text, outside, replaces, state, settled_by,"
+    " settled_at",
 }
 """The derived tables, each with its columns; the first ones are its key or lead to it."""
 
@@ -238,6 +243,40 @@ def _reached(connection: sqlite3.Connection, at: _At, fact: DeliveryReached) -> 
     connection.execute("INSERT OR IGNORE INTO reached VALUES (?, ?, ?, ?, ?)", row)
 
 
+def _note_proposed(connection: sqlite3.Connection, at: _At, fact: NoteProposed) -> None:
+    connection.execute(
+        "INSERT OR IGNORE INTO notes (number, conversation, seq, at, owner, scope, about, what, text, outside, replaces)"
+        " SELECT ?, id, ?, ?, owner, ?, ?, ?, ?, ?, ? FROM conversations WHERE id = ?",
+        (
+            fact.number,
+            at.entry.seq,
+            at.entry.at,
+            fact.scope,
+            fact.about,
+            fact.what,
+            fact.text,
+            len(fact.outside),
+            fact.replaces,
+            at.conversation,
+        ),
+    )
+
+
+def _note_kept(connection: sqlite3.Connection, at: _At, fact: NoteKept) -> None:
+    _note_settled(connection, at, "kept", fact)
+
+
+def _note_dropped(connection: sqlite3.Connection, at: _At, fact: NoteDropped) -> None:
+    _note_settled(connection, at, "dropped", fact)
+
+
+def _note_settled(connection: sqlite3.Connection, at: _At, state: str, fact: NoteKept | NoteDropped) -> None:
+    connection.execute(
+        "UPDATE notes SET state = ?, settled_by = ?, settled_at = ? WHERE number = ? AND conversation = ?",
+        (state, str(fact.by), at.entry.at, fact.number, at.conversation),
+    )
+
+
 def _title(parts: tuple[Content, ...]) -> str:
     words = " ".join(part.text for part in parts if isinstance(part, Text))
     names = " ".join(part.name or part.media for part in parts if isinstance(part, Media))
@@ -263,5 +302,8 @@ _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     PreviewShown: _preview_shown,
     DeliverySettled: _settled,
     DeliveryReached: _reached,
+    NoteProposed: _note_proposed,
+    NoteKept: _note_kept,
+    NoteDropped: _note_dropped,
 }
 """What a kind of fact adds to the derived tables, beyond references to blobs and the end of its conversation."""

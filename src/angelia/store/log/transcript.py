@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from angelia.core import codec
-from angelia.core.entry import AnyFact, ConversationOpened, DeliveryReached, DeliverySettled, Entry, Keyed
+from angelia.core.entry import AnyFact, ConversationOpened, DeliveryReached, DeliverySettled, Entry, Keyed, NoteProposed
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, PlaceId
 from angelia.core.principal import OWNER, Principal
@@ -91,8 +91,8 @@ class Transcript:
 
         A driver passes its `lease`; facts from outside need none. If `facts` begins with `ConversationOpened`,
         the conversation begins in the same commit. What came in under a key that its door knows already is a
-        repeat, and so are a second settlement of a delivery and what a network has told of a message before: it is
-        absorbed with everything that came along, and the result is empty.
+        repeat, and so are a second settlement of a delivery, what a network has told of a message before, and a note
+        under a number that is taken: it is absorbed with everything that came along, and the result is empty.
 
         Raises:
             Fenced: the lease was taken over.
@@ -301,10 +301,16 @@ def _is_repeat(connection: sqlite3.Connection, conversation: ConversationId, fac
         return _settled(connection, conversation, fact)
     if isinstance(fact, DeliveryReached):
         return _reached(connection, conversation, fact)
+    if isinstance(fact, NoteProposed):
+        return _number_taken(connection, fact)
     if not isinstance(fact, Keyed) or not fact.key:
         return False
     row = connection.execute("SELECT 1 FROM inbox WHERE door = ? AND key = ?", (fact.address.door, fact.key)).fetchone()
     return row is not None
+
+
+def _number_taken(connection: sqlite3.Connection, fact: NoteProposed) -> bool:
+    return connection.execute("SELECT 1 FROM notes WHERE number = ?", (fact.number,)).fetchone() is not None
 
 
 def _settled(connection: sqlite3.Connection, conversation: ConversationId, fact: DeliverySettled) -> bool:

@@ -152,6 +152,29 @@ _PROJECTIONS = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX blob_refs_by_conversation ON blob_refs (conversation)",
+    # What becomes of a note is appended to the log that proposed it. A note is superseded while one is kept that
+    # replaces it, which is asked and not stored: so it counts again when that one is dropped, or erased.
+    """
+    CREATE TABLE notes (
+        number INTEGER PRIMARY KEY,
+        conversation TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        owner TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        about TEXT NOT NULL,
+        what TEXT NOT NULL,
+        text TEXT NOT NULL,
+        outside INTEGER NOT NULL,
+        replaces INTEGER NOT NULL,
+        state TEXT NOT NULL DEFAULT 'waits',
+        settled_by TEXT NOT NULL DEFAULT '',
+        settled_at INTEGER NOT NULL DEFAULT 0
+    ) STRICT
+    """,
+    "CREATE INDEX notes_by_scope ON notes (scope, about, owner, state, number)",
+    "CREATE INDEX notes_by_conversation ON notes (conversation)",
+    "CREATE INDEX notes_replacing ON notes (replaces) WHERE state = 'kept' AND replaces > 0",
     # Contentless: the text is in the log. `rowid` is the entry's id.
     # Without the index of beginnings, one letter of a million messages takes three seconds.
     """

@@ -1,0 +1,37 @@
+"""The tool `recall`: find notes that had no room in the prompt."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from angelia.core.content import Text
+from angelia.policy.verdict import Effect, NoEffect
+from angelia.tools.port import NotesAccess, ToolOutcome, Traits
+
+
+class RecallArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """Words to look for, and how many notes to bring."""
+
+    query: Annotated[str, Meta(min_length=1)]
+    limit: Annotated[int, Meta(ge=1, le=50)] = 10
+
+
+class Recall:
+    """Looks through the notes that count here."""
+
+    name = "recall"
+    description = "Find notes of earlier conversations by their words, beyond those that you see already."
+    arguments: type[Struct] = RecallArguments
+    traits = Traits(reads_only=True, housekeeping=True, replayable=True)
+
+    def __init__(self, notes: NotesAccess) -> None:
+        self._notes = notes
+
+    async def effects(self, arguments: RecallArguments, context: object) -> Sequence[Effect]:
+        """None: they are the person's own."""
+        return (NoEffect(),)
+
+    async def run(self, arguments: RecallArguments, context: object) -> ToolOutcome:
+        """The notes, in lines."""
+        return ToolOutcome((Text(await self._notes.recall(arguments.query, arguments.limit)),))
