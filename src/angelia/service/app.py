@@ -28,6 +28,7 @@ from angelia.service.files.attachments import Attachments
 from angelia.service.files.inbox import Inboxes
 from angelia.service.logs import log_to
 from angelia.service.models.catalog import ModelCatalog
+from angelia.service.notes.conversation_notes import NoteSources
 from angelia.service.own_process import hide_memory, key_variables, withdraw
 from angelia.service.places.open_places import OpenPlaces
 from angelia.service.places.places import SandboxPlaces
@@ -46,6 +47,7 @@ from angelia.store.sql.database import Database
 from angelia.store.tables.chat_bindings import ChatBindings
 from angelia.store.tables.grants import Grants
 from angelia.store.tables.key_value import KeyValue
+from angelia.store.tables.notes import Notes
 from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.pairings import Pairings
 from angelia.store.tables.trusted_files import TrustedFiles
@@ -82,6 +84,7 @@ class App:
         self.handed_out = HandedOut(self.key_value, clock)
         self.undo = UndoStore(loaded.home, loaded.config.undo)
         self.trusted_files = TrustedFiles(self.key_value)
+        self.notes = Notes(db)
         self.doors, self.pairings = ChatBindings(db), Pairings(db)
         self.model_catalog = ModelCatalog(loaded, self.blobs, self.renditions.open, self.key_value, environ)
         self.tokens = Tokens(environ)
@@ -194,6 +197,7 @@ class App:
                 trusted=self.trusted_files,
                 blobs=self.blobs,
             ),
+            notes=NoteSources(self.notes, self.loaded.home, self.redaction.text, context.notes),
             workplaces=WorkplaceDeps(
                 loaded=self.loaded,
                 running=self.running,

@@ -25,6 +25,7 @@ from angelia.service.conversation.prompt import ConversationPrompt, PromptSource
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
 from angelia.service.conversation.workplace import Workplace, WorkplaceDeps, workplace
+from angelia.service.notes.conversation_notes import ConversationNotes, NoteSources
 from angelia.service.places.presets import chosen, kept
 from angelia.service.settings.config import Loaded
 from angelia.store.log.transcript import Transcript
@@ -61,6 +62,7 @@ class ConversationDeps(Struct, frozen=True):
     toolsets: Iterable[MakeToolset]
     mcp: McpSources
     prompts: PromptSources
+    notes: NoteSources
     workplaces: WorkplaceDeps
     drivers: DriverSources
 
@@ -73,6 +75,7 @@ class _Open:
         self.workplace: Workplace | None = None
         self.toolbox: Toolbox | None = None
         self.prompt: ConversationPrompt | None = None
+        self.notes: ConversationNotes | None = None
 
 
 class Conversations:
@@ -98,7 +101,8 @@ class Conversations:
         """
         at = chosen(self._deps.loaded.config.sandbox, sandbox)
         inside = fit_workspace(at.spec, workspace, self._deps.loaded.home)
-        opened = e.ConversationOpened(door, inside, at.spec, owner, at.preset)
+        notes = self._deps.notes.enabled
+        opened = e.ConversationOpened(door, inside, at.spec, owner, at.preset, notes=notes)
         return self._opened(new_conversation(self._deps.clock), door, opened)
 
     def begin_beside(self, session: Session, *, door: str) -> Session:
@@ -106,7 +110,7 @@ class Conversations:
         runs itself.
         """
         opened = e.ConversationOpened(
-            door, session.workspace, session.sandbox, session.owner, session.preset, session.place
+            door, session.workspace, session.sandbox, session.owner, session.preset, session.place, session.notes
         )
         return self._opened(new_conversation(self._deps.clock), door, opened)
 
@@ -222,15 +226,24 @@ class Conversations:
                 lambda origin, host, port: self._place(session).addresses(origin, host, port),
                 box.tell,
                 lambda text: session.live.emit(Resting(self._deps.clock(), text)),
+                self.notes(session),
             )
         )
         return box
+
+    def notes(self, session: Session) -> ConversationNotes | None:
+        """What a conversation knows of earlier ones; None where it neither reads nor writes notes."""
+        opened = self._of(session)
+        if opened.notes is None and session.notes and self._deps.notes.enabled:
+            opened.notes = ConversationNotes(session, self._deps.notes)
+        return opened.notes
 
     def prompt(self, session: Session) -> ConversationPrompt:
         """The system prompt of a conversation; what it says is there once the conversation has been employed."""
         opened = self._of(session)
         if opened.prompt is None:
-            opened.prompt = ConversationPrompt(session, self._deps.prompts, self.toolbox(session).instructions)
+            sources, tools = self._deps.prompts, self.toolbox(session).instructions
+            opened.prompt = ConversationPrompt(session, sources, tools, self.notes(session))
         return opened.prompt
 
     def sandbox_of(self, session: Session) -> Sandbox:
@@ -265,7 +278,7 @@ class Conversations:
             if box:  # before the sandbox, in which they work
                 await box.close()
             await self._leave_place(opened)
-            opened.prompt = None
+            opened.prompt = opened.notes = None
             if opened.session is session:  # it may have been opened again meanwhile
                 self._open.pop(session.conversation, None)
 

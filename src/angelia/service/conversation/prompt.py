@@ -42,6 +42,7 @@ from angelia.store.tables.trusted_files import FileAnswer, TrustedFiles
 
 if TYPE_CHECKING:
     from angelia.service.conversation.session import Session
+    from angelia.service.notes.conversation_notes import ConversationNotes
 
 EMBEDDED = "local"
 """The wire of the embedded model, which has the small prompt."""
@@ -65,13 +66,20 @@ class ConversationPrompt:
     """One conversation's prompt: `facts` are those of the last look."""
 
     def __init__(
-        self, session: "Session", sources: PromptSources, tools: Callable[[], tuple[ToolsetInstructions, ...]]
+        self,
+        session: "Session",
+        sources: PromptSources,
+        tools: Callable[[], tuple[ToolsetInstructions, ...]],
+        notes: "ConversationNotes | None",
     ) -> None:
-        """Nothing is looked at yet; `work_in` comes first. `tools` is what toolsets say of theirs now."""
+        """Nothing is looked at yet; `work_in` comes first. `tools` is what toolsets say of theirs now, `notes` is None
+        for a conversation without.
+        """
         self.facts = PromptFacts("", "", "", "")
         self._session = session
         self._sources = sources
         self._tools = tools
+        self._notes = notes
         self._at: Chosen
         self._sandbox: Sandbox
         self._profile: Profile
@@ -96,6 +104,7 @@ class ConversationPrompt:
             SandboxError: the workspace is gone, or the sandbox cannot be had.
         """
         described = await self._sandbox.describe()
+        noted, elsewhere = await self._notes.in_prompt() if self._notes else ((), 0)
         self.facts = PromptFacts(
             workspace=described.workspace,
             system=described.system,
@@ -105,6 +114,8 @@ class ConversationPrompt:
             standing=self._sources.standing,
             folder=await self._folder(),
             tools=self._tools(),
+            noted=noted,
+            noted_elsewhere=elsewhere,
         )
         return self.facts
 
@@ -117,6 +128,10 @@ class ConversationPrompt:
         cuts = [cut.in_words() for cut in self.prompt_for(self._profile).cuts]
         said = {entry.fact.text for entry in self._session.log.entries if isinstance(entry.fact, e.SystemSaid)}
         return [*await self._change(), *(cut for cut in cuts if cut not in said)]
+
+    def shown_notes(self) -> list[e.AnyFact]:
+        """The facts of the notes that the prompt holds from now on, if they were chosen in the last look."""
+        return self._notes.shown_now() if self._notes and self._profile.wire != EMBEDDED else []
 
     # -- trust --------------------------------------------------------------------------------------------------
 

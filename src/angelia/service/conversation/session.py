@@ -182,6 +182,11 @@ class Session:
         return self._beginning.owner
 
     @property
+    def notes(self) -> bool:
+        """Whether it reads and writes notes."""
+        return self._beginning.notes
+
+    @property
     def unspoken(self) -> e.ConversationOpened | None:
         """How it begins, while nothing was said in it; None from its first message on."""
         return self._opened

@@ -180,9 +180,9 @@ class RenewingDriver:
         registry = self._box.registry
         facts = await self._prompt.look()
         told = await self._prompt.news()
-        if news := [*self._box.news(), *told]:
-            said = [e.SystemSaid(words) for words in news]
-            await self._session.log.append(*said, *notice_of(self._session, told), lease=lease)
+        said = [e.SystemSaid(words) for words in (*self._box.news(), *told)]
+        if facts_told := [*said, *notice_of(self._session, told), *self._prompt.shown_notes()]:
+            await self._session.log.append(*facts_told, lease=lease)
         if registry is not self._made_with or facts != self._made_of:
             self._made_with, self._made_of = registry, facts
             self._driver = await self._make(self._made_with)

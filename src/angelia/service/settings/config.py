@@ -46,7 +46,7 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
     it has `summary_seconds`. `cache_hour` keeps prompt caches for an hour instead of minutes, at a price.
     A request carries at most `old_media` bytes of pictures and files that are older than the newest; 0 for any number.
     `instructions` are your own, for every conversation; with `folder_instructions` the model follows the `AGENTS.md` of
-    the folder it works in, once you trust it.
+    the folder it works in, once you trust it. Without `notes` conversations neither read nor write any.
     """
 
     share: float = 0.8
@@ -56,6 +56,7 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
     cache_hour: bool = False
     instructions: str = ""
     folder_instructions: bool = True
+    notes: bool = True
     summariser: str = ""
     summary_seconds: float = 120.0
 

@@ -1,0 +1,65 @@
+"""Where the notes of a conversation hold: with its person, in its project, in its chat; in a group in that chat alone."""
+
+from pathlib import Path
+
+from angelia.core import entry as e
+from angelia.core.entry import NoteScope
+from angelia.service.conversation.session import Session
+from angelia.service.files.instruction_files import repository_of
+from angelia.store.tables.notes import Holds
+
+
+def scopes_of(session: Session, home: Path) -> tuple[Holds, ...]:
+    """The scopes whose notes a conversation may see and add to, in the order in which they are shown."""
+    first = next((entry.fact for entry in session.log.entries if isinstance(entry.fact, e.Opening)), None)
+    opener = session.turn.opener
+    address = first.address if first else e.Address(session.unspoken.door if session.unspoken else "")
+    chat = (Holds(NoteScope.CHAT, f"{address.door}:{address.chat}", session.owner),) if address.chat else ()
+    # Only what was said in a group names the message that is answered.
+    if (first and first.reply_to) or (opener and opener.reply_to):
+        return chat
+    person = Holds(NoteScope.PERSON, "", session.owner)
+    return (person, Holds(NoteScope.PROJECT, project_of(session, home), session.owner), *chat)
+
+
+def project_of(session: Session, home: Path) -> str:
+    """How a conversation's project is known: by the address of its Git origin, else by where it lies."""
+    if session.sandbox != "local":
+        return f"{session.sandbox} {session.workspace}"
+    root = repository_of(Path(session.workspace), home)
+    return git_origin(root) or str(root)
+
+
+def git_origin(root: Path) -> str:
+    """The address of the remote `origin` of the repository at `root`; empty where there is none.
+
+    What a work tree of its own has of the repository lies behind two files (gitrepository-layout(5), `commondir`).
+    """
+    try:
+        folder = root / ".git"
+        if folder.is_file():
+            folder = root / folder.read_text().partition("gitdir:")[2].strip()
+            folder /= (folder / "commondir").read_text().strip()
+        lines = (folder / "config").read_text().splitlines()
+    except (OSError, ValueError):
+        return ""
+    section = ""
+    for line in map(str.strip, lines):
+        name, equals, value = line.partition("=")
+        if line.startswith("["):
+            section = line
+        elif section == '[remote "origin"]' and equals and name.strip() == "url":
+            return same_address(value.strip())
+    return ""
+
+
+def same_address(url: str) -> str:
+    """One text for the ways in which the same repository is addressed, without a name or a key that stands in it.
+
+    >>> same_address("git@github.com:me/garden.git"), same_address("https://me:key@github.com/me/garden/")
+    ('github.com/me/garden', 'github.com/me/garden')
+    """
+    _, slashes, rest = url.partition("://")
+    rest = rest if slashes else url.replace(":", "/", 1)
+    host, slash, path = rest.partition("/")
+    return f"{host.rpartition('@')[2].lower()}{slash}{path.rstrip('/').removesuffix('.git')}"
