@@ -164,6 +164,7 @@ class App:
             mode=self.modes.of,
             set_mode=self.modes.choose,
             undo=self.undo_services,
+            notes=self.notes,
         )
 
     @cached_property

@@ -17,6 +17,7 @@ from angelia.service.conversation.undo import UndoServices
 from angelia.service.models.catalog import ModelCatalog
 from angelia.store.log.transcript import Summary, Transcript
 from angelia.store.media.blobs import BlobStore
+from angelia.store.tables.notes import Notes
 from angelia.store.tables.outbox import Outbox
 
 _CODE = 4
@@ -55,6 +56,7 @@ class CommandServices(Struct, frozen=True):
     mode: Callable[[Session], Mode]
     set_mode: Callable[[Session, Mode], None]
     undo: UndoServices
+    notes: Notes
 
 
 class OpenQuestion(Struct, frozen=True):

@@ -25,6 +25,7 @@ from angelia.service.command_port import (
     TerminalPort,
     TerminalResult,
 )
+from angelia.service.notes import note_acts
 
 _COMMAND = re.compile(r"/([A-Za-z]+)(?:@\w+)?(?:\s+(.*))?", re.DOTALL)
 
@@ -240,6 +241,14 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         acts.undo,
         who=CommandRight.OWN,
     ),
+    CommonCommand(
+        "notes",
+        "[show|keep N]",
+        "what is remembered that counts here; show says why",
+        note_acts.notes,
+        who=CommandRight.OWN,
+    ),
+    CommonCommand("forget", "N", "drop a note; /notes keep N brings it back", note_acts.forget, who=CommandRight.OWN),
     CommonCommand("approve", "[CODE] [ANSWER]", "say yes to what is asked of you, or answer it", acts.approve),
     CommonCommand("deny", "[CODE] [WHAT INSTEAD]", "say no to what is asked of you", acts.deny),
     ConversationsCommand("sessions", "", "the last conversations", acts.sessions, absent=_OWN_SESSIONS),

@@ -93,7 +93,8 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
     app = await open_app(given)
     found = await app.transcript.find(OWNER, part)
     entries, _ = await app.transcript.legible(found)
-    if not yes_really and not _sure(found, len(entries)):
+    learnt = len(await app.notes.of_conversation(found))
+    if not yes_really and not _sure(found, len(entries), learnt):
         echo("Nothing was deleted.", err=True)
         return 1
     place = (await app.transcript.summary(OWNER, found)).place
@@ -102,7 +103,8 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
     kept = set(await app.blobs.all())
     for sha256 in {ref.sha256 for entry in entries for ref in blobs_in(entry.fact)} - kept:
         await app.renditions.forget(sha256)
-    echo(f"The conversation {short(found)} is erased.", err=True)
+    went = f", and {_notes(learnt)} with it" if learnt else ""
+    echo(f"The conversation {short(found)} is erased{went}.", err=True)
     try:
         await app.places.forget(place)
     except SandboxError as error:
@@ -111,10 +113,15 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
     return 0
 
 
-def _sure(conversation: str, count: int) -> bool:
+def _notes(count: int) -> str:
+    return f"{count} note{'s' * (count > 1)} that {'were' if count > 1 else 'was'} made in it"
+
+
+def _sure(conversation: str, count: int, learnt: int) -> bool:
     if not sys.stdin.isatty():
         raise BadInput("Deleting asks twice, and nobody is here to answer.", then="Scripts say --yes-really.")
-    if not sure(f"Erase the conversation {short(conversation)} ({count} entries)? This cannot be undone."):
+    went = f" {_notes(learnt).capitalize()} go{'es' * (learnt == 1)} with it." if learnt else ""
+    if not sure(f"Erase the conversation {short(conversation)} ({count} entries)?{went} This cannot be undone."):
         return False
     typed = asked(f"To be sure, type the last {LAST} characters of {conversation}", err=True)
     return typed.strip().lower() == conversation[-LAST:]

@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mcp": ("mcp:mcp", "MCP servers of the settings: list them, or try one."),
     "sandbox": ("sandbox:sandbox", "Where conversations work: list, enter, move files, end."),
     "config": ("settings:config", "Every setting, where its value came from, and how to change it."),
+    "notes": ("notes:notes", "What is remembered, and why; keep it, drop it, edit it."),
     "trust": ("trust:trust", "Which folders' instructions (AGENTS.md) the model may follow."),
     "skills": ("skills:skills", "Skills: what there is, what is in it, and which the model may use."),
     "grants": ("settings:grants", "Remembered permissions."),

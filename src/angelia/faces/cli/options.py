@@ -37,6 +37,7 @@ _TURN = (
         type=click.Path(path_type=Path),
         help="The folder to work in (default: the current one).",
     ),
+    click.option("--no-notes", is_flag=True, help="Neither read nor write notes, in this conversation for good."),
     *_SETTINGS,
 )
 
@@ -77,6 +78,7 @@ def loaded_from(given: dict[str, Any]) -> Loaded:
         "limits.max_steps": given.get("max_steps"),
         "limits.max_cost": given.get("max_cost"),
         "limits.max_seconds": given.get("max_seconds"),
+        "context.notes": False if given.get("no_notes") else None,
     }
     sets = [*given.get("sets", ()), *([f"sandbox.spec={given['sandbox']}"] if given.get("sandbox") else [])]
     return load(home_folder(), os.environ, sets, flags)

@@ -72,11 +72,6 @@ class Notes:
         (number,) = await self._db.read(lambda connection: connection.execute(query).fetchone())
         return int(number)
 
-    async def list(self, viewer: Principal) -> list[Note]:
-        """Every note that they may see, oldest first."""
-        theirs, values = visible_to(viewer, "n.owner")
-        return await self._db.read(lambda connection: _notes(connection, f"{theirs} ORDER BY n.number", values))
-
     async def find(self, viewer: Principal, number: int) -> Note | None:
         """The note of that number, if they may see it."""
         theirs, values = visible_to(viewer, "n.owner")
@@ -109,6 +104,11 @@ class Notes:
         """What was noted in a conversation, and goes when it is erased."""
         where = "n.conversation = ? ORDER BY n.number"
         return await self._db.read(lambda connection: _notes(connection, where, (conversation,)))
+
+    async def list(self, viewer: Principal) -> list[Note]:
+        """Every note that they may see, oldest first."""
+        theirs, values = visible_to(viewer, "n.owner")
+        return await self._db.read(lambda connection: _notes(connection, f"{theirs} ORDER BY n.number", values))
 
 
 def in_one_of(note: Note, scopes: Sequence[Holds]) -> bool:
