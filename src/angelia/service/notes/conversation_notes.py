@@ -106,7 +106,7 @@ class ConversationNotes:
         return self._due, self._left_out
 
     def shown_now(self) -> list[e.AnyFact]:
-        """The facts of a choice that the prompt holds from now on: which notes, and after a fold the rules once more."""
+        """The facts of a choice that the prompt holds from now on: which notes; after a fold the rules once more."""
         if self._due is None:
             return []
         folded = self._frozen()[1]
@@ -171,7 +171,8 @@ class ConversationNotes:
             why = f"words from elsewhere were in view: {source}{more}"
         return Remembered(
             f"Note {number} waits for the person's yes, since {why}. It does not count before.",
-            f"A note waits for your yes, since {why}.\n  {unambiguous_line(note.text)}\n  /notes keep {number}  ·  /forget {number}",
+            f"A note waits for your yes, since {why}.\n  {unambiguous_line(note.text)}\n"
+            f"  /notes keep {number}  ·  /forget {number}",
         )
 
 
@@ -189,4 +190,6 @@ def _in_common(words: Sequence[str], text: str) -> int:
     """How many of the words begin one of the text's, or stand within it where words are not parted by spaces."""
     folded = text.casefold()
     begins = (re.search(rf"\b{re.escape(word[:8])}", folded) for word in words)
-    return sum(bool(found) or (not word.isascii() and word in folded) for found, word in zip(begins, words, strict=True))
+    return sum(
+        bool(found) or (not word.isascii() and word in folded) for found, word in zip(begins, words, strict=True)
+    )

@@ -33,7 +33,9 @@ async def explained(transcript: Transcript, note: Note, zone: tzinfo | None = No
     entries = await transcript.entries(note.conversation)
     proposed = entries[note.seq - 1].fact
     if not isinstance(proposed, e.NoteProposed):
-        raise NotFound(f"Note {note.number} is not where it was.", then="`angelia store rebuild` makes the table again.")
+        raise NotFound(
+            f"Note {note.number} is not where it was.", then="`angelia store rebuild` makes the table again."
+        )
     number, state, what, about, since, text = note_row(note, zone)
     lines = [f"note {number} · {what} · {about} · {state}", f"  {text}", ""]
     where = f"in the conversation {short(note.conversation)} (`angelia show {short(note.conversation)}`)"

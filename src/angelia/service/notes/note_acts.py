@@ -24,7 +24,9 @@ async def notes(port: CommandPort, words: str) -> CommonResult:
         return CommandTable((HEAD, *rows), more or "/notes show N says why; /forget N drops one.") if rows else none
     verb, _, number = words.partition(" ")
     if verb not in ("show", "keep"):
-        raise BadInput(f"/notes knows no “{verb}”.", then="/notes show N says why; /notes keep N keeps; /forget N drops.")
+        raise BadInput(
+            f"/notes knows no “{verb}”.", then="/notes show N says why; /notes keep N keeps; /forget N drops."
+        )
     note = await _named(port, scopes, number)
     if verb == "show":
         lines = await explained(port.services.transcript, note)

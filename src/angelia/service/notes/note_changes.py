@@ -1,4 +1,4 @@
-"""What a person does to a note, from wherever: appended to the log in which the note came about, so that it is whole there.
+"""What a person does to a note, from wherever: it is appended to the log in which the note came about.
 
 A conversation that is deleted takes the whole life of its notes with it, and a note that one of them had replaced
 counts again.
@@ -22,14 +22,25 @@ async def note_of(notes: Notes, viewer: Principal, number: int, scopes: Sequence
     Raises:
         NotFound: there is none.
     """
-    found = await notes.find(viewer, number) if not scopes else next(iter(await notes.numbered(scopes, (number,))), None)
+    found = (
+        await notes.find(viewer, number) if not scopes else next(iter(await notes.numbered(scopes, (number,))), None)
+    )
     if found is None or (scopes and not in_one_of(found, scopes)):
         raise NotFound(f"There is no note {number} here.", then="`angelia notes list`, or /notes, lists them.")
     return found
 
 
 async def keep(transcript: Transcript, note: Note, by: Principal) -> str:
-    """Let a note count, for the first time or again; what is said of it."""
+    """Let a note count, for the first time or again; what is said of it.
+
+    Raises:
+        BadInput: another one takes its place.
+    """
+    if note.replaced_by:
+        raise BadInput(
+            f"Note {note.number} does not count, since note {note.replaced_by} takes its place.",
+            then=f"/notes keep does nothing here; drop note {note.replaced_by}, and this one counts again.",
+        )
     await transcript.append(note.conversation, [e.NoteKept(note.number, by)])
     replaced = f" It takes the place of note {note.replaces}." if note.replaces else ""
     return (
@@ -41,8 +52,12 @@ async def keep(transcript: Transcript, note: Note, by: Principal) -> str:
 async def drop(transcript: Transcript, note: Note, by: Principal) -> str:
     """Let a note count no more; what is said of it."""
     await transcript.append(note.conversation, [e.NoteDropped(note.number, by)])
-    again = f" Note {note.replaces}, which it had replaced, counts again." if note.replaces else ""
-    return f"Note {note.number} is dropped: {unambiguous_line(note.text)}{again} /notes keep {note.number} brings it back."
+    again = (
+        f" Note {note.replaces}, which it had replaced, counts again." if note.replaces and note.state == "kept" else ""
+    )
+    return (
+        f"Note {note.number} is dropped: {unambiguous_line(note.text)}{again} /notes keep {note.number} brings it back."
+    )
 
 
 async def edit(transcript: Transcript, notes: Notes, note: Note, text: str, by: Principal) -> str:

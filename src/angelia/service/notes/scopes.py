@@ -1,4 +1,4 @@
-"""Where the notes of a conversation hold: with its person, in its project, in its chat; in a group in that chat alone."""
+"""Where a conversation's notes hold: with its person, in its project, in its chat; in a group in that chat alone."""
 
 from pathlib import Path
 

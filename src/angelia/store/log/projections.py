@@ -245,7 +245,8 @@ def _reached(connection: sqlite3.Connection, at: _At, fact: DeliveryReached) -> 
 
 def _note_proposed(connection: sqlite3.Connection, at: _At, fact: NoteProposed) -> None:
     connection.execute(
-        "INSERT OR IGNORE INTO notes (number, conversation, seq, at, owner, scope, about, what, text, outside, replaces)"
+        "INSERT OR IGNORE INTO notes"
+        " (number, conversation, seq, at, owner, scope, about, what, text, outside, replaces)"
         " SELECT ?, id, ?, ?, owner, ?, ?, ?, ?, ?, ? FROM conversations WHERE id = ?",
         (
             fact.number,

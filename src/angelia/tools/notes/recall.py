@@ -1,6 +1,6 @@
 """The tool `recall`: find notes that had no room in the prompt."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -25,7 +25,7 @@ class Recall:
     arguments: type[Struct] = RecallArguments
     traits = Traits(reads_only=True, housekeeping=True, replayable=True)
 
-    def __init__(self, notes: NotesAccess) -> None:
+    def __init__(self, notes: Callable[[], NotesAccess]) -> None:
         self._notes = notes
 
     async def effects(self, arguments: RecallArguments, context: object) -> Sequence[Effect]:
@@ -34,4 +34,4 @@ class Recall:
 
     async def run(self, arguments: RecallArguments, context: object) -> ToolOutcome:
         """The notes, in lines."""
-        return ToolOutcome((Text(await self._notes.recall(arguments.query, arguments.limit)),))
+        return ToolOutcome((Text(await self._notes().recall(arguments.query, arguments.limit)),))

@@ -1,6 +1,6 @@
 """The tool `remember`: note something that later conversations should know."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -35,7 +35,7 @@ class Remember:
     arguments: type[Struct] = RememberArguments
     traits = Traits(housekeeping=True, replayable=True)
 
-    def __init__(self, notes: NotesAccess) -> None:
+    def __init__(self, notes: Callable[[], NotesAccess]) -> None:
         self._notes = notes
 
     async def effects(self, arguments: RememberArguments, context: object) -> Sequence[Effect]:
@@ -44,7 +44,7 @@ class Remember:
 
     async def run(self, arguments: RememberArguments, context: CallAccess) -> ToolOutcome:
         """Keep it, or let it wait for the person."""
-        done = await self._notes.remember(
+        done = await self._notes().remember(
             context.call, arguments.text, arguments.scope, arguments.kind, arguments.replaces
         )
         return ToolOutcome((Text(done.told),), notices=(done.notice,) if done.notice else ())

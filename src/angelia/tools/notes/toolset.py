@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from angelia.tools.notes.recall import Recall
 from angelia.tools.notes.remember import Remember
-from angelia.tools.port import ConversationContext, Tool
+from angelia.tools.port import ConversationContext, NotesAccess, Tool
 
 
 class NoteTools:
@@ -13,12 +13,18 @@ class NoteTools:
     name = "notes"
 
     def __init__(self) -> None:
-        self._tools: tuple[Tool, ...] = ()
+        self._notes: NotesAccess | None = None
+        self._tools: tuple[Tool, ...] = (Remember(self._access), Recall(self._access))
 
     async def open(self, conversation: ConversationContext) -> None:
-        """Make them for this conversation's notes."""
-        if conversation.notes is not None:
-            self._tools = (Remember(conversation.notes), Recall(conversation.notes))
+        """Work on this conversation's notes."""
+        self._notes = conversation.notes
+        if self._notes is None:
+            self._tools = ()
+
+    def _access(self) -> NotesAccess:
+        assert self._notes is not None, "a tool runs in a conversation that is open"
+        return self._notes
 
     async def ready(self) -> None:
         """They always are."""
