@@ -1,4 +1,4 @@
-"""Notes: what one conversation learnt another knows, what was read elsewhere waits, and each says why it is believed."""
+"""Notes: what one conversation learnt another knows, what was read elsewhere waits, and each says why."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,6 +9,7 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.entry import NoteKind, NoteScope
+from angelia.core.ids import CallId
 from angelia.core.principal import OWNER
 from angelia.service.notes.explanation import explained
 from angelia.service.notes.note_changes import drop, edit, keep, note_of
@@ -25,11 +26,13 @@ FISH = "The person never eats fish."
 
 
 def noting(**arguments: object) -> Callable[[ReceivedRequest], Step]:
-    """A model that notes something at once when it is asked to, and answers."""
+    """A model that notes something at once when it is asked to, or puts it in the place of note 2, and answers."""
 
     def answer(request: ReceivedRequest) -> Step:
-        asked = request.heard.last_words == "note it" and not request.heard.messages[-1].results
-        return call("remember", {"text": FISH, **arguments}) if asked else say("Yes.")
+        words = "" if request.heard.messages[-1].results else request.heard.last_words
+        if words == "replace it":
+            return call("remember", {"text": "The person eats everything.", "replaces": 2})
+        return call("remember", {"text": FISH, **arguments}) if words == "note it" else say("Yes.")
 
     return answer
 
@@ -129,29 +132,27 @@ async def test_a_note_that_a_person_wrote_is_replaced_by_nobody_else(tmp_path: P
             await turn(talk, "note it")
             app = talk.app
             await edit(app.transcript, app.notes, await note_of(app.notes, OWNER, 1), "I eat trout.", OWNER)
-        server.answer = noting(text="The person eats everything.", replaces=2)
         async with conversation(place) as talk:
-            await turn(talk, "note it")
+            await turn(talk, "replace it")
             assert "the person's own" in notices(talk)[0]
             states = {note.number: note.state for note in await talk.app.notes.list(OWNER)}
             assert states == {1: "superseded", 2: "kept", 3: "waits"}
 
 
 async def test_every_drop_can_be_undone_and_what_was_replaced_comes_back(tmp_path: Path) -> None:
-    async with ModelServer(noting()) as server:
-        async with conversation(Place(tmp_path, server)) as talk:
-            await turn(talk, "note it")
-            app = talk.app
+    async with ModelServer(noting()) as server, conversation(Place(tmp_path, server)) as talk:
+        await turn(talk, "note it")
+        app = talk.app
 
-            async def state(number: int) -> str:
-                return (await note_of(app.notes, OWNER, number)).state
+        async def state(number: int) -> str:
+            return (await note_of(app.notes, OWNER, number)).state
 
-            await edit(app.transcript, app.notes, await note_of(app.notes, OWNER, 1), "Only on Fridays.", OWNER)
-            assert (await state(1), await state(2)) == ("superseded", "kept")
-            await drop(app.transcript, await note_of(app.notes, OWNER, 2), OWNER)
-            assert (await state(1), await state(2)) == ("kept", "dropped")
-            await keep(app.transcript, await note_of(app.notes, OWNER, 2), OWNER)
-            assert (await state(1), await state(2)) == ("superseded", "kept")
+        await edit(app.transcript, app.notes, await note_of(app.notes, OWNER, 1), "Only on Fridays.", OWNER)
+        assert (await state(1), await state(2)) == ("superseded", "kept")
+        await drop(app.transcript, await note_of(app.notes, OWNER, 2), OWNER)
+        assert (await state(1), await state(2)) == ("kept", "dropped")
+        await keep(app.transcript, await note_of(app.notes, OWNER, 2), OWNER)
+        assert (await state(1), await state(2)) == ("superseded", "kept")
 
 
 async def test_deleting_a_conversation_removes_what_was_learnt_in_it(tmp_path: Path) -> None:
@@ -205,7 +206,10 @@ async def test_a_clone_elsewhere_is_the_same_project(tmp_path: Path) -> None:
     async with ModelServer(noting(scope="project")) as server:
         place = Place(tmp_path, server)
         clone = tmp_path / "clone"
-        for folder, url in ((place.workspace, "git@host.example:me/it.git"), (clone, "https://me:k@host.example/me/it")):
+        for folder, url in (
+            (place.workspace, "git@host.example:me/it.git"),
+            (clone, "https://me:k@host.example/me/it"),
+        ):
             (folder / ".git").mkdir(parents=True)
             (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {url}\n')
         async with conversation(place) as talk:
@@ -239,28 +243,27 @@ async def test_in_a_group_only_the_chats_notes_are_seen_and_made(tmp_path: Path)
 async def test_a_tool_that_was_killed_notes_its_words_once(tmp_path: Path) -> None:
     async with ModelServer(noting()) as server:
         place = Place(tmp_path, server)
-        killed = await place.ask("note it", at="tool.ran")
-        assert killed.code < 0
+        killed = await place.ask("note it", at="tool.ran:1")
+        assert killed.status < 0
         again = await place.ask("--continue", "hello")
-        assert again.code == 0, again
+        assert again.status == 0, again
         made = [fact for fact in await place.facts() if isinstance(fact, e.NoteProposed)]
         assert [note.number for note in made] == [1]
 
 
 async def test_two_that_note_at_once_get_two_numbers(tmp_path: Path) -> None:
-    async with ModelServer(noting()) as server:
-        async with conversation(Place(tmp_path, server)) as talk:
-            await turn(talk, "hello")
-            app = talk.app
-            sessions = [app.conversations.begin(door="terminal", workspace=tmp_path / "workspace") for _ in range(8)]
-            for session in sessions:
-                await session.record(e.UserSaid((Text("hello"),)))
-            found = [app.conversations.notes(session) for session in sessions]
-            await asyncio.gather(
-                *(
-                    notes.remember("c1_0", f"Fact number {at}.", NoteScope.PERSON, NoteKind.FACT, 0)  # type: ignore[arg-type]
-                    for at, notes in enumerate(found)
-                    if notes
-                )
+    async with ModelServer(noting()) as server, conversation(Place(tmp_path, server)) as talk:
+        await turn(talk, "hello")
+        app = talk.app
+        sessions = [app.conversations.begin(door="terminal", workspace=tmp_path / "workspace") for _ in range(8)]
+        for session in sessions:
+            await session.record(e.UserSaid((Text("hello"),)))
+        found = [app.conversations.notes(session) for session in sessions]
+        await asyncio.gather(
+            *(
+                notes.remember(CallId("c1_0"), f"Fact number {at}.", NoteScope.PERSON, NoteKind.FACT, 0)
+                for at, notes in enumerate(found)
+                if notes
             )
-            assert sorted(note.number for note in await Notes(app.db).list(OWNER)) == list(range(1, 9))
+        )
+        assert sorted(note.number for note in await Notes(app.db).list(OWNER)) == list(range(1, 9))

@@ -23,6 +23,7 @@ from angelia.store.sql.database import Database
 from angelia.store.tables.chat_bindings import ChatBindings
 from angelia.store.tables.grants import Grants
 from angelia.store.tables.key_value import KeyValue
+from angelia.store.tables.notes import Holds, Notes
 from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.pairings import NoCode, Pairings
 from angelia.store.tables.trusted_files import FileAnswer, TrustedFiles
@@ -62,6 +63,7 @@ async def keep(db: Database, whose: Principal, word: str, cost: int) -> Conversa
     conversation = ConversationId(f"01{word}")
     address = e.Address("chat", f"{word}s chat")
     ref = await BlobStore(db.home).put(word.encode(), mime="text/plain")
+    number = await Notes(db).next_number()
     await transcript.append(
         conversation,
         [
@@ -77,6 +79,8 @@ async def keep(db: Database, whose: Principal, word: str, cost: int) -> Conversa
             e.PieceArrived(delivery, 0, f"piece of {word}"),
             e.DeliverySettled(delivery, e.DeliveryStatus.SENT, f"piece of {word}"),
             e.DeliveryReached(delivery, f"piece of {word}", e.DeliveryReach.READ),
+            e.NoteProposed(number, e.NoteScope.PERSON, "", e.NoteKind.FACT, f"the word is {word}", whose),
+            e.NoteKept(number, whose),
         ],
     )
     return conversation
@@ -121,6 +125,15 @@ async def _revoked(kept: Kept, viewer: Principal, _: ConversationId) -> object:
     return [pattern for one, pattern in every.items() if gone[one]]
 
 
+async def _noted(kept: Kept, viewer: Principal, _: ConversationId) -> object:
+    notes = Notes(kept.db)
+    return [await notes.find(viewer, note.number) for note in await notes.list(OWNER)]
+
+
+def _theirs(viewer: Principal) -> Holds:
+    return Holds(e.NoteScope.PERSON, "", viewer)
+
+
 QUERIES: dict[str, Query] = {
     "the list of conversations": lambda kept, viewer, _: Transcript(kept.db).conversations(viewer),
     "a page of it": lambda kept, viewer, _: Transcript(kept.db).conversations(viewer, workspace="/work"),
@@ -141,10 +154,22 @@ QUERIES: dict[str, Query] = {
     "the chats of a conversation": lambda kept, viewer, named: ChatBindings(kept.db).of_conversation(viewer, named),
     "who was let in": lambda kept, viewer, _: Pairings(kept.db).list(viewer),
     "who waits to be": lambda kept, viewer, _: Pairings(kept.db).waiting(viewer),
+    "notes": lambda kept, viewer, _: Notes(kept.db).list(viewer),
+    "a note by its number": _noted,
+    "the notes of a scope": lambda kept, viewer, _: Notes(kept.db).at([_theirs(viewer)]),
+    "the newest of them": lambda kept, viewer, _: Notes(kept.db).newest([_theirs(viewer)], 9),
+    "the notes that a prompt holds": lambda kept, viewer, _: Notes(kept.db).numbered([_theirs(viewer)], (1, 2, 3, 4)),
     "trusted files": lambda kept, viewer, _: TrustedFiles(KeyValue(kept.db)).list(viewer),
 }
 
-_OWN_ALONE = {"the last of their own (--continue)", "what a remembered yes covers", "trusted files"}
+_OWN_ALONE = {
+    "the last of their own (--continue)",
+    "what a remembered yes covers",
+    "the notes of a scope",
+    "the newest of them",
+    "the notes that a prompt holds",
+    "trusted files",
+}
 """Of which the owner of a home has their own as everybody does: a yes of theirs is nobody else's."""
 
 
@@ -199,6 +224,7 @@ async def test_the_canary_is_in_every_table(kept: Kept, home: Path) -> None:
 
 OF_ONE = "of one conversation, whose id its caller found by a query that asks who looks"
 RUNS = "what the gateway does for everybody, shown to nobody"
+OF_SCOPES = "of scopes that each name whose they are, taken from a conversation (`service.notes.scopes`)"
 WITHOUT_VIEWER = {
     "Transcript.append": OF_ONE,
     "Transcript.take_up": OF_ONE,
@@ -215,6 +241,11 @@ WITHOUT_VIEWER = {
     "Outbox.counts": "numbers alone, for `angelia gateway --status`",
     "ChatBindings.conversation": "of one chat, to whoever speaks in it",
     "ChatBindings.heard": RUNS,
+    "Notes.next_number": "a number that is free",
+    "Notes.at": OF_SCOPES,
+    "Notes.newest": OF_SCOPES,
+    "Notes.numbered": OF_SCOPES,
+    "Notes.of_conversation": OF_ONE,
     "Pairings.admitted": RUNS,
     "Pairings.owners": RUNS,
     "Pairings.find": "to whoever has the code",
@@ -224,7 +255,7 @@ WITHOUT_VIEWER = {
 
 
 def test_every_query_asks_who_looks() -> None:
-    stores = (Transcript, Outbox, Grants, ChatBindings, Pairings, TrustedFiles)
+    stores = (Transcript, Outbox, Grants, ChatBindings, Notes, Pairings, TrustedFiles)
     silent = set()
     for store in stores:
         for name, method in inspect.getmembers(store, inspect.iscoroutinefunction):
