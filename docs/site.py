@@ -32,6 +32,7 @@ NAV: dict[str, list[str]] = {
     "Work with it": [
         *(
             "how-to/folder-instructions.md",
+            "how-to/notes.md",
             "how-to/skills.md",
             "how-to/undo.md",
             "how-to/long-conversations.md",

@@ -91,4 +91,6 @@ def _name(part: Media) -> str:
 
 
 def _quoted(text: str) -> list[str]:
-    return [f"  > {line}" for line in unambiguous(shorten(text, _MOST_SHOWN)).splitlines()] or ["  > (no words)"]
+    return [f"  > {line}" for line in unambiguous(shorten(text.expandtabs(4), _MOST_SHOWN)).splitlines()] or [
+        "  > (no words)"
+    ]

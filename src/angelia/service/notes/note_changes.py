@@ -55,9 +55,8 @@ async def drop(transcript: Transcript, note: Note, by: Principal) -> str:
     again = (
         f" Note {note.replaces}, which it had replaced, counts again." if note.replaces and note.state == "kept" else ""
     )
-    return (
-        f"Note {note.number} is dropped: {unambiguous_line(note.text)}{again} /notes keep {note.number} brings it back."
-    )
+    back = f"`angelia notes keep {note.number}`, or /notes keep {note.number} in a conversation, brings it back."
+    return f"Note {note.number} is dropped: {unambiguous_line(note.text)}{again} {back}"
 
 
 async def edit(transcript: Transcript, notes: Notes, note: Note, text: str, by: Principal) -> str:

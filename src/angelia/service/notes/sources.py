@@ -1,9 +1,13 @@
 """Where words came from, in a line that a person can check against the conversation."""
 
 from collections.abc import Sequence
+from typing import Any
+
+import msgspec
 
 from angelia.core import entry as e
 from angelia.core.content import Media, Text, ToolCall
+from angelia.core.errors import UNREADABLE
 from angelia.core.ids import CallId
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import one_line
@@ -39,10 +43,18 @@ def last_message(entries: Sequence[e.Entry], before: int) -> e.Entry | None:
     return next((one for one in reversed(entries[: before - 1]) if isinstance(one.fact, e.Opening)), None)
 
 
+def _argument_line(arguments: str) -> str:
+    try:
+        given = msgspec.json.decode(arguments, type=dict[str, Any])
+    except UNREADABLE:
+        return arguments
+    return " ".join(f"{name}={value}" for name, value in given.items())
+
+
 def _call_line(entries: Sequence[e.Entry], call: CallId) -> str:
     for entry in reversed(entries):
         if isinstance(entry.fact, e.ModelSaid):
             for part in entry.fact.parts:
                 if isinstance(part, ToolCall) and part.id == call:
-                    return f"{part.name} {part.arguments}"
+                    return f"{part.name} {_argument_line(part.arguments)}"
     return "a file that a reply sent"
