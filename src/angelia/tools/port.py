@@ -253,7 +253,7 @@ class Tool(Protocol):
         ...
 
 
-class Remembered(Struct, frozen=True):
+class NoteTaken(Struct, frozen=True):
     """What became of a wish to remember something; `notice` is for the person, empty where they are told nothing."""
 
     told: str
@@ -263,7 +263,7 @@ class Remembered(Struct, frozen=True):
 class NotesAccess(Protocol):
     """What is remembered across conversations, as far as this one may see and add to it."""
 
-    async def remember(self, call: CallId, text: str, scope: NoteScope, what: NoteKind, replaces: int) -> Remembered:
+    async def remember(self, call: CallId, text: str, scope: NoteScope, what: NoteKind, replaces: int) -> NoteTaken:
         """Keep a note, or have it wait for the person; done again by the same call it changes nothing.
 
         Raises:

@@ -15,7 +15,7 @@ from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
 from angelia.service.notes.explanation import HEAD, explained, history, note_row
 from angelia.service.notes.note_changes import drop, edit, keep, note_of
-from angelia.store.tables.notes import Note, Notes
+from angelia.store.tables.notes import StoredNote, Notes
 
 if TYPE_CHECKING:
     from angelia.service.app import App
@@ -121,7 +121,7 @@ def edit_note(number: int, words: tuple[str, ...], **given: Any) -> int:
     return asyncio.run(_change(number, given, lambda app, note: edit(app.transcript, app.notes, note, text, OWNER)))
 
 
-async def _change(number: int, given: dict[str, Any], change: Callable[["App", Note], Awaitable[str]]) -> int:
+async def _change(number: int, given: dict[str, Any], change: Callable[["App", StoredNote], Awaitable[str]]) -> int:
     app = await open_app(given)
     try:
         echo(await change(app, await note_of(app.notes, OWNER, number)), err=True)

@@ -21,8 +21,8 @@ from angelia.core.unambiguous import unambiguous_line
 from angelia.service.conversation.session import Session
 from angelia.service.notes.scopes import scopes_of
 from angelia.service.notes.sources import source_line
-from angelia.store.tables.notes import Holds, Note, Notes, in_one_of
-from angelia.tools.port import Remembered
+from angelia.store.tables.notes import Holds, StoredNote, Notes, in_one_of
+from angelia.tools.port import NoteTaken
 
 MOST_OUTSIDE = 20
 """Entries with words from elsewhere that a note names: the newest."""
@@ -57,7 +57,7 @@ class ConversationNotes:
 
     # -- what the model does ------------------------------------------------------------------------------------
 
-    async def remember(self, call: CallId, text: str, scope: NoteScope, what: NoteKind, replaces: int) -> Remembered:
+    async def remember(self, call: CallId, text: str, scope: NoteScope, what: NoteKind, replaces: int) -> NoteTaken:
         """See `NotesAccess`."""
         if earlier := self._made_by(call):
             return self._told(earlier, waits=not self._was_kept(earlier.number))
@@ -65,12 +65,12 @@ class ConversationNotes:
         about = self._scope(scope)
         known = await self._sources.notes.at([about])
         if same := next((note for note in known if note.text.casefold() == words.casefold()), None):
-            return Remembered(f"That is known already, as note {same.number}.")
+            return NoteTaken(f"That is known already, as note {same.number}.")
         replaced = await self._replaced(replaces, about)
         outside = self._outside(call)
         waits = bool(outside) or (replaced is not None and replaced.settled_by != str(ANGELIA))
         if waits and len(await self._sources.notes.at([about], ("waits",))) >= MOST_WAITING:
-            return Remembered(f"Nothing was noted: {MOST_WAITING} notes wait for the person's yes already.")
+            return NoteTaken(f"Nothing was noted: {MOST_WAITING} notes wait for the person's yes already.")
         while True:  # somebody else may have taken the number
             number = await self._sources.notes.next_number()
             proposed = e.NoteProposed(
@@ -133,7 +133,7 @@ class ConversationNotes:
         here = ", ".join(f"`{one.scope}`" for one in self.scopes) or "none"
         raise BadInput(f"There is no scope `{scope}` here, and nothing was noted.", then=f"Scopes here: {here}.")
 
-    async def _replaced(self, number: int, about: Holds) -> Note | None:
+    async def _replaced(self, number: int, about: Holds) -> StoredNote | None:
         if not number:
             return None
         found = next(iter(await self._sources.notes.numbered(self.scopes, (number,))), None)
@@ -158,25 +158,25 @@ class ConversationNotes:
         facts = (entry.fact for entry in self._session.log.entries)
         return any(isinstance(fact, e.NoteKept) and fact.number == number for fact in facts)
 
-    def _told(self, note: e.NoteProposed, *, waits: bool) -> Remembered:
+    def _told(self, note: e.NoteProposed, *, waits: bool) -> NoteTaken:
         number = note.number
         if not waits:
             told = f"remembered: {unambiguous_line(note.text)}  /forget {number}"
-            return Remembered(f"Noted, as note {number}; the person is told.", told)
+            return NoteTaken(f"Noted, as note {number}; the person is told.", told)
         if not note.outside:
             why = f"it would take the place of note {note.replaces}, which is the person's own"
         else:
             source = source_line(self._session.log.entries, note.outside[-1], self._session.owner)
             more = f" and {len(note.outside) - 1} more" if len(note.outside) > 1 else ""
             why = f"words from elsewhere were in view: {source}{more}"
-        return Remembered(
+        return NoteTaken(
             f"Note {number} waits for the person's yes, since {why}. It does not count before.",
             f"A note waits for your yes, since {why}.\n  {unambiguous_line(note.text)}\n"
             f"  /notes keep {number}  ·  /forget {number}",
         )
 
 
-def shown(note: Note) -> ShownNote:
+def shown(note: StoredNote) -> ShownNote:
     """A note as the prompt shows it."""
     day = datetime.fromtimestamp(note.at / 1000, UTC).strftime("%Y-%m-%d")
     return ShownNote(note.number, note.scope.value, note.what.value, note.text, day)

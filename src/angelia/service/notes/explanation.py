@@ -12,7 +12,7 @@ from angelia.core.text import shorten
 from angelia.core.unambiguous import unambiguous, unambiguous_line
 from angelia.service.notes.sources import last_message, source_line, words_of
 from angelia.store.log.transcript import Transcript
-from angelia.store.tables.notes import Note, Notes
+from angelia.store.tables.notes import StoredNote, Notes
 
 _MOST_SHOWN = 600
 """Characters of each source; the conversation has the whole."""
@@ -20,7 +20,7 @@ _MOST_SHOWN = 600
 HEAD = ("NOTE", "STATE", "KIND", "ABOUT", "SINCE", "TEXT")
 
 
-def note_row(note: Note, zone: tzinfo | None = None) -> tuple[str, ...]:
+def note_row(note: StoredNote, zone: tzinfo | None = None) -> tuple[str, ...]:
     """A note as a row of the table with that head."""
     about = "the person" if note.scope is e.NoteScope.PERSON else f"{note.scope} {note.about}"
     whose = "" if note.owner == OWNER else f" ({note.owner})"
@@ -28,7 +28,7 @@ def note_row(note: Note, zone: tzinfo | None = None) -> tuple[str, ...]:
     return (str(note.number), state, note.what.value, about + whose, when(note.at, zone), unambiguous_line(note.text))
 
 
-async def explained(transcript: Transcript, note: Note, zone: tzinfo | None = None) -> list[str]:
+async def explained(transcript: Transcript, note: StoredNote, zone: tzinfo | None = None) -> list[str]:
     """Everything that is known of a note, in lines."""
     entries = await transcript.entries(note.conversation)
     proposed = entries[note.seq - 1].fact
@@ -53,11 +53,11 @@ async def explained(transcript: Transcript, note: Note, zone: tzinfo | None = No
 
 
 async def history(
-    transcript: Transcript, notes: Notes, viewer: Principal, note: Note, zone: tzinfo | None = None
+    transcript: Transcript, notes: Notes, viewer: Principal, note: StoredNote, zone: tzinfo | None = None
 ) -> list[str]:
     """A note and those that it took the place of, newest first, each with all that was done to it."""
     lines: list[str] = []
-    one: Note | None = note
+    one: StoredNote | None = note
     while one is not None:
         entries = await transcript.entries(one.conversation)
         by = entries[one.seq - 1].fact
@@ -68,7 +68,7 @@ async def history(
     return lines
 
 
-def _settled(entries: list[e.Entry], note: Note, zone: tzinfo | None) -> list[str]:
+def _settled(entries: list[e.Entry], note: StoredNote, zone: tzinfo | None) -> list[str]:
     found = [one for one in entries if isinstance(one.fact, e.NoteKept | e.NoteDropped)]
     lines = []
     for entry in found:

@@ -7,7 +7,7 @@ from angelia.service.conversation.session import Session
 from angelia.service.notes.explanation import HEAD, explained, note_row
 from angelia.service.notes.note_changes import drop, keep, note_of
 from angelia.service.notes.scopes import scopes_of
-from angelia.store.tables.notes import Holds, Note
+from angelia.store.tables.notes import Holds, StoredNote
 
 _LISTED = 50
 """Notes that a door lists; `angelia notes list` has all."""
@@ -56,7 +56,7 @@ def _scopes(port: CommandPort) -> tuple[Holds, ...]:
     return scopes_of(session, port.services.home)
 
 
-async def _named(port: CommandPort, scopes: tuple[Holds, ...], words: str) -> Note:
+async def _named(port: CommandPort, scopes: tuple[Holds, ...], words: str) -> StoredNote:
     number = words.strip().removeprefix("#")
     if not number.isdecimal():
         raise BadInput("Which note?", then="/notes lists them with their numbers.")

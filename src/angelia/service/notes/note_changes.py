@@ -12,11 +12,11 @@ from angelia.core.principal import Principal
 from angelia.core.text import clean
 from angelia.core.unambiguous import unambiguous_line
 from angelia.store.log.transcript import Transcript
-from angelia.store.tables.notes import Holds, Note, Notes, in_one_of
+from angelia.store.tables.notes import Holds, StoredNote, Notes, in_one_of
 from angelia.tools.notes.remember import MOST_CHARACTERS
 
 
-async def note_of(notes: Notes, viewer: Principal, number: int, scopes: Sequence[Holds] = ()) -> Note:
+async def note_of(notes: Notes, viewer: Principal, number: int, scopes: Sequence[Holds] = ()) -> StoredNote:
     """The note of that number, if they may see it, and if it holds in one of `scopes`, where any are given.
 
     Raises:
@@ -30,7 +30,7 @@ async def note_of(notes: Notes, viewer: Principal, number: int, scopes: Sequence
     return found
 
 
-async def keep(transcript: Transcript, note: Note, by: Principal) -> str:
+async def keep(transcript: Transcript, note: StoredNote, by: Principal) -> str:
     """Let a note count, for the first time or again; what is said of it.
 
     Raises:
@@ -49,7 +49,7 @@ async def keep(transcript: Transcript, note: Note, by: Principal) -> str:
     )
 
 
-async def drop(transcript: Transcript, note: Note, by: Principal) -> str:
+async def drop(transcript: Transcript, note: StoredNote, by: Principal) -> str:
     """Let a note count no more; what is said of it."""
     await transcript.append(note.conversation, [e.NoteDropped(note.number, by)])
     again = (
@@ -59,7 +59,7 @@ async def drop(transcript: Transcript, note: Note, by: Principal) -> str:
     return f"Note {note.number} is dropped: {unambiguous_line(note.text)}{again} {back}"
 
 
-async def edit(transcript: Transcript, notes: Notes, note: Note, text: str, by: Principal) -> str:
+async def edit(transcript: Transcript, notes: Notes, note: StoredNote, text: str, by: Principal) -> str:
     """Put a note of the person's own words in the place of another; what is said of it.
 
     Raises:

@@ -30,7 +30,7 @@ class Holds(Struct, frozen=True):
     owner: Principal
 
 
-class Note(Struct, frozen=True):
+class StoredNote(Struct, frozen=True):
     """A note as it stands. Times are Unix milliseconds.
 
     `state` is `waits` (for a person's yes), `kept`, `dropped` or `superseded`; `settled_by` and `settled_at` are empty
@@ -72,46 +72,46 @@ class Notes:
         (number,) = await self._db.read(lambda connection: connection.execute(query).fetchone())
         return int(number)
 
-    async def find(self, viewer: Principal, number: int) -> Note | None:
+    async def find(self, viewer: Principal, number: int) -> StoredNote | None:
         """The note of that number, if they may see it."""
         theirs, values = visible_to(viewer, "n.owner")
         where = f"n.number = ? AND {theirs}"
         return next(iter(await self._db.read(lambda connection: _notes(connection, where, (number, *values)))), None)
 
-    async def at(self, scopes: Sequence[Holds], states: Sequence[str] = ("kept",)) -> list[Note]:
+    async def at(self, scopes: Sequence[Holds], states: Sequence[str] = ("kept",)) -> list[StoredNote]:
         """The notes that hold in these scopes: scope by scope in the order given, newest first; superseded ones never.
 
         `states` are `kept`, `waits`, `dropped`.
         """
         return await self._db.read(lambda connection: _at(connection, scopes, states, -1))
 
-    async def newest(self, scopes: Sequence[Holds], most: int) -> tuple[list[Note], int]:
+    async def newest(self, scopes: Sequence[Holds], most: int) -> tuple[list[StoredNote], int]:
         """The first `most` kept notes of each scope, as `at` gives them, and how many there are in all."""
 
-        def look(connection: sqlite3.Connection) -> tuple[list[Note], int]:
+        def look(connection: sqlite3.Connection) -> tuple[list[StoredNote], int]:
             return _at(connection, scopes, ("kept",), most), sum(_count(connection, one) for one in scopes)
 
         return await self._db.read(look)
 
-    async def numbered(self, scopes: Sequence[Holds], numbers: Sequence[int]) -> list[Note]:
+    async def numbered(self, scopes: Sequence[Holds], numbers: Sequence[int]) -> list[StoredNote]:
         """Those of these numbers that are of these scopes, in the order of the numbers, whatever became of them."""
         query = f"n.number IN ({', '.join('?' * len(numbers))})"
         found = await self._db.read(lambda connection: _notes(connection, query, tuple(numbers)))
         known = {note.number: note for note in found if in_one_of(note, scopes)}
         return [known[number] for number in numbers if number in known]
 
-    async def of_conversation(self, conversation: ConversationId) -> list[Note]:
+    async def of_conversation(self, conversation: ConversationId) -> list[StoredNote]:
         """What was noted in a conversation, and goes when it is erased."""
         where = "n.conversation = ? ORDER BY n.number"
         return await self._db.read(lambda connection: _notes(connection, where, (conversation,)))
 
-    async def list(self, viewer: Principal) -> list[Note]:
+    async def list(self, viewer: Principal) -> list[StoredNote]:
         """Every note that they may see, oldest first."""
         theirs, values = visible_to(viewer, "n.owner")
         return await self._db.read(lambda connection: _notes(connection, f"{theirs} ORDER BY n.number", values))
 
 
-def in_one_of(note: Note, scopes: Sequence[Holds]) -> bool:
+def in_one_of(note: StoredNote, scopes: Sequence[Holds]) -> bool:
     """Whether a note holds in one of these scopes."""
     return any(
         (note.scope, note.about) == (one.scope, one.about) and (one.scope is NoteScope.CHAT or note.owner == one.owner)
@@ -119,8 +119,8 @@ def in_one_of(note: Note, scopes: Sequence[Holds]) -> bool:
     )
 
 
-def _at(connection: sqlite3.Connection, scopes: Sequence[Holds], states: Sequence[str], most: int) -> list[Note]:
-    found: list[Note] = []
+def _at(connection: sqlite3.Connection, scopes: Sequence[Holds], states: Sequence[str], most: int) -> list[StoredNote]:
+    found: list[StoredNote] = []
     for one in scopes:
         where, values = _where(one)
         wanted = f"{where} AND n.state IN ({', '.join('?' * len(states))}) AND {_REPLACED} IS NULL"
@@ -144,15 +144,15 @@ def _where(one: Holds) -> tuple[str, tuple[str, ...]]:
     return (where, values) if one.scope is NoteScope.CHAT else (f"{where} AND n.owner = ?", (*values, str(one.owner)))
 
 
-def _notes(connection: sqlite3.Connection, where: str, values: tuple[object, ...]) -> list[Note]:
+def _notes(connection: sqlite3.Connection, where: str, values: tuple[object, ...]) -> list[StoredNote]:
     rows = connection.execute(f"SELECT {_COLUMNS}, n.state, {_REPLACED} FROM notes AS n WHERE {where}", values)  # noqa: S608
     return [_note(*row) for row in rows]
 
 
-def _note(number: int, conversation: str, seq: int, at: int, owner: str, *rest: object) -> Note:
+def _note(number: int, conversation: str, seq: int, at: int, owner: str, *rest: object) -> StoredNote:
     scope, about, what, text, outside, replaces, settled_by, settled_at, state, replaced_by = rest
     standing = "superseded" if replaced_by and state == "kept" else str(state)
-    return Note(
+    return StoredNote(
         number=number,
         conversation=ConversationId(conversation),
         seq=seq,
