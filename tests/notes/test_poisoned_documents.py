@@ -1,4 +1,4 @@
-"""Thirty-six documents with a planted rule, and a model that obeys all of them: nothing is kept, nothing is carried on."""
+"""Thirty-six documents with a planted rule, and a model that obeys them all: nothing is kept or carried on."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -27,6 +27,7 @@ from angelia.tools.discovery import own_toolsets
 from angelia.tools.function_tool import FunctionTool
 from angelia.tools.standalone import Standalone
 from tests.promise.lives import Place
+from tests.service.attached import png
 
 pytestmark = pytest.mark.anyio
 
@@ -90,7 +91,7 @@ async def begun(app: App, place: Place) -> Session:
 async def bring(app: App, session: Session, carrier: str) -> None:
     """One turn in which the document comes into view."""
     document = await app.blobs.put(PAGE.encode(), mime="text/plain")
-    picture = await app.intake.to_media(drawn(), "photo.png")
+    picture = await app.intake.to_media(png(), "photo.png")
     said: dict[str, tuple[Sequence[Content], bool]] = {
         "a file": ([Text("look: read recipe.txt")], False),
         "a command's output": ([Text("look: shell cat recipe.txt")], False),

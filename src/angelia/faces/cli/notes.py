@@ -15,7 +15,7 @@ from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
 from angelia.service.notes.explanation import HEAD, explained, history, note_row
 from angelia.service.notes.note_changes import drop, edit, keep, note_of
-from angelia.store.tables.notes import StoredNote, Notes
+from angelia.store.tables.notes import Notes, StoredNote
 
 if TYPE_CHECKING:
     from angelia.service.app import App

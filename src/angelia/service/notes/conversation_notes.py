@@ -21,7 +21,7 @@ from angelia.core.unambiguous import unambiguous_line
 from angelia.service.conversation.session import Session
 from angelia.service.notes.scopes import scopes_of
 from angelia.service.notes.sources import source_line
-from angelia.store.tables.notes import Holds, StoredNote, Notes, in_one_of
+from angelia.store.tables.notes import Holds, Notes, StoredNote, in_one_of
 from angelia.tools.port import NoteTaken
 
 MOST_OUTSIDE = 20

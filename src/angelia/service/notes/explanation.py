@@ -12,7 +12,7 @@ from angelia.core.text import shorten
 from angelia.core.unambiguous import unambiguous, unambiguous_line
 from angelia.service.notes.sources import last_message, source_line, words_of
 from angelia.store.log.transcript import Transcript
-from angelia.store.tables.notes import StoredNote, Notes
+from angelia.store.tables.notes import Notes, StoredNote
 
 _MOST_SHOWN = 600
 """Characters of each source; the conversation has the whole."""

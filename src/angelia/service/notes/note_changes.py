@@ -12,7 +12,7 @@ from angelia.core.principal import Principal
 from angelia.core.text import clean
 from angelia.core.unambiguous import unambiguous_line
 from angelia.store.log.transcript import Transcript
-from angelia.store.tables.notes import Holds, StoredNote, Notes, in_one_of
+from angelia.store.tables.notes import Holds, Notes, StoredNote, in_one_of
 from angelia.tools.notes.remember import MOST_CHARACTERS
 
 
