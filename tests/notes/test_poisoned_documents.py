@@ -143,7 +143,7 @@ def test_whatever_a_tool_brings_is_from_elsewhere_but_for_those_that_repeat_the_
     names = {tool.name for make in own_toolsets() for tool in make().tools()} | {"open_page", "server__tool"}
     for name in names:
         asked = e.ModelSaid("m", (ToolCall(CallId("c1_0"), name, "{}"),), e.StopReason.TOOL_CALLS)
-        facts = [opened(), asked, e.ToolFinished(CallId("c1_0"), CallStatus.OK, (Text("words"),))]
+        facts: list[e.AnyFact] = [opened(), asked, e.ToolFinished(CallId("c1_0"), CallStatus.OK, (Text("words"),))]
         log = [e.Entry(seq, 0, fact) for seq, fact in enumerate(facts, 1)]
         assert bool(outside_words(log, OWNER)) is (name not in own), name
 
