@@ -26,6 +26,8 @@ ANSWERS = (
     ("/steer Now.", "› Now."),
     ("/stop", "Nothing is running."),
     ("/undo", "There is nothing to take back."),
+    ("/notes", "Nothing is remembered here yet."),
+    ("/forget 7", "There is no note 7 here."),
     ("/approve", "Nothing is asked."),
     ("/deny", "Nothing is asked."),
     ("/sessions", "BEGAN WITH"),
