@@ -5,12 +5,13 @@ from angelia.core.errors import BadInput
 from angelia.service.command_port import CommandPort, CommandReply, CommandTable, CommonResult
 from angelia.service.conversation.session import Session
 from angelia.service.notes.explanation import HEAD, explained, note_row
-from angelia.service.notes.note_changes import drop, keep, note_of
+from angelia.service.notes.note_changes import drop, keep
 from angelia.service.notes.scopes import scopes_of
 from angelia.store.tables.notes import Holds, StoredNote
 
 _LISTED = 50
 """Notes that a door lists; `angelia notes list` has all."""
+_NONE = "There is no note {} here. /notes lists them."
 
 
 async def notes(port: CommandPort, words: str) -> CommonResult:
@@ -28,6 +29,8 @@ async def notes(port: CommandPort, words: str) -> CommonResult:
             f"/notes knows no “{verb}”.", then="/notes show N says why; /notes keep N keeps; /forget N drops."
         )
     note = await _named(port, scopes, number)
+    if note is None:
+        return CommandReply(_NONE.format(number))
     if verb == "show":
         lines = await explained(port.services.transcript, note)
         return CommandTable(tuple((line,) for line in lines))
@@ -37,6 +40,8 @@ async def notes(port: CommandPort, words: str) -> CommonResult:
 async def forget(port: CommandPort, words: str) -> CommandReply:
     """Drop one; a model that has it before it is told."""
     note = await _named(port, _scopes(port), words)
+    if note is None:
+        return CommandReply(_NONE.format(words))
     said = await drop(port.services.transcript, note, port.person)
     asked = any(isinstance(entry.fact, e.ModelAsked) for entry in _session(port).log.entries)
     told = e.SystemSaid(f"The person has dropped note {note.number} ({note.text}): it does not count any more.")
@@ -56,8 +61,8 @@ def _scopes(port: CommandPort) -> tuple[Holds, ...]:
     return scopes_of(session, port.services.home)
 
 
-async def _named(port: CommandPort, scopes: tuple[Holds, ...], words: str) -> StoredNote:
+async def _named(port: CommandPort, scopes: tuple[Holds, ...], words: str) -> StoredNote | None:
     number = words.strip().removeprefix("#")
     if not number.isdecimal():
         raise BadInput("Which note?", then="/notes lists them with their numbers.")
-    return await note_of(port.services.notes, port.person, int(number), scopes)
+    return next(iter(await port.services.notes.numbered(scopes, (int(number),))), None)

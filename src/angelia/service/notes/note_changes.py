@@ -4,30 +4,25 @@ A conversation that is deleted takes the whole life of its notes with it, and a 
 counts again.
 """
 
-from collections.abc import Sequence
-
 from angelia.core import entry as e
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.principal import Principal
 from angelia.core.text import clean
 from angelia.core.unambiguous import unambiguous_line
 from angelia.store.log.transcript import Transcript
-from angelia.store.tables.notes import Holds, Notes, StoredNote, in_one_of
+from angelia.store.tables.notes import Notes, StoredNote
 from angelia.tools.notes.remember import MOST_CHARACTERS
 
 
-async def note_of(notes: Notes, viewer: Principal, number: int, scopes: Sequence[Holds] = ()) -> StoredNote:
-    """The note of that number, if they may see it, and if it holds in one of `scopes`, where any are given.
+async def note_of(notes: Notes, viewer: Principal, number: int) -> StoredNote:
+    """The note of that number, if they may see it.
 
     Raises:
         NotFound: there is none.
     """
-    found = (
-        await notes.find(viewer, number) if not scopes else next(iter(await notes.numbered(scopes, (number,))), None)
-    )
-    if found is None or (scopes and not in_one_of(found, scopes)):
-        raise NotFound(f"There is no note {number} here.", then="`angelia notes list`, or /notes, lists them.")
-    return found
+    if found := await notes.find(viewer, number):
+        return found
+    raise NotFound(f"There is no note {number}.", then="`angelia notes list` lists them.")
 
 
 async def keep(transcript: Transcript, note: StoredNote, by: Principal) -> str:
