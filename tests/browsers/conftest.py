@@ -2,11 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 import pytest
 
 from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.core.errors import PolicyDenied
+from angelia.sandboxes.local.sandbox import LocalSandbox
+from angelia.testing.tools.harness import ToolHarness
+from angelia.tools.browser.toolset import BrowserTools
 from tests.browsers.site import Site
 
 PERMITTED = ("site.example", "other.example")
@@ -33,3 +37,21 @@ async def browser(site: Site) -> AsyncIterator[ChromiumBrowser]:
     made = ChromiumBrowser(addresses)
     yield made
     await made.close()
+
+
+@pytest.fixture
+async def tools(site: Site, tmp_path: Path) -> AsyncIterator[ToolHarness]:
+    """The tools, with a browser that reaches the site and nothing else."""
+
+    async def addresses(origin: str, host: str, port: int) -> Sequence[str]:
+        if not host.endswith((".example",)) or "forbidden" in host:
+            raise PolicyDenied(f"{origin} is not reached.", "No such place was permitted.")
+        return ["127.0.0.1"]
+
+    (tmp_path / "w").mkdir()
+    sandbox = LocalSandbox(tmp_path / "w", home=tmp_path / "home", state=tmp_path / "state")
+    harness = ToolHarness(tmp_path / "w", sandbox, [BrowserTools()])
+    harness.addresses = addresses
+    await harness.open()
+    yield harness
+    await harness.close()

@@ -6,9 +6,14 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Site:
-    """Pages by path; what is not there is a 404. `asked` has the first lines of all requests."""
+    """Pages by path; what is not there is a 404. `asked` has the first lines of all requests.
+
+    `headers` are lines of a path's own; what is in `cut` breaks off in the middle.
+    """
 
     pages: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    cut: set[str] = field(default_factory=set)
     asked: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
     port: int = 0
@@ -35,6 +40,8 @@ class Site:
                 kind = "text/javascript" if path.endswith(".js") else "text/html; charset=utf-8"
                 page = page or ""
                 answer = f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {len(page.encode())}\r\n"
+            answer += self.headers.get(path, "")
+            page = page[: len(page) // 2] if path in self.cut else page
             writer.write(f"{answer}access-control-allow-origin: *\r\nconnection: close\r\n\r\n{page}".encode())
             await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):

@@ -1,13 +1,12 @@
 """The browser's tools: what the model reads, what is asked of the policy, and what becomes of it."""
 
-from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from angelia.browsers.chromium import program
 from angelia.core.content import CallStatus, Media
-from angelia.core.errors import BadInput, PolicyDenied
+from angelia.core.errors import BadInput
 from angelia.policy.verdict import Effect, FetchUrl, NoEffect, SendTo
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.testing.tools.harness import ToolHarness, text_of
@@ -16,24 +15,6 @@ from angelia.tools.browser.toolset import BrowserTools
 from tests.browsers.site import Site
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("chromium")]
-
-
-@pytest.fixture
-async def tools(site: Site, tmp_path: Path) -> AsyncIterator[ToolHarness]:
-    """The tools, with a browser that reaches the site and nothing else."""
-
-    async def addresses(origin: str, host: str, port: int) -> Sequence[str]:
-        if not host.endswith((".example",)) or "forbidden" in host:
-            raise PolicyDenied(f"{origin} is not reached.", "No such place was permitted.")
-        return ["127.0.0.1"]
-
-    (tmp_path / "w").mkdir()
-    sandbox = LocalSandbox(tmp_path / "w", home=tmp_path / "home", state=tmp_path / "state")
-    harness = ToolHarness(tmp_path / "w", sandbox, [BrowserTools()])
-    harness.addresses = addresses
-    await harness.open()
-    yield harness
-    await harness.close()
 
 
 async def effect(tools: ToolHarness, tool: str, **arguments: object) -> Effect:

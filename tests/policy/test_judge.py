@@ -295,3 +295,23 @@ def test_a_search_is_asked_about_with_its_words_and_who_learns_them(
         assert found.pattern == "search the web"
         assert "where plums grow" in found.question
         assert "searxng, brave" in found.question
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, Ask),
+        ({"mode": Mode.AUTONOMOUS}, Ask),
+        ({"network": NetworkSetting.ON}, Ask),
+        ({"granted": (f"act on: {SITE}",)}, Ask),
+        ({"granted": (f"upload to: {SITE}",)}, Allow),
+        ({"mode": Mode.PLAN, "granted": (f"upload to: {SITE}",)}, Deny),
+        ({"network": NetworkSetting.OFF}, Deny),
+    ],
+)
+def test_a_file_is_uploaded_only_after_a_yes_to_uploads_there(changes: dict[str, Any], verdict: type[Verdict]) -> None:
+    found = judge(SendTo(SITE, "upload", ("cv.pdf",)), situation(**changes))
+    assert isinstance(found, verdict)
+    if isinstance(found, Ask):
+        assert found.pattern == f"upload to: {SITE}"
+        assert found.question == f"Upload cv.pdf to {SITE}?"

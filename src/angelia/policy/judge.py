@@ -217,6 +217,8 @@ def _send_to(effect: SendTo, situation: Situation) -> Verdict:
         return Deny("The network is switched off by the setting `network`.")
     if situation.mode is Mode.PLAN:
         return Deny("In plan mode pages are only looked at: acting on one may send or change something there.")
+    if effect.files:
+        return _upload(effect, situation)
     pattern = f"act on: {effect.origin}"
     if pattern in situation.granted:
         return Allow(f"You said yes to `{pattern}`.")
@@ -227,6 +229,16 @@ def _send_to(effect: SendTo, situation: Situation) -> Verdict:
     if situation.mode is Mode.ASK:
         return Ask(question, "In ask mode every site is asked about.", pattern)
     return Allow("The page was opened, and nothing of anybody else's is in view.")
+
+
+def _upload(effect: SendTo, situation: Situation) -> Verdict:
+    """A file leaves whole: asked about in every mode, and a yes to acts is none to it."""
+    pattern = f"upload to: {effect.origin}"
+    if pattern in situation.granted:
+        return Allow(f"You said yes to `{pattern}`.")
+    return Ask(
+        f"Upload {', '.join(effect.files)} to {effect.origin}?", "Whoever runs that site gets the file.", pattern
+    )
 
 
 def _unasked(verdict: Verdict) -> Verdict:

@@ -56,11 +56,12 @@ class ShowUrl(Struct, frozen=True, tag=True):
 class SendTo(Struct, frozen=True, tag=True):
     """Act on a page in the browser: whoever runs `origin` (scheme, host, port) learns what is typed and pressed there.
 
-    `what` names the acts, such as `fill, click`.
+    `what` names the acts, such as `fill, click`; `files` are those that are uploaded.
     """
 
     origin: str
     what: str
+    files: tuple[str, ...] = ()
 
 
 class SendOut(Struct, frozen=True, tag=True):

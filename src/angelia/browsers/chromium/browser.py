@@ -1,10 +1,13 @@
 """The browser of one conversation: begun with the first page, its tabs by names that are never given out twice."""
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from angelia.browsers.chromium.cdp import ProtocolError
+from angelia.browsers.chromium.downloads import Downloaded, Downloads
+from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 from angelia.sandboxes.egress.addresses import Addresses
@@ -26,6 +29,7 @@ class ChromiumBrowser:
         self._numbers = 0
         self._tabs: dict[str, Tab] = {}
         self._attaching: set[asyncio.Task[None]] = set()
+        self._downloads: Downloads | None = None
         self.current = ""
 
     @property
@@ -80,6 +84,23 @@ class ChromiumBrowser:
         await tab.close()
         self._forget(tab.target)
 
+    async def download(
+        self, start: Callable[[], Awaitable[None]], *, limit: int, progress: Callable[[str], None]
+    ) -> tuple[Downloaded, SharedFolders]:
+        """The file whose download `start` sets going, and the folders in one of which it lies.
+
+        Raises:
+            ActFailed: see `Downloads.take`.
+        """
+        assert self._running is not None  # a page is open
+        assert self._downloads is not None
+        return await self._downloads.take(start, limit=limit, progress=progress), self._running.folders
+
+    async def lay_in(self, content: AsyncIterator[bytes], name: str) -> str:
+        """Put a file where a page may be given it; the path there."""
+        assert self._running is not None  # a page is open
+        return await self._running.folders.put(content, name)
+
     def refused(self) -> list[str]:
         """What its pages were not let through to since the last time, in sentences."""
         if self._running is None:
@@ -102,7 +123,9 @@ class ChromiumBrowser:
         async with self._starting:
             if self._running is None:
                 running = await start_chromium(self._addresses)
+                self._downloads = Downloads(running.cdp, running.folders, running.refusals.__setitem__)
                 running.cdp.listen("", self._hear)
+                await self._downloads.begin()
                 await running.cdp.call("Target.setDiscoverTargets", {"discover": True})
                 self._running = running
             return self._running
@@ -115,6 +138,8 @@ class ChromiumBrowser:
                 task.add_done_callback(self._attaching.discard)
             case "Target.targetDestroyed":
                 self._forget(str(params["targetId"]))
+            case "Browser.downloadWillBegin" | "Browser.downloadProgress" if self._downloads:
+                self._downloads.hear(method, params)
             case _:
                 pass
 

@@ -2,7 +2,8 @@
 
 What a page may reach is decided by that proxy, and by nothing in the browser: what intercepts requests inside leaks
 web sockets, workers, WebRTC and names. Outside of the namespace there is nothing to switch off. The browser keeps its
-own sandbox within. It sees the system's folders, fonts and certificates, and a home of its own in memory.
+own sandbox within. It sees the system's folders, fonts and certificates, a home of its own in memory,
+and two folders that it shares with us, for downloads and uploads.
 
 Nothing outlives us: the pipe ends with our process, and bubblewrap ends all that it started with the thread that did.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from angelia.browsers.chromium.cdp import CdpConnection
 from angelia.browsers.chromium.program import INSTALL, Chromium, find_chromium
+from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.browsers.port import BrowserMissing
 from angelia.sandboxes.egress.addresses import Addresses
 from angelia.sandboxes.egress.namespace import PORT, HeldCommand
@@ -49,9 +51,11 @@ _UNTIL_GONE_S = 5.0
 class RunningChromium:
     """A browser that runs."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", cdp: CdpConnection, network: ProxiedHosts) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", cdp: CdpConnection, network: ProxiedHosts, folders: SharedFolders
+    ) -> None:
         self._process, self._network = process, network
-        self.cdp = cdp
+        self.cdp, self.folders = cdp, folders
 
     @property
     def refusals(self) -> dict[str, str]:
@@ -69,6 +73,7 @@ class RunningChromium:
             await until_dead(self._process)
         finally:
             self._process.wait()
+            self.folders.close()
             await self._network.close()
 
 
@@ -94,12 +99,12 @@ async def start_chromium(addresses: Addresses) -> RunningChromium:
     chromium = find_chromium()
     if (missing := await asyncio.to_thread(why_not)) or chromium is None:
         raise missing or BrowserMissing("There is no Chromium on this machine.", then=f"Install one: {INSTALL}.")
-    proxy = EgressProxy(addresses)
+    proxy, folders = EgressProxy(addresses), SharedFolders(_NOBODY if os.geteuid() == 0 else 0)
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
     try:
         with HeldCommand() as held:
-            process = _begun(chromium, held, theirs_in, theirs_out)
+            process = _begun(chromium, held, folders, theirs_in, theirs_out)
             try:
                 network = await proxy.serve(await held.listen("browser"), ())
             except BaseException:
@@ -110,11 +115,12 @@ async def start_chromium(addresses: Addresses) -> RunningChromium:
     except BaseException:
         os.close(ours_in)
         os.close(ours_out)
+        folders.close()
         raise
     finally:
         os.close(theirs_in)
         os.close(theirs_out)
-    running = RunningChromium(process, CdpConnection(ours_in, ours_out), network)
+    running = RunningChromium(process, CdpConnection(ours_in, ours_out), network, folders)
     try:
         await running.cdp.call("Browser.getVersion")
     except BaseException:
@@ -123,11 +129,13 @@ async def start_chromium(addresses: Addresses) -> RunningChromium:
     return running
 
 
-def _begun(chromium: Chromium, held: HeldCommand, reading: int, writing: int) -> "subprocess.Popen[bytes]":
+def _begun(
+    chromium: Chromium, held: HeldCommand, folders: SharedFolders, reading: int, writing: int
+) -> "subprocess.Popen[bytes]":
     user = _NOBODY if os.geteuid() == 0 else 0
     helper = str(Path(__file__).with_name("exec_on_pipe.py"))
     return subprocess.Popen(  # noqa: S603 - a fixed command line
-        [sys.executable, "-I", "-S", helper, str(reading), str(writing), str(user), *_argv(chromium, held)],
+        [sys.executable, "-I", "-S", helper, str(reading), str(writing), str(user), *_argv(chromium, held, folders)],
         pass_fds=(reading, writing, *held.descriptors),
         env={},
         stdin=subprocess.DEVNULL,
@@ -136,12 +144,13 @@ def _begun(chromium: Chromium, held: HeldCommand, reading: int, writing: int) ->
     )
 
 
-def _argv(chromium: Chromium, held: HeldCommand) -> list[str]:
+def _argv(chromium: Chromium, held: HeldCommand, folders: SharedFolders) -> list[str]:
     env = {"HOME": _HOME, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "XDG_RUNTIME_DIR": "/tmp"}  # noqa: S108 - its own
     return [
         bubblewrap_program(),
         *("--unshare-all", "--die-with-parent", "--new-session", "--clearenv", *held.options),
         *_mounts(),
+        *folders.mounts(),
         *(word for name, value in env.items() for word in ("--setenv", name, value)),
         *("--chdir", _HOME, "--"),
         str(chromium.path),

@@ -55,6 +55,7 @@ class Tab:
         self._loading: set[str] = set()
         self._news = asyncio.Event()
         self._last_ref = 0
+        self._choosers: list[int] = []
         cdp.listen(session, self._hear)
 
     async def begin(self) -> None:
@@ -167,6 +168,34 @@ class Tab:
             if asyncio.get_running_loop().time() > until:
                 raise ActFailed(ActOutcome.TIMED_OUT, f"{text!r} did not appear within {seconds:g} s.")
             await self._news_or(0.1)
+
+    async def upload(self, ref: str, path: str, size: int) -> None:
+        """Give a file to what asks for one when it is clicked; `path` is where the browser finds it.
+
+        The input itself need not be on the page: it is whoever opens the chooser.
+
+        Raises:
+            ActFailed: nothing asks for a file, or the page has taken another number of bytes.
+        """
+        self._choosers.clear()
+        await self._call("Page.setInterceptFileChooserDialog", {"enabled": True})
+        try:
+            await self.click(ref)
+            until = asyncio.get_running_loop().time() + SETTLED_S
+            while not self._choosers:
+                if asyncio.get_running_loop().time() > until:
+                    raise ActFailed(ActOutcome.UNFIT, f"{ref} does not ask for a file.")
+                await self._news_or(QUIET_S)
+            node = {"backendNodeId": self._choosers[0]}
+            await self._call("DOM.setFileInputFiles", {"files": [path], **node})
+            found = (await self._call("DOM.resolveNode", node))["object"]["objectId"]
+            sizes = "function() { return [...this.files].map((one) => one.size) }"
+            asked = {"functionDeclaration": sizes, "objectId": found, "returnByValue": True}
+            taken = (await self._call("Runtime.callFunctionOn", asked))["result"].get("value")
+        finally:
+            await self._call("Page.setInterceptFileChooserDialog", {"enabled": False})
+        if taken != [size]:
+            raise ActFailed(ActOutcome.NOT_LOADED, f"The page has taken {taken} bytes of a file of {size}.")
 
     async def answer(self, *, accept: bool, text: str = "") -> None:
         """Answer the page's dialog."""
@@ -357,6 +386,8 @@ class Tab:
                 self._loading.clear()
             case "Page.navigatedWithinDocument" if params["frameId"] == self._frame:
                 self.url = str(params["url"])
+            case "Page.fileChooserOpened" if "backendNodeId" in params:
+                self._choosers.append(int(params["backendNodeId"]))
             case "Page.javascriptDialogOpening":
                 self.dialog = Dialog(str(params["type"]), str(params["message"]))
             case "Page.javascriptDialogClosed":

@@ -9,10 +9,12 @@ from angelia.browsers.chromium.browser import ChromiumBrowser
 from angelia.browsers.chromium.tab import Tab, origin
 from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook, changes
-from angelia.core.content import CallStatus, Text
+from angelia.core.content import CallStatus, Media, Text
 from angelia.core.errors import BadInput
-from angelia.policy.verdict import Effect, SendTo
+from angelia.policy.verdict import Effect, ReadPath, SendTo, WritePath
+from angelia.tools.browser.page_files import download, upload
 from angelia.tools.browser.session import JUDGED, BrowserContext, judged_tab, told
+from angelia.tools.files.paths import led
 from angelia.tools.port import SandboxAccess, ToolOutcome, Traits
 
 MOST_WAIT = 30.0
@@ -20,6 +22,7 @@ MOST_WAIT = 30.0
 
 Pointing = Literal["click", "double_click", "right_click", "hover", "drag", "scroll"]
 Telling = Literal["fill", "choose", "press", "wait", "dialog", "close"]
+Carrying = Literal["download", "upload"]
 
 
 class Step(Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,9 +30,10 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True):
 
     fill and choose take `text`; press a key in `text` (Enter, Control+a); scroll `up`, `down` or views as a number;
     drag goes to the reference in `text`; wait for words in `text`; dialog `accept`, `dismiss` or the words to answer.
+    download clicks and takes the file (put at the path in `text`, if any); upload gives the file at `text`.
     """
 
-    do: Pointing | Telling
+    do: Pointing | Telling | Carrying
     ref: Annotated[str, Meta(description="Such as e7, from the last look.")] = ""
     text: str = ""
 
@@ -46,7 +50,8 @@ class ActOnPage:
 
     name = "browser_act"
     description = (
-        "Click, fill, choose, press keys, scroll, drag, wait, answer dialogs on the page; says what has changed."
+        "Click, fill, choose, press keys, scroll, drag, wait, answer dialogs, download and upload on the page; "
+        "says what has changed."
     )
     arguments: type[Struct] = ActOnPageArguments
     traits = Traits()
@@ -55,7 +60,7 @@ class ActOnPage:
         self._browser = browser
 
     async def effects(self, arguments: ActOnPageArguments, context: SandboxAccess) -> Sequence[Effect]:
-        """Whoever runs the page learns what is done there.
+        """Whoever runs the page learns what is done there, and gets what is uploaded; downloads are put at their paths.
 
         Raises:
             BadInput: there is no such tab.
@@ -64,7 +69,14 @@ class ActOnPage:
             context.led[JUDGED] = origin(self._browser.tab(arguments.tab).url)
         except ActFailed as failed:
             raise BadInput(str(failed)) from failed
-        return (SendTo(context.led[JUDGED], ", ".join(dict.fromkeys(step.do for step in arguments.steps))),)
+        uploads = [step.text for step in arguments.steps if step.do == "upload"]
+        downloads = [step.text for step in arguments.steps if step.do == "download" and step.text]
+        what = ", ".join(dict.fromkeys(step.do for step in arguments.steps))
+        return (
+            SendTo(context.led[JUDGED], what, tuple(uploads)),
+            *[ReadPath(path, await led(context, path)) for path in uploads],
+            *[WritePath(path, await led(context, path)) for path in downloads],
+        )
 
     async def run(self, arguments: ActOnPageArguments, context: BrowserContext) -> ToolOutcome:
         """Do it, as far as it goes.
@@ -73,6 +85,7 @@ class ActOnPage:
             BrowserGone: the browser has ended; the step under way may have been done or not.
         """
         lines, failed = [], False
+        files = list[Media]()
         try:
             tab = judged_tab(self._browser, arguments.tab, context)
         except ActFailed as refused:
@@ -83,20 +96,20 @@ class ActOnPage:
             try:
                 if number > 1:
                     judged_tab(self._browser, tab.name, context)
-                await self._take(tab, step)
+                said = await self._take(tab, step, files, context)
                 await tab.settled()
             except ActFailed as stopped:
                 lines.append(f"{number}. {shown}: {stopped.outcome}: {stopped}")
                 failed = True
                 break
-            lines.append(f"{number}. {shown}: {ActOutcome.DONE}")
+            lines.append(f"{number}. {shown}: {ActOutcome.DONE}{said}")
             if tab.name not in self._browser.tabs:
                 return ToolOutcome((Text("\n".join([*lines, "The tab is closed."])),))
         if left := len(arguments.steps) - len(lines):
             lines.append(f"({left} not begun)")
         words = "\n".join([*lines, "", await self._after(tab, before)])
         outcome = await told(self._browser, tab, words, context)
-        return ToolOutcome(outcome.parts, CallStatus.ERROR if failed else CallStatus.OK)
+        return ToolOutcome((*outcome.parts, *files), CallStatus.ERROR if failed else CallStatus.OK)
 
     async def _after(self, tab: Tab, before: PageLook | None) -> str:
         if tab.dialog is not None:
@@ -106,8 +119,17 @@ class ActOnPage:
         except ActFailed as failed:
             return f"{failed.outcome}: {failed}"
 
-    async def _take(self, tab: Tab, step: Step) -> None:  # noqa: C901 - one closed vocabulary, one line a kind
+    async def _take(  # noqa: C901 - one closed vocabulary, one line a kind
+        self, tab: Tab, step: Step, files: list[Media], context: BrowserContext
+    ) -> str:
+        """Do one step; what is said of it beside that it was done."""
         match step.do:
+            case "download":
+                media, said = await download(self._browser, tab, _ref(step), step.text, context)
+                files.append(media)
+                return f", {said}"
+            case "upload":
+                return f", {await upload(self._browser, tab, _ref(step), step.text, context)}"
             case "click":
                 await tab.click(_ref(step))
             case "double_click":
@@ -135,6 +157,7 @@ class ActOnPage:
                 await tab.answer(accept=step.text != "dismiss", text=words)
             case "close":
                 await self._browser.close_tab(tab.name)
+        return ""
 
 
 def _ref(step: Step) -> str:

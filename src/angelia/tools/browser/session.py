@@ -9,11 +9,11 @@ from angelia.browsers.port import ActFailed, ActOutcome
 from angelia.browsers.snapshot import PageLook
 from angelia.core.content import BlobRef, Text
 from angelia.core.text import one_line, shorten
-from angelia.tools.port import BlobAccess, MediaAccess, SandboxAccess, ToolOutcome
+from angelia.tools.port import BlobAccess, MediaAccess, ProgressAccess, SandboxAccess, ToolOutcome
 from angelia.tools.web.outside_words import as_data
 
 
-class BrowserContext(BlobAccess, MediaAccess, SandboxAccess, Protocol):
+class BrowserContext(BlobAccess, MediaAccess, ProgressAccess, SandboxAccess, Protocol):
     """What the browser's tools use of their call; `led` keeps the origin that was judged."""
 
 
