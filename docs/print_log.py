@@ -20,6 +20,7 @@ EXAMPLES: dict[type, ending.Ending] = {
     type(one): one
     for one in (
         ending.Answered(note=f"{M} added nothing after its last note, so the text above is its answer."),
+        ending.StayedSilent("no mail since yesterday"),
         ending.Cancelled(by=OWNER),
         ending.StepLimit(steps=90),
         ending.BudgetSpent("cost this turn", "$0.5021", "$0.5000"),

@@ -50,6 +50,7 @@ def test_in_a_chat_nobody_is_told_to_use_a_command_line(kind: type[end.Outcome])
         "cap": "1",
         "tool": "shell",
         "note": "",
+        "why": "nothing new",
     }
     wanted = {name: value for name, value in fields.items() if name in kind.__struct_fields__}
     told = sentence_in_chat(msgspec.convert({"kind": kind.__name__, **wanted}, end.Ending))

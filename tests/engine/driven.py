@@ -181,6 +181,7 @@ class Driven:
             take=none,
             most_sent=0,
             later=later,
+            schedules=none,
             answer=answer,
         )
 

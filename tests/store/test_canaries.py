@@ -16,6 +16,7 @@ from angelia.core.content import Text
 from angelia.core.errors import NotFound
 from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import OWNER, Principal
+from angelia.core.timing import Every
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
@@ -26,6 +27,7 @@ from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.notes import Holds, Notes
 from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.pairings import NoCode, Pairings
+from angelia.store.tables.schedules import Schedules
 from angelia.store.tables.trusted_files import FileAnswer, TrustedFiles
 from tests.store.words import answered
 
@@ -81,8 +83,10 @@ async def keep(db: Database, whose: Principal, word: str, cost: int) -> Conversa
             e.DeliveryReached(delivery, f"piece of {word}", e.DeliveryReach.READ),
             e.NoteProposed(number, e.NoteScope.PERSON, "", e.NoteKind.FACT, f"the word is {word}", whose),
             e.NoteKept(number, whose),
+            e.Scheduled(Every(60), "UTC", f"the {word} again", 0, address, whose),
         ],
     )
+    await transcript.append(conversation, [e.OccurrencesMissed(60_000, 60_000, 1, f"{word} slept")])
     return conversation
 
 
@@ -159,6 +163,8 @@ QUERIES: dict[str, Query] = {
     "the notes of a scope": lambda kept, viewer, _: Notes(kept.db).at([_theirs(viewer)]),
     "the newest of them": lambda kept, viewer, _: Notes(kept.db).newest([_theirs(viewer)], 9),
     "the notes that a prompt holds": lambda kept, viewer, _: Notes(kept.db).numbered([_theirs(viewer)], (1, 2, 3, 4)),
+    "what is scheduled": lambda kept, viewer, _: Schedules(kept.db).visible(viewer),
+    "a schedule by its id": lambda kept, viewer, named: Schedules(kept.db).of(viewer, named),
     "trusted files": lambda kept, viewer, _: TrustedFiles(KeyValue(kept.db)).list(viewer),
 }
 
@@ -246,6 +252,12 @@ WITHOUT_VIEWER = {
     "Notes.newest": OF_SCOPES,
     "Notes.numbered": OF_SCOPES,
     "Notes.of_conversation": OF_ONE,
+    "Schedules.changed": RUNS,
+    "Schedules.open": RUNS,
+    "Schedules.history": OF_ONE,
+    "Schedules.counted": OF_ONE,
+    "Schedules.missed_since_a_turn": OF_ONE,
+    "Schedules.spent": OF_ONE,
     "Pairings.admitted": RUNS,
     "Pairings.owners": RUNS,
     "Pairings.find": "to whoever has the code",
@@ -255,7 +267,7 @@ WITHOUT_VIEWER = {
 
 
 def test_every_query_asks_who_looks() -> None:
-    stores = (Transcript, Outbox, Grants, ChatBindings, Notes, Pairings, TrustedFiles)
+    stores = (Transcript, Outbox, Grants, ChatBindings, Notes, Pairings, Schedules, TrustedFiles)
     silent = set()
     for store in stores:
         for name, method in inspect.getmembers(store, inspect.iscoroutinefunction):

@@ -42,6 +42,10 @@ CALLS: dict[str, dict[str, Any]] = {
     "look_again": {"id": "ab12cd34"},
     "send_file": {"path": "a.pdf", "caption": "yours", "as_": "document", "name": "b.pdf"},
     "todo": {"items": [{"text": "one", "status": "active"}, {"text": "two"}]},
+    "schedule": {"when": "every day at 8:00", "text": "Sum up.", "to": "telegram", "late": "skip"},
+    "schedules": {},
+    "unschedule": {"id": "7kq2m9xd"},
+    "stay_silent": {"why": "nothing new"},
     "ask_user": {"question": "Which?", "choices": ["a", "b"]},
 }
 

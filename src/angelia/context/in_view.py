@@ -15,7 +15,9 @@ from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
 from angelia.core.principal import OWNER, Principal
 
-_OWN_WORDS = frozenset({"ask_user", "edit", "recall", "remember", "send_file", "todo", "write"})
+_OWN_WORDS = frozenset(
+    {"ask_user", "edit", "recall", "remember", "schedule", "schedules", "send_file", "todo", "unschedule", "write"}
+)
 """Tools whose results are the person's words or repeat the model's; a note that counts was made with nothing else in
 view, or a person has said yes to it. Every other brings what nobody answers for: pages
 and servers' answers of course, but also files and output, since a file's words are whoever's wrote it."""

@@ -15,6 +15,12 @@ class Answered(Outcome, frozen=True):
     note: str = ""
 
 
+class StayedSilent(Outcome, frozen=True):
+    """A scheduled run found nothing to tell, and said `why`: nobody is written to, and the history shows it."""
+
+    why: str
+
+
 class Cancelled(Outcome, frozen=True):
     """A person stopped the turn."""
 
@@ -141,6 +147,7 @@ class Faulted(Outcome, frozen=True):
 
 Ending = (
     Answered
+    | StayedSilent
     | Cancelled
     | StepLimit
     | BudgetSpent

@@ -7,8 +7,9 @@ from msgspec import Struct
 from angelia.core.content import BlobRef, CallStatus, Content, Form, MediaKind, ReplyPart, ToolCall
 from angelia.core.ending import Ending
 from angelia.core.failure import Failure, FailureKind
-from angelia.core.ids import CallId, DeliveryId, PlaceId
-from angelia.core.principal import OWNER, Principal
+from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
+from angelia.core.principal import ANGELIA, OWNER, Principal
+from angelia.core.timing import When
 
 
 class Address(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -144,6 +145,71 @@ class Opening(Fact, frozen=True):
 
 class UserSaid(Opening, frozen=True):
     """A person said something; `key` is the platform's message id."""
+
+
+class Occurred(Opening, frozen=True):
+    """A schedule's time has come, and this turn begins of it; `due` is that instant, Unix milliseconds.
+
+    A `due` of 0 is a run that somebody asked for by hand. An instant at or before one that has its fact is absorbed.
+    """
+
+    schedule: ConversationId = ConversationId("")
+    due: int = 0
+
+
+class Late(StrEnum):
+    """What becomes of occurrences at which nobody kept time."""
+
+    RUN = "run"
+    """One run for all of them, which is told how many they were."""
+    SKIP = "skip"
+    """None."""
+
+
+class Scheduled(Fact, frozen=True):
+    """Turns are to begin at the times of `when`, read in an IANA `zone`, after `since` (Unix milliseconds).
+
+    It stands in a log of its own, the schedule's, whose first entry says where the runs work and whose they are.
+    `text` opens each run, and its ending goes to `address`. `into` is the conversation that all of them go on with;
+    empty where each has one of its own. `model` is empty for the one of the settings.
+    """
+
+    when: When
+    zone: str
+    text: str
+    since: int
+    address: Address
+    by: Principal = OWNER
+    late: Late = Late.RUN
+    into: ConversationId = ConversationId("")
+    model: str = ""
+
+
+class ScheduleState(StrEnum):
+    """How a schedule stands."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    ENDED = "ended"
+
+
+class ScheduleChanged(Fact, frozen=True):
+    """A schedule was paused, resumed or ended, because of `why`; `by` is `angelia` where it failed too often."""
+
+    state: ScheduleState
+    by: Principal = ANGELIA
+    why: str = ""
+
+
+class OccurrencesMissed(Fact, frozen=True):
+    """Nothing began at `count` occurrences of this log's schedule, because of `why`: from `due` to `last`, Unix
+    milliseconds, which are the same for a single one.
+    """
+
+    due: int
+    last: int
+    count: int
+    why: str
 
 
 class DoorMoved(Fact, frozen=True):
@@ -673,12 +739,16 @@ class TurnClosed(Fact, frozen=True):
     ending: Ending
 
 
-Keyed = UserSaid | CommandGiven | TurnedAway | SetAside
+Keyed = UserSaid | Occurred | CommandGiven | TurnedAway | SetAside
 """What came in under a platform's message id: a repeat of its key is absorbed."""
 
 AnyFact = (
     ConversationOpened
     | UserSaid
+    | Occurred
+    | Scheduled
+    | ScheduleChanged
+    | OccurrencesMissed
     | DoorMoved
     | CommandGiven
     | TurnedAway
@@ -724,6 +794,9 @@ AnyFact = (
 
 SideFact = (
     ConversationOpened
+    | Scheduled
+    | ScheduleChanged
+    | OccurrencesMissed
     | FilesChanged
     | FilesTakenBack
     | WorkStarted

@@ -21,6 +21,8 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
     match ending:
         case end.Answered(note=note):
             return note
+        case end.StayedSilent(why=why):
+            return f"Nothing to tell: {why}"
         case end.Cancelled(by=by):
             whom = "the owner" if by == OWNER else by
             return f"Stopped by {whom}. What was done so far is kept; write to go on."

@@ -23,16 +23,19 @@ logger = logging.getLogger("angelia.engine")
 
 
 def closing_facts(conversation: ConversationId, log: Sequence[e.Entry], turn: Turn, effect: Close) -> list[e.AnyFact]:
-    """The ending and the delivery of its words, for one commit: a turn cannot end in silence."""
+    """The ending and the delivery of its words, for one commit: a turn cannot end in silence, but for a scheduled one
+    that says why.
+    """
     facts: list[e.AnyFact] = [e.TurnClosed(effect.ending)]
-    if turn.opened and turn.opener:
+    silent = isinstance(effect.ending, end.StayedSilent)
+    if turn.opened and turn.opener and not silent:
         to = turn.opener
         name = delivery_id(conversation, f"t{turn.opened}")
         origin = "answer" if isinstance(effect.ending, end.Answered) else "ending"
         facts.append(e.DeliveryQueued(name, to.address, closing_words(log, turn, effect), origin, to.reply_to))
     if moved := _closing_move(log, effect.ending, turn.opened):
         facts.insert(0, moved)
-    if not isinstance(effect.ending, end.Answered) or effect.ending.note:
+    if not silent and (not isinstance(effect.ending, end.Answered) or effect.ending.note):
         logger.warning("turn %s of %s ended: %s", turn.opened, conversation, sentence(effect.ending))
     return facts
 

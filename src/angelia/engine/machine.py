@@ -7,6 +7,8 @@ running, so a call that was started and has no result was started in a life that
     a person asked to stop          Settle the open calls, Close(Cancelled)
     a final reply, nothing unread,  Close(Answered)
         the files it names sent
+    a scheduled turn has nothing    Close(StayedSilent)
+        to tell
     the turn's time is up           Settle the open calls, Close
     open calls                      RunTools | Settle | Rest while a person is asked
     a failure                       UseRemedy | Close
@@ -165,6 +167,8 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         )
     if _answered(turn):
         return _given(turn)
+    if turn.silent and not (turn.calls or readable(turn)):
+        return Close(end.StayedSilent(turn.silent))
     left = time_left(turn, rules.limits, moment.now)
     late = left is not None and left <= 0
     if _lacks_files(turn) and (late or spent(turn, rules.limits, moment.day_tokens, moment.day_cost)):

@@ -16,6 +16,7 @@ from angelia.core.slices import SLICE, SlicedFold, at_once
 from angelia.engine.calls import Asked, CallState, Declined, OpenCall, Permitted, Started, Wanted, calls_of
 from angelia.engine.remedies import DEFAULT, Remedy, Table, Uses
 from angelia.engine.reply_files import Files, file_finished, note
+from angelia.tools.schedule import stay_silent
 
 
 class Unread(Struct, frozen=True):
@@ -83,6 +84,7 @@ class Turn(Struct, frozen=True):
     recordings: Mapping[int, int] = {}
     setup: e.SetupChanged | None = None
     unplaced: frozenset[int] = frozenset()
+    silent: str = ""
 
 
 _SIDE = frozenset(get_args(e.SideFact))
@@ -240,6 +242,8 @@ def _tool_finished(turn: Turn, fact: e.ToolFinished) -> Turn:
     if any(call.id == fact.call for call in turn.files.calls):
         files, refused = file_finished(turn.files, fact, last=not calls)
         return replace(turn, calls=calls, files=files, failure=refused or failure)
+    if name == stay_silent.NAME and fact.status is CallStatus.OK:
+        turn = replace(turn, silent="".join(part.text for part in fact.parts if isinstance(part, Text)))
     if fact.status is CallStatus.BAD_CALL and failure is None:
         said = "".join(part.text for part in fact.parts if isinstance(part, Text))
         failure = Failure(FailureKind.BAD_CALL, said=said[:200])

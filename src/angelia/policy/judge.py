@@ -24,6 +24,7 @@ from angelia.policy.verdict import (
     Allow,
     Ask,
     AskPerson,
+    ChangeSchedule,
     Deny,
     Effect,
     FetchUrl,
@@ -74,10 +75,19 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
             return Ask(question, "The model asks.")
         case NoEffect():
             return Allow("It does nothing outside of the conversation.")
-        case Act() | UseEditor() | UseServer():
+        case Act() | UseEditor() | UseServer() | ChangeSchedule():
             return _by_others(effect, situation)
         case _:
             assert_never(effect)
+
+
+def _schedule(question: str, situation: Situation) -> Verdict:
+    """A turn of tomorrow works on what is written today: whose words those are has to be known."""
+    if situation.mode is Mode.PLAN:
+        return Deny("In plan mode nothing is scheduled. Leave plan mode for it (/mode edit).")
+    if situation.seen.untrusted:
+        return Ask(question, "Words that nobody answers for are in view, and nobody looks when it runs.")
+    return Allow("It is the person's own wish.")
 
 
 def settle(verdict: Verdict, approvers: Approvers) -> Verdict:
@@ -114,9 +124,11 @@ def _remembered(verdict: Verdict, situation: Situation) -> Verdict:
     return Ask(verdict.question, verdict.reason, pattern)
 
 
-def _by_others(effect: Act | UseEditor | UseServer, situation: Situation) -> Verdict:
-    """What programs that are not ours do for a call: an editor, a server, a third-party tool."""
+def _by_others(effect: Act | UseEditor | UseServer | ChangeSchedule, situation: Situation) -> Verdict:
+    """What is not done by us here and now: by an editor, a server, a third-party tool, a later turn."""
     match effect:
+        case ChangeSchedule():
+            return _schedule(effect.question, situation)
         case Act():
             return _act(effect, situation)
         case UseEditor():

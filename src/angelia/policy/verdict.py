@@ -130,6 +130,12 @@ class Act(Struct, frozen=True, tag=True):
     changes: bool
 
 
+class ChangeSchedule(Struct, frozen=True, tag=True):
+    """Have turns begin when nobody looks, or no more; `question` says all of it, as a person is asked."""
+
+    question: str
+
+
 class NoEffect(Struct, frozen=True, tag=True):
     """Nothing outside of the conversation. It is said, never meant by silence: a call without any effect is denied."""
 
@@ -137,6 +143,7 @@ class NoEffect(Struct, frozen=True, tag=True):
 Effect = (
     NoEffect
     | Act
+    | ChangeSchedule
     | RunCommand
     | ReadPath
     | WritePath

@@ -28,11 +28,13 @@ from angelia.service.files.attachments import Attachments
 from angelia.service.files.inbox import Inboxes
 from angelia.service.logs import log_to
 from angelia.service.models.catalog import ModelCatalog
+from angelia.service.models.choice import choose
 from angelia.service.notes.conversation_notes import NoteSources
 from angelia.service.own_process import hide_memory, key_variables, withdraw
 from angelia.service.places.open_places import OpenPlaces
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.redaction import Redaction
+from angelia.service.schedule.conversation_schedules import ConversationSchedules
 from angelia.service.settings.config import Loaded
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.service.settings.tokens import Tokens
@@ -50,10 +52,13 @@ from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.notes import Notes
 from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.pairings import Pairings
+from angelia.store.tables.schedules import Schedules
 from angelia.store.tables.trusted_files import TrustedFiles
 from angelia.tools.discovery import MakeToolset, found_toolsets
 
 if TYPE_CHECKING:
+    from angelia.service.schedule.keep_time import ClockServices
+    from angelia.service.schedule.service import ScheduleService
     from angelia.service.skills.seen import Skills
 
 logger = logging.getLogger("angelia.service")
@@ -91,6 +96,7 @@ class App:
         self.secret_refs = SecretRefs(environ)
         self.environ = environ
         self.redaction = Redaction(self._secrets)
+        self.schedules = Schedules(db)
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
         self.web_search = WebSearch(loaded.config.search, environ, self.tokens, clock)
         self.toolsets = (*tools, self.web_search.toolset)
@@ -165,6 +171,7 @@ class App:
             set_mode=self.modes.choose,
             undo=self.undo_services,
             notes=self.notes,
+            schedules=lambda: self.schedule_service,
         )
 
     @cached_property
@@ -211,6 +218,7 @@ class App:
                 undo=self.undo,
                 open_places=OpenPlaces(self.running),
                 mode=self.modes.of,
+                schedules=lambda session: ConversationSchedules(lambda: self.schedule_service, session),
             ),
             drivers=DriverSources(self.loaded.config, self.model_catalog, self.blobs, self.clock),
         )
@@ -218,6 +226,39 @@ class App:
     def terminal_delivery(self, session: Session) -> TerminalDelivery:
         """What brings answers and files to the terminal."""
         return TerminalDelivery(session, self.blobs, self.outbox_folder)
+
+    @property
+    def schedule_service(self) -> "ScheduleService":
+        """What people and models do with schedules."""
+        from angelia.service.schedule.service import ScheduleService
+
+        return ScheduleService(
+            home=self.loaded.home,
+            transcript=self.transcript,
+            schedules=self.schedules,
+            key_value=self.key_value,
+            doors=self.doors,
+            channels=self.loaded.config.channels,
+            clock=self.clock,
+            zone=self.loaded.config.schedule.zone,
+        )
+
+    @property
+    def clock_services(self) -> "ClockServices":
+        """What keeping time needs of this home."""
+        from angelia.service.schedule.clockwork import ClockworkDeps
+        from angelia.service.schedule.keep_time import ClockServices
+        from angelia.service.schedule.turns import TurnSources
+
+        async def model() -> str:
+            return (await choose(self.loaded.config.model, self.model_catalog, self.key_value, None)).spec
+
+        cap = round(self.loaded.config.schedule.day_cost * 1e6)
+        return ClockServices(
+            self.loaded.home,
+            ClockworkDeps(self.transcript, self.schedules, self.clock, self.db.data_version, cap),
+            TurnSources(self.conversations, model, self.terminal_delivery),
+        )
 
     @property
     def outbox_folder(self) -> Path:

@@ -265,6 +265,18 @@ async def receipts(port: CommandPort, _: str) -> CommonResult:
     return CommandTable((*found[:1], *found[1:][-_LISTED:])) if found else CommandReply("Nothing was delivered yet.")
 
 
+async def remind(port: ConversationsPort, words: str) -> CommandReply:
+    from angelia.service.schedule.commands import remind
+
+    return CommandReply(await remind(port, words))
+
+
+async def schedule(port: ConversationsPort, words: str) -> CommonResult:
+    from angelia.service.schedule.commands import schedule
+
+    return await schedule(port, words)
+
+
 async def export(port: TerminalPort, name: str) -> CommandReply:
     return CommandReply(f"Written to {port.export(name)}.")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -19,6 +19,9 @@ from angelia.store.log.transcript import Summary, Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.tables.notes import Notes
 from angelia.store.tables.outbox import Outbox
+
+if TYPE_CHECKING:
+    from angelia.service.schedule.service import ScheduleService
 
 _CODE = 4
 """Digits of a question's digest by which people name it."""
@@ -57,6 +60,7 @@ class CommandServices(Struct, frozen=True):
     set_mode: Callable[[Session, Mode], None]
     undo: UndoServices
     notes: Notes
+    schedules: "Callable[[], ScheduleService]"
 
 
 class OpenQuestion(Struct, frozen=True):
@@ -182,6 +186,11 @@ class CommandPort(Protocol):
 
 class ConversationsPort(CommandPort, Protocol):
     """A door in which one can go to another conversation."""
+
+    @property
+    def address(self) -> e.Address:
+        """Where what is said here is answered."""
+        ...
 
     @property
     def zone(self) -> tzinfo | None:

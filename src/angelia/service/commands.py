@@ -173,6 +173,8 @@ _FILES_COME = {
     _CHAT: "a file that is sent to a chat is attached already",
 }
 
+_NOT_BETWEEN_PROMPTS = {_EDITOR: "an editor shows nothing between two prompts; `angelia schedule` does it"}
+
 _BEGUN = "the conversation has begun already"
 
 GREETING = (
@@ -281,6 +283,22 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         "copy a block of code exactly; 1 is the newest",
         acts.copy,
         absent={_EDITOR: "an editor copies by itself", _CHAT: "a chat copies by itself"},
+    ),
+    ConversationsCommand(
+        "remind",
+        "WHEN WHAT",
+        "be reminded here: /remind 18:00 call Ann",
+        acts.remind,
+        who=CommandRight.OWNER,
+        absent=_NOT_BETWEEN_PROMPTS,
+    ),
+    ConversationsCommand(
+        "schedule",
+        "[WHEN WHAT|pause ID|resume ID|remove ID]",
+        "what is done at which times; with words, have something done: /schedule weekdays at 8 sum up the news",
+        acts.schedule,
+        who=CommandRight.OWNER,
+        absent=_NOT_BETWEEN_PROMPTS,
     ),
     CommonCommand("receipts", "", "what was delivered, and what became of it", acts.receipts),
     TerminalCommand(

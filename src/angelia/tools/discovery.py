@@ -67,9 +67,11 @@ def own_toolsets() -> tuple[MakeToolset, ...]:
     from angelia.tools.files.toolset import FileTools
     from angelia.tools.notes.toolset import NoteTools
     from angelia.tools.people import ask_user, look_again, send_file, todo
+    from angelia.tools.schedule import schedules, stay_silent
     from angelia.tools.shell.toolset import ShellTools
     from angelia.tools.web import fetch
 
+    timed = (schedules.Schedule(), schedules.ListSchedules(), schedules.Unschedule(), stay_silent.StaySilent())
     people = (look_again.LookAgain(), send_file.SendFile(), todo.Todo(), ask_user.AskUser())
     return (
         ShellTools,
@@ -78,6 +80,7 @@ def own_toolsets() -> tuple[MakeToolset, ...]:
         BrowserTools,
         lambda: Standalone("people", *people),
         NoteTools,
+        lambda: Standalone("schedule", *timed),
     )
 
 

@@ -200,6 +200,33 @@ class WorkAccess(Protocol):
     def later(self) -> Callable[[Work, ToolOutcome], Awaitable[None]]: ...
 
 
+class Scheduling(Protocol):
+    """What the running conversation may do with the schedules of its owner; each returns what is told of it.
+
+    Raises:
+        BadInput, NotFound: it cannot be done; says why and what can.
+    """
+
+    async def add(self, call: CallId, when: str, text: str, to: str, late: str) -> str:
+        """Schedule a turn; once for a call, however often it is run."""
+        ...
+
+    async def lines(self) -> Sequence[Sequence[str]]:
+        """A row for each schedule."""
+        ...
+
+    async def remove(self, part: str) -> str:
+        """End one, by its id."""
+        ...
+
+
+class ScheduleAccess(Protocol):
+    """Turns that a clock begins."""
+
+    @property
+    def schedules(self) -> Scheduling: ...
+
+
 class ToolContext(Struct, frozen=True):
     """What a running call may use; nothing else reaches the outside.
 
@@ -218,6 +245,7 @@ class ToolContext(Struct, frozen=True):
     take: Callable[[AsyncIterator[bytes], str, int], Awaitable[Media]]
     most_sent: int
     later: Callable[[Work, ToolOutcome], Awaitable[None]]
+    schedules: Scheduling
     answer: str = ""
     led: dict[str, str] = {}
 

@@ -8,13 +8,13 @@ from angelia.faces.acp.faults import INTERNAL, LOGIN, Fault
 
 
 def stop_reason(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one case a row
-    """The stop reason. `end_turn` is for an answer alone.
+    """The stop reason. `end_turn` is for an answer, or where there is none to give.
 
     Raises:
         Fault: the turn ended for a reason that no stop reason tells; its sentence went out as text before.
     """
     match ending:
-        case end.Answered():
+        case end.Answered() | end.StayedSilent():
             return "end_turn"
         case end.Cancelled():
             return "cancelled"

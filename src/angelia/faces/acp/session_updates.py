@@ -161,7 +161,7 @@ class SessionUpdates:
         """What an entry shows, beside what was streamed of it."""
         self._remember(entry)
         match entry.fact:
-            case e.UserSaid(parts=parts):
+            case e.UserSaid(parts=parts) | e.Occurred(parts=parts):
                 for part in parts:
                     yield o.UserChunk(_plain(part), f"u{entry.seq}")
                 yield from self._title(entry.fact)
@@ -241,7 +241,7 @@ class SessionUpdates:
     def _note(self, text: str, message: str) -> o.ThoughtChunk:
         return o.ThoughtChunk(o.AcpWords(f"{clean(text)}\n"), message)
 
-    def _title(self, said: e.UserSaid) -> Iterator[o.InfoIs]:
+    def _title(self, said: e.Opening) -> Iterator[o.InfoIs]:
         """The first message names the session; the names of its files, where nothing was said."""
         if self._titled:
             return

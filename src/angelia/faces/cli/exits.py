@@ -11,7 +11,7 @@ FAULT = 70
 """A fault of ours (`EX_SOFTWARE` of sysexits.h)."""
 
 _CODES: tuple[tuple[int, tuple[type[end.Outcome], ...]], ...] = (
-    (OK, (end.Answered,)),
+    (OK, (end.Answered, end.StayedSilent)),
     (3, (end.Cancelled,)),
     (4, (end.StepLimit, end.BudgetSpent)),
     (5, (end.ModelUnavailable, end.ModelUnknown, end.WrongAddress, end.LoginNeeded, end.OutOfCredit)),

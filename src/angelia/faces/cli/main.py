@@ -21,6 +21,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("ask:ask", "One question, one answer on stdout."),
     "acp": ("acp:acp", "Let an editor use Angelia (Agent Client Protocol)."),
     "gateway": ("gateway:gateway", "Be reachable in chat networks."),
+    "schedule": ("schedule:schedule", "What is done at which times: add, list, pause, look at."),
+    "clock": ("schedule:clock", "Keep time for what is scheduled, where no gateway runs."),
     "channels": ("channels:channels", "List, add and test chat networks."),
     "pair": ("pair:pair", "Who else may talk to Angelia in chats."),
     "sessions": ("history:sessions", "List conversations."),

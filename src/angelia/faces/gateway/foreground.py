@@ -16,6 +16,7 @@ from angelia.service.app import App
 from angelia.service.chats.gateway import ChannelStatus, Gateway
 from angelia.service.chats.gateway_state import tell
 from angelia.service.models.choice import must_be_had
+from angelia.service.schedule.keep_time import keep_time
 
 DRAIN_S = 20.0
 """How long what is under way may take once an end is asked for; what is left goes on at the next start."""
@@ -42,6 +43,7 @@ async def run(app: App, only: tuple[str, ...]) -> int:
     gateway = Gateway(app.chat_services, changed.set)
     await gateway.open(only)
     behind = [asyncio.create_task(_show(app, gateway, changed)), asyncio.create_task(app.upkeep.keep_tidy())]
+    behind.append(asyncio.create_task(keep_time(app.clock_services, gateway)))
     listening = await _listen(app, gateway)
     try:
         await _until(ending, listening)

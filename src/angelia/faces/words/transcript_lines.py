@@ -112,6 +112,8 @@ class TranscriptLines:
         match fact:
             case e.UserSaid(parts=parts):
                 yield TranscriptLine(Tone.PERSON, said(parts))
+            case e.Occurred(parts=parts):
+                yield TranscriptLine(Tone.NOTE, said(parts))
             case e.FilesPlaced(files=placed):
                 put = [file for file in placed if file.path.startswith("inbox/")]
                 yield from (TranscriptLine(Tone.NOTE, f"{file.what}, was put at {file.path}") for file in put)
@@ -207,7 +209,7 @@ def reply_text(parts: tuple[ReplyPart, ...]) -> str:
 def closing(ending: end.Ending) -> Iterator[TranscriptLine]:
     """The sentence of an ending; a plain answer needs none."""
     if text := sentence(ending):
-        yield TranscriptLine(Tone.NOTE if isinstance(ending, end.Answered) else Tone.WARNING, text)
+        yield TranscriptLine(Tone.NOTE if isinstance(ending, end.Answered | end.StayedSilent) else Tone.WARNING, text)
 
 
 def files(parts: tuple[Content, ...]) -> list[Media]:

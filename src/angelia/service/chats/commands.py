@@ -40,6 +40,7 @@ class ChatCommandPort:
         self._sender = sender
         self.person = sender.person
         self.session = sender.session
+        self.address = sender.chat_key.address
         self.arrival = arrival_of(sender.person, sender.session)
 
     @property

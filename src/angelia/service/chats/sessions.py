@@ -25,6 +25,7 @@ from angelia.policy.approvers import Approvers
 from angelia.sandboxes.workspace import work_folder
 from angelia.service.chats.dispatcher import DeliveryDispatcher
 from angelia.service.chats.open_channel import OpenChannel, wait
+from angelia.service.chats.owner_chat import owner_chat, owner_key
 from angelia.service.chats.people import ChatKey
 from angelia.service.chats.question_delivery import asked_in_chat, told_to_guest
 from angelia.service.chats.questions import question_id
@@ -175,8 +176,8 @@ class ChatSessions:
     async def remember_owner(self, address: e.Address, sender: str) -> None:
         """Where the owner last wrote to us in private through a door: questions of ours go there."""
         where = f"{address.chat}\n{address.thread}\n{sender}"
-        if await self.services.key_value.get(_owner_key(address.door)) != where:
-            await self.services.key_value.put(_owner_key(address.door), where)
+        if await self.services.key_value.get(owner_key(address.door)) != where:
+            await self.services.key_value.put(owner_key(address.door), where)
 
     async def owners_chat(self, door: str) -> tuple[Session, e.Address] | None:
         """The owner's own chat of a door and the conversation there; None before they wrote."""
@@ -190,9 +191,9 @@ class ChatSessions:
         Whoever wrote there is an owner now, too: the settings may have changed.
         """
         for one in dict.fromkeys((door, *self._dispatcher.doors)):
-            chat, thread, sender = [*(await self.services.key_value.get(_owner_key(one))).split("\n"), "", ""][:3]
-            if chat and self._dispatcher.has(one) and sender in await self.owners(one):
-                return e.Address(one, chat, thread)
+            found = await owner_chat(self.services.key_value, one)
+            if found and self._dispatcher.has(one) and found[1] in await self.owners(one):
+                return found[0]
         return None
 
     async def owners(self, door: str) -> frozenset[str]:
@@ -345,10 +346,6 @@ class ChatSessions:
             folder = work / chat_key.address.door / (safe or "chat")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
-
-
-def _owner_key(door: str) -> str:
-    return f"owner-chat:{door}"
 
 
 def _model_key(conversation: ConversationId) -> str:

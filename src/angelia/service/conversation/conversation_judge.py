@@ -15,6 +15,7 @@ from angelia.policy.approvers import ApproversOf
 from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
 from angelia.policy.verdict import (
     AskPerson,
+    ChangeSchedule,
     Effect,
     FetchUrl,
     RunCommand,
@@ -90,9 +91,9 @@ def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sa
 
 
 def _may_carry_away(effects: Sequence[Effect]) -> bool:
-    """Whether words that are in view may leave by these."""
-    outward = FetchUrl | SearchWeb | ShowUrl | SendTo | RunCommand | UseServer
-    return any(isinstance(effect, outward) for effect in effects)
+    """Whether words that are in view may leave by these, or act later."""
+    carries = FetchUrl | SearchWeb | ShowUrl | SendTo | RunCommand | UseServer | ChangeSchedule
+    return any(isinstance(effect, carries) for effect in effects)
 
 
 async def _absent(effects: Sequence[Effect], situation: Situation, sandbox: Sandbox) -> frozenset[str]:

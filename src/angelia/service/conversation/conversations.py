@@ -28,6 +28,7 @@ from angelia.service.conversation.workplace import Workplace, WorkplaceDeps, wor
 from angelia.service.notes.conversation_notes import ConversationNotes, NoteSources
 from angelia.service.places.presets import chosen, kept
 from angelia.service.settings.config import Loaded
+from angelia.service.settings.rules import limits_in
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.tools.discovery import MakeToolset
@@ -175,7 +176,7 @@ class Conversations:
         at = kept(self._deps.loaded.config.sandbox, session.sandbox, session.preset)
         prompt.work_in(at, place.sandbox, self._deps.drivers.model_catalog.profile(model))
         await prompt.look()
-        wanted = WantedModel(model, effort)
+        wanted = WantedModel(model, limits_in(self._deps.loaded.config, session.door), effort)
 
         async def made(registry: Registry) -> tuple[BoundModel, Driver]:
             at_work = replace(self._place(session).deps, registry=registry)

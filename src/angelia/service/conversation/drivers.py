@@ -1,6 +1,7 @@
 """What drives a conversation: its models, bound to its prompt and its tools, with the rules of the settings."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.context.request import ToolSpec
 from angelia.core.ids import Clock
@@ -11,7 +12,7 @@ from angelia.engine.log import Log
 from angelia.service.conversation.prompt import ConversationPrompt
 from angelia.service.models.catalog import ModelCatalog
 from angelia.service.models.second_model import summariser, wording
-from angelia.service.settings.config import Config
+from angelia.service.settings.config import Caps, Config
 from angelia.service.settings.rules import rules_for
 from angelia.store.media.blobs import BlobStore
 
@@ -26,9 +27,13 @@ class DriverSources(Struct, frozen=True):
 
 
 class WantedModel(Struct, frozen=True):
-    """A model as people name it, and how much it is to think: as configured, if `effort` is None."""
+    """A model as people name it, and how much it is to think: as configured, if `effort` is None.
+
+    `limits` hold for each turn.
+    """
 
     spec: str
+    limits: Caps
     effort: str | None = None
 
 
@@ -44,8 +49,9 @@ async def driver_for(
     tools = deps.registry.specs()
     bound_models = [await _bound(sources, spec, prompt, tools) for spec in (wanted.spec, *config.fallback)]
     words = await wording(config.transcriber, config.describer, sources.model_catalog, sources.blobs)
+    capped, describes = replace(config, limits=wanted.limits), words.describe is not None
     settings = Settings(
-        rules=rules_for(config, deps.registry, bound_models, can_describe=words.describe is not None),
+        rules=rules_for(capped, deps.registry, bound_models, can_describe=describes),
         space=ContextBudget(
             config.context.share,
             config.context.max_output or config.context.reserve,

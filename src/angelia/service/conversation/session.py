@@ -162,6 +162,11 @@ class Session:
         return self._beginning.workspace
 
     @property
+    def door(self) -> str:
+        """The door at which it began."""
+        return self._beginning.door
+
+    @property
     def sandbox(self) -> str:
         """The spec of the sandbox that it works in."""
         return self._beginning.sandbox

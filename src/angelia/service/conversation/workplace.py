@@ -36,7 +36,7 @@ from angelia.service.settings.config import Loaded
 from angelia.store.media.blobs import BlobStore
 from angelia.store.media.measure import Intake
 from angelia.store.tables.grants import Grants
-from angelia.tools.port import ToolContext
+from angelia.tools.port import Scheduling, ToolContext
 from angelia.tools.registry import Registry
 from angelia.tools.web.fetcher import Fetcher
 
@@ -72,6 +72,7 @@ class WorkplaceDeps(Struct, frozen=True):
     undo: UndoStore
     open_places: OpenPlaces
     mode: Callable[[Session], Mode]
+    schedules: Callable[[Session], Scheduling]
 
 
 def workplace(made_with: WorkplaceDeps, session: Session, *, approvers: ApproversOf) -> Workplace:
@@ -197,6 +198,7 @@ def _contexts(
             take=take,
             most_sent=most_sent,
             later=lambda work, outcome: background.ended(call.id, work, outcome, address),
+            schedules=made_with.schedules(session),
             answer=answer,
         )
 

@@ -107,6 +107,19 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     link_hours: int = 72
 
 
+class ScheduleSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """`zone` is the time zone in which times are meant, such as Europe/Berlin; empty for this machine's.
+
+    A turn that a schedule begins in a conversation of its own makes at most `run_steps` model calls and costs at most
+    `run_cost` US dollars; all turns of one schedule at most `day_cost` in a day (UTC's). 0 means none.
+    """
+
+    zone: str = ""
+    run_steps: int = 50
+    run_cost: float = 1.0
+    day_cost: float = 5.0
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole configuration. `model` and `fallback` are written `vendor:name`; an empty model means: find one.
 
@@ -136,6 +149,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     channels: dict[str, dict[str, Any]] = field(default_factory=dict)
     gateway: GatewaySettings = GatewaySettings()
     search: SearchSettings = SearchSettings()
+    schedule: ScheduleSettings = ScheduleSettings()
 
 
 class Loaded(Struct, frozen=True):

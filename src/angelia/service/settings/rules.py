@@ -6,12 +6,15 @@ from msgspec.structs import replace
 
 from angelia.core.errors import ConfigError
 from angelia.core.failure import FailureKind
-from angelia.engine.caps import TurnCaps
+from angelia.engine.caps import UNWATCHED_PATIENCE, TurnCaps
 from angelia.engine.driver import BoundModel
 from angelia.engine.machine import Rules
 from angelia.engine.remedies import DEFAULT, Remedy, Table
-from angelia.service.settings.config import Config
+from angelia.service.settings.config import Caps, Config
 from angelia.tools.registry import Registry
+
+SCHEDULE = "schedule"
+"""The door of a schedule's own log, and of the conversations that its turns begin."""
 
 
 def rules_for(config: Config, registry: Registry, bound_models: Sequence[BoundModel], *, can_describe: bool) -> Rules:
@@ -41,6 +44,24 @@ def rules_for(config: Config, registry: Registry, bound_models: Sequence[BoundMo
         can_describe=can_describe,
         can_place=True,
     )
+
+
+def limits_in(config: Config, door: str) -> Caps:
+    """The caps of the turns in a conversation that began at this door: of one that a clock began, the tighter ones.
+
+    Nobody looks at those, so that an outage is outlived as in a chat.
+    """
+    caps, own = config.limits, config.schedule
+    if door != SCHEDULE:
+        return caps
+    patience = UNWATCHED_PATIENCE if caps.patience < 0 else caps.patience
+    steps, cost = _tighter(caps.max_steps, own.run_steps), _tighter(caps.max_cost, own.run_cost)
+    return replace(caps, max_steps=int(steps), max_cost=cost, patience=patience)
+
+
+def _tighter(one: float, other: float) -> float:
+    """The lower of two caps, of which 0 is none."""
+    return min(filter(None, (one, other)), default=0)
 
 
 def remedies_table(counts: dict[str, dict[str, int]]) -> Table:

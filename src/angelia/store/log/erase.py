@@ -77,7 +77,18 @@ def _erase_rows(connection: sqlite3.Connection, conversation: ConversationId) ->
         (conversation,),
     )
     connection.execute("UPDATE conversations SET erasing = 1 WHERE id = ?", (conversation,))
-    derived = ("inbox", "outbox", "pieces", "reached", "doors", "spending", "blob_refs", "notes")
+    derived = (
+        "inbox",
+        "outbox",
+        "pieces",
+        "reached",
+        "doors",
+        "spending",
+        "blob_refs",
+        "notes",
+        "schedules",
+        "occurrences",
+    )
     for table in ("entries", *derived, "grants", "leases"):
         connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (conversation,))  # noqa: S608 - fixed names
     connection.execute("DELETE FROM conversations WHERE id = ?", (conversation,))

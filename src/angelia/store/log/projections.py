@@ -24,11 +24,17 @@ from angelia.core.entry import (
     NoteDropped,
     NoteKept,
     NoteProposed,
+    Occurred,
+    OccurrencesMissed,
     PieceArrived,
     PreviewShown,
     PreviewStarted,
+    ScheduleChanged,
+    Scheduled,
+    ScheduleState,
     SetAside,
     Transcribed,
+    TurnClosed,
     TurnedAway,
     Usage,
     UserSaid,
@@ -51,6 +57,8 @@ TABLES = {
     "blob_refs": "sha256, conversation",
     "notes": "number, conversation, seq, at, owner, scope, about, what, text, outside, replaces, state, settled_by,"
     " settled_at",
+    "schedules": "conversation, owner, place, changed, counted, state, why, upto",
+    "occurrences": "schedule, place, due, last, count, why, conversation, seq, ending",
 }
 """The derived tables, each with its columns; the first ones are its key or lead to it."""
 
@@ -127,7 +135,7 @@ def _opened(connection: sqlite3.Connection, at: _At, fact: ConversationOpened) -
     )
 
 
-def _titled(connection: sqlite3.Connection, at: _At, fact: UserSaid) -> None:
+def _titled(connection: sqlite3.Connection, at: _At, fact: UserSaid | Occurred) -> None:
     connection.execute(
         "UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (_title(fact.parts), at.conversation)
     )
@@ -138,6 +146,50 @@ def _received(connection: sqlite3.Connection, at: _At, fact: Keyed) -> None:
     if fact.key:
         row = (fact.address.door, fact.key, at.conversation, at.entry.seq)
         connection.execute("INSERT INTO inbox VALUES (?, ?, ?, ?)", row)
+
+
+def _scheduled(connection: sqlite3.Connection, at: _At, fact: Scheduled) -> None:
+    connection.execute(
+        "INSERT INTO schedules SELECT id, owner, ?, ?, ?, 'active', '', ? FROM conversations WHERE id = ?",
+        (at.place, at.place, at.place, fact.since, at.conversation),
+    )
+    connection.execute("UPDATE conversations SET title = ? WHERE id = ?", (one_line(fact.text, _TITLE_LENGTH), at[0]))
+
+
+def _schedule_changed(connection: sqlite3.Connection, at: _At, fact: ScheduleChanged) -> None:
+    connection.execute(
+        "UPDATE schedules SET state = ?, why = ?, changed = ? WHERE conversation = ?",
+        (fact.state, fact.why, at.place, at.conversation),
+    )
+    if fact.state is ScheduleState.ACTIVE:  # failures count anew
+        connection.execute("UPDATE schedules SET counted = ? WHERE conversation = ?", (at.place, at.conversation))
+
+
+def _occurred(connection: sqlite3.Connection, at: _At, fact: Occurred) -> None:
+    _titled(connection, at, fact)
+    row = (fact.schedule, at.place, fact.due or at.entry.at, fact.due or at.entry.at, 1, "", at.conversation)
+    connection.execute("INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, '')", (*row, at.entry.seq))
+    _reached_by(connection, at, fact.schedule, fact.due)
+
+
+def _missed(connection: sqlite3.Connection, at: _At, fact: OccurrencesMissed) -> None:
+    row = (at.conversation, at.place, fact.due, fact.last, fact.count, fact.why, at.conversation, at.entry.seq)
+    connection.execute("INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'missed')", row)
+    _reached_by(connection, at, at.conversation, fact.last)
+
+
+def _reached_by(connection: sqlite3.Connection, at: _At, schedule: ConversationId, due: int) -> None:
+    """Every occurrence up to `due` has its fact."""
+    connection.execute(
+        "UPDATE schedules SET upto = max(upto, ?), changed = ? WHERE conversation = ?", (due, at.place, schedule)
+    )
+
+
+def _closed(connection: sqlite3.Connection, at: _At, fact: TurnClosed) -> None:
+    connection.execute(
+        "UPDATE occurrences SET ending = ? WHERE conversation = ? AND ending = ''",
+        (type(fact.ending).__name__, at.conversation),
+    )
 
 
 def _spent(connection: sqlite3.Connection, at: _At, fact: ModelSaid | ModelFailed | ViewMoved) -> None:
@@ -287,6 +339,11 @@ def _title(parts: tuple[Content, ...]) -> str:
 _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     ConversationOpened: _opened,
     UserSaid: _titled,
+    Occurred: _occurred,
+    Scheduled: _scheduled,
+    ScheduleChanged: _schedule_changed,
+    OccurrencesMissed: _missed,
+    TurnClosed: _closed,
     DoorMoved: _door_moved,
     CommandGiven: _received,
     TurnedAway: _received,

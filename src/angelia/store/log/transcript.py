@@ -8,7 +8,18 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from angelia.core import codec
-from angelia.core.entry import AnyFact, ConversationOpened, DeliveryReached, DeliverySettled, Entry, Keyed, NoteProposed
+from angelia.core.entry import (
+    AnyFact,
+    ConversationOpened,
+    DeliveryReached,
+    DeliverySettled,
+    Entry,
+    Keyed,
+    NoteProposed,
+    Occurred,
+    OccurrencesMissed,
+    ScheduleState,
+)
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, PlaceId
 from angelia.core.principal import OWNER, Principal
@@ -91,8 +102,9 @@ class Transcript:
 
         A driver passes its `lease`; facts from outside need none. If `facts` begins with `ConversationOpened`,
         the conversation begins in the same commit. What came in under a key that its door knows already is a
-        repeat, and so are a second settlement of a delivery, what a network has told of a message before, and a note
-        under a number that is taken: it is absorbed with everything that came along, and the result is empty.
+        repeat, and so are a second settlement of a delivery, what a network has told of a message before, a note under
+        a number that is taken, and an occurrence that has its fact: it is absorbed with everything that came along,
+        and the result is empty.
 
         Raises:
             Fenced: the lease was taken over.
@@ -178,6 +190,7 @@ class Transcript:
         owner: Principal | None = None,
         workspace: str | None = None,
         before: Mark | None = None,
+        scheduled: bool = False,
     ) -> list[Summary]:
         """The conversations that were used last, newest first; of one owner and in one folder, or all they may see.
 
@@ -185,6 +198,7 @@ class Transcript:
         """
         conditions: list[tuple[str, tuple[object, ...]]] = [
             visible_to(viewer),
+            *([] if scheduled else [("door <> 'schedule'", ())]),
             *([("owner = ?", (str(owner),))] if owner is not None else []),
             *([("workspace = ?", (workspace,))] if workspace is not None else []),
             *([("(last_at, id) < (?, ?)", before)] if before is not None else []),
@@ -303,6 +317,8 @@ def _is_repeat(connection: sqlite3.Connection, conversation: ConversationId, fac
         return _reached(connection, conversation, fact)
     if isinstance(fact, NoteProposed):
         return _number_taken(connection, fact)
+    if isinstance(fact, Occurred | OccurrencesMissed) and _had_its_time(connection, fact, conversation):
+        return True
     if not isinstance(fact, Keyed) or not fact.key:
         return False
     row = connection.execute("SELECT 1 FROM inbox WHERE door = ? AND key = ?", (fact.address.door, fact.key)).fetchone()
@@ -311,6 +327,18 @@ def _is_repeat(connection: sqlite3.Connection, conversation: ConversationId, fac
 
 def _number_taken(connection: sqlite3.Connection, fact: NoteProposed) -> bool:
     return connection.execute("SELECT 1 FROM notes WHERE number = ?", (fact.number,)).fetchone() is not None
+
+
+def _had_its_time(connection: sqlite3.Connection, fact: Occurred | OccurrencesMissed, own: ConversationId) -> bool:
+    """Whether an occurrence has its fact, or its schedule is ended or gone; nothing begins while it is paused."""
+    begins = isinstance(fact, Occurred)
+    schedule = fact.schedule if isinstance(fact, Occurred) else own
+    row = connection.execute("SELECT state, upto FROM schedules WHERE conversation = ?", (schedule,)).fetchone()
+    if row is None or row[0] == ScheduleState.ENDED:
+        return True
+    if begins and not fact.due:  # by hand
+        return False
+    return fact.due <= row[1] or (begins and row[0] != ScheduleState.ACTIVE)
 
 
 def _settled(connection: sqlite3.Connection, conversation: ConversationId, fact: DeliverySettled) -> bool:
@@ -351,7 +379,7 @@ def _summaries(connection: sqlite3.Connection, which: str, values: tuple[object,
 def _newest(connection: sqlite3.Connection, owner: Principal) -> ConversationId | None:
     row = connection.execute(
         "SELECT c.id FROM entries AS e JOIN conversations AS c ON c.id = e.conversation WHERE c.owner = ?"
-        " ORDER BY e.id DESC LIMIT 1",
+        " AND c.door <> 'schedule' ORDER BY e.id DESC LIMIT 1",
         (str(owner),),
     ).fetchone()
     return ConversationId(row[0]) if row else None

@@ -175,6 +175,39 @@ _PROJECTIONS = (
     "CREATE INDEX notes_by_scope ON notes (scope, about, owner, state, number)",
     "CREATE INDEX notes_by_conversation ON notes (conversation)",
     "CREATE INDEX notes_replacing ON notes (replaces) WHERE state = 'kept' AND replaces > 0",
+    # Every occurrence up to `upto` has its fact; `changed` is the place of the last fact about a schedule, `counted`
+    # the one after which failures in a row are counted.
+    """
+    CREATE TABLE schedules (
+        conversation TEXT PRIMARY KEY,
+        owner TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        changed INTEGER NOT NULL,
+        counted INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        why TEXT NOT NULL,
+        upto INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX schedules_by_change ON schedules (changed)",
+    # One row for each fact of an occurrence: `ending` is empty while its turn is open, `missed` where there was none,
+    # else the name of the ending. `conversation` is where the turn is, or the schedule's own log.
+    """
+    CREATE TABLE occurrences (
+        schedule TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        due INTEGER NOT NULL,
+        last INTEGER NOT NULL,
+        count INTEGER NOT NULL,
+        why TEXT NOT NULL,
+        conversation TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        ending TEXT NOT NULL,
+        PRIMARY KEY (schedule, place)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX occurrences_open ON occurrences (conversation) WHERE ending = ''",
+    "CREATE INDEX occurrences_by_conversation ON occurrences (conversation)",
     # Contentless: the text is in the log. `rowid` is the entry's id.
     # Without the index of beginnings, one letter of a million messages takes three seconds.
     """

@@ -66,6 +66,29 @@ class MemoryBlobs:
         return self.kept[sha256]
 
 
+class ScheduleList:
+    """Schedules that forget with the process, and never begin: see `tools.port.Scheduling`."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, tuple[str, ...]] = {}
+
+    async def add(self, call: CallId, when: str, text: str, to: str, late: str) -> str:
+        """Note it under the call's id."""
+        self.rows[call] = (call, when, text, to, late)
+        return f"Scheduled {call}: {when}."
+
+    async def lines(self) -> Sequence[Sequence[str]]:
+        """A row for each."""
+        return list(self.rows.values())
+
+    async def remove(self, part: str) -> str:
+        """Forget one."""
+        if part not in self.rows:
+            raise NotFound(f"There is no schedule “{part}”.")
+        del self.rows[part]
+        return f"Ended {part}."
+
+
 class ToolHarness:
     """Runs tools as the broker does: effects first, then the call.
 
@@ -89,6 +112,7 @@ class ToolHarness:
         self.web: dict[str, Fetched] = {}
         self.answer = ""
         self.addresses: Addresses = no_addresses
+        self.schedules = ScheduleList()
         self._calls = 0
 
     def tool(self, named: Tool | str) -> Tool:
@@ -134,6 +158,7 @@ class ToolHarness:
             take=self._take,
             most_sent=1_000_000,
             later=self._later,
+            schedules=self.schedules,
             answer=self.answer,
         )
 

@@ -53,6 +53,7 @@ class TerminalCommandPort:
     """A conversation at the terminal, for its commands. The next one is begun where the last was asked for."""
 
     place = CommandPlace.TERMINAL
+    address = e.Address("terminal")
     person = OWNER
     arrival = e.Arrival.STEER
     zone = None

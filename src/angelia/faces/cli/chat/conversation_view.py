@@ -109,6 +109,9 @@ class ConversationView:
         match entry.fact:
             case e.UserSaid():
                 self._said(entry, entry.fact, lines)
+            case e.Occurred():
+                self._began, self._turn_runs = entry.at, True
+                self._screen.put(*lines)
             case e.ModelAsked():
                 self._asked_model(entry.fact)
             case e.ModelSaid():

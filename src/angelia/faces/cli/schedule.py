@@ -1,0 +1,254 @@
+"""`angelia schedule`: what is done at which times; `angelia clock`: keeps time where no gateway runs."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from angelia.core import entry as e
+from angelia.core.errors import BadInput
+from angelia.core.ids import short
+from angelia.core.principal import OWNER
+from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.words.output import echo, sure
+from angelia.faces.words.widths import table
+
+if TYPE_CHECKING:
+    from angelia.service.app import App
+    from angelia.service.schedule.service import ScheduleService
+    from angelia.store.tables.schedules import StoredSchedule
+
+HEAD = ("ID", "WHEN", "NEXT", "TOLD AT", "WHAT")
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog="Examples:  angelia schedule add 'weekdays at 8:00' 'Sum up my mail' --to telegram  ·  "
+    "angelia schedule  ·  angelia schedule history 7kq2m9xd",
+)
+@settings_options
+@click.pass_context
+def schedule(ctx: click.Context, /, **given: Any) -> int | None:
+    """List what is done at which times, and when it is due next. Times are begun by `angelia gateway` or `clock`."""
+    return _with(given, _list) if ctx.invoked_subcommand is None else None
+
+
+def _with(given: dict[str, Any], act: "Callable[[App], Awaitable[int]]") -> int:
+    async def run() -> int:
+        app = await open_app(given)
+        try:
+            return await act(app)
+        finally:
+            await app.close()
+
+    return asyncio.run(run())
+
+
+async def _list(app: "App") -> int:
+    from angelia.service.schedule.service import NO_CLOCK
+    from angelia.service.schedule.wake import clock_runs
+
+    rows = await app.schedule_service.lines(OWNER)
+    for line in table([HEAD, *rows]) if rows else ["Nothing is scheduled. angelia schedule add WHEN WHAT"]:
+        echo(line)
+    if rows and not clock_runs(app.loaded.home):
+        echo(NO_CLOCK, err=True)
+    return 0
+
+
+@schedule.command(
+    "add",
+    epilog="Examples:  angelia schedule add 18:00 'Remind me of the oven'  ·  "
+    "angelia schedule add '0 8 * * 1-5' 'Sum up my mail' --to telegram --zone Europe/Berlin",
+)
+@click.argument("when")
+@click.argument("text", metavar="WHAT")
+@click.option("--to", default="", help="Where it is told: a channel such as telegram, or telegram:CHAT. Else kept.")
+@click.option(
+    "--late", type=click.Choice([one.value for one in e.Late]), default="run", help="Make up for missed times?"
+)
+@click.option("--zone", default="", help="The IANA time zone in which WHEN is meant (default: this machine's).")
+@click.option("--model", default="", metavar="VENDOR:NAME", help="The model of its turns (default: the usual one).")
+@click.option("--sandbox", default="", metavar="NAME", help="Where its turns work (default: local).")
+@click.option("-C", "--workspace", type=click.Path(path_type=Path), help="The folder to work in.")
+@click.option("--yes", is_flag=True, help="Do not ask whether the times are meant like this.")
+@settings_options
+def add(when: str, text: str, *, yes: bool, **given: Any) -> int:
+    """Have WHAT done at WHEN: `18:00`, `every day at 8:00`, `in 2 hours`, `2026-12-24 18:00`, a cron line."""
+
+    async def act(app: "App") -> int:
+        return await _add(app, when, text, given, yes=yes)
+
+    model, given["model"] = given["model"], None
+    sandbox, given["sandbox"] = given["sandbox"], None
+    given["own"] = (model, sandbox)
+    return _with(given, act)
+
+
+async def _add(app: "App", when: str, text: str, given: dict[str, Any], *, yes: bool) -> int:
+    from msgspec.structs import replace
+
+    from angelia.faces.cli.open_conversation import folder_here
+    from angelia.service.schedule.service import wish_in
+    from angelia.service.schedule.when import read_when, told
+
+    service = app.schedule_service
+    zone, now = service.now_in(given["zone"])
+    model, sandbox = given["own"]
+    understood = told(read_when(when, zone, now), zone, now)
+    if not yes and sys.stdin.isatty() and not sure(f"{understood}. Schedule this?", usual=True):
+        echo("Nothing was scheduled.", err=True)
+        return 1
+    folder = given["workspace"] or folder_here(app, lambda words: echo(words, err=True))
+    session = app.conversations.begin(door="terminal", workspace=folder, sandbox=sandbox)
+    wish = wish_in(session, e.Address("terminal"), when, text)
+    echo(await service.add(replace(wish, to=given["to"], late=e.Late(given["late"]), zone=given["zone"], model=model)))
+    return 0
+
+
+@schedule.command("list", epilog="Example: angelia schedule list")
+@settings_options
+def list_all(**given: Any) -> int:
+    """What `angelia schedule` says."""
+    return _with(given, _list)
+
+
+@schedule.command(epilog="Example: angelia schedule show 7kq2m9xd")
+@click.argument("part", metavar="ID")
+@settings_options
+def show(part: str, **given: Any) -> int:
+    """One schedule whole: its text, its zone, where it works, the next times, and what became of messages about it."""
+
+    async def act(app: "App") -> int:
+        from angelia.service.schedule.history import described
+
+        for line in table(await described(app.schedule_service, app.outbox, await _found(app, part))):
+            echo(line)
+        return 0
+
+    return _with(given, act)
+
+
+@schedule.command(epilog="Example: angelia schedule history 7kq2m9xd")
+@click.argument("part", metavar="ID")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, help="So many, the newest (default 20).")
+@settings_options
+def history(part: str, limit: int, **given: Any) -> int:
+    """What became of its times: what was told, what was kept silent and why, what was missed and why."""
+
+    async def act(app: "App") -> int:
+        from angelia.service.schedule.history import history_rows
+
+        rows = await history_rows(app.schedule_service, await _found(app, part), limit)
+        for line in table(rows) or ["None of its times has come yet."]:
+            echo(line)
+        return 0
+
+    return _with(given, act)
+
+
+@schedule.command(epilog="Example: angelia schedule pause 7kq2m9xd")
+@click.argument("part", metavar="ID")
+@settings_options
+def pause(part: str, **given: Any) -> int:
+    """Begin nothing more, until it is resumed."""
+    return _changed(part, given, lambda service, one: service.pause(one, OWNER))
+
+
+@schedule.command(epilog="Example: angelia schedule resume 7kq2m9xd")
+@click.argument("part", metavar="ID")
+@settings_options
+def resume(part: str, **given: Any) -> int:
+    """Go on; the times meanwhile are noted as missed."""
+    return _changed(part, given, lambda service, one: service.resume(one, OWNER))
+
+
+@schedule.command(epilog="Example: angelia schedule remove 7kq2m9xd")
+@click.argument("part", metavar="ID")
+@settings_options
+def remove(part: str, **given: Any) -> int:
+    """End it for good; its history stays."""
+    return _changed(part, given, lambda service, one: service.remove(one, OWNER))
+
+
+def _changed(
+    part: str, given: dict[str, Any], change: "Callable[[ScheduleService, StoredSchedule], Awaitable[str]]"
+) -> int:
+    async def act(app: "App") -> int:
+        echo(await change(app.schedule_service, await _found(app, part)))
+        return 0
+
+    return _with(given, act)
+
+
+@schedule.command(epilog="Example: angelia schedule run 7kq2m9xd")
+@click.argument("part", metavar="ID")
+@settings_options
+def run(part: str, **given: Any) -> int:
+    """Begin one turn of it now, by whoever keeps time, or here where nobody does; its times stay as they are."""
+
+    async def act(app: "App") -> int:
+        from angelia.service.schedule.clockwork import run_facts
+        from angelia.service.schedule.turns import ScheduledTurns
+        from angelia.service.schedule.wake import clock_runs, wake_clock
+
+        one = await _found(app, part)
+        if one.state is e.ScheduleState.ENDED:
+            raise BadInput(f"The schedule {short(one.id)} has ended.", then="Add it again.")
+        begun = await run_facts(app.transcript, one, 0, 0, key=f"{one.id}:by hand:{app.clock()}")
+        await app.transcript.append(begun.conversation, begun.facts)
+        wake_clock(app.loaded.home)
+        if clock_runs(app.loaded.home):
+            echo(f"Begun. What becomes of it: angelia schedule history {short(one.id)}")
+            return 0
+        occurrence = next(a for a in await app.schedules.open() if a.conversation == begun.conversation)
+        await ScheduledTurns(app.clock_services.turns, None).drive(occurrence, one)
+        from angelia.service.schedule.history import history_rows
+
+        for line in table(await history_rows(app.schedule_service, one, 1)):
+            echo(line)
+        return 0
+
+    return _with(given, act)
+
+
+async def _found(app: "App", part: str) -> "StoredSchedule":
+    return await app.schedules.of(OWNER, part)
+
+
+@click.command(epilog="Example: angelia clock")
+@settings_options
+def clock(**given: Any) -> int:
+    """Begin what is scheduled when its time has come, until Ctrl-C or TERM. `angelia gateway` does this by itself.
+
+    Nobody can be asked here: what needs a yes is refused, and the turn is told so. A second one waits for the first.
+    """
+    return _with(given, _keep)
+
+
+async def _keep(app: "App") -> int:
+    from angelia.service.models.choice import must_be_had
+    from angelia.service.schedule.keep_time import keep_time
+    from angelia.service.schedule.wake import clock_runs
+
+    await must_be_had(app.loaded.config, app.model_catalog, app.key_value)
+    ending = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    if clock_runs(app.loaded.home):
+        echo("Another process of this home keeps time; this one takes over when it ends.")
+    keeping = asyncio.create_task(keep_time(app.clock_services, None, lambda: echo("Keeping time. Ctrl-C ends it.")))
+    asked = asyncio.create_task(ending.wait())
+    await asyncio.wait([keeping, asked], return_when=asyncio.FIRST_COMPLETED)
+    asked.cancel()
+    if not keeping.done():
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+    else:
+        keeping.result()
+    echo("What is open goes on at the next start.")
+    return 0

@@ -1,0 +1,252 @@
+"""Keeps time: what is due begins, what was missed is noted, and nothing is looked at before something is due.
+
+The log decides. An occurrence is committed as the beginning of its turn or as missed, and the store absorbs what is not
+later than the last one that has a fact: a second process, a restart and a clock set back change nothing. A clock is
+only looked at; it is slept on for at most `LONGEST_SLEEP_S`, since a machine that sleeps stops the timers too.
+"""
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from itertools import islice, takewhile
+
+from msgspec import Struct
+
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.crash import crash_point
+from angelia.core.errors import AngeliaError, NotFound
+from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation
+from angelia.core.timing import OneTime
+from angelia.service.schedule.occurrences import following, upcoming
+from angelia.service.schedule.when import shown
+from angelia.store.log.transcript import Transcript
+from angelia.store.tables.schedules import Occurrence, Schedules, StoredSchedule
+
+GRACE_MS = 60_000
+"""How late an occurrence may begin and still count as on time."""
+LONGEST_SLEEP_S = 20.0
+"""Seconds until the clock is looked at again: it may have been set, and the machine may have slept."""
+MOST_SINGLE = 50
+"""Missed occurrences that have a fact each; of more there is one for all."""
+_MOST_AT_ONCE = 500
+"""Occurrences that are found in one go: some 10 ms."""
+FAILURES = 3
+"""Turns in a row that may fail before a schedule is paused."""
+_WELL = frozenset({"Answered", "StayedSilent", "Cancelled", ""})
+_DAY_MS = 86_400_000
+
+Drive = Callable[[Occurrence, StoredSchedule | None], Awaitable[None]]
+"""Drives the turn of an occurrence until it is closed."""
+
+logger = logging.getLogger("angelia.schedule")
+
+
+class ClockworkDeps(Struct, frozen=True):
+    """What time is kept with. `day_cost` caps a schedule's cost in a day, millionths of a dollar; 0: none."""
+
+    transcript: Transcript
+    schedules: Schedules
+    clock: Clock
+    version: Callable[[], Awaitable[int]]
+    day_cost: int = 0
+
+
+class Clockwork:
+    """One process's hold on all schedules of a home. What it knows is in memory only as a heap of what is due next."""
+
+    def __init__(self, deps: ClockworkDeps, drive: Drive) -> None:
+        self._deps, self._drive = deps, drive
+        self._began = deps.clock()
+        self._known: dict[ConversationId, StoredSchedule] = {}
+        self._heap: list[tuple[int, ConversationId, int]] = []
+        self._seen, self._version = 0, -1
+        self._driven: dict[tuple[ConversationId, int], asyncio.Task[None]] = {}
+        self.woken = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until cancelled. A store that fails is looked at again later."""
+        while True:
+            seconds = LONGEST_SLEEP_S
+            try:
+                due = await self.look()
+                if due is not None:
+                    seconds = min(max((due - self._deps.clock()) / 1000, 0.0), seconds)
+            except AngeliaError as error:
+                logger.warning("what is scheduled cannot be looked at: %s", error)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self.woken.wait()
+            self.woken.clear()
+
+    async def close(self) -> None:
+        """Let go of the turns that are driven here: they stay open in the log."""
+        for task in self._driven.values():
+            task.cancel()
+        await asyncio.gather(*self._driven.values(), return_exceptions=True)
+
+    async def look(self) -> int | None:
+        """Begin and note what is due now; returns when the next one is, Unix milliseconds, None for never."""
+        while True:
+            await self._learn()
+            now = self._deps.clock()
+            while self._heap and self._is_old(self._heap[0]):
+                heapq.heappop(self._heap)
+            if not self._heap or self._heap[0][0] > now:
+                return self._heap[0][0] if self._heap else None
+            _, name, _ = heapq.heappop(self._heap)
+            schedule = self._known[name]
+            try:
+                await self._due(schedule, now)
+            except NotFound as error:  # the conversation that it goes on with, or its own, was deleted
+                await self._pause(schedule, f"What it goes on with is gone: {error.what}")
+
+    async def _learn(self) -> None:
+        """Take in what is new about schedules, and go on with the turns that nobody drives here."""
+        if (version := await self._deps.version()) == self._version:
+            return
+        self._version = version
+        changed = await self._deps.schedules.changed(self._seen)
+        for schedule in changed:
+            self._seen = schedule.changed
+            self._known[schedule.id] = schedule
+            if schedule.state is e.ScheduleState.ACTIVE:
+                said = schedule.scheduled
+                due = following(said.when, said.zone, said.since, schedule.upto)
+                if due is not None:
+                    heapq.heappush(self._heap, (due, schedule.id, schedule.changed))
+        if changed or not self._driven:
+            for occurrence in await self._deps.schedules.open():
+                self._go_on_with(occurrence)
+
+    def _is_old(self, item: tuple[int, ConversationId, int]) -> bool:
+        return self._known[item[1]].changed != item[2]
+
+    # -- what is due --------------------------------------------------------------------------------------------------
+
+    async def _due(self, schedule: StoredSchedule, now: int) -> None:
+        self._version = -1  # whatever becomes of it, it is read again
+        said = schedule.scheduled
+        times = upcoming(said.when, said.zone, said.since, schedule.upto)
+        instants = list(islice(takewhile(lambda at: at <= now, times), _MOST_AT_ONCE + 1))
+        if len(instants) > _MOST_AT_ONCE:  # whatever is missed so far is not the last one
+            await self._miss(schedule, instants[:-1], self._why_late(instants[0]))
+            return
+        late = now - instants[-1] > GRACE_MS
+        if late and said.late is e.Late.SKIP:
+            await self._miss(schedule, instants, self._why_late(instants[0]))
+            return
+        if instants[:-1] and not await self._miss(schedule, instants[:-1], self._why_late(instants[0])):
+            return
+        if why := await self._obstacle(schedule, now):
+            await self._miss(schedule, instants[-1:], why)
+        else:
+            await self._begin(schedule, instants[-1])
+
+    def _why_late(self, due: int) -> str:
+        return "no clock was running" if due < self._began else "this machine slept, or its clock was put on"
+
+    async def _miss(self, schedule: StoredSchedule, instants: list[int], why: str) -> bool:
+        if len(instants) <= MOST_SINGLE:
+            missed = [e.OccurrencesMissed(at, at, 1, why) for at in instants]
+        else:
+            missed = [e.OccurrencesMissed(instants[0], instants[-1], len(instants), why)]
+        crash_point("schedule.before_commit")
+        added = await self._deps.transcript.append(schedule.id, missed)
+        crash_point("schedule.committed")
+        return bool(added)
+
+    async def _obstacle(self, schedule: StoredSchedule, now: int) -> str:
+        """Why nothing can begin now; empty if it can."""
+        if any(one.schedule == schedule.id for one in await self._deps.schedules.open()):
+            return "the turn before was still going on"
+        cap = self._deps.day_cost
+        if cap and (spent := await self._deps.schedules.spent(schedule.id, now // _DAY_MS * _DAY_MS)) >= cap:
+            return f"its turns have cost ${spent / 1e6:.4f} today, and the cap is ${cap / 1e6:.4f} (schedule.day_cost)"
+        return ""
+
+    async def _begin(self, schedule: StoredSchedule, due: int) -> None:
+        missed = await self._deps.schedules.missed_since_a_turn(schedule.id)
+        facts = await run_facts(self._deps.transcript, schedule, due, missed)
+        crash_point("schedule.before_commit")
+        await self._deps.transcript.append(facts.conversation, facts.facts)
+        crash_point("schedule.committed")
+
+    # -- what was begun -----------------------------------------------------------------------------------------------
+
+    def _go_on_with(self, occurrence: Occurrence) -> None:
+        key = (occurrence.conversation, occurrence.seq)
+        if key not in self._driven:
+            self._driven[key] = task = asyncio.create_task(self._to_its_end(occurrence))
+            task.add_done_callback(lambda _: self._driven.pop(key, None))
+
+    async def _to_its_end(self, occurrence: Occurrence) -> None:
+        schedule = self._known.get(occurrence.schedule)
+        try:
+            await self._drive(occurrence, schedule)
+        except AngeliaError as error:
+            logger.warning("a scheduled turn of %s cannot go on: %s", occurrence.conversation, error)
+            await asyncio.sleep(LONGEST_SLEEP_S)
+        if schedule:
+            await self._look_back(schedule)
+        self._version = -1
+        self.woken.set()
+
+    async def _look_back(self, schedule: StoredSchedule) -> None:
+        """Pause what has failed too often; whoever it is for is told."""
+        last = await self._deps.schedules.counted(schedule.id, FAILURES)
+        if len(last) == FAILURES and not any(one.ending in _WELL for one in last):
+            await self._pause(schedule, f"{FAILURES} turns in a row have failed, the last one as {last[0].ending}.")
+
+    async def _pause(self, schedule: StoredSchedule, why: str) -> None:
+        facts: list[e.AnyFact] = [e.ScheduleChanged(e.ScheduleState.PAUSED, why=why)]
+        said = schedule.scheduled
+        if said.address.chat:
+            words = f"Paused: “{said.text}”. {why} To go on: `angelia schedule resume {schedule.id[-8:]}`."
+            name = delivery_id(schedule.id, f"paused{schedule.changed}")
+            facts.append(e.DeliveryQueued(name, said.address, (Text(words),), "notice"))
+        logger.warning("schedule %s is paused: %s", schedule.id, why)
+        self._version = -1
+        with suppress(NotFound):  # it was deleted itself
+            await self._deps.transcript.append(schedule.id, facts)
+
+
+class Beginning(Struct, frozen=True):
+    """What begins a turn, and in which conversation it is committed."""
+
+    conversation: ConversationId
+    facts: list[e.AnyFact]
+
+
+async def run_facts(
+    transcript: Transcript, schedule: StoredSchedule, due: int, missed: int, key: str = ""
+) -> Beginning:
+    """What begins a turn of a schedule; `due` is 0 for one that somebody asks for, under a `key` of its own."""
+    said = schedule.scheduled
+    occurred = e.Occurred(
+        _opening_words(schedule, due, missed),
+        said.by,
+        said.address,
+        key or f"{schedule.id}:{due}",
+        e.Arrival.QUEUE,
+        schedule=schedule.id,
+        due=due,
+    )
+    if said.into:
+        return Beginning(said.into, [occurred])
+    first = (await transcript.entries(schedule.id))[0].fact
+    assert isinstance(first, e.ConversationOpened)
+    opened = e.ConversationOpened(
+        first.door, first.workspace, first.sandbox, first.owner, first.preset, PlaceId(schedule.id)
+    )
+    return Beginning(new_conversation(), [opened, occurred])
+
+
+def _opening_words(schedule: StoredSchedule, due: int, missed: int) -> tuple[Text, ...]:
+    said = schedule.scheduled
+    at = f"{shown(due, said.zone)} ({said.zone})" if due else "now, asked for by hand"
+    late = f" {missed} earlier times were missed; this is for all of them." if missed else ""
+    quiet = "" if isinstance(said.when, OneTime) else " If there is nothing worth telling, call stay_silent."
+    return (Text(f"[Scheduled for {at}.{late}{quiet}]"), Text(said.text))

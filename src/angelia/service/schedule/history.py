@@ -1,0 +1,78 @@
+"""What became of a schedule's times, and all that is known of it, as rows for people."""
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.errors import NotFound
+from angelia.core.ids import short
+from angelia.core.principal import OWNER
+from angelia.core.sentences import sentence
+from angelia.core.text import one_line
+from angelia.service.schedule.occurrences import upcoming
+from angelia.service.schedule.service import ScheduleService
+from angelia.service.schedule.when import shown, told
+from angelia.store.log.transcript import Transcript
+from angelia.store.tables.outbox import Outbox
+from angelia.store.tables.schedules import MISSED, Occurrence, StoredSchedule
+
+HEAD = ("DUE", "CAME TO", "CONVERSATION", "WHAT")
+
+
+async def history_rows(service: ScheduleService, schedule: StoredSchedule, limit: int) -> list[tuple[str, ...]]:
+    """A head and a row for each of the last occurrences, the newest first; nothing before the first."""
+    rows = []
+    for one in await service.schedules.history(schedule.id, limit):
+        due = shown(one.due, schedule.scheduled.zone)
+        if one.count > 1:
+            due = f"{due} – {shown(one.last, schedule.scheduled.zone)}"
+        rows.append((due, *await _came_to(service.transcript, one)))
+    return [HEAD, *rows] if rows else []
+
+
+async def _came_to(transcript: Transcript, one: Occurrence) -> tuple[str, str, str]:
+    if one.ending == MISSED:
+        return (f"missed ({one.count})" if one.count > 1 else "missed", "", one.why)
+    where = short(one.conversation)
+    try:
+        entries = await transcript.entries(one.conversation, one.seq)
+    except NotFound:
+        return (one.ending or "open", where, "its conversation was deleted")
+    for at, entry in enumerate(entries):
+        match entry.fact:
+            case e.TurnClosed(ending=end.StayedSilent(why=why)):
+                return ("silent", where, why)
+            case e.TurnClosed(ending=ending):
+                word = "told" if isinstance(ending, end.Answered) else "failed"
+                return (word, where, _words(entries[at:]) or sentence(ending))
+            case _:
+                continue
+    return ("open", where, "its turn is not over yet")
+
+
+def _words(entries: list[e.Entry]) -> str:
+    queued = next((entry.fact for entry in entries if isinstance(entry.fact, e.DeliveryQueued)), None)
+    return one_line(" ".join(part.text for part in queued.parts if isinstance(part, Text)), 200) if queued else ""
+
+
+async def described(service: ScheduleService, outbox: Outbox, schedule: StoredSchedule) -> list[tuple[str, str]]:
+    """All that is known of a schedule."""
+    said = schedule.scheduled
+    first = (await service.transcript.entries(schedule.id))[0].fact
+    assert isinstance(first, e.ConversationOpened)
+    times = upcoming(said.when, said.zone, said.since, schedule.upto)
+    coming = [shown(at, said.zone) for at, _ in zip(times, range(3), strict=False)]
+    rows = [
+        ("id", schedule.id),
+        ("when", told(said.when, said.zone, said.since, 0).rstrip(": ")),
+        ("state", f"{schedule.state}: {schedule.why}" if schedule.why else str(schedule.state)),
+        ("next", ", ".join(coming) or "never"),
+        ("what", said.text),
+        ("told at", ":".join(part for part in (said.address.door, said.address.chat, said.address.thread) if part)),
+        ("missed", "one turn for all" if said.late is e.Late.RUN else "not made up for"),
+        ("goes on with", short(said.into) if said.into else "a conversation of its own each time"),
+        ("works in", f"{first.workspace} ({first.preset or first.sandbox})"),
+        ("model", said.model or "the usual one"),
+        ("by", str(said.by)),
+    ]
+    receipts = await outbox.receipts(OWNER, schedule.id)
+    return [*rows, *(("message", f"{receipt.status} {receipt.detail}".strip()) for receipt in receipts)]

@@ -1,0 +1,236 @@
+"""What people and models do with schedules: add, list, pause, resume, end; each is a fact in the schedule's own log."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.errors import BadInput
+from angelia.core.ids import Clock, ConversationId, delivery_id, new_conversation, short
+from angelia.core.principal import OWNER, Principal
+from angelia.core.text import clean, one_line
+from angelia.core.timing import OneTime
+from angelia.service.chats.owner_chat import owner_chat
+from angelia.service.conversation.session import Session
+from angelia.service.schedule.occurrences import following, upcoming
+from angelia.service.schedule.wake import clock_runs, wake_clock
+from angelia.service.schedule.when import FORMS, in_short, read_when, shown, told
+from angelia.service.schedule.zone import known_zone, local_zone
+from angelia.service.settings.rules import SCHEDULE
+from angelia.store.log.transcript import Transcript
+from angelia.store.tables.chat_bindings import ChatBindings
+from angelia.store.tables.key_value import KeyValue
+from angelia.store.tables.schedules import Schedules, StoredSchedule
+
+MOST = 1000
+"""Schedules that one person may have."""
+_LONGEST_TEXT = 8_000
+_LONGEST_WHEN = 9
+"""Words of a time, at most."""
+NO_CLOCK = "Nothing keeps time now, so that nothing begins: start `angelia gateway` or `angelia clock`."
+
+
+class ScheduleWish(Struct, frozen=True):
+    """What is to be scheduled, in the words of whoever wants it. `opened` is where the turns work and whose they are;
+    `here` is where it is asked for, `conversation` the one in which it is, if it is in one.
+    """
+
+    when: str
+    text: str
+    by: Principal
+    opened: e.ConversationOpened
+    here: e.Address
+    to: str = ""
+    late: e.Late = e.Late.RUN
+    zone: str = ""
+    conversation: ConversationId = ConversationId("")
+    model: str = ""
+
+
+class ZonedNow(NamedTuple):
+    """A moment (Unix milliseconds), and the zone in which people mean times."""
+
+    zone: str
+    at: int
+
+
+class ScheduleService(Struct, frozen=True):
+    """The schedules of a home. `zone` is the one of the settings, empty for this machine's."""
+
+    home: Path
+    transcript: Transcript
+    schedules: Schedules
+    key_value: KeyValue
+    doors: ChatBindings
+    channels: Mapping[str, dict[str, Any]]
+    clock: Clock
+    zone: str = ""
+
+    async def add(self, wish: ScheduleWish, id: ConversationId | None = None) -> str:  # noqa: A002 - an id is what it is
+        """StoredSchedule it, and say what was understood. With an `id` that is there already nothing is added.
+
+        Raises:
+            BadInput: the time, the zone or the address means nothing; or it is one too many.
+        """
+        text = clean(wish.text).strip()
+        if not text or len(text) > _LONGEST_TEXT:
+            raise BadInput(
+                f"The text of a schedule has 1 to {_LONGEST_TEXT:,} characters; this one has {len(text):,}.",
+                then="Say what is to be done then.",
+            )
+        zone, now = self.now_in(wish.zone)
+        when = read_when(wish.when, zone, now)
+        address = await self._address(wish)
+        if len(await self.schedules.visible(wish.by)) >= MOST:
+            raise BadInput(f"There are {MOST} schedules already.", then="`angelia schedule remove ID` ends one.")
+        into = wish.conversation if isinstance(when, OneTime) and address == wish.here else ConversationId("")
+        name = id or new_conversation(self.clock)
+        said = e.Scheduled(when, zone, text, now, address, wish.by, wish.late, into, wish.model)
+        facts: list[e.AnyFact] = [wish.opened, said]
+        words = f"Scheduled {short(name)}: {told(when, zone, now)}. {_where(address)}"
+        if address.chat and address != wish.here:  # it is tried now, not when it matters
+            notice = (Text(f"From now on here, {told(when, zone, now)}: {one_line(text, 200)}"),)
+            facts.append(e.DeliveryQueued(delivery_id(name, "tried"), address, notice, "notice"))
+            words += " It gets a message about this now; `angelia schedule show` says whether it arrived."
+        if not await self._is_there(name):
+            await self.transcript.append(name, facts)
+            wake_clock(self.home)
+        return words if clock_runs(self.home) else f"{words} {NO_CLOCK}"
+
+    def now_in(self, zone: str = "") -> ZonedNow:
+        """Now, in the zone that is given, or set, or this machine's.
+
+        Raises:
+            BadInput: there is no such zone.
+        """
+        return ZonedNow(known_zone(zone or self.zone or local_zone()), self.clock())
+
+    async def lines(self, viewer: Principal) -> list[tuple[str, ...]]:
+        """A row for each schedule: id, when, next, where it is told, text."""
+        rows: list[tuple[str, ...]] = []
+        for one in await self.schedules.visible(viewer):
+            said = one.scheduled
+            text = one_line(said.text, 60)
+            rows.append((short(one.id), in_short(said.when, said.zone), self.next_of(one), _short(said.address), text))
+        return rows
+
+    def next_of(self, schedule: StoredSchedule) -> str:
+        """When it is due next, or why it is not."""
+        if schedule.state is not e.ScheduleState.ACTIVE:
+            return f"{schedule.state}: {schedule.why}" if schedule.why else str(schedule.state)
+        said = schedule.scheduled
+        due = following(said.when, said.zone, said.since, schedule.upto)
+        return shown(due, said.zone) if due else "done"
+
+    async def pause(self, schedule: StoredSchedule, by: Principal) -> str:
+        """Begin nothing more until `resume`.
+
+        Raises:
+            BadInput: it is not going on.
+        """
+        self._must_be(schedule, e.ScheduleState.ACTIVE)
+        await self._append(schedule, e.ScheduleChanged(e.ScheduleState.PAUSED, by, f"by {by}"))
+        return f"Paused {short(schedule.id)}. To go on: angelia schedule resume {short(schedule.id)}"
+
+    async def resume(self, schedule: StoredSchedule, by: Principal) -> str:
+        """Go on; what would have been due meanwhile is noted as missed.
+
+        Raises:
+            BadInput: it is not paused.
+        """
+        self._must_be(schedule, e.ScheduleState.PAUSED)
+        said, now = schedule.scheduled, self.clock()
+        count, first, last = 0, 0, 0
+        for at in takewhile(lambda at: at <= now, upcoming(said.when, said.zone, said.since, schedule.upto)):
+            count, first, last = count + 1, first or at, at
+        missed = [e.OccurrencesMissed(first, last, count, "it was paused")] if count else []
+        await self._append(schedule, *missed, e.ScheduleChanged(e.ScheduleState.ACTIVE, by))
+        again = f" {count} times were missed meanwhile." if count else ""
+        due = following(said.when, said.zone, said.since, now)
+        return f"Goes on: {short(schedule.id)}, next {shown(due, said.zone) if due else 'never'}.{again}"
+
+    async def remove(self, schedule: StoredSchedule, by: Principal) -> str:
+        """End it for good; its log and its turns stay.
+
+        Raises:
+            BadInput: it has ended already.
+        """
+        if schedule.state is e.ScheduleState.ENDED:
+            raise BadInput(f"The schedule {short(schedule.id)} has ended already.")
+        await self._append(schedule, e.ScheduleChanged(e.ScheduleState.ENDED, by, f"by {by}"))
+        return f"Ended {short(schedule.id)}. Its history stays: angelia schedule history {short(schedule.id)}"
+
+    async def _append(self, schedule: StoredSchedule, *facts: e.AnyFact) -> None:
+        await self.transcript.append(schedule.id, facts)
+        wake_clock(self.home)
+
+    async def _is_there(self, name: ConversationId) -> bool:
+        return any(one.id == name for one in await self.schedules.visible(OWNER))
+
+    def _must_be(self, schedule: StoredSchedule, state: e.ScheduleState) -> None:
+        if schedule.state is not state:
+            raise BadInput(f"The schedule {short(schedule.id)} is {schedule.state}, not {state}.")
+
+    async def _address(self, wish: ScheduleWish) -> e.Address:
+        """Where it is told, known to lead somewhere."""
+        to = wish.to.strip()
+        if not to or to == "here":
+            return wish.here
+        if wish.by != OWNER:
+            raise BadInput("Only the owner has something told elsewhere.", then="Leave `to` empty: it is told here.")
+        door, _, rest = to.partition(":")
+        if door == "terminal":
+            return e.Address("terminal")
+        if door not in self.channels:
+            raise BadInput(
+                f"There is no channel {door!r}.", then="`angelia channels` lists them; `to` is one of these."
+            )
+        if not self.channels[door].get("enabled", True):
+            raise BadInput(f"The channel {door} is disabled.", then=f"`angelia channels enable {door}`")
+        if not rest:
+            found = await owner_chat(self.key_value, door)
+            if found is None:
+                raise BadInput(f"You have not written through {door} yet.", then="Write there once, then schedule.")
+            return found[0]
+        known = {one.address for one in await self.doors.of_door(OWNER, door)}
+        for address in known:
+            if rest in (address.chat, f"{address.chat}:{address.thread}"):
+                return address
+        chats = ", ".join(sorted(f"{door}:{one.chat}" for one in known)[:10]) or "none yet"
+        raise BadInput(f"Nobody has written in the chat {to}.", then=f"Known there: {chats}.")
+
+
+def split_when(words: str, now: "ZonedNow") -> tuple[str, str]:
+    """The time with which the words begin, as long as it can be read, and the rest.
+
+    Raises:
+        BadInput: they begin with none; says what can be said.
+    """
+    parts = words.split()
+    for size in range(min(len(parts), _LONGEST_WHEN), 0, -1):
+        with suppress(BadInput):
+            read_when(" ".join(parts[:size]), now.zone, now.at)
+            return " ".join(parts[:size]), " ".join(parts[size:])
+    raise BadInput(f"“{one_line(words, 80)}” begins with no time that can be read.", then=FORMS)
+
+
+def wish_in(session: Session, here: e.Address, when: str, text: str) -> ScheduleWish:
+    """What the owner wants scheduled in a conversation: its turns work where that works."""
+    opened = e.ConversationOpened(SCHEDULE, session.workspace, session.sandbox, session.owner, session.preset)
+    inside = ConversationId("") if session.unspoken else session.conversation
+    return ScheduleWish(when, text, OWNER, opened, here, conversation=inside)
+
+
+def _where(address: e.Address) -> str:
+    if address.chat:
+        return f"It is told in the chat {_short(address)}."
+    return "What comes of it is kept for the terminal: `angelia schedule history` shows it."
+
+
+def _short(address: e.Address) -> str:
+    return ":".join(part for part in (address.door, address.chat, address.thread) if part)

@@ -1,0 +1,70 @@
+"""Drives the turns that a clock began: through the chat in which they are told, or with nobody who could be asked."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from angelia.core import entry as e
+from angelia.policy.approvers import nobody
+from angelia.service.chats.gateway import Gateway
+from angelia.service.conversation.conversations import Conversations
+from angelia.service.conversation.session import Session
+from angelia.service.conversation.terminal_delivery import TerminalDelivery
+from angelia.store.tables.schedules import Occurrence, StoredSchedule
+
+_AT_ONCE = 4
+"""Turns that are driven side by side where nobody can be asked; the others wait, begun in the log."""
+
+
+class TurnSources(Struct, frozen=True):
+    """What drives them. `model` is the one of the settings; `delivery` is what brings things to the terminal."""
+
+    conversations: Conversations
+    model: Callable[[], Awaitable[str]]
+    delivery: Callable[[Session], TerminalDelivery]
+
+
+class ScheduledTurns:
+    """See `clockwork.Drive`. `gateway` is open here, or None where no channel is."""
+
+    def __init__(self, sources: TurnSources, gateway: Gateway | None) -> None:
+        self._sources, self._gateway = sources, gateway
+        self._free = asyncio.Semaphore(_AT_ONCE)
+
+    async def drive(self, occurrence: Occurrence, schedule: StoredSchedule | None) -> None:
+        """Until no turn is open in its conversation.
+
+        Raises:
+            AngeliaError: it cannot be driven as configured; the turn stays open.
+        """
+        address = schedule.scheduled.address if schedule else e.Address("terminal")
+        if self._gateway and self._gateway.dispatcher.has(address.door):
+            await self._in_chat(self._gateway, occurrence, address.door)
+            return
+        here = self._sources.conversations.sessions.get(occurrence.conversation)
+        if here:  # a person has it open in this process, and it is driven there
+            await here.log.refresh()
+            await here.settled()
+            return
+        async with self._free:
+            await self._alone(occurrence, schedule.scheduled.model if schedule else "")
+
+    async def _in_chat(self, gateway: Gateway, occurrence: Occurrence, door: str) -> None:
+        session = await gateway.chat_sessions.session(occurrence.conversation)
+        with gateway.chat_sessions.held(session):
+            await gateway.chat_sessions.work(session, gateway.dispatcher.line(door))
+            await session.log.refresh()
+            await session.settled()
+
+    async def _alone(self, occurrence: Occurrence, model: str) -> None:
+        sources = self._sources
+        session = await sources.conversations.resume(occurrence.conversation, door="the clock")
+        try:
+            await sources.conversations.employ(session, model or await sources.model(), approvers=nobody)
+            await session.settled()
+            delivery = sources.delivery(session)
+            for queued in delivery.unsettled():
+                await delivery.keep(queued)
+        finally:
+            await sources.conversations.leave(session)

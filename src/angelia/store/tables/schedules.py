@@ -1,0 +1,134 @@
+"""What is scheduled, and what became of each occurrence."""
+
+import sqlite3
+
+from msgspec import Struct
+
+from angelia.core import codec
+from angelia.core.entry import Scheduled, ScheduleState
+from angelia.core.errors import BadInput, NotFound
+from angelia.core.ids import ConversationId
+from angelia.core.principal import Principal
+from angelia.store.sql.database import Database
+from angelia.store.sql.visibility import visible_to
+
+MISSED = "missed"
+"""The ending of an occurrence at which nothing began."""
+
+
+class StoredSchedule(Struct, frozen=True):
+    """A schedule as it stands. Every occurrence up to `upto` (Unix milliseconds) has its fact; `why` is why it does not
+    go on, `changed` orders the facts about all schedules. Where its runs work stands in the log of its `id`.
+    """
+
+    id: ConversationId
+    owner: Principal
+    scheduled: Scheduled
+    state: ScheduleState
+    why: str
+    upto: int
+    changed: int
+
+
+class Occurrence(Struct, frozen=True):
+    """What became of the occurrences from `due` to `last`, Unix milliseconds, which are `count`.
+
+    `ending` is the name of how the turn ended, empty while it is open, `MISSED` where there was none because of `why`.
+    `conversation` is where it is, from the entry `seq` on.
+    """
+
+    schedule: ConversationId
+    due: int
+    last: int
+    count: int
+    why: str
+    conversation: ConversationId
+    seq: int
+    ending: str
+
+
+_SELECT = """
+    SELECT s.conversation, s.owner, s.state, s.why, s.upto, s.changed, e.version, e.body
+    FROM schedules AS s JOIN entries AS e ON e.id = s.place
+"""
+_OCCURRED = "SELECT schedule, due, last, count, why, conversation, seq, ending FROM occurrences"
+
+
+class Schedules:
+    """A view of the log."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def changed(self, after: int) -> list[StoredSchedule]:
+        """Those about which there is a fact whose place is after `after`, in that order."""
+        return await self._db.read(
+            lambda connection: _schedules(connection, "WHERE s.changed > ? ORDER BY s.changed", after)
+        )
+
+    async def visible(self, viewer: Principal) -> list[StoredSchedule]:
+        """Those that they may see and that have not ended, in the order in which they were made."""
+        theirs, values = visible_to(viewer, "s.owner")
+        where = f"WHERE s.state <> 'ended' AND {theirs} ORDER BY s.place"
+        return await self._db.read(lambda connection: _schedules(connection, where, *values))
+
+    async def of(self, viewer: Principal, part: str) -> StoredSchedule:
+        """The one whose id is `part`, or ends with it, among those that they may see.
+
+        Raises:
+            NotFound: there is none.
+            BadInput: there are several.
+        """
+        theirs, values = visible_to(viewer, "s.owner")
+        where = f"WHERE {theirs} AND substr(s.conversation, ?) = ? ORDER BY s.place"
+        found = await self._db.read(lambda connection: _schedules(connection, where, *values, -len(part), part))
+        if not found or not part:
+            raise NotFound(f"There is no schedule “{part}”.", then="`angelia schedule list` lists them.")
+        if len(found) > 1:
+            raise BadInput(f"“{part}” fits {len(found)} schedules.", then="Give more of the id.")
+        return found[0]
+
+    async def history(self, schedule: ConversationId, limit: int) -> list[Occurrence]:
+        """What became of the last occurrences, the newest first."""
+        query = f"{_OCCURRED} WHERE schedule = ? ORDER BY place DESC LIMIT ?"
+        return await self._db.read(lambda connection: _occurrences(connection, query, schedule, limit))
+
+    async def open(self) -> list[Occurrence]:
+        """Those whose turn is open, or was when a process ended."""
+        query = f"{_OCCURRED} WHERE ending = '' ORDER BY place"
+        return await self._db.read(lambda connection: _occurrences(connection, query))
+
+    async def counted(self, schedule: ConversationId, limit: int) -> list[Occurrence]:
+        """The last turns since it was made or resumed, the newest first."""
+        since = "(SELECT counted FROM schedules WHERE conversation = schedule)"
+        query = f"{_OCCURRED} WHERE schedule = ? AND ending <> 'missed' AND place > {since} ORDER BY place DESC LIMIT ?"
+        return await self._db.read(lambda connection: _occurrences(connection, query, schedule, limit))
+
+    async def missed_since_a_turn(self, schedule: ConversationId) -> int:
+        """How many occurrences were missed since one began a turn."""
+        query = (
+            "SELECT coalesce(sum(count), 0) FROM occurrences WHERE schedule = ?1 AND place > (SELECT"
+            " coalesce(max(place), 0) FROM occurrences WHERE schedule = ?1 AND ending <> 'missed')"
+        )
+        return int(await self._db.read(lambda connection: connection.execute(query, (schedule,)).fetchone()[0]))
+
+    async def spent(self, schedule: ConversationId, since: int) -> int:
+        """What its turns have cost since a moment, millionths of a US dollar; prices nobody knows add nothing."""
+        query = (
+            "SELECT coalesce(sum(max(cost, 0)), 0) FROM spending WHERE at >= ? AND conversation IN"
+            " (SELECT conversation FROM occurrences WHERE schedule = ?)"
+        )
+        return int(await self._db.read(lambda connection: connection.execute(query, (since, schedule)).fetchone()[0]))
+
+
+def _schedules(connection: sqlite3.Connection, where: str, *values: str | int) -> list[StoredSchedule]:
+    found = []
+    for name, owner, state, why, upto, changed, version, body in connection.execute(_SELECT + where, values):
+        scheduled = codec.decode(body, version=version, where=f"The schedule {name}")
+        assert isinstance(scheduled, Scheduled)
+        found.append(StoredSchedule(name, Principal.parse(owner), scheduled, ScheduleState(state), why, upto, changed))
+    return found
+
+
+def _occurrences(connection: sqlite3.Connection, query: str, *values: str | int) -> list[Occurrence]:
+    return [Occurrence(*row) for row in connection.execute(query, values)]

@@ -1,0 +1,112 @@
+"""`angelia clock` as a process: killed at each point, and beside another one."""
+
+import asyncio
+import sys
+from pathlib import Path
+from subprocess import PIPE
+
+import pytest
+
+from angelia.core import entry as e
+from angelia.core.ids import ConversationId
+from angelia.core.principal import OWNER
+from angelia.store.log.transcript import Transcript
+from angelia.store.sql.database import Database
+from angelia.store.tables.schedules import Schedules
+from angelia.testing import crash
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
+from tests.faces.angelia import MODEL, Place
+
+pytestmark = pytest.mark.anyio
+
+LAST = "turn.closed:1"
+"""The commit with which the only turn ends."""
+
+
+def _place(tmp_path: Path, url: str) -> Place:
+    place = Place(tmp_path / "home" / ".angelia", tmp_path / "work", url)
+    place.home.mkdir(parents=True)
+    place.work.mkdir()
+    return place
+
+
+async def _scheduled(place: Place, when: str, **more: str) -> None:
+    words = ["schedule", "add", when, "Say hello.", "--model", MODEL, "--yes"]
+    run = await crash.run(words, {**place.environment(more), "PWD": str(place.work)})
+    assert run.status == 0, run.stderr
+
+
+async def _log(home: Path) -> list[e.AnyFact]:
+    """Every fact of a scheduled turn's conversation."""
+    db = Database.open(home)
+    try:
+        transcript = Transcript(db)
+        (schedule,) = await Schedules(db).changed(0)
+        return [
+            entry.fact
+            for one in await Schedules(db).history(schedule.id, 10)
+            for entry in await transcript.entries(ConversationId(one.conversation))
+        ]
+    finally:
+        db.close()
+
+
+@pytest.mark.slow
+async def test_killed_at_each_point_a_time_begins_one_turn_that_is_told_once(tmp_path: Path) -> None:
+    async with ModelServer([say("Hello.")] * 500) as server:
+        whole = _place(tmp_path / "whole", server.base_url.removesuffix("/v1"))
+        await _scheduled(whole, "in 1 second")
+        run = await crash.run_killed_at(LAST, ["clock"], whole.environment({}))
+        first = run.passed.index("schedule.before_commit:1")
+        points = [point for point in run.passed[first:] if not point.startswith(("tips.", "blob."))]
+        assert {"schedule.committed:1", "model.asked:1", "turn.before_close:1"} <= {*points, "turn.before_close:1"}
+        for number, point in enumerate(points):
+            place = _place(tmp_path / f"{number}", server.base_url.removesuffix("/v1"))
+            await _scheduled(place, "in 1 second")
+            await crash.run_killed_at(point, ["clock"], place.environment({}))
+            if not any(isinstance(fact, e.TurnClosed) for fact in await _log(place.home)):
+                await crash.run_killed_at(LAST, ["clock"], place.environment({}))
+            facts = await _log(place.home)
+            kinds = [type(fact) for fact in facts]
+            assert [kinds.count(kind) for kind in (e.Occurred, e.TurnClosed, e.DeliveryQueued)] == [1, 1, 1], point
+            assert facts[-1].parts == (e.Text("Hello."),) if isinstance(facts[-1], e.DeliveryQueued) else True
+
+
+async def test_a_second_clock_waits_and_the_first_hears_at_once_of_what_another_process_schedules(
+    tmp_path: Path,
+) -> None:
+    async with ModelServer([call("stay_silent", {"why": "all is well"}), say("never asked for")]) as server:
+        place = _place(tmp_path, server.base_url.removesuffix("/v1"))
+        argv, env = [sys.executable, "-m", "angelia", "clock"], place.environment({})
+        clocks = [await asyncio.create_subprocess_exec(*argv, env=env, stdout=PIPE) for _ in range(2)]
+        try:
+            said = sorted([await _line(clock) for clock in clocks])
+            assert [line[:16] for line in said] == ["Another process ", "Keeping time. Ct"]
+            await _scheduled(place, "in 1 second")
+            while not any(  # noqa: ASYNC110 - another process ends it
+                isinstance(fact, e.TurnClosed) for fact in await _log(place.home)
+            ):
+                await asyncio.sleep(0.05)
+        finally:
+            for clock in clocks:
+                clock.terminate()
+                await clock.wait()
+        facts = await _log(place.home)
+        assert not any(isinstance(fact, e.DeliveryQueued) for fact in facts)
+        history = await crash.run(["schedule", "history", await _id(place.home)], env)
+        assert "silent" in history.stdout
+        assert "all is well" in history.stdout
+        assert len(server.requests) == 1
+
+
+async def _line(process: asyncio.subprocess.Process) -> str:
+    assert process.stdout
+    return (await process.stdout.readline()).decode()
+
+
+async def _id(home: Path) -> str:
+    db = Database.open(home)
+    (one,) = await Schedules(db).visible(OWNER)
+    db.close()
+    return one.id[-8:]

@@ -1,0 +1,248 @@
+"""Every occurrence has exactly one fact: the beginning of its turn, or why there was none."""
+
+import random
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.ids import ConversationId
+from angelia.core.timing import Cron, Every, OneTime, When
+from angelia.service.schedule.clockwork import FAILURES, GRACE_MS, MOST_SINGLE
+from angelia.service.schedule.occurrences import milliseconds
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql import upkeep
+from tests.schedule.virtual import CHAT, VirtualHome
+
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+START = milliseconds(datetime(2025, 1, 1, tzinfo=UTC))
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[VirtualHome]:
+    home = VirtualHome(tmp_path / "home", START)
+    yield home
+    home.close()
+
+
+ZONES = {
+    "Europe/Berlin": 2025,
+    "Australia/Lord_Howe": 2025,
+    "Asia/Kathmandu": 2025,
+    "America/Sao_Paulo": 2018,
+    "Africa/Casablanca": 2025,
+    "Pacific/Apia": 2011,
+}
+"""Six zones, and the first of two years in which they changed their clocks or their rules."""
+
+LINES: tuple[When, ...] = (
+    *(Cron(f"{minute} {hour} * * {day}") for minute in (0, 30) for hour in (1, 2, 3) for day in ("0",)),
+    *(Cron(f"15 {hour} {day} * *") for hour in ("*/8", 0) for day in ("1", "L")),
+    Every(7 * 3600),
+    Cron("30 2 29 2 *"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("zone", ZONES)
+async def test_two_years_of_sleep_and_clocks_set_wrong_leave_each_occurrence_with_one_fact(
+    tmp_path: Path, zone: str
+) -> None:
+    drawn = random.Random(zone)
+    home = VirtualHome(tmp_path / "home", milliseconds(datetime(ZONES[zone], 1, 1, tzinfo=UTC)))
+    end_at = home.now + 731 * DAY
+    for when in (*LINES, OneTime(datetime(ZONES[zone] + 1, 3, 3, 3, 3).isoformat())):  # noqa: DTZ001 - wall time
+        await home.add(when, zone, drawn.choice(list(e.Late)))
+    processes = [home.clockwork(), home.clockwork()]
+    while home.now < end_at:
+        due = await home.look(drawn.choice(processes))
+        match drawn.randrange(20):
+            case 0:  # the machine sleeps
+                home.now += drawn.randrange(12 * HOUR)
+            case 1:
+                home.now += drawn.randrange(6 * DAY)
+            case 2:  # somebody sets the clock back, and it goes on from there
+                home.now -= drawn.randrange(2 * DAY)
+            case 3:
+                processes[drawn.randrange(2)] = home.clockwork()
+            case _:
+                home.now = max(home.now, due or end_at) + drawn.randrange(2000)
+    for one in processes:
+        await home.look(one)
+    assert await home.instants() == await home.due()
+    assert any(isinstance(fact, e.OccurrencesMissed) for _, fact in await home.facts())
+    home.close()
+
+
+async def test_lateness_awake_is_what_the_clock_says(home: VirtualHome) -> None:
+    await home.add(Cron("0 * * * *"))
+    clockwork = home.clockwork()
+    due = await home.look(clockwork)
+    assert due == START + HOUR
+    home.now = due - 1
+    assert await home.look(clockwork) == due
+    assert not await home.facts()
+    home.now = due
+    await home.look(clockwork)
+    assert [fact.due for _, fact in await home.facts()] == [due]
+
+
+async def test_what_was_missed_asleep_is_made_up_for_once_and_told(home: VirtualHome) -> None:
+    name = await home.add(Cron("0 8 * * *"))
+    home.now += 5 * DAY + 10 * HOUR
+    await home.look(home.clockwork())
+    facts = [fact for _, fact in await home.facts()]
+    missed = [fact for fact in facts if isinstance(fact, e.OccurrencesMissed)]
+    (began,) = (fact for fact in facts if isinstance(fact, e.Occurred))
+    assert [fact.why for fact in missed] == ["no clock was running"] * 5
+    assert "5 earlier times were missed" in str(began.parts)
+    assert began.key == f"{name}:{began.due}"
+
+
+async def test_a_schedule_that_skips_begins_nothing_late(home: VirtualHome) -> None:
+    await home.add(Cron("0 8 * * *"), late=e.Late.SKIP)
+    clockwork = home.clockwork()
+    home.now += 8 * HOUR + GRACE_MS
+    await home.look(clockwork)
+    home.now += DAY + 1
+    await home.look(clockwork)
+    facts = [type(fact) for _, fact in await home.facts()]
+    assert sorted(facts, key=str) == [e.Occurred, e.OccurrencesMissed]
+
+
+async def test_of_many_missed_there_is_one_fact_for_all(home: VirtualHome) -> None:
+    await home.add(Cron("* * * * *"), late=e.Late.SKIP)
+    home.now += 3 * DAY + GRACE_MS * 2
+    await home.look(home.clockwork())
+    facts = [fact for _, fact in await home.facts()]
+    assert sum(isinstance(fact, e.Occurred) for fact in facts) == 1  # the last minute is not late
+    assert len(facts) < MOST_SINGLE
+    assert await home.instants() == await home.due()
+
+
+async def test_nothing_begins_while_the_turn_before_goes_on(home: VirtualHome) -> None:
+    await home.add(Every(HOUR // 1000))
+    clockwork, home.ending = home.clockwork(), None
+    home.now += HOUR
+    await home.look(clockwork)
+    home.now += HOUR
+    await home.look(clockwork)
+    assert [getattr(fact, "why", "") for _, fact in await home.facts()] == ["the turn before was still going on", ""]
+    await clockwork.close()
+
+
+async def test_a_turn_that_a_process_left_open_is_gone_on_with_and_begun_only_once(home: VirtualHome) -> None:
+    await home.add(Cron("0 8 * * *"))
+    clockwork, home.ending = home.clockwork(), None
+    home.now += 8 * HOUR
+    await home.look(clockwork)
+    await clockwork.close()  # as if killed: its turn is open in the log
+    home.ending = end.Answered()
+    home.now += 5
+    await home.look(home.clockwork())
+    (one,) = await home.schedules.history((await home.schedules.changed(0))[0].id, 10)
+    assert one.ending == "Answered"
+
+
+async def test_three_failures_in_a_row_pause_it_and_it_is_told(home: VirtualHome) -> None:
+    name = await home.add(Cron("0 8 * * *"))
+    clockwork, home.ending = home.clockwork(), end.LoginNeeded("m")
+    for _ in range(FAILURES + 2):
+        home.now += DAY
+        await home.look(clockwork)
+    (one,) = await home.schedules.changed(0)
+    assert one.state is e.ScheduleState.PAUSED
+    assert "3 turns in a row have failed, the last one as LoginNeeded" in one.why
+    told = [entry.fact for entry in await home.transcript.entries(name) if isinstance(entry.fact, e.DeliveryQueued)]
+    assert [fact.address for fact in told] == [CHAT]
+    assert sum(isinstance(fact, e.Occurred) for _, fact in await home.facts()) == FAILURES
+    await home.transcript.append(name, [e.ScheduleChanged(e.ScheduleState.ACTIVE, e.OWNER)])
+    home.now += 1
+    await home.look(clockwork)  # makes up for what it missed: a failure counts anew
+    assert (await home.schedules.changed(0))[0].state is e.ScheduleState.ACTIVE
+
+
+async def test_silence_is_no_failure(home: VirtualHome) -> None:
+    await home.add(Cron("0 8 * * *"))
+    clockwork, home.ending = home.clockwork(), end.StayedSilent("nothing new")
+    for _ in range(FAILURES + 2):
+        home.now += DAY
+        await home.look(clockwork)
+    assert (await home.schedules.changed(0))[0].state is e.ScheduleState.ACTIVE
+
+
+async def test_over_its_cap_for_a_day_it_begins_nothing(home: VirtualHome) -> None:
+    name = await home.add(Every(HOUR // 1000))
+    clockwork = home.clockwork(day_cost=100)
+    home.now += HOUR
+    await home.look(clockwork)
+    ran = next(fact for _, fact in await home.facts())
+    assert isinstance(ran, e.Occurred)
+    where = (await home.schedules.history(name, 1))[0].conversation
+    await home.transcript.append(where, [e.ModelSaid("m", (), e.StopReason.END, cost=150)])
+    home.now += HOUR
+    await home.look(clockwork)
+    assert "the cap is $0.0001" in (await home.schedules.history(name, 1))[0].why
+    home.now += DAY
+    await home.look(clockwork)
+    assert (await home.schedules.history(name, 1))[0].ending == "Answered"
+
+
+async def test_one_that_goes_on_with_a_conversation_is_paused_when_that_is_deleted(home: VirtualHome) -> None:
+    chat = ConversationId("0" * 26)
+    await home.transcript.append(chat, [e.ConversationOpened("telegram", "/work"), e.UserSaid(())])
+    await home.add(Cron("0 8 * * *"), into=chat)
+    clockwork = home.clockwork()
+    home.now += 8 * HOUR
+    await home.look(clockwork)
+    entries = await home.transcript.entries(chat)
+    assert [type(entry.fact) for entry in entries[2:]] == [e.Occurred, e.TurnClosed]
+    await home.add(Cron("0 9 * * *"), into="1" * 26)
+    home.now += HOUR
+    await home.look(clockwork)
+    paused = [one for one in await home.schedules.changed(0) if one.state is e.ScheduleState.PAUSED]
+    assert [one.scheduled.into for one in paused] == ["1" * 26]
+
+
+async def test_what_has_ended_or_is_paused_begins_nothing_more(home: VirtualHome) -> None:
+    clockwork = home.clockwork()
+    for state in (e.ScheduleState.ENDED, e.ScheduleState.PAUSED):
+        name = await home.add(Cron("0 8 * * *"))
+        await home.look(clockwork)  # it is in the heap, and another process changes it
+        await home.transcript.append(name, [e.ScheduleChanged(state, e.OWNER)])
+        late = e.Occurred((), schedule=name, due=home.now + DAY, key=f"{name}:x")
+        opened = e.ConversationOpened("schedule", "/work")
+        assert not await home.transcript.append(ConversationId(f"{state}"), [opened, late])
+    home.now += 3 * DAY
+    await home.look(clockwork)
+    assert not await home.facts()
+
+
+async def test_the_tables_of_schedules_are_a_function_of_the_log(home: VirtualHome, tmp_path: Path) -> None:
+    name = await home.add(Cron("0 8 * * *"))
+    clockwork = home.clockwork()
+    for pause in (DAY, 4 * DAY, 2 * HOUR, DAY):
+        home.now += pause
+        await home.look(clockwork)
+    await home.transcript.append(name, [e.ScheduleChanged(e.ScheduleState.PAUSED, e.OWNER, "by owner")])
+    before = (await home.schedules.changed(0), await home.schedules.history(name, 100))
+    await upkeep.rebuild(home.store(), BlobStore(tmp_path / "home"))
+    assert (await home.schedules.changed(0), await home.schedules.history(name, 100)) == before
+
+
+async def test_what_has_its_fact_is_absorbed_whoever_tells_it_again(home: VirtualHome) -> None:
+    name = await home.add(Cron("0 8 * * *"))
+    home.now += 2 * DAY
+    await home.look(home.clockwork())
+    before = await home.facts()
+    for due in (await home.due())[name]:
+        opened = e.ConversationOpened("schedule", "/work")
+        again = e.Occurred((), address=e.Address("another"), schedule=name, due=due, key="another key")
+        assert not await home.transcript.append(ConversationId(f"{due}"), [opened, again])
+        assert not await home.transcript.append(name, [e.OccurrencesMissed(due, due, 1, "again")])
+    assert await home.facts() == before
