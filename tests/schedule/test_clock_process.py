@@ -8,6 +8,7 @@ from subprocess import PIPE
 import pytest
 
 from angelia.core import entry as e
+from angelia.core.content import Text
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
 from angelia.store.log.transcript import Transcript
@@ -70,7 +71,7 @@ async def test_killed_at_each_point_a_time_begins_one_turn_that_is_told_once(tmp
             facts = await _log(place.home)
             kinds = [type(fact) for fact in facts]
             assert [kinds.count(kind) for kind in (e.Occurred, e.TurnClosed, e.DeliveryQueued)] == [1, 1, 1], point
-            assert facts[-1].parts == (e.Text("Hello."),) if isinstance(facts[-1], e.DeliveryQueued) else True
+            assert facts[-1].parts == (Text("Hello."),) if isinstance(facts[-1], e.DeliveryQueued) else True
 
 
 async def test_a_second_clock_waits_and_the_first_hears_at_once_of_what_another_process_schedules(

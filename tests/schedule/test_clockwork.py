@@ -10,6 +10,7 @@ import pytest
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.ids import ConversationId
+from angelia.core.principal import OWNER
 from angelia.core.timing import Cron, Every, OneTime, When
 from angelia.service.schedule.clockwork import FAILURES, GRACE_MS, MOST_SINGLE
 from angelia.service.schedule.occurrences import milliseconds
@@ -161,7 +162,7 @@ async def test_three_failures_in_a_row_pause_it_and_it_is_told(home: VirtualHome
     told = [entry.fact for entry in await home.transcript.entries(name) if isinstance(entry.fact, e.DeliveryQueued)]
     assert [fact.address for fact in told] == [CHAT]
     assert sum(isinstance(fact, e.Occurred) for _, fact in await home.facts()) == FAILURES
-    await home.transcript.append(name, [e.ScheduleChanged(e.ScheduleState.ACTIVE, e.OWNER)])
+    await home.transcript.append(name, [e.ScheduleChanged(e.ScheduleState.ACTIVE, OWNER)])
     home.now += 1
     await home.look(clockwork)  # makes up for what it missed: a failure counts anew
     assert (await home.schedules.changed(0))[0].state is e.ScheduleState.ACTIVE
@@ -214,7 +215,7 @@ async def test_what_has_ended_or_is_paused_begins_nothing_more(home: VirtualHome
     for state in (e.ScheduleState.ENDED, e.ScheduleState.PAUSED):
         name = await home.add(Cron("0 8 * * *"))
         await home.look(clockwork)  # it is in the heap, and another process changes it
-        await home.transcript.append(name, [e.ScheduleChanged(state, e.OWNER)])
+        await home.transcript.append(name, [e.ScheduleChanged(state, OWNER)])
         late = e.Occurred((), schedule=name, due=home.now + DAY, key=f"{name}:x")
         opened = e.ConversationOpened("schedule", "/work")
         assert not await home.transcript.append(ConversationId(f"{state}"), [opened, late])
@@ -229,7 +230,7 @@ async def test_the_tables_of_schedules_are_a_function_of_the_log(home: VirtualHo
     for pause in (DAY, 4 * DAY, 2 * HOUR, DAY):
         home.now += pause
         await home.look(clockwork)
-    await home.transcript.append(name, [e.ScheduleChanged(e.ScheduleState.PAUSED, e.OWNER, "by owner")])
+    await home.transcript.append(name, [e.ScheduleChanged(e.ScheduleState.PAUSED, OWNER, "by owner")])
     before = (await home.schedules.changed(0), await home.schedules.history(name, 100))
     await upkeep.rebuild(home.store(), BlobStore(tmp_path / "home"))
     assert (await home.schedules.changed(0), await home.schedules.history(name, 100)) == before

@@ -8,6 +8,7 @@ from pathlib import Path
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.ids import ConversationId, sortable_id
+from angelia.core.principal import OWNER
 from angelia.core.timing import When
 from angelia.service.schedule.clockwork import Clockwork, ClockworkDeps
 from angelia.service.schedule.occurrences import upcoming
@@ -68,7 +69,7 @@ class VirtualHome:
     async def facts(self) -> list[tuple[ConversationId, e.Occurred | e.OccurrencesMissed]]:
         """Every fact of an occurrence, with its schedule."""
         found: list[tuple[ConversationId, e.Occurred | e.OccurrencesMissed]] = []
-        for summary in await self.transcript.conversations(e.OWNER, 1_000_000, scheduled=True):
+        for summary in await self.transcript.conversations(OWNER, 1_000_000, scheduled=True):
             for entry in await self.transcript.entries(summary.id):
                 if isinstance(entry.fact, e.OccurrencesMissed):
                     found.append((summary.id, entry.fact))

@@ -92,7 +92,8 @@ class ScheduleService(Struct, frozen=True):
         name = id or new_conversation(self.clock)
         said = e.Scheduled(when, zone, text, now, address, wish.by, wish.late, into, wish.model)
         facts: list[e.AnyFact] = [wish.opened, said]
-        words = f"Scheduled {short(name)}: {told(when, zone, now)}. {_where(address)}"
+        where = "It is told here, in this conversation." if into else _where(address)
+        words = f"Scheduled {short(name)}: {told(when, zone, now)}. {where}"
         if address.chat and address != wish.here:  # it is tried now, not when it matters
             notice = (Text(f"From now on here, {told(when, zone, now)}: {one_line(text, 200)}"),)
             facts.append(e.DeliveryQueued(delivery_id(name, "tried"), address, notice, "notice"))

@@ -89,7 +89,7 @@ def _erase_rows(connection: sqlite3.Connection, conversation: ConversationId) ->
         "schedules",
         "occurrences",
     )
-    for table in ("entries", *derived, "grants", "leases"):
+    for table in ("entries", *derived, "occurrences", "grants", "leases"):
         connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (conversation,))  # noqa: S608 - fixed names
     connection.execute("DELETE FROM conversations WHERE id = ?", (conversation,))
     word_index.step_back(connection)
