@@ -44,6 +44,7 @@ NAV: dict[str, list[str]] = {
             "how-to/modal.md",
             "how-to/browse-the-web.md",
             "how-to/search-the-web.md",
+            "how-to/paint.md",
             "how-to/use-mcp-servers.md",
             "how-to/embedded-model.md",
         ),

@@ -259,6 +259,7 @@ RULES = [
             "browsers/chromium/": "a browser is a process, behind its wall",
             "models/catalog/credentials.py": "a key may come from a command that the owner configured",
             "models/speech/command.py": "a recording may be written down by a command that the owner configured",
+            "models/pictures/command.py": "a picture may be painted by a command that the owner configured",
             "store/media/processes.py": "what strangers sent is opened in a process of its own, with limits",
             "channels/whatsapp/bridge/": "the bridge is a process of Node, and npm installs what it needs",
             "faces/cli/other_programs.py": "services, updates: what a person would type is run for them",

@@ -28,6 +28,7 @@ from angelia.policy.verdict import (
     SendTo,
     ShowUrl,
     Trust,
+    UsePainter,
     UseServer,
     Verdict,
     WritePath,
@@ -315,3 +316,25 @@ def test_a_file_is_uploaded_only_after_a_yes_to_uploads_there(changes: dict[str,
     if isinstance(found, Ask):
         assert found.pattern == f"upload to: {SITE}"
         assert found.question == f"Upload cv.pdf to {SITE}?"
+
+
+@pytest.mark.parametrize(
+    ("changes", "leaves", "verdict"),
+    [
+        ({}, True, Allow),
+        ({"seen": InView(private=True, untrusted=True)}, True, Allow),
+        ({"mode": Mode.ASK}, True, Ask),
+        ({"mode": Mode.ASK, "granted": ("paint: openai:gpt-image-2",)}, True, Allow),
+        ({"mode": Mode.PLAN}, False, Deny),
+        ({"network": NetworkSetting.OFF}, True, Deny),
+        ({"network": NetworkSetting.OFF}, False, Allow),
+    ],
+)
+def test_a_painter_is_asked_about_in_ask_mode_and_refused_in_plan_mode(
+    changes: dict[str, Any], leaves: bool, verdict: type[Verdict]
+) -> None:
+    found = judge(UsePainter("openai:gpt-image-2", "a red fox", leaves), situation(**changes))
+    assert isinstance(found, verdict)
+    if isinstance(found, Ask):
+        assert found.pattern == "paint: openai:gpt-image-2"
+        assert "a red fox" in found.question

@@ -38,6 +38,9 @@ class UsageMeter:
                 if fact.usage != e.Usage():
                     self._count(fact.usage, fact.cost)
                 self.context = fact.tokens_after or self.context
+            case e.ToolFinished(paid=paid):
+                self.cost += max(paid.cost, 0)
+                self.unpriced += paid.cost < 0
             case _:
                 pass
 

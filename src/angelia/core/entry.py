@@ -456,10 +456,18 @@ class ToolStarted(Fact, frozen=True):
     replayable: bool = False
 
 
+class Payment(Struct, frozen=True, forbid_unknown_fields=True):
+    """Money that a call took: whose service (`vendor:model`), and millionths of a US dollar, -1 if nobody knows."""
+
+    to: str = ""
+    cost: int = 0
+
+
 class ToolFinished(Fact, frozen=True):
     """What a call came to. `full` holds the whole output where `parts` shows only head and tail.
 
-    `seconds` is wall time. `diffs` are for people. `digest` identifies call and result, for the loop guard.
+    `seconds` is wall time. `diffs` are for people. `digest` identifies call and result, for the loop guard. `paid` is
+    what it cost, whether or not it came to something.
     """
 
     call: CallId
@@ -469,6 +477,7 @@ class ToolFinished(Fact, frozen=True):
     full: BlobRef | None = None
     diffs: tuple[Diff, ...] = ()
     digest: str = ""
+    paid: Payment = Payment()
 
 
 class FilesChanged(Fact, frozen=True):

@@ -136,6 +136,7 @@ class Broker:
             full=outcome.full,
             diffs=tuple(e.Diff(d.path, self._deps.redact(d.old), self._deps.redact(d.new)) for d in outcome.diffs),
             digest=_outcome_digest(call, outcome.status, parts),
+            paid=outcome.paid,
         )
         sent = [
             e.DeliveryQueued(

@@ -51,6 +51,11 @@ def spent(turn: Turn, limits: TurnCaps, day_tokens: int, day_cost: int) -> end.E
     ):
         if cap and used >= cap:
             return end.BudgetSpent(what, f"{used:,}", f"{cap:,}")
+    return money_spent(turn, limits, day_cost)
+
+
+def money_spent(turn: Turn, limits: TurnCaps, day_cost: int) -> end.BudgetSpent | None:
+    """The first cap on money that is reached."""
     for what, used, cap in (
         ("cost this turn", turn.cost, limits.max_cost),
         ("cost today", day_cost + turn.cost, limits.day_cost),

@@ -32,7 +32,7 @@ from angelia.core.content import CallStatus
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.engine.calls import Asked, Declined, OpenCall, Started, runnable
-from angelia.engine.caps import TurnCaps, out_of_time, patience_of, spent, time_left
+from angelia.engine.caps import TurnCaps, money_spent, out_of_time, patience_of, spent, time_left
 from angelia.engine.remedies import (
     ANYTHING_HELPS,
     DEFAULT,
@@ -212,6 +212,12 @@ def _abandon(turn: Turn, why: str) -> Settle | None:
 
 _UNKNOWN = "Angelia was interrupted while this ran. It may or may not have taken effect; check before repeating it."
 _CUT = "This call was cut off at the length limit, so it was not run. Make it again, shorter or in smaller pieces."
+
+
+def _unpaid(capped: end.BudgetSpent) -> str:
+    return f"Not run, and nothing was paid: {capped.what} has reached {capped.spent}, and the cap is {capped.cap}."
+
+
 _OVERTAKEN = "The person wrote a message instead of answering; it follows."
 
 
@@ -232,6 +238,9 @@ def _calls(turn: Turn, rules: Rules, moment: Moment) -> Effect:
             case Asked(expires=expires) if expires and expires <= moment.now:
                 return Settle((call.id,), CallStatus.REFUSED, "Nobody answered in time.")
     if group := runnable(turn.calls, rules.traits):
+        costly = any(rules.traits.get(call.name, Traits()).costs for call in turn.calls if call.id in group)
+        if costly and (capped := money_spent(turn, rules.limits, moment.day_cost)):
+            return Settle(group, CallStatus.CANCELLED, _unpaid(capped))
         return RunTools(group)
     return Rest(min((c.state.expires for c in turn.calls if isinstance(c.state, Asked) and c.state.expires), default=0))
 

@@ -239,6 +239,7 @@ def _tool_finished(turn: Turn, fact: e.ToolFinished) -> Turn:
     name = next((call.name for call in turn.calls if call.id == fact.call), "")
     calls = tuple(call for call in turn.calls if call.id != fact.call)
     failure = turn.failure
+    turn = replace(turn, cost=turn.cost + fact.paid.cost) if fact.paid.cost > 0 else turn
     if any(call.id == fact.call for call in turn.files.calls):
         files, refused = file_finished(turn.files, fact, last=not calls)
         return replace(turn, calls=calls, files=files, failure=refused or failure)

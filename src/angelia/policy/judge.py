@@ -36,6 +36,7 @@ from angelia.policy.verdict import (
     SendTo,
     ShowUrl,
     UseEditor,
+    UsePainter,
     UseServer,
     Verdict,
     WritePath,
@@ -75,7 +76,7 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
             return Ask(question, "The model asks.")
         case NoEffect():
             return Allow("It does nothing outside of the conversation.")
-        case Act() | UseEditor() | UseServer() | ChangeSchedule():
+        case Act() | UseEditor() | UsePainter() | UseServer() | ChangeSchedule():
             return _by_others(effect, situation)
         case _:
             assert_never(effect)
@@ -124,7 +125,7 @@ def _remembered(verdict: Verdict, situation: Situation) -> Verdict:
     return Ask(verdict.question, verdict.reason, pattern)
 
 
-def _by_others(effect: Act | UseEditor | UseServer | ChangeSchedule, situation: Situation) -> Verdict:
+def _by_others(effect: Act | UseEditor | UsePainter | UseServer | ChangeSchedule, situation: Situation) -> Verdict:
     """What is not done by us here and now: by an editor, a server, a third-party tool, a later turn."""
     match effect:
         case ChangeSchedule():
@@ -133,10 +134,30 @@ def _by_others(effect: Act | UseEditor | UseServer | ChangeSchedule, situation: 
             return _act(effect, situation)
         case UseEditor():
             return may_use_editor(effect, situation)
+        case UsePainter():
+            return _paint(effect, situation)
         case UseServer():
             return may_use(effect, situation)
         case _:
             assert_never(effect)
+
+
+def _paint(effect: UsePainter, situation: Situation) -> Verdict:
+    """Words and pictures that leave for the painter which the person has named, as they do for the model itself.
+
+    Nobody else can choose who gets them, so it is not asked about because of what else is in view.
+    """
+    if effect.leaves and situation.network is NetworkSetting.OFF:
+        return Deny("The network is switched off by the setting `network`, and this painter is not on this machine.")
+    if situation.mode is Mode.PLAN:
+        return Deny("In plan mode nothing is made and nothing is paid. Describe the picture instead (/mode edit).")
+    pattern = f"paint: {effect.painter}"
+    if pattern in situation.granted:
+        return Allow(f"You said yes to `{pattern}`.")
+    if situation.mode is Mode.ASK:
+        question = f"Have {effect.painter} paint “{effect.words}”?"
+        return Ask(question, "In ask mode every painter is asked about.", pattern)
+    return Allow("The painter is the person's own choice.")
 
 
 def _act(effect: Act, situation: Situation) -> Verdict:

@@ -47,6 +47,14 @@ class SearchWeb(Struct, frozen=True, tag=True):
     services: tuple[str, ...]
 
 
+class UsePainter(Struct, frozen=True, tag=True):
+    """Have pictures made from `words`; `leaves` says whether these, and the pictures given, go to a vendor."""
+
+    painter: str
+    words: str
+    leaves: bool
+
+
 class ShowUrl(Struct, frozen=True, tag=True):
     """Fetch a picture to show it in place of its link. Not worth a question: without a yes it stays the link."""
 
@@ -149,6 +157,7 @@ Effect = (
     | WritePath
     | FetchUrl
     | SearchWeb
+    | UsePainter
     | ShowUrl
     | SendTo
     | SendOut

@@ -31,6 +31,7 @@ from angelia.service.models.catalog import ModelCatalog
 from angelia.service.models.choice import choose
 from angelia.service.notes.conversation_notes import NoteSources
 from angelia.service.own_process import hide_memory, key_variables, withdraw
+from angelia.service.painter import HomePainter
 from angelia.service.places.open_places import OpenPlaces
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.redaction import Redaction
@@ -99,7 +100,8 @@ class App:
         self.schedules = Schedules(db)
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
         self.web_search = WebSearch(loaded.config.search, environ, self.tokens, clock)
-        self.toolsets = (*tools, self.web_search.toolset)
+        self.painter = HomePainter(loaded.config.painter, self.model_catalog, loaded.config.policy.allow_ranges)
+        self.toolsets = (*tools, self.web_search.toolset, self.painter.toolset)
         self.mcp_sources = McpSources(
             loaded.config.mcp,
             self.secret_refs,

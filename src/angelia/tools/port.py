@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Protocol
 from msgspec import Raw, Struct
 
 from angelia.core.content import BlobRef, CallStatus, Content, Media
-from angelia.core.entry import Address, Diff, Entry, NoteKind, NoteScope, WorkKind
+from angelia.core.entry import Address, Diff, Entry, NoteKind, NoteScope, Payment, WorkKind
 from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
 from angelia.sandboxes.egress.addresses import Addresses
@@ -17,12 +17,14 @@ class Traits(Struct, frozen=True):
     """What the engine may assume of a tool.
 
     `reads_only`: neighbouring calls may run side by side. `housekeeping`: a reply whose calls are all of this
-    kind is not "work in progress". `replayable`: after a crash a started call may simply be run again.
+    kind is not "work in progress". `replayable`: after a crash a started call may simply be run again. `costs`: it
+    takes money, so none is begun once a cap on money is reached.
     """
 
     reads_only: bool = False
     housekeeping: bool = False
     replayable: bool = False
+    costs: bool = False
 
 
 class Schema(Struct, frozen=True):
@@ -60,7 +62,7 @@ class ToolOutcome(Struct, frozen=True):
 
     `goes_on` is what goes on after this result, None for nothing; `ToolContext.later` hands its end in. `ended` is the
     call whose work has come to the end that this result tells, empty for none. `notices` are sentences that the person
-    reads besides, at whichever door.
+    reads besides, at whichever door. `paid` is what the call cost, also where it came to nothing.
     """
 
     parts: tuple[Content, ...]
@@ -71,6 +73,7 @@ class ToolOutcome(Struct, frozen=True):
     goes_on: Work | None = None
     ended: CallId = CallId("")
     notices: tuple[str, ...] = ()
+    paid: Payment = Payment()
 
 
 class ToolBlobs(Protocol):

@@ -61,6 +61,7 @@ async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
     from angelia.faces.cli.checkup.home import look_at_home
     from angelia.faces.cli.checkup.modal import leave_modal, look_at_modal
     from angelia.faces.cli.checkup.model import look_at_model
+    from angelia.faces.cli.checkup.painter import look_at_painter
     from angelia.faces.cli.checkup.presets import look_at_presets
     from angelia.faces.cli.checkup.private_files import look_at_private_files
     from angelia.faces.cli.checkup.sandbox import look_at_sandbox
@@ -74,6 +75,7 @@ async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
         look_at_home,
         look_at_sandbox,
         look_at_browser,
+        look_at_painter,
         look_at_presets,
         look_at_packages,
         *away,

@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "chat": ("chat.command:chat", "Open a conversation (this is what plain `angelia` does)."),
     "setup": ("setup.command:setup", "Set everything up by a few questions."),
     "ask": ("ask:ask", "One question, one answer on stdout."),
+    "paint": ("painting:paint", "Make a picture from words, or change one."),
     "acp": ("acp:acp", "Let an editor use Angelia (Agent Client Protocol)."),
     "gateway": ("gateway:gateway", "Be reachable in chat networks."),
     "schedule": ("schedule:schedule", "What is done at which times: add, list, pause, look at."),

@@ -79,8 +79,13 @@ class ModelCatalog:
         Raises:
             ConfigError: its base URL, its proxy or its certificates are of no use; a later call tries again.
         """
+        server = await self.server(vendor)
+        return server.client if server else None
+
+    async def server(self, vendor: Vendor) -> HttpServer | None:
+        """The vendor's one server, as `client` says."""
         get = self._way(vendor)
-        return (await get()).client if get else None
+        return await get() if get else None
 
     def _way(self, vendor: Vendor) -> GetServer | None:
         address = vendor.address(self._environ)

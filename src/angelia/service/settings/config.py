@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from angelia.channels.settings import Secret
 from angelia.core.errors import ConfigError
+from angelia.models.pictures.settings import PainterSettings
 from angelia.sandboxes.undo.store import UndoSettings
 from angelia.service.places.presets import SandboxSettings, lay_over
 from angelia.service.settings.toml_text import origins_in, pairs, parse, put, read_text, value_in
@@ -150,6 +151,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     gateway: GatewaySettings = GatewaySettings()
     search: SearchSettings = SearchSettings()
     schedule: ScheduleSettings = ScheduleSettings()
+    painter: PainterSettings = PainterSettings()
 
 
 class Loaded(Struct, frozen=True):

@@ -33,6 +33,7 @@ from angelia.core.entry import (
     Scheduled,
     ScheduleState,
     SetAside,
+    ToolFinished,
     Transcribed,
     TurnClosed,
     TurnedAway,
@@ -206,6 +207,11 @@ def _heard(connection: sqlite3.Connection, at: _At, fact: Transcribed) -> None:
         _paid(connection, at, fact.by, (fact.cost, 0, 0, 0, 0))
 
 
+def _called(connection: sqlite3.Connection, at: _At, fact: ToolFinished) -> None:
+    if fact.paid.cost:
+        _paid(connection, at, fact.paid.to, (fact.paid.cost, 0, 0, 0, 0))
+
+
 def _paid(connection: sqlite3.Connection, at: _At, model: str, paid: tuple[int, ...]) -> None:
     """Whose conversation it is pays; `paid` are the cost, and tokens as the table has them."""
     connection.execute(
@@ -352,6 +358,7 @@ _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     ModelFailed: _spent,
     ViewMoved: _spent,
     Transcribed: _heard,
+    ToolFinished: _called,
     DeliveryQueued: _queued,
     DeliveryStarted: _started,
     DeliveryPutOff: _put_off,

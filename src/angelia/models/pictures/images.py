@@ -1,0 +1,237 @@
+"""Painters behind `/images/generations` and `/images/edits`: OpenAI's, and what speaks like it.
+
+The dialects differ in what a size is called, how pictures are handed over and what comes back:
+
+* `openai` (OpenAI reference, "Images"): pixels; edits are forms with `image[]` and `mask`; base64, always.
+* `xai` (docs.x.ai, "Image Generation"): `aspect_ratio`; edits are JSON with data URLs; a URL unless base64 is asked.
+* `sdcpp` (stable-diffusion.cpp, examples/server/api.md): as OpenAI; the seed stands in the prompt, marked.
+* `localai` (localai.io, "Image generation"): as OpenAI, no edits; one picture as `file` in base64.
+* `compatible`: what all of them take.
+"""
+
+import binascii
+from base64 import b64decode, b64encode
+from math import ceil
+
+import msgspec
+from msgspec import Struct
+
+from angelia.core.text import one_line
+from angelia.models.pictures.context import PainterContext, PictureTokens
+from angelia.models.pictures.fitting import size_text
+from angelia.models.pictures.port import (
+    MOST_BYTES,
+    AnySize,
+    FetchPicture,
+    PaintedPictures,
+    Painter,
+    PainterCapabilities,
+    PaintFailed,
+    PaintTrouble,
+    PaintWish,
+    SourcePicture,
+    TellProgress,
+)
+from angelia.models.pictures.requests import PaintRequest, PaintServer, RawReply, UploadedFile, decoded, most_of
+from angelia.models.wires.wire import bearer
+
+_TICKS_PER_MILLIONTH = 10_000
+"""xAI counts in ticks, 10,000,000,000 to the US dollar (xAI reference, `usage.cost_in_usd_ticks`)."""
+
+
+class _Picture(Struct, frozen=True):
+    b64_json: str | None = None
+    url: str | None = None
+    revised_prompt: str | None = None
+
+
+class _PictureTokens(Struct, frozen=True):
+    image_tokens: int = 0
+
+
+class _PictureUsage(Struct, frozen=True):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    input_tokens_details: _PictureTokens | None = None
+    output_tokens_details: _PictureTokens | None = None
+    cost_in_usd_ticks: int | None = None
+
+
+class _PicturesReply(Struct, frozen=True):
+    data: tuple[_Picture, ...] | None = None
+    usage: _PictureUsage | None = None
+
+
+def open_painter(context: PainterContext) -> Painter:
+    """The painter of one model."""
+    return ImagesPainter(context)
+
+
+class ImagesPainter:
+    """See `models.pictures.port.Painter`."""
+
+    def __init__(self, context: PainterContext) -> None:
+        self._context = context
+        self.name = context.name
+
+    def able(self) -> PainterCapabilities:
+        """What the table says of it."""
+        return self._context.row.able
+
+    async def paint(self, wish: PaintWish, fetch: FetchPicture, tell: TellProgress) -> PaintedPictures:
+        """Paint once; URLs are followed at once, those of the server itself by its own connection.
+
+        Raises:
+            PaintFailed: there is no picture.
+        """
+        context = self._context
+        credential = await context.credential()
+        client = (await context.server()).client
+        server = PaintServer(client, bearer(credential), credential)
+        request = request_for(context.row.dialect, context.model, wish)
+        seconds = context.seconds * wish.count
+        reply = await server.ask(request, most=most_of(wish.count), seconds=seconds, connect=context.connect)
+        if reply.status == 202:
+            raise PaintFailed(PaintTrouble.QUEUED, f"{self.name} answered that it is queued (HTTP 202)", -1)
+        said = decoded(reply, _PicturesReply)
+        found = said.data or ()
+        cost = await self._cost(said.usage, len(found))
+        if not found:
+            raise PaintFailed(PaintTrouble.EMPTY, f"{self.name} answered without a picture", cost)
+        return await self._taken(found, cost, server, fetch)
+
+    async def _taken(
+        self, found: tuple[_Picture, ...], cost: int, server: PaintServer, fetch: FetchPicture
+    ) -> PaintedPictures:
+        """The bytes of each; what cannot be had is told, as long as something can."""
+        pictures: list[bytes] = []
+        notes: list[str] = []
+        failed: PaintFailed | None = None
+        for number, one in enumerate(found, 1):
+            try:
+                pictures.append(await self._bytes(one, server, fetch))
+            except PaintFailed as error:
+                failed = failed or error
+                notes.append(f"Picture {number} is lost: {error.said}.")
+            else:
+                if one.revised_prompt:
+                    notes.append(f"It was painted from other words: “{one_line(one.revised_prompt, 300)}”")
+        if not pictures and failed is not None:
+            raise PaintFailed(failed.trouble, failed.said, cost) from failed
+        return PaintedPictures(tuple(pictures), cost, tuple(dict.fromkeys(notes)))
+
+    async def _bytes(self, one: _Picture, server: PaintServer, fetch: FetchPicture) -> bytes:
+        if one.b64_json:
+            return from_base64(one.b64_json)
+        if not one.url:
+            raise PaintFailed(PaintTrouble.EMPTY, "the answer names no picture")
+        if one.url.startswith("data:"):
+            return from_base64(one.url)
+        if not server.own(one.url):
+            return await fetch(one.url)
+        reply: RawReply = await server.get(one.url, most=MOST_BYTES, connect=self._context.connect)
+        if reply.status != 200:
+            raise PaintFailed(PaintTrouble.DEAD_URL, f"{one_line(one.url, 200)} answers with HTTP {reply.status}")
+        return reply.body
+
+    async def _cost(self, usage: _PictureUsage | None, count: int) -> int:
+        if usage is None:
+            return await self._context.price(PictureTokens(), count)
+        if usage.cost_in_usd_ticks is not None:
+            return ceil(usage.cost_in_usd_ticks / _TICKS_PER_MILLIONTH)
+        shown, made = usage.input_tokens_details, usage.output_tokens_details
+        tokens = PictureTokens(
+            usage.input_tokens,
+            shown.image_tokens if shown else 0,
+            usage.output_tokens,
+            made.image_tokens if made else usage.output_tokens,
+        )
+        return await self._context.price(tokens, count)
+
+
+def from_base64(text: str) -> bytes:
+    """A picture that stands in a reply; xAI writes it as a data URL.
+
+    Raises:
+        PaintFailed: it is no base64, or too large.
+    """
+    encoded = text.partition(",")[2] if text.startswith("data:") else text
+    try:
+        data = b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise PaintFailed(PaintTrouble.NOT_A_PICTURE, f"what came is no base64 ({error})") from error
+    if len(data) > MOST_BYTES:
+        raise PaintFailed(PaintTrouble.TOO_LARGE, f"the picture has {len(data) / 1e6:.0f} MB")
+    return data
+
+
+def request_for(dialect: str, model: str, wish: PaintWish) -> PaintRequest:
+    """The one request that a wish comes to."""
+    match dialect:
+        case "xai":
+            return _xai(model, wish)
+        case "localai":
+            return _localai(model, wish)
+        case "sdcpp":
+            return _openai("", _with_seed(wish), {"output_format": "png"})
+        case "compatible":
+            return _openai(model, wish, {"response_format": "b64_json"})
+        case _:
+            return _openai(
+                model, wish, {"background": "transparent", "output_format": "png"} if wish.transparent else {}
+            )
+
+
+def _openai(model: str, wish: PaintWish, more: dict[str, str]) -> PaintRequest:
+    named = {"model": model} if model else {}
+    sized = {} if isinstance(wish.size, AnySize) else {"size": size_text(wish.size)}
+    if not wish.pictures:
+        body = {**named, "prompt": wish.prompt, "n": wish.count, **sized, **more}
+        return PaintRequest("images/generations", body)
+    fields = {**named, "prompt": wish.prompt, "n": str(wish.count), **sized, **more}
+    files = [UploadedFile("image[]", _file_name(one, number), one.data, one.mime) for number, one in _numbered(wish)]
+    files += [UploadedFile("mask", "mask.png", one.data, one.mime) for one in wish.mask]
+    return PaintRequest("images/edits", fields=fields, files=files)
+
+
+def _with_seed(wish: PaintWish) -> PaintWish:
+    """stable-diffusion.cpp takes its own parameters from marks in the prompt, and from nobody else's words."""
+    words = wish.prompt.replace("<sd_cpp_extra_args>", "").replace("</sd_cpp_extra_args>", "")
+    if wish.seed >= 0:
+        extra = msgspec.json.encode({"seed": wish.seed}).decode()
+        words = f"{words} <sd_cpp_extra_args>{extra}</sd_cpp_extra_args>"
+    return msgspec.structs.replace(wish, prompt=words)
+
+
+def _xai(model: str, wish: PaintWish) -> PaintRequest:
+    body: dict[str, object] = {"model": model, "prompt": wish.prompt, "n": wish.count, "response_format": "b64_json"}
+    if not isinstance(wish.size, AnySize):
+        body["aspect_ratio"] = size_text(wish.size)
+    pictures = [{"type": "image_url", "url": data_url(one)} for one in wish.pictures]
+    if not pictures:
+        return PaintRequest("images/generations", body)
+    return PaintRequest("images/edits", {**body, **({"images": pictures} if pictures[1:] else {"image": pictures[0]})})
+
+
+def _localai(model: str, wish: PaintWish) -> PaintRequest:
+    request = _openai(model, msgspec.structs.replace(wish, pictures=()), {"response_format": "b64_json"})
+    body = dict(request.body)
+    if wish.seed >= 0:
+        body["seed"] = wish.seed
+    for one in wish.pictures:
+        body["file"] = b64encode(one.data).decode()
+    return PaintRequest(request.path, body)
+
+
+def data_url(picture: SourcePicture) -> str:
+    """A picture as a URL that holds it."""
+    return f"data:{picture.mime};base64,{b64encode(picture.data).decode()}"
+
+
+def _numbered(wish: PaintWish) -> list[tuple[int, SourcePicture]]:
+    return list(enumerate(wish.pictures, 1))
+
+
+def _file_name(picture: SourcePicture, number: int) -> str:
+    ending = picture.mime.rpartition("/")[2].partition(";")[0] or "png"
+    return f"picture-{number}.{'jpg' if ending == 'jpeg' else ending}"

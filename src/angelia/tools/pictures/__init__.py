@@ -1,0 +1,1 @@
+"""A tool that makes pictures."""
