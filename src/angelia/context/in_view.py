@@ -16,11 +16,14 @@ from angelia.core.ids import CallId
 from angelia.core.principal import OWNER, Principal
 
 _OWN_WORDS = frozenset(
-    {"ask_user", "edit", "recall", "remember", "schedule", "schedules", "send_file", "todo", "unschedule", "write"}
+    {
+        *("ask_user", "edit", "recall", "remember", "schedule", "schedules", "send_file", "todo", "unschedule"),
+        *("use_skill", "write"),
+    }
 )
-"""Tools whose results are the person's words or repeat the model's; a note that counts was made with nothing else in
-view, or a person has said yes to it. Every other brings what nobody answers for: pages
-and servers' answers of course, but also files and output, since a file's words are whoever's wrote it."""
+"""Tools whose results are the person's words, words that the person has read and taken, or the model's repeated; a note
+that counts was made with nothing else in view, or a person has said yes to it. Every other brings what nobody answers
+for: pages and servers' answers of course, but also files and output, since a file's words are whoever's wrote it."""
 _WITHOUT_RUNNING = frozenset({CallStatus.REFUSED, CallStatus.BAD_CALL})
 
 

@@ -463,11 +463,19 @@ class Payment(Struct, frozen=True, forbid_unknown_fields=True):
     cost: int = 0
 
 
+class UsedSkill(Struct, frozen=True, omit_defaults=True):
+    """A skill that a call handed out, in the version with this digest; `allowed` are the tools that it works with."""
+
+    name: str
+    digest: str
+    allowed: tuple[str, ...] = ()
+
+
 class ToolFinished(Fact, frozen=True):
     """What a call came to. `full` holds the whole output where `parts` shows only head and tail.
 
     `seconds` is wall time. `diffs` are for people. `digest` identifies call and result, for the loop guard. `paid` is
-    what it cost, whether or not it came to something.
+    what it cost, whether or not it came to something. `skill` is what it handed out, if it did.
     """
 
     call: CallId
@@ -478,6 +486,7 @@ class ToolFinished(Fact, frozen=True):
     diffs: tuple[Diff, ...] = ()
     digest: str = ""
     paid: Payment = Payment()
+    skill: UsedSkill | None = None
 
 
 class FilesChanged(Fact, frozen=True):

@@ -13,6 +13,7 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId, delivery_id, is_named
 from angelia.core.text import clean
+from angelia.engine.allowed_tools import narrowed_away
 from angelia.engine.attachments import Place, place_files
 from angelia.engine.background import Background, cleaned
 from angelia.engine.calls import calls_of
@@ -74,6 +75,9 @@ class Broker:
         if isinstance(parsed, BadCall) or tool is None:
             said = parsed.explanation if isinstance(parsed, BadCall) else f"There is no tool {call.name}."
             await self._log.append(finished(call, CallStatus.BAD_CALL, said), lease=lease)
+            return
+        if why := narrowed_away(self._log.entries, call):
+            await self._log.append(finished(call, CallStatus.REFUSED, f"Not allowed: {why}"), lease=lease)
             return
         answer = self._answer_to(call)
         context = self._deps.context(call, answer.answer if answer else "")
@@ -137,6 +141,7 @@ class Broker:
             diffs=tuple(e.Diff(d.path, self._deps.redact(d.old), self._deps.redact(d.new)) for d in outcome.diffs),
             digest=_outcome_digest(call, outcome.status, parts),
             paid=outcome.paid,
+            skill=outcome.skill,
         )
         sent = [
             e.DeliveryQueued(

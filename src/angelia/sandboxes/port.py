@@ -241,7 +241,8 @@ class Description(Struct, frozen=True):
     runs a call's commands, or writes its text files, in place of the sandbox and outside of every confinement; empty
     for the sandbox itself. `reformats`: what is written may be given another form when it is saved. `limits_hosts`: a
     command with the network reaches public hosts alone, or those of `Command.hosts` alone. `keeps_changes`: whatever a
-    confined command changes in the workspace is kept before, or is not changed.
+    confined command changes in the workspace is kept before, or is not changed. `read_only` is a folder into which
+    `put` writes and commands do not, empty where there is none.
     """
 
     name: str
@@ -256,6 +257,7 @@ class Description(Struct, frozen=True):
     reformats: bool = False
     limits_hosts: bool = False
     keeps_changes: bool = False
+    read_only: str = ""
 
 
 class ExpectedFile(Struct, frozen=True):

@@ -208,6 +208,7 @@ class App:
                 blobs=self.blobs,
             ),
             notes=NoteSources(self.notes, self.loaded.home, self.redaction.text, context.notes),
+            skills=lambda: self.skills,
             workplaces=WorkplaceDeps(
                 loaded=self.loaded,
                 running=self.running,

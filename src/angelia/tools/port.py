@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Protocol
 from msgspec import Raw, Struct
 
 from angelia.core.content import BlobRef, CallStatus, Content, Media
-from angelia.core.entry import Address, Diff, Entry, NoteKind, NoteScope, Payment, WorkKind
+from angelia.core.entry import Address, Diff, Entry, NoteKind, NoteScope, Payment, UsedSkill, WorkKind
 from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
 from angelia.sandboxes.egress.addresses import Addresses
@@ -62,7 +62,8 @@ class ToolOutcome(Struct, frozen=True):
 
     `goes_on` is what goes on after this result, None for nothing; `ToolContext.later` hands its end in. `ended` is the
     call whose work has come to the end that this result tells, empty for none. `notices` are sentences that the person
-    reads besides, at whichever door. `paid` is what the call cost, also where it came to nothing.
+    reads besides, at whichever door. `paid` is what the call cost, also where it came to nothing; `skill` is what it
+    hands out, if it does.
     """
 
     parts: tuple[Content, ...]
@@ -74,6 +75,7 @@ class ToolOutcome(Struct, frozen=True):
     ended: CallId = CallId("")
     notices: tuple[str, ...] = ()
     paid: Payment = Payment()
+    skill: UsedSkill | None = None
 
 
 class ToolBlobs(Protocol):

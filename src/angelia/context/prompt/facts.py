@@ -58,12 +58,26 @@ class ShownNote(Struct, frozen=True):
     day: str
 
 
+class OfferedSkill(Struct, frozen=True):
+    """A skill that the model may take: its name, and what it is for."""
+
+    name: str
+    description: str
+
+
+class OfferedSkills(Struct, frozen=True):
+    """Those that the prompt names, in order of their names, and how many it does not: nobody has used them for long."""
+
+    listed: tuple[OfferedSkill, ...] = ()
+    unused: int = 0
+
+
 class PromptFacts(Struct, frozen=True):
     """What the prompt tells. `today` is the day the conversation was opened, as YYYY-MM-DD.
 
     `standing` are the person's own instructions from the settings, `folder` those of the folder it works in,
     `tools` those of toolsets. `noted` are the notes that count here and have room, `noted_elsewhere` is how many have
-    none.
+    none. `skills` are those that the person has seen.
     """
 
     workspace: str
@@ -76,3 +90,4 @@ class PromptFacts(Struct, frozen=True):
     tools: tuple[ToolsetInstructions, ...] = ()
     noted: tuple[ShownNote, ...] = ()
     noted_elsewhere: int = 0
+    skills: OfferedSkills = OfferedSkills()

@@ -10,6 +10,7 @@ from angelia.context.prompt.how_to_work import HowToWork, HowToWorkBriefly
 from angelia.context.prompt.notes import NotesSection
 from angelia.context.prompt.place import PlaceSection
 from angelia.context.prompt.section import PromptSection, SectionBudget, SectionCut, fitted
+from angelia.context.prompt.skills import SkillsSection
 from angelia.context.prompt.standing_instructions import StandingInstructions
 from angelia.context.prompt.tool_instructions import ToolInstructions
 
@@ -19,6 +20,7 @@ SECTIONS: tuple[PromptSection, ...] = (
     PlaceSection(),
     StandingInstructions(),
     FolderInstructions(),
+    SkillsSection(),
     NotesSection(),
 )
 """In the order in which they stand: what changes seldom comes first, since a provider's cache is one of prefixes."""

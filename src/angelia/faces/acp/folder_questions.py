@@ -16,6 +16,7 @@ from angelia.faces.acp import results as r
 from angelia.faces.acp.faults import Fault
 from angelia.faces.acp.session_sender import Client
 from angelia.faces.words.folder_file import asked_about, fenced, not_followed
+from angelia.service.skills.conversation_skills import unseen_in_words
 
 if TYPE_CHECKING:
     from angelia.service.app import App
@@ -58,7 +59,9 @@ class FolderQuestions:
     async def _look(self) -> None:
         prompt = self._app.conversations.prompt(self._session)
         try:
+            await prompt.skills.look()
             await prompt.look()
+            self._say_once(unseen_in_words(prompt.skills.unseen_news()))
             file = prompt.in_question
             if file is not None and file.version not in self._asked:
                 self._asked.add(file.version)

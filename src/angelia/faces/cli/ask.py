@@ -32,6 +32,7 @@ from angelia.policy.approvers import nobody
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL
 from angelia.service.models.choice import choose
+from angelia.service.skills.conversation_skills import unseen_in_words
 
 _PATH = click.Path(path_type=Path, readable=False)
 """Whether it can be read is said by whoever reads it, in a sentence of ours."""
@@ -84,6 +85,8 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     prompt = app.conversations.prompt(session)
     if unfollowed := not_followed(prompt.facts.folder, prompt.where):
         _note(unfollowed)
+    if unseen := unseen_in_words(prompt.skills.unseen_news()):
+        _note(unseen)
     _stop_on_interrupt(session)
     if parts:
         await session.say(parts, address=TERMINAL)

@@ -15,8 +15,9 @@ from angelia.core.text import one_line
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import draw, echo, one_key
 from angelia.faces.words.paint import screen
-from angelia.faces.words.skills import state_in_words, unseen_in_words, whole
+from angelia.faces.words.skills import state_in_words, whole
 from angelia.faces.words.widths import table
+from angelia.service.skills.conversation_skills import unseen_in_words
 from angelia.service.skills.seen import JudgedSkill, SkillState
 from angelia.skills.remarks import remarks_on
 from angelia.skills.skill import read_skill

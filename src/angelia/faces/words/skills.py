@@ -27,14 +27,6 @@ def state_in_words(judged: JudgedSkill) -> str:
     return f"{_STATES[judged.state]}, not used for 60 days" if judged.unused else _STATES[judged.state]
 
 
-def unseen_in_words(count: int) -> str:
-    """That there are skills which nobody has seen; empty for none. They are not named: nobody has read their names."""
-    if not count:
-        return ""
-    are = "A skill is" if count == 1 else f"{count} skills are"
-    return f"{are} new or changed here, and in no prompt before you have seen them: angelia skills review"
-
-
 def whole(
     judged: JudgedSkill, remarks: Sequence[str], before: Sequence[SeenFile], *, all_of_it: bool
 ) -> list[TranscriptLine]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from angelia.sandboxes.local.confinement import ConfinedView, Share
+from angelia.sandboxes.local.confinement import READ_ONLY, ConfinedView, Share
 from angelia.sandboxes.local.git_guard import git_guard, repositories
 from angelia.sandboxes.local.startup_guard import startup_guard
 from angelia.sandboxes.local.toolchains import SYSTEM
@@ -63,6 +63,7 @@ def options(fixed: Fixed, *, cwd: str, env: Mapping[str, str]) -> list[str]:
         *proc_and_dev(),
         *("--bind", str(fixed.view.private_tmp), "/tmp", "--symlink", "../tmp", "/var/tmp"),  # noqa: S108 - its own
         *(word for place in fixed.places for word in (*place.mount, *_covered(place.covers))),
+        *_handed(fixed.view.read_only),
         *git_guard(() if fixed.view.watched else dict.fromkeys([fixed.view.workspace, *fixed.repositories])),
     ]
     return [
@@ -72,6 +73,12 @@ def options(fixed: Fixed, *, cwd: str, env: Mapping[str, str]) -> list[str]:
         *("--chdir", cwd),
         *(word for name, value in env.items() for word in ("--setenv", name, value)),
     ]
+
+
+def _handed(folder: Path | None) -> tuple[str, ...]:
+    """What was put there for commands to read; nothing until something was."""
+    there = folder is not None and os.path.isdir(folder)  # noqa: PTH112 - ten times faster, on the path of each command
+    return ("--ro-bind", str(folder), READ_ONLY) if there else ()
 
 
 def _read_only_covers(mounts: list[str]) -> Iterator[str]:

@@ -25,6 +25,10 @@ class Unconfined(Struct, frozen=True):
 Confinement = Confined | Unconfined
 
 
+READ_ONLY = "/skills"
+"""Where confined commands on Linux see, and cannot change, what was put there for them."""
+
+
 class Share(Struct, frozen=True):
     """A further place that confined commands see, read-only unless `writable`."""
 
@@ -39,7 +43,8 @@ class ConfinedView(Struct, frozen=True):
     there is the empty folder `private_home`, in place of /tmp `private_tmp`. Each of `hidden`, wherever it would
     show through, is an empty folder or a file that cannot be opened. Each of `fixed`, start-up files that lie in the
     workspace, can only be read. All paths are absolute and without links. `watched`: the workspace is read-only there,
-    and what commands change in it is changed for them (`sandboxes.undo`).
+    and what commands change in it is changed for them (`sandboxes.undo`). `read_only`, once it is there, is seen at
+    `READ_ONLY`.
     """
 
     workspace: Path
@@ -51,6 +56,7 @@ class ConfinedView(Struct, frozen=True):
     hidden: tuple[Path, ...] = ()
     fixed: tuple[Path, ...] = ()
     watched: bool = False
+    read_only: Path | None = None
 
 
 _TRIES = 3

@@ -19,6 +19,7 @@ from angelia.sandboxes.local import files as local_files
 from angelia.sandboxes.local.bubblewrap import Fixed, look_up, options
 from angelia.sandboxes.local.command import OPTIONS, LocalRunning, Start, at_once
 from angelia.sandboxes.local.confinement import (
+    READ_ONLY,
     SANDBOX_EXEC,
     Confined,
     ConfinedView,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from angelia.sandboxes.egress.proxy import EgressProxy
     from angelia.sandboxes.undo.supervision import Supervision, Watch
 
+_READ_ONLY_NAME = "read-only"
 _TMP = "/tmp"  # noqa: S108 - the confined command's own, a folder of this sandbox
 
 
@@ -292,6 +294,8 @@ class LocalSandbox:
         if isinstance(self.confinement(), Confined) and (self._life or path.startswith(_TMP)):
             private = self._alive().private("tmp")
             roots.append(AllowedRoot(_TMP if sys.platform == "linux" else str(private), private))
+        if self._description.read_only and path.startswith(f"{READ_ONLY}/"):
+            roots.append(AllowedRoot(READ_ONLY, self._alive().private(_READ_ONLY_NAME)))
         return AllowedRoots(tuple(roots), self._state, self._hidden, self._startup)
 
     def _plain(self, command: Command, life: Life) -> Start:
@@ -374,7 +378,12 @@ class LocalSandbox:
     def _description(self) -> Description:
         state = self.confinement()
         path = self._inner_path if isinstance(state, Confined) else _path()
-        return describe(self._workspace, state, path, in_words(self.limits) if sys.platform == "linux" else "")
+        described = describe(self._workspace, state, path, in_words(self.limits) if sys.platform == "linux" else "")
+        shown = isinstance(state, Confined) and sys.platform == "linux"
+        apart = not Path(
+            READ_ONLY
+        ).exists()  # a folder of this machine's would be covered, the workspace itself perhaps
+        return replace(described, read_only=READ_ONLY if shown and apart else "")
 
     @cached_property
     def _view(self) -> ConfinedView:
@@ -384,6 +393,7 @@ class LocalSandbox:
             home=self._person,
             private_home=life.private("home"),
             private_tmp=life.private("tmp"),
+            read_only=life.folder / _READ_ONLY_NAME if self._description.read_only else None,
             tools=self._tools,
             shares=self._shares,
             hidden=self._hidden,

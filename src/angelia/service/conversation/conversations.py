@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,14 +27,20 @@ from angelia.service.conversation.session import Session
 from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
 from angelia.service.conversation.workplace import Workplace, WorkplaceDeps, workplace
 from angelia.service.notes.conversation_notes import ConversationNotes, NoteSources
+from angelia.service.files.instruction_files import on_this_machine
 from angelia.service.places.presets import chosen, kept
 from angelia.service.settings.config import Loaded
 from angelia.service.settings.rules import limits_in
+from angelia.service.skills.conversation_skills import ConversationSkills
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.tools.discovery import MakeToolset
 from angelia.tools.port import ConversationContext
 from angelia.tools.registry import Registry
+from angelia.tools.skills.toolset import SkillTools
+
+if TYPE_CHECKING:
+    from angelia.service.skills.seen import Skills
 
 
 class ConversationModes:
@@ -64,6 +71,7 @@ class ConversationDeps(Struct, frozen=True):
     mcp: McpSources
     prompts: PromptSources
     notes: NoteSources
+    skills: Callable[[], "Skills"]
     workplaces: WorkplaceDeps
     drivers: DriverSources
 
@@ -77,6 +85,7 @@ class _Open:
         self.toolbox: Toolbox | None = None
         self.prompt: ConversationPrompt | None = None
         self.notes: ConversationNotes | None = None
+        self.skills: ConversationSkills | None = None
 
 
 class Conversations:
@@ -204,8 +213,9 @@ class Conversations:
         """What a conversation can call, with the servers of the settings and those that it has of its own."""
         opened = self._of(session)
         if opened.toolbox is None:
+            skills = self.skills(session)
             opened.toolbox = Toolbox(
-                self._deps.toolsets,
+                (*self._deps.toolsets, lambda: SkillTools(skills)),
                 lambda taken: self.servers(session, self._deps.mcp, taken),
                 lambda: session.wait(lambda: bool(session.turn.cancelled_at)),
             )
@@ -244,8 +254,21 @@ class Conversations:
         opened = self._of(session)
         if opened.prompt is None:
             sources, tools = self._deps.prompts, self.toolbox(session).instructions
-            opened.prompt = ConversationPrompt(session, sources, tools, self.notes(session))
+            opened.prompt = ConversationPrompt(session, sources, tools, self.skills(session), self.notes(session))
         return opened.prompt
+
+    def skills(self, session: Session) -> ConversationSkills:
+        """The skills that a conversation's person has seen, and how many they have not."""
+        opened = self._of(session)
+        if opened.skills is None:
+            settings = self._deps.loaded.config.sandbox
+
+            def workspace() -> Path | None:
+                here = on_this_machine(kept(settings, session.sandbox, session.preset))
+                return Path(session.workspace) if here else None
+
+            opened.skills = ConversationSkills(session.owner, workspace, self._deps.loaded.home, self._deps.skills)
+        return opened.skills
 
     def sandbox_of(self, session: Session) -> Sandbox:
         """Where a conversation's commands run, if it has been employed.
@@ -279,7 +302,7 @@ class Conversations:
             if box:  # before the sandbox, in which they work
                 await box.close()
             await self._leave_place(opened)
-            opened.prompt = opened.notes = None
+            opened.prompt = opened.notes = opened.skills = None
             if opened.session is session:  # it may have been opened again meanwhile
                 self._open.pop(session.conversation, None)
 

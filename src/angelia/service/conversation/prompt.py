@@ -37,6 +37,7 @@ from angelia.service.files.instruction_files import (
     search_here,
 )
 from angelia.service.places.presets import Chosen
+from angelia.service.skills.conversation_skills import ConversationSkills, unseen_in_words
 from angelia.store.media.blobs import BlobStore
 from angelia.store.tables.trusted_files import FileAnswer, TrustedFiles
 
@@ -70,16 +71,18 @@ class ConversationPrompt:
         session: "Session",
         sources: PromptSources,
         tools: Callable[[], tuple[ToolsetInstructions, ...]],
+        skills: ConversationSkills,
         notes: "ConversationNotes | None",
     ) -> None:
-        """Nothing is looked at yet; `work_in` comes first. `tools` is what toolsets say of theirs now, `notes` is None
-        for a conversation without.
+        """Nothing is looked at yet; `work_in` comes first. `tools` is what toolsets say of theirs now, `skills` are
+        looked at by their own toolset, `notes` is None for a conversation without.
         """
         self.facts = PromptFacts("", "", "", "")
         self._session = session
         self._sources = sources
         self._tools = tools
         self._notes = notes
+        self.skills = skills
         self._at: Chosen
         self._sandbox: Sandbox
         self._profile: Profile
@@ -116,6 +119,7 @@ class ConversationPrompt:
             tools=self._tools(),
             noted=noted,
             noted_elsewhere=elsewhere,
+            skills=self.skills.offered,
         )
         return self.facts
 
@@ -127,7 +131,17 @@ class ConversationPrompt:
         """Sentences for model and person about what has changed since the last request, and what had to be cut."""
         cuts = [cut.in_words() for cut in self.prompt_for(self._profile).cuts]
         said = {entry.fact.text for entry in self._session.log.entries if isinstance(entry.fact, e.SystemSaid)}
-        return [*await self._change(), *(cut for cut in cuts if cut not in said)]
+        return [*await self._change(), *self.skills.news(), *(cut for cut in cuts if cut not in said)]
+
+    def unseen_skills(self) -> list[str]:
+        """What the person is told, once, of skills that they have not seen; the model learns nothing of them."""
+        words = unseen_in_words(len(self.skills.unseen))
+        opener, entries = self._session.turn.opener, self._session.log.entries
+        if not words or opener is None or opener.address.door == TERMINAL.door:
+            return []
+        queued = (entry.fact for entry in entries if isinstance(entry.fact, e.DeliveryQueued))
+        told = any(words in part.text for fact in queued for part in fact.parts if isinstance(part, Text))
+        return [] if told or not self.skills.unseen_news() else [words]
 
     def shown_notes(self) -> list[e.AnyFact]:
         """The facts of the notes that the prompt holds from now on, if they were chosen in the last look."""

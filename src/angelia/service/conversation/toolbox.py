@@ -181,7 +181,8 @@ class RenewingDriver:
         facts = await self._prompt.look()
         told = await self._prompt.news()
         said = [e.SystemSaid(words) for words in (*self._box.news(), *told)]
-        if facts_told := [*said, *notice_of(self._session, told), *self._prompt.shown_notes()]:
+        notices = notice_of(self._session, [*told, *self._prompt.unseen_skills()])
+        if facts_told := [*said, *notices, *self._prompt.shown_notes()]:
             await self._session.log.append(*facts_told, lease=lease)
         if registry is not self._made_with or facts != self._made_of:
             self._made_with, self._made_of = registry, facts

@@ -9,6 +9,7 @@ from angelia.faces.cli.chat.open_choice import YES_OR_NO
 from angelia.faces.cli.chat.screen import Screen
 from angelia.faces.words.folder_file import asked_about, not_followed
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine
+from angelia.service.skills.conversation_skills import unseen_in_words
 
 if TYPE_CHECKING:
     from angelia.service.conversation.prompt import ConversationPrompt
@@ -39,7 +40,9 @@ class FolderQuestion:
         Raises:
             SandboxError: the folder, or its sandbox, is gone.
         """
+        await prompt.skills.look()
         await prompt.look()
+        self._tell(unseen_in_words(prompt.skills.unseen_news()))
         file = prompt.in_question
         if file is None or file.version in self._put_off:
             self._tell(not_followed(prompt.facts.folder, prompt.where))

@@ -1,0 +1,107 @@
+"""The skills of one conversation: which the prompt names, which can be taken, and what is told of the others."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from angelia.context.prompt.facts import OfferedSkill, OfferedSkills
+from angelia.core.errors import NotFound
+from angelia.core.principal import OWNER, Principal
+from angelia.service.skills.where import any_folder
+from angelia.tools.skills.opened_skill import OpenedSkill, SkillChanged
+
+if TYPE_CHECKING:
+    from angelia.service.skills.seen import JudgedSkill, Skills
+
+_TELL = "The person is told; `angelia skills review` shows them what has changed."
+
+
+def unseen_in_words(count: int) -> str:
+    """That there are skills which nobody has seen; empty for none. They are not named: nobody has read their names."""
+    if not count:
+        return ""
+    are = "A skill is" if count == 1 else f"{count} skills are"
+    return f"{are} new or changed here, and in no prompt before you have seen them: angelia skills review"
+
+
+class ConversationSkills:
+    """See `SkillSource`. What was seen at the beginning of a turn counts for all of it.
+
+    They are the owner's: what they have read counts for nobody else, and nobody else is asked about their folders.
+    """
+
+    def __init__(
+        self, owner: Principal, workspace: Callable[[], Path | None], own_home: Path, skills: "Callable[[], Skills]"
+    ) -> None:
+        """`workspace` is the folder of this machine in which the conversation works, None if it is elsewhere; `skills`
+        gives those of the home, and is not called where no folder holds any.
+        """
+        self._owner = owner
+        self._workspace = workspace
+        self._own_home = own_home
+        self._skills = skills
+        self._usable: dict[str, JudgedSkill] = {}
+        self._changed: set[str] = set()
+        self._told: set[str] = set()
+        self.offered = OfferedSkills()
+        """What the prompt says of them."""
+        self.unseen: tuple[str, ...] = ()
+        """The digests of skills that are new or changed: for a person, never for a model."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `SkillSource`."""
+        return tuple(self._usable)
+
+    async def look(self) -> None:
+        """See `SkillSource`."""
+        workspace = self._workspace()
+        there: list[JudgedSkill] = []
+        if self._owner == OWNER and await asyncio.to_thread(any_folder, workspace, self._own_home):
+            there = await self._skills().look(self._owner, workspace)
+        pinned = [one for one in there if one.state == "pinned" and not one.behind]
+        before, self._usable = self._usable, {one.skill.name: one for one in sorted(pinned, key=_name)}
+        listed = tuple(
+            OfferedSkill(name, one.skill.description) for name, one in self._usable.items() if not one.unused
+        )
+        self.offered = OfferedSkills(listed, len(self._usable) - len(listed))
+        self.unseen = tuple(one.skill.digest for one in there if one.unseen)
+        self._changed = {name for name in before if name not in self._usable}
+
+    def news(self) -> list[str]:
+        """What model and person are told of skills that could be used in the last turn and cannot any more."""
+        gone, self._changed = self._changed, set()
+        return [
+            f"The skill {name} is not as the person saw it any more, or is gone: it cannot be used until they have "
+            "seen it (angelia skills review)."
+            for name in sorted(gone)
+        ]
+
+    def unseen_news(self) -> int:
+        """How many skills are new or changed that this conversation's person was not told of here yet."""
+        fresh = [digest for digest in self.unseen if digest not in self._told]
+        self._told.update(fresh)
+        return len(self.unseen) if fresh else 0
+
+    async def open(self, name: str) -> OpenedSkill:
+        """See `SkillSource`."""
+        from angelia.skills.folder import NAMES
+        from angelia.skills.skill import body_of, read_skill
+
+        judged = self._usable.get(name)
+        if judged is None or judged.answer is None:
+            raise NotFound(f"There is no skill {name!r} that the person has seen and lets you use.")
+        skill = await asyncio.to_thread(read_skill, Path(judged.skill.path))
+        if not skill.usable or skill.digest != judged.answer.digest or skill.name != name:
+            raise SkillChanged(
+                f"The skill {name} was not used: its files are not those that the person said yes to "
+                f"(version {skill.digest[:12]}, and they saw {judged.answer.digest[:12]}). {_TELL}"
+            )
+        await self._skills().used(judged)
+        others = tuple(one for one in skill.content.files if one.path not in NAMES)
+        return OpenedSkill(name, skill.digest, body_of(skill), others, skill.allowed)
+
+
+def _name(judged: "JudgedSkill") -> str:
+    return judged.skill.name

@@ -1,0 +1,1 @@
+"""The tools by which a model takes a skill."""
