@@ -9,6 +9,7 @@ import pytest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import say
 from tests.acp.editor import Editor, Refused, first
+from tests.skills.folders import write_skill
 
 pytestmark = pytest.mark.anyio
 
@@ -96,3 +97,20 @@ async def test_an_open_question_is_taken_back_when_the_session_is_closed(tmp_pat
             assert await editor.prompt(session, "Hello.") == "end_turn", "no turn waits for it"
             await editor.ask("session/close", sessionId=session)
     assert "PLUM" not in str(server.requests[0].body)
+
+
+async def test_an_editor_is_told_that_there_are_skills_which_nobody_has_seen(tmp_path: Path) -> None:
+    async with ModelServer(lambda _: say("Yes.")) as server:
+        place = first(server, tmp_path)
+        write_skill(place.workspace / ".agents" / "skills", "melon")
+        async with Editor(place, {}) as editor:
+            await editor.hello()
+            session = await editor.new()
+            await editor.until(
+                lambda editor: "A skill is new or changed here" in str(editor.all("agent_message_chunk"))
+            )
+            assert await editor.prompt(session, "Hello.") == "end_turn"
+            told = [one for one in editor.all("agent_message_chunk") if "new or changed" in str(one)]
+            assert len(told) == 1
+            assert "angelia skills review" in str(told)
+        assert "melon" not in str([request.body for request in server.requests])

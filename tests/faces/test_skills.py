@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faces.angelia import CTRL_C, Place
+from tests.faces.angelia import CTRL_C, CTRL_D, Place, requests, serving
 from tests.skills.folders import write_skill
 
 
@@ -170,3 +170,20 @@ def test_names_that_look_alike_and_letters_that_hide_are_told(place: Place) -> N
     assert "holds 2 characters that are not seen" in shown
     assert "\u202e" not in shown
     assert "cyrillic small letter ie" in place.run("skills", "show", "tеa").out
+
+
+def test_a_script_and_a_conversation_are_told_how_many_are_unseen_and_nothing_else(tmp_path: Path) -> None:
+    with serving(tmp_path, [], "--echo") as place:
+        write_skill(mine(place), "melon")
+        asked = place.ask("hello")
+        assert "angelia: A skill is new or changed here, and in no prompt before you have seen it" in asked.err
+        assert "melon" not in asked.err + str(requests(place))
+        with place.chat() as terminal:
+            terminal.sees("A skill is new or changed here")
+            terminal.types("hello")
+            terminal.sees("› hello")
+            terminal.press(CTRL_D)
+            terminal.ends()
+        assert place.run("skills", "pin", "melon").code == 0
+        assert "skill" not in place.ask("hello").err
+        assert "- melon: Makes tea." in place.run("show", "--prompt").out

@@ -83,10 +83,8 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
         await delivery.deliver(queued, _note if asking else screen.way_of(queued, session.log.entries), _draw)
     await app.conversations.employ(session, choice.spec, approvers=nobody)
     prompt = app.conversations.prompt(session)
-    if unfollowed := not_followed(prompt.facts.folder, prompt.where):
-        _note(unfollowed)
-    if unseen := unseen_in_words(prompt.skills.unseen_news()):
-        _note(unseen)
+    unseen = unseen_in_words(prompt.skills.unseen_news())
+    _notes([words for words in (not_followed(prompt.facts.folder, prompt.where), unseen) if words])
     _stop_on_interrupt(session)
     if parts:
         await session.say(parts, address=TERMINAL)

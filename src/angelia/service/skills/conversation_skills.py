@@ -21,8 +21,8 @@ def unseen_in_words(count: int) -> str:
     """That there are skills which nobody has seen; empty for none. They are not named: nobody has read their names."""
     if not count:
         return ""
-    are = "A skill is" if count == 1 else f"{count} skills are"
-    return f"{are} new or changed here, and in no prompt before you have seen them: angelia skills review"
+    are, them = ("A skill is", "it") if count == 1 else (f"{count} skills are", "them")
+    return f"{are} new or changed here, and in no prompt before you have seen {them}: angelia skills review"
 
 
 class ConversationSkills:
