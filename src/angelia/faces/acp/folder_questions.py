@@ -59,15 +59,15 @@ class FolderQuestions:
     async def _look(self) -> None:
         prompt = self._app.conversations.prompt(self._session)
         try:
-            await prompt.skills.look()
             await prompt.look()
-            self._say_once(unseen_in_words(prompt.skills.unseen_news()))
             file = prompt.in_question
             if file is not None and file.version not in self._asked:
                 self._asked.add(file.version)
                 await self._ask(file)
             else:
                 self._say_once(not_followed(prompt.facts.folder, prompt.where))
+            await prompt.skills.look()
+            self._say_once(unseen_in_words(prompt.skills.unseen_news()))
         except AngeliaError as error:
             logger.warning("%s: the folder's instructions: %s", self._session.conversation, error)
 
