@@ -33,7 +33,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def talking(
-    tmp_path: Path, replies: Sequence[Sequence[Step]] = (), *sets: str
+    tmp_path: Path, replies: Sequence[Step] = (), *sets: str
 ) -> AsyncIterator[tuple[Place, Conversation, ModelServer]]:
     """A conversation in a project, with a model that gives these replies and then says yes to everything."""
     async with ModelServer(by_replies([*replies, *([say("Yes.")] * 10)])) as server:

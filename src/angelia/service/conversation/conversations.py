@@ -26,8 +26,8 @@ from angelia.service.conversation.prompt import ConversationPrompt, PromptSource
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
 from angelia.service.conversation.workplace import Workplace, WorkplaceDeps, workplace
-from angelia.service.notes.conversation_notes import ConversationNotes, NoteSources
 from angelia.service.files.instruction_files import on_this_machine
+from angelia.service.notes.conversation_notes import ConversationNotes, NoteSources
 from angelia.service.places.presets import chosen, kept
 from angelia.service.settings.config import Loaded
 from angelia.service.settings.rules import limits_in
