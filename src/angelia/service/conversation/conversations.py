@@ -302,7 +302,8 @@ class Conversations:
             if box:  # before the sandbox, in which they work
                 await box.close()
             await self._leave_place(opened)
-            opened.prompt = opened.notes = opened.skills = None
+            opened.prompt = opened.notes = None
+            opened.skills = None
             if opened.session is session:  # it may have been opened again meanwhile
                 self._open.pop(session.conversation, None)
 
