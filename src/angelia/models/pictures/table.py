@@ -45,10 +45,21 @@ _GROK = PainterCapabilities(
 )
 """docs.x.ai, "Image Generation": shapes by `aspect_ratio`, up to three pictures for an edit, n up to 10."""
 
+_GEMINI = PainterCapabilities(
+    ratios=_ratios("1:1", "2:3", "3:2", "3:4", "4:3", "9:16", "16:9", "21:9"),
+    pictures=3,
+)
+"""ai.google.dev, "Image generation": these shapes; up to three pictures work best with 2.5 Flash Image."""
+
 PAINTERS = (
     PainterRow("openai:gpt-image-1*", "images", "openai", _GPT_IMAGE),
     PainterRow("openai:gpt-image-2*", "images", "openai", _GPT_ANY_SIZE),
     PainterRow("openai:*", "images", "openai", _GPT_IMAGE),
+    PainterRow("gemini:*", "chat", "gemini", _GEMINI),
+    # openrouter.ai/docs, "Image Generation": models that paint and do nothing else are asked for pictures alone.
+    PainterRow("openrouter:black-forest-labs/*", "chat", "openrouter-image", PainterCapabilities(pictures=1)),
+    PainterRow("openrouter:sourceful/*", "chat", "openrouter-image", PainterCapabilities(pictures=1)),
+    PainterRow("openrouter:*", "chat", "openrouter", PainterCapabilities(pictures=3)),
     PainterRow("xai:grok-2-image*", "images", "xai", PainterCapabilities(count=10)),
     PainterRow("xai:*", "images", "xai", _GROK),
     # github.com/leejet/stable-diffusion.cpp, examples/server/api.md. Its mask is white where it paints, ours clear.
