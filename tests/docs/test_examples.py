@@ -95,7 +95,9 @@ def test_an_example_that_is_a_test_passes(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(EXAMPLES[name].text)
     (tmp_path / "counters.py").write_text(EXAMPLES["counters.py"].text)
     (tmp_path / "conftest.py").write_text(CONFTEST)
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, name, *TESTS[name]]
+    # a place of its own for temporary files: in the common one it would take away those of earlier runs, which is long
+    own = ("-c", os.devnull, "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'own'}")
+    words = [sys.executable, "-m", "pytest", "-q", *own, name, *TESTS[name]]
     ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout
     assert " passed" in ran.stdout

@@ -40,6 +40,7 @@ def test_the_tests_of_what_is_written_pass_as_they_are(kind: str, tmp_path: Path
     written = place.run("new", kind, NAMES[kind])
     assert written.code == 0, written.err
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error"]
+    words.append(f"--basetemp={tmp_path / 'own'}")
     ran = subprocess.run(words, cwd=place.work / NAMES[kind], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout
     assert " passed" in ran.stdout
