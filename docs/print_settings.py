@@ -18,6 +18,7 @@ from angelia.tools.discovery import own_toolsets
 from angelia.tools.mcp.settings import ServerSettings
 from angelia.tools.schema import shown_schema
 from angelia.tools.skills.opened_skill import SkillSource
+from angelia.tools.skills.propose_skill import ProposeSkill, SkillProposals
 from angelia.tools.skills.use_skill import UseSkill
 from docs.markdown import code, page, table
 from docs.read_source import SOURCE, fields, words
@@ -130,8 +131,9 @@ def tools() -> str:
     """Every tool of ours with its schema."""
     parts = []
     always = (tool for make in own_toolsets() for tool in make().tools())
-    skills = UseSkill(cast("SkillSource", None))  # what it says of itself is the same for all
-    for tool in (*always, *browser_tools(ChromiumBrowser(no_addresses)), skills):
+    # What these say of themselves is the same for all.
+    skills = UseSkill(cast("SkillSource", None)), ProposeSkill(cast("SkillProposals", None))
+    for tool in (*always, *browser_tools(ChromiumBrowser(no_addresses)), *skills):
         traits = [name.replace("_", " ") for name, has in asdict(tool.traits).items() if has]
         schema = msgspec.json.format(msgspec.Raw(bytes(shown_schema(tool.arguments))), indent=2).decode()
         line = f"\n\nTraits: {', '.join(traits)}." if traits else ""
@@ -142,6 +144,6 @@ def tools() -> str:
         "the same, with the tools of installed packages. *Reads only*: neighbouring calls run side by side. "
         "*Housekeeping*: a reply whose calls are all of this kind is not work in progress. *Replayable*: after a crash "
         "a started call is run again; any other is told as `unknown`. Those of the browser are there where one is "
-        "installed, `use_skill` where you have seen a skill.",
+        "installed, `use_skill` where you have seen a skill, `propose_skill` after a long turn.",
         *parts,
     )

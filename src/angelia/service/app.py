@@ -39,6 +39,7 @@ from angelia.service.schedule.conversation_schedules import ConversationSchedule
 from angelia.service.settings.config import Loaded
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.service.settings.tokens import Tokens
+from angelia.service.skills.conversation_skills import SkillSources
 from angelia.service.upkeep import Upkeep
 from angelia.service.web_search import WebSearch
 from angelia.store.log.transcript import Transcript
@@ -60,6 +61,7 @@ from angelia.tools.discovery import MakeToolset, found_toolsets
 if TYPE_CHECKING:
     from angelia.service.schedule.keep_time import ClockServices
     from angelia.service.schedule.service import ScheduleService
+    from angelia.service.skills.proposals import ProposalBox
     from angelia.service.skills.seen import Skills
 
 logger = logging.getLogger("angelia.service")
@@ -184,6 +186,15 @@ class App:
 
         return Skills(SeenSkills(self.key_value), self.loaded.home, self.clock)
 
+    @cached_property
+    def proposals(self) -> "ProposalBox":
+        """Skills that models have proposed."""
+        from angelia.service.skills.proposals import ProposalBox
+        from angelia.store.tables.proposed_skills import ProposedSkills
+
+        table, entries = ProposedSkills(self.key_value), self.transcript.entries
+        return ProposalBox(table, self.skills, self.loaded.home, self.clock, entries)
+
     @property
     def running(self) -> Path:
         """Where commands that run outside of a confinement are recorded."""
@@ -208,7 +219,7 @@ class App:
                 blobs=self.blobs,
             ),
             notes=NoteSources(self.notes, self.loaded.home, self.redaction.text, context.notes),
-            skills=lambda: self.skills,
+            skills=SkillSources(self.loaded.home, lambda: self.skills, lambda: self.proposals),
             workplaces=WorkplaceDeps(
                 loaded=self.loaded,
                 running=self.running,

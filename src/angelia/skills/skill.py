@@ -1,6 +1,7 @@
 """One skill as it lies there now: its files, what its front matter says, and what is wrong with it."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -43,18 +44,21 @@ class Skill(Struct, frozen=True):
 def read_skill(folder: Path) -> Skill:
     """The skill in this folder, whatever is wrong with it."""
     content, findings = read_folder(folder)
-    front, more = _front(content, folder.name)
-    found = (*findings, *more)
-    name = skill_name(front) if front else ""
+    return made_skill(str(folder), folder.name, content, findings)
+
+
+def made_skill(path: str, folder: str, content: SkillContent, findings: Sequence[SkillFinding] = ()) -> Skill:
+    """The skill that these files are, in a folder of this name at `path`; `findings` are about the files themselves."""
+    front, more = _front(content, folder)
     described = front.fields.get("description", "") if front else ""
     return Skill(
-        str(folder),
-        name,
+        path,
+        skill_name(front) if front else "",
         " ".join(described.split()) if isinstance(described, str) else "",
         allowed_tools(front) if front else (),
         content,
         content.digest,
-        found,
+        (*findings, *more),
     )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,14 @@ from angelia.core.errors import BadInput
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
 from angelia.core.text import one_line
+from angelia.faces.cli import skill_review
 from angelia.faces.cli.options import open_app, settings_options
-from angelia.faces.words.output import draw, echo, one_key
+from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
-from angelia.faces.words.skills import state_in_words, whole
+from angelia.faces.words.skills import state_in_words
 from angelia.faces.words.widths import table
 from angelia.service.skills.conversation_skills import unseen_in_words
-from angelia.service.skills.seen import JudgedSkill, SkillState
-from angelia.skills.remarks import remarks_on
+from angelia.service.skills.seen import SkillState
 from angelia.skills.skill import read_skill
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def show(name: str, workspace: Path | None, **given: Any) -> int:
 
 async def _show(app: "App", name: str, workspace: Path | None) -> int:
     there = await app.skills.look(OWNER, _folder(workspace))
-    await _put(app, await app.skills.named(OWNER, _folder(workspace), name), there, all_of_it=True)
+    await skill_review.show(app, await app.skills.named(OWNER, _folder(workspace), name), there, all_of_it=True)
     return 0
 
 
@@ -132,45 +132,8 @@ def new(name: str, mine: bool) -> int:
 @_HERE
 @settings_options
 def review(workspace: Path | None, **given: Any) -> int:
-    """Show each new or changed skill, and take one key for each: y lets the model use it as it is now."""
-    return _with_app(given, lambda app: _review(app, workspace))
-
-
-async def _review(app: "App", workspace: Path | None) -> int:
-    there = await app.skills.look(OWNER, _folder(workspace))
-    unseen = [one for one in there if one.unseen]
-    if not unseen:
-        echo("Every skill here is as you have seen it.", err=True)
-        return 0
-    asks = sys.stdin.isatty()
-    for number, one in enumerate(unseen, 1):
-        echo(f"── {number} of {len(unseen)} " + "─" * 40)
-        await _put(app, one, there, all_of_it=False)
-        if asks and not await _answered(app, one, there):
-            return 0
-    if not asks:
-        echo("\nNobody is here to say yes: angelia skills pin NAME does, after a look.", err=True)
-    return 0
-
-
-async def _answered(app: "App", one: JudgedSkill, there: Sequence[JudgedSkill]) -> bool:
-    """Take one key for a skill; False if the person wants to leave."""
-    while True:
-        match one_key("Use it as it is?  y yes · n no · v all of it · l later · q leave", "ynvlq"):
-            case "y":
-                await app.skills.pin(OWNER, one.skill)
-                echo(f"{one.skill.name} is pinned (version {one.skill.digest[:12]}).", err=True)
-                return True
-            case "n":
-                await app.skills.decline(OWNER, one.skill)
-                echo(f"{one.skill.called} is not used, and not asked about until it changes.", err=True)
-                return True
-            case "v":
-                await _put(app, one, there, all_of_it=True)
-            case "l":
-                return True
-            case _:
-                return False
+    """Show each new, changed or proposed skill, and take one key for each: y lets the model use it as it is now."""
+    return _with_app(given, lambda app: skill_review.review(app, _folder(workspace)))
 
 
 @skills.command(epilog="Example: angelia skills pin pdf-forms")
@@ -188,7 +151,7 @@ async def _pin(app: "App", name: str, workspace: Path | None) -> int:
     if one.state is SkillState.PINNED:
         echo(f"{one.skill.name} is pinned already, as it stands now (version {one.skill.digest[:12]}).", err=True)
         return 0
-    await _put(app, one, there, all_of_it=True)
+    await skill_review.show(app, one, there, all_of_it=True)
     await app.skills.pin(OWNER, one.skill)
     echo(
         f"{one.skill.name} is pinned (version {one.skill.digest[:12]}). Once changed it is not used until you say so.",
@@ -221,14 +184,6 @@ async def _unpin(app: "App", name: str, workspace: Path | None) -> int:
     await app.skills.unpin(OWNER, found[0].path)
     echo(f"{found[0].name} is not used until you say so again; its files stay in {found[0].path}.", err=True)
     return 0
-
-
-async def _put(app: "App", one: JudgedSkill, there: Sequence[JudgedSkill], *, all_of_it: bool) -> None:
-    remarks = remarks_on(one.skill, [other.skill for other in there])
-    before = await app.skills.files_seen(one) if one.state is SkillState.CHANGED else ()
-    paint = screen()
-    for line in whole(one, remarks, before, all_of_it=all_of_it):
-        draw(paint.line(line))
 
 
 def _folder(workspace: Path | None) -> Path:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,16 +30,13 @@ from angelia.service.notes.conversation_notes import ConversationNotes, NoteSour
 from angelia.service.places.presets import chosen, kept
 from angelia.service.settings.config import Loaded
 from angelia.service.settings.rules import limits_in
-from angelia.service.skills.conversation_skills import ConversationSkills
+from angelia.service.skills.conversation_skills import ConversationSkills, SkillSources
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.tools.discovery import MakeToolset
 from angelia.tools.port import ConversationContext
 from angelia.tools.registry import Registry
 from angelia.tools.skills.toolset import SkillTools
-
-if TYPE_CHECKING:
-    from angelia.service.skills.seen import Skills
 
 
 class ConversationModes:
@@ -71,7 +67,7 @@ class ConversationDeps(Struct, frozen=True):
     mcp: McpSources
     prompts: PromptSources
     notes: NoteSources
-    skills: Callable[[], "Skills"]
+    skills: SkillSources
     workplaces: WorkplaceDeps
     drivers: DriverSources
 
@@ -267,7 +263,7 @@ class Conversations:
                 here = on_this_machine(kept(settings, session.sandbox, session.preset))
                 return Path(session.workspace) if here else None
 
-            opened.skills = ConversationSkills(session.owner, workspace, self._deps.loaded.home, self._deps.skills)
+            opened.skills = ConversationSkills(session, workspace, self._deps.skills)
         return opened.skills
 
     def sandbox_of(self, session: Session) -> Sandbox:

@@ -5,14 +5,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from angelia.context.prompt.facts import OfferedSkill, OfferedSkills
 from angelia.core.errors import NotFound
-from angelia.core.principal import OWNER, Principal
+from angelia.core.ids import CallId
+from angelia.core.principal import OWNER
+from angelia.service.skills.long_turn import after_long_turn
 from angelia.service.skills.where import any_folder
 from angelia.tools.skills.opened_skill import OpenedSkill, SkillChanged
 
 if TYPE_CHECKING:
+    from angelia.service.conversation.session import Session
+    from angelia.service.skills.proposals import ProposalBox
     from angelia.service.skills.seen import JudgedSkill, Skills
+    from angelia.tools.skills.propose_skill import ProposeSkillArguments
 
 _TELL = "The person is told; `angelia skills review` shows them what has changed."
 
@@ -25,25 +32,32 @@ def unseen_in_words(count: int) -> str:
     return f"{are} new or changed here, and in no prompt before you have seen {them}: angelia skills review"
 
 
+class SkillSources(Struct, frozen=True):
+    """What every conversation's skills are made of; neither is made where no folder holds any and nothing is proposed.
+    `own_home` is Angelia's own.
+    """
+
+    own_home: Path
+    skills: "Callable[[], Skills]"
+    proposals: "Callable[[], ProposalBox]"
+
+
 class ConversationSkills:
     """See `SkillSource`. What was seen at the beginning of a turn counts for all of it.
 
     They are the owner's: what they have read counts for nobody else, and nobody else is asked about their folders.
     """
 
-    def __init__(
-        self, owner: Principal, workspace: Callable[[], Path | None], own_home: Path, skills: "Callable[[], Skills]"
-    ) -> None:
-        """`workspace` is the folder of this machine in which the conversation works, None if it is elsewhere; `skills`
-        gives those of the home, and is not called where no folder holds any.
-        """
-        self._owner = owner
+    def __init__(self, session: "Session", workspace: Callable[[], Path | None], sources: SkillSources) -> None:
+        """`workspace` is the folder of this machine in which the conversation works, None if it is elsewhere."""
+        self._session = session
         self._workspace = workspace
-        self._own_home = own_home
-        self._skills = skills
+        self._sources = sources
         self._usable: dict[str, JudgedSkill] = {}
         self._changed: set[str] = set()
         self._told: set[str] = set()
+        self.may_propose = False
+        """See `SkillSource`."""
         self.offered = OfferedSkills()
         """What the prompt says of them."""
         self.unseen: tuple[str, ...] = ()
@@ -58,8 +72,8 @@ class ConversationSkills:
         """See `SkillSource`."""
         workspace = self._workspace()
         there: list[JudgedSkill] = []
-        if self._owner == OWNER and await asyncio.to_thread(any_folder, workspace, self._own_home):
-            there = await self._skills().look(self._owner, workspace)
+        if self._session.owner == OWNER and await asyncio.to_thread(any_folder, workspace, self._sources.own_home):
+            there = await self._sources.skills().look(OWNER, workspace)
         pinned = [one for one in there if one.state == "pinned" and not one.behind]
         before, self._usable = self._usable, {one.skill.name: one for one in sorted(pinned, key=_name)}
         listed = tuple(
@@ -68,6 +82,7 @@ class ConversationSkills:
         self.offered = OfferedSkills(listed, len(self._usable) - len(listed))
         self.unseen = tuple(one.skill.digest for one in there if one.unseen)
         self._changed = {name for name in before if name not in self._usable}
+        self.may_propose = self._session.owner == OWNER and after_long_turn(self._session.log.entries)
 
     def news(self) -> list[str]:
         """What model and person are told of skills that could be used in the last turn and cannot any more."""
@@ -98,9 +113,13 @@ class ConversationSkills:
                 f"The skill {name} was not used: its files are not those that the person said yes to "
                 f"(version {skill.digest[:12]}, and they saw {judged.answer.digest[:12]}). {_TELL}"
             )
-        await self._skills().used(judged)
+        await self._sources.skills().used(judged)
         others = tuple(one for one in skill.content.files if one.path not in NAMES)
         return OpenedSkill(name, skill.digest, body_of(skill), others, skill.allowed)
+
+    async def propose(self, call: CallId, arguments: "ProposeSkillArguments") -> None:
+        """See `SkillProposals`."""
+        await self._sources.proposals().propose(OWNER, self._session.conversation, call, arguments)
 
 
 def _name(judged: "JudgedSkill") -> str:

@@ -36,6 +36,11 @@ class SkillSource(Protocol):
         """Those that can be used in this turn, also the ones that the prompt does not name."""
         ...
 
+    @property
+    def may_propose(self) -> bool:
+        """Whether the turn before was long, answered and of somebody who may keep skills."""
+        ...
+
     async def look(self) -> None:
         """See what there is now; a turn begins."""
         ...

@@ -1,10 +1,16 @@
-"""The toolset of skills: one tool, where there is a skill that the person has seen."""
+"""The toolset of skills: one tool where there is a skill that the person has seen, one after a long turn."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from angelia.tools.port import ConversationContext, Tool
 from angelia.tools.skills.opened_skill import SkillSource
+from angelia.tools.skills.propose_skill import ProposeSkill, SkillProposals
 from angelia.tools.skills.use_skill import UseSkill
+
+
+class ConversationSkillsPort(SkillSource, SkillProposals, Protocol):
+    """What both tools use."""
 
 
 class SkillTools:
@@ -12,9 +18,9 @@ class SkillTools:
 
     name = "skills"
 
-    def __init__(self, skills: SkillSource) -> None:
+    def __init__(self, skills: ConversationSkillsPort) -> None:
         self._skills = skills
-        self._use = (UseSkill(skills),)
+        self._use, self._propose = UseSkill(skills), ProposeSkill(skills)
 
     async def open(self, conversation: ConversationContext) -> None:
         """Look for the first time."""
@@ -26,7 +32,8 @@ class SkillTools:
 
     def tools(self) -> Sequence[Tool]:
         """None where there is no skill to take: a tool that can do nothing only costs words."""
-        return self._use if self._skills.names else ()
+        use = (self._use,) if self._skills.names else ()
+        return (*use, self._propose) if self._skills.may_propose else use
 
     def instructions(self) -> str:
         """The prompt has a section of its own for them."""
