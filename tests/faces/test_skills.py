@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from angelia.testing import crash
+from angelia.testing.model.steps import call, say
 from tests.faces.angelia import CTRL_C, CTRL_D, Place, requests, serving
 from tests.skills.folders import write_skill
 
@@ -198,3 +199,23 @@ async def test_killed_while_a_yes_is_kept_there_is_no_yes_and_the_next_one_count
     assert "new: not seen" in states(place)["tea"]
     assert place.run("skills", "pin", "tea").code == 0
     assert "pinned" in states(place)["tea"]
+
+
+def test_a_review_shows_what_the_model_proposed_with_its_turn_and_a_yes_writes_it(tmp_path: Path) -> None:
+    writes = [call("write", {"path": f"cup-{number}", "content": "tea"}) for number in range(8)]
+    tea = call("propose_skill", {"name": "tea", "description": "Makes tea.", "body": "Boil water, then PLUM."})
+    with serving(tmp_path, [*writes, say("Done."), tea, say("Proposed.")]) as place:
+        assert place.ask("make tea for everybody").code == 0
+        again = place.ask("--continue", "thank you")
+        assert "A skill was proposed: tea. Nobody uses it before you have read it" in again.err
+        with place.terminal("skills", "review") as terminal:
+            terminal.sees("Proposed by the model on")
+            terminal.sees("after a turn of 8 calls in")
+            terminal.sees("make tea for everybody")
+            terminal.sees("Boil water, then PLUM.")
+            terminal.sees("q leave")
+            terminal.press("y")
+            terminal.sees("tea is written to")
+            terminal.ends()
+        assert (place.home / "skills" / "tea" / "SKILL.md").exists()
+        assert "pinned" in states(place)["tea"]

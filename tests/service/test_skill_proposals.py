@@ -8,6 +8,7 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text
+from angelia.core.crash import on_crash_point
 from angelia.core.errors import BadInput
 from angelia.core.principal import OWNER
 from angelia.skills.skill import read_skill
@@ -75,7 +76,7 @@ async def test_a_proposal_is_used_by_nobody_and_is_shown_with_the_turn_that_it_c
         await turn(talk)
         assert "Makes tea" not in str(server.requests[-1].body["messages"][0])
         [waiting] = await talk.app.proposals.look(OWNER)
-        assert (waiting.words, waiting.calls, waiting.outside) == ("make tea for everybody", 8, True)
+        assert (waiting.words, waiting.calls, waiting.outside) == ("make tea for everybody", 8, False)
         folder = await talk.app.proposals.keep(OWNER, waiting)
         assert folder == place.home / "skills" / "tea"
         assert read_skill(folder).digest == waiting.skill.digest
@@ -102,6 +103,26 @@ async def test_with_its_conversation_a_proposal_is_erased(tmp_path: Path) -> Non
         await talk.app.conversations.leave(talk.session)
         await talk.app.transcript.erase(talk.session.conversation, talk.app.blobs)
         assert await talk.app.proposals.look(OWNER) == []
+
+
+async def test_killed_between_writing_and_yes_it_is_a_new_skill_and_waits_once(tmp_path: Path) -> None:
+    def dies(name: str) -> None:
+        if name == "skill.written":
+            raise RuntimeError(name)
+
+    replies = [*LOOKS, say("Done."), call("propose_skill", TEA), say("Proposed.")]
+    async with talking(tmp_path, replies) as (place, talk, server):
+        await proposed(talk, server)
+        [waiting] = await talk.app.proposals.look(OWNER)
+        on_crash_point(dies)
+        try:
+            with pytest.raises(RuntimeError):
+                await talk.app.proposals.keep(OWNER, waiting)
+        finally:
+            on_crash_point(None)
+        assert await talk.app.proposals.look(OWNER) == []
+        [judged] = await talk.app.skills.look(OWNER, place.workspace)
+        assert (judged.skill.name, judged.unseen) == ("tea", True)
 
 
 async def test_what_came_to_stand_there_meanwhile_is_not_written_over(tmp_path: Path) -> None:
