@@ -14,6 +14,7 @@ from rich.table import Table
 from angelia.testing.model.server_process import model_server_process
 from bench import (
     chats,
+    clock,
     editors,
     idle,
     local,
@@ -65,6 +66,7 @@ def measure(bench: Benchmark, peers: dict[str, str], only: str) -> Iterator[tupl
             "terminal": lambda: terminal.rows(bench),
             "soak": lambda: soak.rows(bench, url),
             "idle": lambda: idle.rows(bench, url),
+            "clock": lambda: clock.rows(bench, url),
             "views": lambda: views.rows(bench),
             "long logs": lambda: long_logs.rows(bench, url),
             "tokens": tokens.rows,
