@@ -32,6 +32,9 @@ MOST = 1000
 _LONGEST_TEXT = 8_000
 _LONGEST_WHEN = 9
 """Words of a time, at most."""
+_SHOWN_DONE_MS = 7 * 86_400_000
+"""How long one whose only time has come is listed."""
+DONE = "done"
 NO_CLOCK = "Nothing keeps time now, so that nothing begins: start `angelia gateway` or `angelia clock`."
 
 
@@ -112,10 +115,12 @@ class ScheduleService(Struct, frozen=True):
         return ZonedNow(known_zone(zone or self.zone or local_zone()), self.clock())
 
     async def lines(self, viewer: Principal) -> list[tuple[str, ...]]:
-        """A row for each schedule: id, when, next, where it is told, text."""
+        """A row for each schedule: id, when, next, where it is told, text; one that is done is listed for a week."""
         rows: list[tuple[str, ...]] = []
         for one in await self.schedules.visible(viewer):
             said = one.scheduled
+            if one.upto < self.clock() - _SHOWN_DONE_MS and self.next_of(one) == DONE:
+                continue
             text = one_line(said.text, 60)
             rows.append((short(one.id), in_short(said.when, said.zone), self.next_of(one), _short(said.address), text))
         return rows
@@ -126,7 +131,7 @@ class ScheduleService(Struct, frozen=True):
             return f"{schedule.state}: {schedule.why}" if schedule.why else str(schedule.state)
         said = schedule.scheduled
         due = following(said.when, said.zone, said.since, schedule.upto)
-        return shown(due, said.zone) if due else "done"
+        return shown(due, said.zone) if due else DONE
 
     async def pause(self, schedule: StoredSchedule, by: Principal) -> str:
         """Begin nothing more until `resume`.

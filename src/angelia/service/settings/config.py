@@ -113,12 +113,14 @@ class ScheduleSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     A turn that a schedule begins in a conversation of its own makes at most `run_steps` model calls and costs at most
     `run_cost` US dollars; all turns of one schedule at most `day_cost` in a day (UTC's). 0 means none.
+    With `in_terminal` an open conversation at a terminal keeps time as well, where no gateway and no clock does.
     """
 
     zone: str = ""
     run_steps: int = 50
     run_cost: float = 1.0
     day_cost: float = 5.0
+    in_terminal: bool = False
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):

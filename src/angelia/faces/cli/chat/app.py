@@ -109,7 +109,7 @@ class ChatApp:
             AngeliaError: the model cannot be used, or the conversation cannot be driven.
         """
         self.input = given
-        jobs = [self._begin(), self._work(), self.screen.run(given.write, given.still)]
+        jobs = [self._begin(), self._work(), self._keep_time(), self.screen.run(given.write, given.still)]
         if not self.screen.paint.renders:
             jobs.append(tell_of_long_calls(self.opened, lambda: self.watching.now, self.screen.note))
         tasks = [asyncio.create_task(job) for job in jobs]
@@ -155,6 +155,14 @@ class ChatApp:
         await self.use(choice.spec)
         await self._ask_about_folder()
         self.ready.set()
+
+    async def _keep_time(self) -> None:
+        """Begin what is scheduled as long as this is open, where the settings say so and nobody else does."""
+        await self.ready.wait()
+        if self.app.loaded.config.schedule.in_terminal:
+            from angelia.service.schedule.keep_time import keep_time
+
+            await keep_time(self.app.clock_services, None)
 
     async def _get_weights(self, spec: str) -> None:
         """Get what an embedded model needs and this machine has not, if the person wants that."""
