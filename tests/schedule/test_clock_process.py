@@ -116,10 +116,11 @@ async def _id(home: Path) -> str:
 async def test_an_open_terminal_keeps_time_where_it_is_told_to_and_shows_what_is_begun_there(tmp_path: Path) -> None:
     async with ModelServer([say("Hello."), say("The oven!")]) as server:
         place = _place(tmp_path, server.base_url.removesuffix("/v1"))
-        await asyncio.to_thread(_reminded, place)
+        assert "The oven!" in await asyncio.to_thread(_reminded, place)
 
 
-def _reminded(place: Place) -> None:
+def _reminded(place: Place) -> str:
+    """What stands on the screen once somebody was reminded."""
     with place.chat("--set", "schedule.in_terminal=true") as terminal:
         terminal.types("hello")
         terminal.sees("Hello.")
@@ -127,3 +128,4 @@ def _reminded(place: Place) -> None:
         terminal.sees("It is told here, in this conversation.")
         terminal.sees("Remind me now: the oven")
         terminal.sees("The oven!")
+        return terminal.screen
