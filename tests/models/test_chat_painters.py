@@ -1,4 +1,4 @@
-"""Painters that answer a conversation: what goes out as Google and OpenRouter publish it, and what answers mean."""
+"""Painters that are spoken to in other ways than Images: what goes out as it is published, and what answers mean."""
 
 import asyncio
 import json
@@ -12,6 +12,7 @@ from google.genai import types as google
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from pydantic import ConfigDict, TypeAdapter, with_config
 
+from angelia.context.media_forms import Pixels
 from angelia.models.pictures.port import AspectRatio, PaintFailed, PaintTrouble, PaintWish, SourcePicture
 from angelia.testing.model.http1 import Answering, HttpRequest, read_request
 from angelia.testing.model.pictures import one_colour
@@ -47,6 +48,9 @@ def openrouter(**message: Any) -> dict[str, Any]:
 
 
 DATA_URL = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(RED).decode()}"}}
+
+
+WEBUI = {"images": [b64encode(RED).decode()], "parameters": {}, "info": ""}
 
 
 @asynccontextmanager
@@ -144,7 +148,25 @@ async def test_an_answer_without_a_picture_is_named_with_what_it_cost(
     assert said in str(failed.value)
 
 
-@pytest.mark.parametrize(("kind", "reply"), [("gemini", PAINTED), ("openrouter", openrouter(images=[DATA_URL]))])
+async def test_a_web_interface_is_asked_with_what_its_document_has() -> None:
+    wish = PaintWish("A fox.", size=Pixels(512, 768), seed=4)
+    async with answering(WEBUI) as (url, asked), painter_at(url, "webui", "m") as painter:
+        first = await painter.paint(wish, no_fetching, lambda line: None)
+        await painter.paint(PaintWish("Blue.", (A_RED,)), no_fetching, lambda line: None)
+    assert [one.path for one in asked] == ["/v1beta/sdapi/v1/txt2img", "/v1beta/sdapi/v1/img2img"]
+    assert json.loads(asked[0].body) == {"prompt": "A fox.", "batch_size": 1, "seed": 4, "width": 512, "height": 768}
+    given = {"init_images": [b64encode(RED).decode()], "width": 64, "height": 64}
+    assert json.loads(asked[1].body) == {"prompt": "Blue.", "batch_size": 1, "seed": -1, **given}
+    assert first.pictures == (RED,)
+    async with answering({"images": [], "info": ""}) as (url, _), painter_at(url, "webui", "m") as painter:
+        with pytest.raises(PaintFailed, match="without a picture"):
+            await painter.paint(wish, no_fetching, lambda line: None)
+
+
+KINDS = [("gemini", PAINTED), ("openrouter", openrouter(images=[DATA_URL])), ("webui", WEBUI)]
+
+
+@pytest.mark.parametrize(("kind", "reply"), KINDS)
 async def test_each_is_a_painter_like_any_other(kind: str, reply: dict[str, Any]) -> None:
     async with answering(reply) as (url, _), painter_at(url, kind, "m") as painter:
 

@@ -10,7 +10,11 @@ from angelia.models.pictures.port import Painter
 GROUP = "angelia.painters"
 """The entry point group: the name is the wire (`server` in the settings), the value an `OpenPainter`."""
 
-OURS = {"images": "angelia.models.pictures.images", "chat": "angelia.models.pictures.chat"}
+OURS = {
+    "images": "angelia.models.pictures.images",
+    "chat": "angelia.models.pictures.chat",
+    "webui": "angelia.models.pictures.webui",
+}
 """Modules by wire, each with an `open_painter`; imported when something is painted."""
 
 

@@ -66,6 +66,7 @@ PAINTERS = (
     PainterRow("sdcpp:*", "images", "sdcpp", PainterCapabilities(step=64, pictures=4, count=4, seed=True)),
     # localai.io, "Image generation": one picture as `file`.
     PainterRow("localai:*", "images", "localai", PainterCapabilities(step=8, pictures=1, count=4, seed=True)),
+    PainterRow("webui:*", "webui", "", PainterCapabilities(step=64, longest=2048, pictures=1, seed=True)),
     PainterRow("*", "images", "compatible", PainterCapabilities(step=8, count=4)),
 )
 """The first that matches counts; the last is what any server of that wire may be asked for."""
