@@ -13,12 +13,12 @@ from angelia.core.ids import CallId
 from angelia.core.principal import OWNER
 from angelia.service.skills.long_turn import after_long_turn
 from angelia.service.skills.where import any_folder
-from angelia.tools.skills.opened_skill import OpenedSkill, SkillChanged
 
 if TYPE_CHECKING:
     from angelia.service.conversation.session import Session
     from angelia.service.skills.proposals import ProposalBox
     from angelia.service.skills.seen import JudgedSkill, Skills
+    from angelia.tools.skills.opened_skill import OpenedSkill
     from angelia.tools.skills.propose_skill import ProposeSkillArguments
 
 _TELL = "The person is told; `angelia skills review` shows them what has changed."
@@ -99,10 +99,11 @@ class ConversationSkills:
         self._told.update(fresh)
         return len(self.unseen) if fresh else 0
 
-    async def open(self, name: str) -> OpenedSkill:
+    async def open(self, name: str) -> "OpenedSkill":
         """See `SkillSource`."""
         from angelia.skills.folder import NAMES
         from angelia.skills.skill import body_of, read_skill
+        from angelia.tools.skills.opened_skill import OpenedSkill, SkillChanged
 
         judged = self._usable.get(name)
         if judged is None or judged.answer is None:

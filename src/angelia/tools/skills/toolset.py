@@ -1,26 +1,22 @@
 """The toolset of skills: one tool where there is a skill that the person has seen, one after a long turn."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from angelia.tools.port import ConversationContext, Tool
-from angelia.tools.skills.opened_skill import SkillSource
-from angelia.tools.skills.propose_skill import ProposeSkill, SkillProposals
-from angelia.tools.skills.use_skill import UseSkill
 
-
-class ConversationSkillsPort(SkillSource, SkillProposals, Protocol):
-    """What both tools use."""
+if TYPE_CHECKING:
+    from angelia.tools.skills.port import ConversationSkillsPort
 
 
 class SkillTools:
-    """See `tools.port.Toolset`."""
+    """See `tools.port.Toolset`. What most conversations do without is loaded when it is offered."""
 
     name = "skills"
 
-    def __init__(self, skills: ConversationSkillsPort) -> None:
+    def __init__(self, skills: "ConversationSkillsPort") -> None:
         self._skills = skills
-        self._use, self._propose = UseSkill(skills), ProposeSkill(skills)
 
     async def open(self, conversation: ConversationContext) -> None:
         """Look for the first time."""
@@ -41,3 +37,15 @@ class SkillTools:
 
     async def close(self) -> None:
         """Nothing was begun."""
+
+    @cached_property
+    def _use(self) -> Tool:
+        from angelia.tools.skills.use_skill import UseSkill
+
+        return UseSkill(self._skills)
+
+    @cached_property
+    def _propose(self) -> Tool:
+        from angelia.tools.skills.propose_skill import ProposeSkill
+
+        return ProposeSkill(self._skills)
