@@ -72,7 +72,7 @@ class ConversationSkills:
         """See `SkillSource`."""
         workspace = self._workspace()
         there: list[JudgedSkill] = []
-        if self._session.owner == OWNER and await asyncio.to_thread(any_folder, workspace, self._sources.own_home):
+        if self._session.owner == OWNER and any_folder(workspace, self._sources.own_home):
             there = await self._sources.skills().look(OWNER, workspace)
         pinned = [one for one in there if one.state == "pinned" and not one.behind]
         before, self._usable = self._usable, {one.skill.name: one for one in sorted(pinned, key=_name)}
