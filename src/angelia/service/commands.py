@@ -294,8 +294,8 @@ COMMANDS: tuple[TerminalCommand, ...] = (
     ),
     ConversationsCommand(
         "schedule",
-        "[WHEN WHAT|pause ID|resume ID|remove ID]",
-        "what is done at which times; with words, have something done: /schedule weekdays at 8 sum up the news",
+        "[WHEN WHAT|remove ID]",
+        "what is done at which times, or one more: /schedule weekdays at 8 sum up the news",
         acts.schedule,
         who=CommandRight.OWNER,
         absent=_NOT_BETWEEN_PROMPTS,
