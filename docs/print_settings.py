@@ -1,7 +1,7 @@
 """What can be set, whom a model can be had from, and what it can call, printed from the code."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import cast
 
 import msgspec
@@ -16,6 +16,7 @@ from angelia.service.settings import config
 from angelia.tools.browser.toolset import browser_tools
 from angelia.tools.discovery import own_toolsets
 from angelia.tools.mcp.settings import ServerSettings
+from angelia.tools.people.speak import SpeakTool, SpokenText
 from angelia.tools.schema import shown_schema
 from angelia.tools.skills.opened_skill import SkillSource
 from angelia.tools.skills.propose_skill import ProposeSkill, SkillProposals
@@ -127,13 +128,17 @@ def _vendor(row: Vendor) -> tuple[str, ...]:
     return f"`{row.name}`", f"`{row.wire}`", keys, where, " ".join(f"`{quirk}`" for quirk in row.quirks)
 
 
+def _unspoken(text: str, voice: str, told: Callable[[str], None]) -> Awaitable[SpokenText]:
+    raise NotImplementedError("tools are printed here, and not run")
+
+
 def tools() -> str:
     """Every tool of ours with its schema."""
     parts = []
     always = (tool for make in own_toolsets() for tool in make().tools())
     # What these say of themselves is the same for all.
     skills = UseSkill(cast("SkillSource", None)), ProposeSkill(cast("SkillProposals", None))
-    for tool in (*always, *browser_tools(ChromiumBrowser(no_addresses)), *skills):
+    for tool in (*always, *browser_tools(ChromiumBrowser(no_addresses)), *skills, SpeakTool(_unspoken)):
         traits = [name.replace("_", " ") for name, has in asdict(tool.traits).items() if has]
         schema = msgspec.json.format(msgspec.Raw(bytes(shown_schema(tool.arguments))), indent=2).decode()
         line = f"\n\nTraits: {', '.join(traits)}." if traits else ""

@@ -27,7 +27,13 @@ NAV: dict[str, list[str]] = {
         *("how-to/use-in-the-terminal.md", "how-to/terminal-keys.md", "how-to/use-in-an-editor.md"),
         "how-to/run-the-gateway.md",
         *("how-to/telegram.md", "how-to/discord.md", "how-to/slack.md", "how-to/matrix.md", "how-to/irc.md"),
-        *("how-to/whatsapp.md", "how-to/whatsapp-personal.md", "how-to/files-in-an-answer.md", "how-to/recordings.md"),
+        *(
+            "how-to/whatsapp.md",
+            "how-to/whatsapp-personal.md",
+            "how-to/files-in-an-answer.md",
+            "how-to/recordings.md",
+            "how-to/speak.md",
+        ),
     ],
     "Work with it": [
         *(

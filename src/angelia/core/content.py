@@ -80,7 +80,8 @@ class Media(Part, frozen=True):
     `width` and `height` are pixels, `pages` counts a document's pages, `seconds` is a recording's length;
     each is 0 when unknown or meaningless. `as_is` says that the person wants a picture sent at its own size, whatever
     the model prefers. `origin` is the absolute path from which the person gave it, on their machine; empty where it
-    came without one.
+    came without one. `peaks` is how a recording's loudness goes, a byte for each stretch of it, and `words` is
+    what is said in it; both are empty where that is not known beforehand.
     """
 
     blob: BlobRef
@@ -92,6 +93,8 @@ class Media(Part, frozen=True):
     seconds: float = 0.0
     as_is: bool = False
     origin: str = ""
+    peaks: bytes = b""
+    words: str = ""
 
 
 class ToolCall(Part, frozen=True):

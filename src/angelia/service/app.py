@@ -57,6 +57,11 @@ from angelia.store.tables.pairings import Pairings
 from angelia.store.tables.schedules import Schedules
 from angelia.store.tables.trusted_files import TrustedFiles
 from angelia.tools.discovery import MakeToolset, found_toolsets
+from angelia.tools.port import Toolset
+from angelia.tools.standalone import Standalone
+
+if TYPE_CHECKING:
+    from angelia.service.models.speech import Speech
 
 if TYPE_CHECKING:
     from angelia.service.schedule.keep_time import ClockServices
@@ -103,7 +108,8 @@ class App:
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
         self.web_search = WebSearch(loaded.config.search, environ, self.tokens, clock)
         self.painter = HomePainter(loaded.config.painter, self.model_catalog, loaded.config.policy.allow_ranges)
-        self.toolsets = (*tools, self.web_search.toolset, self.painter.toolset)
+        spoken = (self._speech_tools,) if loaded.config.speaker else ()
+        self.toolsets = (*tools, self.web_search.toolset, self.painter.toolset, *spoken)
         self.mcp_sources = McpSources(
             loaded.config.mcp,
             self.secret_refs,
@@ -160,6 +166,20 @@ class App:
 
     def _secrets(self) -> frozenset[str]:
         return self.model_catalog.keyring.secrets() | self.tokens.known() | self.secret_refs.known()
+
+    @cached_property
+    def speech(self) -> "Speech":
+        """What speaks, as it is set; nothing of it is loaded before its first use."""
+        from angelia.service.models.speech import Speech, SpeechDeps
+
+        voices = self.loaded.home / "voices"
+        deps = SpeechDeps(self.model_catalog, voices, self.blobs, self.media, self.redaction.text)
+        return Speech(self.loaded.config.speaker, self.loaded.config.voice, deps)
+
+    def _speech_tools(self) -> Toolset:
+        from angelia.tools.people.speak import SpeakTool
+
+        return Standalone("speech", SpeakTool(self.speech.speak))
 
     @property
     def command_services(self) -> CommandServices:
@@ -304,6 +324,8 @@ class App:
     async def close(self) -> None:
         """Stop every conversation and close the store; open turns stay open in the log."""
         await self.conversations.close()
+        if "speech" in self.__dict__:  # it was used
+            await self.speech.close()
         await self.model_catalog.close()
         self.media.close()
         self.db.close()

@@ -10,7 +10,7 @@ from typing import assert_never
 from angelia.channels.capabilities import Capabilities, Kind
 from angelia.channels.discord.api import DiscordCall
 from angelia.channels.discord.capabilities import TEXT
-from angelia.channels.discord.voice import measured
+from angelia.channels.discord.voice import POINTS, measured
 from angelia.channels.failures import Rejected
 from angelia.channels.kinds import ENDINGS, NAMED, refuse_too_large
 from angelia.channels.markup.marks import DiscordMarkdown
@@ -136,7 +136,8 @@ def _with_ending(file: OutFile) -> str:
 
 async def _voice(file: OutFile) -> dict[str, object]:
     found = await asyncio.to_thread(measured, file.path, file.seconds)
-    return _named(0, file) | {"duration_secs": max(found.seconds, 0.1), "waveform": found.waveform}
+    waveform = base64.b64encode(file.peaks[:POINTS]).decode() if file.peaks else found.waveform
+    return _named(0, file) | {"duration_secs": max(found.seconds, 0.1), "waveform": waveform}
 
 
 def _uploads(files: Sequence[OutFile], capabilities: Capabilities) -> list[UploadField]:

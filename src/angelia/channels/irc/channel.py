@@ -23,7 +23,7 @@ from angelia.channels.incoming import Hear, OfferedFile
 from angelia.channels.irc.capabilities import IrcMarks, capabilities
 from angelia.channels.irc.connection import IrcLink, Passwords, connected
 from angelia.channels.irc.receive import IrcReader, IrcSpoken
-from angelia.channels.irc.send import Speaker
+from angelia.channels.irc.send import IrcWriter
 from angelia.channels.irc.settings import IrcSettings, IrcWaits
 from angelia.channels.irc.wire import IrcLine, is_target
 from angelia.channels.markup.dialect import Dialect
@@ -52,7 +52,7 @@ class IrcChannel:
         self._context = context
         self._timeouts = timeouts
         self._reader = IrcReader(context.door, settings.identity, tuple(context.commands))
-        self._speaker = Speaker(settings, context, timeouts)
+        self._speaker = IrcWriter(settings, context, timeouts)
         self._link: IrcLink | None = None
         self._tried = asyncio.Event()
         self._waiting: dict[str, IrcSpoken] = {}

@@ -24,7 +24,7 @@ _TOO_FAST = ("263", "439", "707")
 _IGNORED = "716"
 
 
-class Speaker:
+class IrcWriter:
     """What we say, one message after another; `pace` counts every line."""
 
     def __init__(self, settings: IrcSettings, context: ChannelContext, timeouts: IrcWaits) -> None:

@@ -1,10 +1,15 @@
 """What goes out, as the contents of events ("m.room.message", "Event replacements", "Threading")."""
 
+from itertools import pairwise
+
 from angelia.channels.capabilities import Kind
 from angelia.channels.failures import Rejected
 from angelia.channels.matrix.capabilities import TEXT
 from angelia.channels.matrix.payloads import AUDIO, MESSAGE_TYPES, VOICE, Body
 from angelia.channels.outgoing import OutFile, OutText
+
+_POINTS = 100
+"""Of a waveform: what clients draw."""
 
 
 def words(text: OutText) -> Body:
@@ -28,7 +33,7 @@ def file_content(file: OutFile, url: str) -> Body:
     """
     length: Body = {"duration": int(file.seconds * 1000)} if file.seconds else {}
     size: Body = {"w": file.width, "h": file.height} if file.width else {}
-    voice: Body = {VOICE: {}, AUDIO: length} if file.kind is Kind.VOICE else {}
+    voice: Body = {VOICE: {}, AUDIO: length | waveform(file.peaks)} if file.kind is Kind.VOICE else {}
     return words(file.caption or OutText(file.name)) | {
         "msgtype": MESSAGE_TYPES[file.kind],
         "filename": file.name,
@@ -36,6 +41,18 @@ def file_content(file: OutFile, url: str) -> Body:
         "info": {"mimetype": file.mime, "size": file.size} | length | size,
         **voice,
     }
+
+
+def waveform(peaks: bytes) -> Body:
+    """How the loudness goes, in at most 100 numbers from 0 to 1,024 (MSC1767 with MSC3246); nothing if unknown.
+
+    >>> waveform(bytes([0, 255]))
+    {'waveform': [0, 1024]}
+    """
+    count = min(len(peaks), _POINTS)
+    edges = [len(peaks) * index // count for index in range(count + 1)] if count else []
+    points = [max(peaks[start:end]) * 1024 // 255 for start, end in pairwise(edges)]
+    return {"waveform": points} if points else {}
 
 
 def replacement(message: str, text: OutText) -> Body:

@@ -94,6 +94,17 @@ class Vendor(ModelAbilities, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 Rows = Mapping[str, Vendor]
 
+SPEECH_VENDORS: Rows = {
+    "elevenlabs": Vendor(
+        name="elevenlabs",
+        wire="elevenlabs",
+        base_url="https://api.elevenlabs.io/v1",
+        base_url_env=("ELEVENLABS_BASE_URL",),
+        key_env=("ELEVENLABS_API_KEY",),
+    )
+}
+"""Vendors that speak and have no models to talk with; a row of the user's is laid over them by its name."""
+
 
 def vendors(own: Mapping[str, Mapping[str, object]] | None = None) -> Rows:
     """The table, with rows of the user's `own` laid over it field by field.

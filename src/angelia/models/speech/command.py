@@ -24,8 +24,8 @@ PLACE = "{file}"
 Argv = Callable[[Path], Sequence[str]]
 
 
-class Unheard(AngeliaError):
-    """The program could not write a recording down."""
+class ProgramFailed(AngeliaError):
+    """The program could not write a recording down, or could not speak."""
 
 
 class CommandListener:
@@ -38,12 +38,13 @@ class CommandListener:
         """See `models.speech.port.Listener`. The program gets a copy with the right ending, in a folder of its own.
 
         Raises:
-            Unheard: it failed, with the last line that it complained with, or took too long.
+            ProgramFailed: it failed, with the last line that it complained with, or took too long.
         """
         with tempfile.TemporaryDirectory(prefix="angelia-speech-") as folder:
             copy = Path(folder) / file_name(mime)
             await asyncio.to_thread(shutil.copyfile, recording, copy)
-            return TranscribedWords(await _ran(self._argv(copy)))
+            printed = await run_program(self._argv(copy), b"", "listens")
+            return TranscribedWords(printed.decode(errors="replace").strip())
 
 
 def configured(line: str) -> CommandListener:
@@ -64,16 +65,19 @@ def whisper(model: str) -> CommandListener:
     return CommandListener(lambda path: (sys.executable, "-m", "angelia.models.speech.whisper", model, str(path)))
 
 
-async def _ran(argv: Sequence[str]) -> str:
+async def run_program(argv: Sequence[str], given: bytes, does: str) -> bytes:
+    """What a program prints, to which `given` is handed on its input; `does` says what it is for: "listens".
+
+    Raises:
+        ProgramFailed: it failed, with the last line that it complained with, or took too long.
+    """
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        *argv, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True
-    )
+    process = await asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
     try:
         async with asyncio.timeout(SECONDS):
-            out, complaint = await process.communicate()
+            out, complaint = await process.communicate(given)
     except TimeoutError:
-        raise Unheard(f"{Path(argv[0]).name} was not done within {SECONDS:g} s.") from None
+        raise ProgramFailed(f"{Path(argv[0]).name} was not done within {SECONDS:g} s.") from None
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
@@ -81,5 +85,5 @@ async def _ran(argv: Sequence[str]) -> str:
             await process.wait()
     if process.returncode:
         last = clean(complaint.decode(errors="replace")).strip().rpartition("\n")[2]
-        raise Unheard(f"The program that listens failed (exit status {process.returncode}).", one_line(last, 300))
-    return out.decode(errors="replace").strip()
+        raise ProgramFailed(f"The program that {does} failed (exit status {process.returncode}).", one_line(last, 300))
+    return out

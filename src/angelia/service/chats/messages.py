@@ -101,6 +101,7 @@ def _file(piece: FilePiece, path_of: PathOf) -> OutFile:
         width=media.width,
         height=media.height,
         seconds=media.seconds,
+        peaks=media.peaks,
     )
 
 

@@ -129,6 +129,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     `describer` puts pictures into words for a model that takes none. `transcriber` writes down recordings for one that
     hears nothing: `vendor:name`, `local` (Whisper on this machine), or `command:LINE` with `{file}` in it.
 
+    `speaker` speaks: `local` or `local:VOICE` (this machine), `command:LINE`, `elevenlabs:MODEL`, or `vendor:name`;
+    `voice` is whose voice, empty for the speaker's usual one.
+
     `vendors` are rows of your own, laid over those in `models/catalog/vendors.toml`; `key_command`, `key_file` and
     `key_variable` in a row say where more of its keys come from. `channels` are the chat networks of the gateway, each
     a section whose settings its channel knows.
@@ -138,6 +141,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     fallback: tuple[str, ...] = ()
     describer: str = ""
     transcriber: str = ""
+    speaker: str = ""
+    voice: str = ""
     effort: Literal["", "low", "medium", "high"] = ""
     limits: Caps = Caps()
     context: ContextSettings = ContextSettings()

@@ -47,8 +47,8 @@ def findable(fact: AnyFact) -> str:
 
 def _text(parts: tuple[Content | ReplyPart, ...]) -> str:
     said = [part.text for part in parts if isinstance(part, Text)]
-    names = [part.name for part in parts if isinstance(part, Media) and part.name]
-    return "\n".join((*said, *names))
+    named = [words for part in parts if isinstance(part, Media) for words in (part.name, part.words) if words]
+    return "\n".join((*said, *named))
 
 
 def cut(text: str) -> str:

@@ -8,6 +8,7 @@ from angelia.context.media_forms import Pixels, quoted, size_words
 from angelia.core.errors import BadInput
 from angelia.store.media.documents import Page
 from angelia.store.media.pictures import Drawn
+from angelia.store.media.voice_notes import EncodedVoice
 
 
 class MediaType(StrEnum):
@@ -15,6 +16,7 @@ class MediaType(StrEnum):
 
     PICTURE = "picture"
     PDF = "PDF"
+    SOUND = "sound"
 
 
 class MediaLimits(Struct, frozen=True):
@@ -30,9 +32,11 @@ class MediaLimits(Struct, frozen=True):
 LIMITS = {
     MediaType.PICTURE: MediaLimits(seconds=30, memory=2_500_000_000, at_once=2),
     MediaType.PDF: MediaLimits(seconds=30, memory=1_500_000_000, at_once=2),
+    MediaType.SOUND: MediaLimits(seconds=120, memory=1_500_000_000, at_once=2),
 }
 """Measured with Pillow 12 and PDFium 7: the largest picture that is opened (120 million pixels, transparent and lying
 on its side) takes 1.6 GB and 6 s, a photo of 12 million a quarter of a second, with the start of the process.
+Twelve minutes of speech, the longest text that is spoken, are encoded in some 20 s.
 """
 
 
@@ -64,13 +68,21 @@ class ReadPages(Struct, frozen=True, tag=True):
     name: str
 
 
-MediaJob = MeasurePicture | RedrawPicture | CountPages | ReadPages
+class EncodeVoice(Struct, frozen=True, tag=True):
+    """`store.media.voice_notes.encode_voice`, of sounds that lie behind each other; `sizes` are their bytes."""
+
+    sizes: tuple[int, ...]
+    name: str = ""
+
+
+MediaJob = MeasurePicture | RedrawPicture | CountPages | ReadPages | EncodeVoice
 
 ANSWERS: dict[type, object] = {
     MeasurePicture: Pixels,
     RedrawPicture: Drawn,
     CountPages: int,
     ReadPages: tuple[Page, ...],
+    EncodeVoice: EncodedVoice,
 }
 """What each is answered with, where it can be opened."""
 
@@ -122,4 +134,6 @@ def broke_down(job: MediaJob, limits: MediaLimits) -> MediaLimitMet:
 
 def media_type(job: MediaJob) -> MediaType:
     """What decodes it."""
+    if isinstance(job, EncodeVoice):
+        return MediaType.SOUND
     return MediaType.PICTURE if isinstance(job, MeasurePicture | RedrawPicture) else MediaType.PDF

@@ -1,4 +1,4 @@
-"""Pictures and PDFs opened in processes of their own: each in another one, in bounded time, confined where it can be.
+"""Pictures, PDFs and sounds opened in processes of their own: each in another one, in bounded time, and confined.
 
 | the process | what follows |
 |---|---|
@@ -39,6 +39,7 @@ from angelia.store.media.jobs import (
     REFUSED,
     TAKEN,
     CountPages,
+    EncodeVoice,
     JobRefusal,
     MeasurePicture,
     MediaJob,
@@ -52,11 +53,12 @@ from angelia.store.media.jobs import (
     over_time,
 )
 from angelia.store.media.pictures import Drawn
+from angelia.store.media.voice_notes import EncodedVoice
 
 _BEGIN = "import sys; sys.path.extend(sys.argv[4:]); from angelia.store.media.worker import main; main()"
 """Isolated (`-I`), Python looks into no folder of the person's; so it is told where the packages are."""
 
-_PACKAGES = ("angelia", "msgspec", "PIL", "pypdfium2")
+_PACKAGES = ("angelia", "msgspec", "PIL", "pypdfium2", "av")
 
 _MOST_LINKS = 40
 """As the kernel follows (path_resolution(7))."""
@@ -135,6 +137,16 @@ class MediaProcesses:
         pages: tuple[Page, ...] = await self._run(job, source)
         return pages
 
+    async def encode_voice(self, sounds: Sequence[bytes]) -> EncodedVoice:
+        """See `store.media.voice_notes.encode_voice`.
+
+        Raises:
+            BadInput: as there, or `MediaLimitMet`.
+            MissingPart: PyAV is not installed.
+        """
+        encoded: EncodedVoice = await self._run(EncodeVoice(tuple(map(len, sounds))), b"".join(sounds))
+        return encoded
+
     def close(self) -> None:
         """End what waits. Idempotent; what is asked later starts anew."""
         self._ahead = False
@@ -145,6 +157,8 @@ class MediaProcesses:
         of, job = media_type(job), replace(job, name=clean(job.name)[:_MOST_NAME])
         if of is MediaType.PDF and not can_read():
             raise MissingPart("Reading PDFs", "documents")
+        if of is MediaType.SOUND and find_spec("av") is None:
+            raise MissingPart("Making voice notes", "speech")
         async with self._slots[of]:
             with await asyncio.to_thread(_file_of, source) as file:
                 sign, answer = await self._asked(of, job, file.fileno())

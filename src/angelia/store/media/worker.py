@@ -24,6 +24,7 @@ from angelia.store.media.jobs import (
     REFUSED,
     TAKEN,
     CountPages,
+    EncodeVoice,
     JobRefusal,
     MeasurePicture,
     MediaJob,
@@ -32,6 +33,7 @@ from angelia.store.media.jobs import (
     RedrawPicture,
 )
 from angelia.store.media.pictures import check, redraw
+from angelia.store.media.voice_notes import encode_voice
 
 IDLE_S = 20.0
 """How long a process that was started in advance waits for its medium before it ends."""
@@ -104,6 +106,9 @@ def _done(job: MediaJob, file: BinaryIO) -> object:
             return count_pages(source, name)
         case ReadPages(long_edge=edge, most_text=text, most_pictures=pictures, name=name):
             return read_pages(source, long_edge=edge, most_text=text, most_pictures=pictures, name=name)
+        case EncodeVoice(sizes=sizes):
+            file.seek(0)
+            return encode_voice([file.read(size) for size in sizes])
 
 
 def _load(of: MediaType) -> None:
@@ -113,8 +118,10 @@ def _load(of: MediaType) -> None:
 
         AvifImagePlugin.DEFAULT_MAX_THREADS = 1
         Image.preinit()
-    else:
+    elif of is MediaType.PDF:
         import pypdfium2  # noqa: F401 - loaded in advance
+    else:
+        import av  # noqa: F401 - loaded in advance
 
 
 def _limit(seconds: int, memory: int) -> None:

