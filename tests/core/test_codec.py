@@ -52,7 +52,7 @@ def test_the_collector_passes_facts_over_since_they_are_built_of_immutable_value
 
 IMMUTABLE = (
     *(msgspec.inspect.NoneType, msgspec.inspect.BoolType, msgspec.inspect.IntType, msgspec.inspect.FloatType),
-    *(msgspec.inspect.StrType, msgspec.inspect.EnumType, msgspec.inspect.RawType),
+    *(msgspec.inspect.StrType, msgspec.inspect.BytesType, msgspec.inspect.EnumType, msgspec.inspect.RawType),
 )
 
 

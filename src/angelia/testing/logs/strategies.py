@@ -68,6 +68,7 @@ def _of(shape: Any) -> st.SearchStrategy[Any]:
 
 _SIMPLE: dict[type, st.SearchStrategy[Any]] = {
     shapes.StrType: _TEXT,
+    shapes.BytesType: st.binary(max_size=20),
     shapes.IntType: st.integers(-(2**53), 2**53),
     shapes.FloatType: st.floats(allow_nan=False, allow_infinity=False),
     shapes.BoolType: st.booleans(),
