@@ -262,7 +262,6 @@ RULES = [
             "browsers/chromium/": "a browser is a process, behind its wall",
             "models/catalog/credentials.py": "a key may come from a command that the owner configured",
             "models/speech/command.py": "a command that the owner configured may listen, or speak",
-            "models/speakers/piper_process.py": "a voice lives in a process of its own, and is given back",
             "models/pictures/command.py": "a picture may be painted by a command that the owner configured",
             "store/media/processes.py": "what strangers sent is opened in a process of its own, with limits",
             "channels/whatsapp/bridge/": "the bridge is a process of Node, and npm installs what it needs",

@@ -1,5 +1,6 @@
 """Every speaker meets the claims of the kit."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from angelia.models.speakers.local import can_speak
 from angelia.models.speakers.piper_process import PiperProcess
 from angelia.models.speakers.port import Speaker
 from angelia.models.speakers.registry import OURS, WIRE, SpeakerContext, open_speaker
+from angelia.models.speech.command import run_program
 from angelia.testing.model.voice_server import VoiceServer
 from angelia.testing.speakers.checks import SpeakerCheck, checks
 
@@ -69,6 +71,17 @@ async def test_a_command_meets_them(check: SpeakerCheck) -> None:
     await check.run(lambda: made("command", "espeak-ng --stdin -w {file}"))
 
 
+async def test_a_program_can_be_stopped_at_any_step_of_its_start() -> None:
+    for steps in [*range(12)] * 5:
+        running = asyncio.ensure_future(run_program(("/bin/sh", "-c", "cat; sleep 100"), b"x" * 200_000, "speaks"))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        running.cancel()
+        async with asyncio.timeout(30):
+            await asyncio.wait([running])
+        assert running.cancelled()
+
+
 @CHECKS
 async def test_the_wire_meets_them(check: SpeakerCheck, http: "httpx2.AsyncClient") -> None:
     await check.run(lambda: made(WIRE, "tts-1", http))
@@ -108,8 +121,6 @@ async def test_a_voice_is_given_back_some_time_after_it_spoke() -> None:
     process = PiperProcess(kept_s=0.0)
     process.use(next(Path(package).parent.glob("data/*.onnx")))
     assert (await process.speak("Hello.")).startswith(b"RIFF")
-    import asyncio
-
     await asyncio.sleep(0)
     await process.close()
     assert not process.loaded

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
+from angelia.models.speech.command import begun
 
 KEPT_S = 300.0
 """Seconds for which a voice stays loaded after it spoke: as long as people pause in a conversation."""
@@ -86,14 +87,8 @@ class PiperProcess:
             await process.wait()
 
     async def _started(self) -> asyncio.subprocess.Process:
-        pipe = asyncio.subprocess.PIPE
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "angelia.models.speakers.piper_worker", str(self._voice)),
-            stdin=pipe,
-            stdout=pipe,
-            stderr=pipe,
-            start_new_session=True,
-        )
+        worker = (sys.executable, "-m", "angelia.models.speakers.piper_worker", str(self._voice))
+        self._process = await begun(worker)
         return self._process
 
     def _end(self) -> None:

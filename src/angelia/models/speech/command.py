@@ -71,19 +71,35 @@ async def run_program(argv: Sequence[str], given: bytes, does: str) -> bytes:
     Raises:
         ProgramFailed: it failed, with the last line that it complained with, or took too long.
     """
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+    process = await begun(argv)
     try:
         async with asyncio.timeout(SECONDS):
             out, complaint = await process.communicate(given)
     except TimeoutError:
         raise ProgramFailed(f"{Path(argv[0]).name} was not done within {SECONDS:g} s.") from None
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+        await _ended(process)
     if process.returncode:
         last = clean(complaint.decode(errors="replace")).strip().rpartition("\n")[2]
         raise ProgramFailed(f"The program that {does} failed (exit status {process.returncode}).", one_line(last, 300))
     return out
+
+
+async def begun(argv: Sequence[str]) -> asyncio.subprocess.Process:
+    """A program, begun whole or not at all: cancelled between its start and its pipes, asyncio waits for ever."""
+    pipe = asyncio.subprocess.PIPE
+    beginning = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+    )
+    try:
+        return await asyncio.shield(beginning)
+    except asyncio.CancelledError:
+        await _ended(await beginning)
+        raise
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.communicate()
