@@ -41,6 +41,7 @@ MACHINERY = {
     "born",
     "never",
     "indexed",
+    "terms",
     "words",
     "words_config",
     "words_data",

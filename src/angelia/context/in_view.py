@@ -18,7 +18,7 @@ from angelia.core.principal import OWNER, Principal
 _OWN_WORDS = frozenset(
     {
         *("ask_user", "edit", "recall", "remember", "schedule", "schedules", "send_file", "todo", "unschedule"),
-        *("use_skill", "write"),
+        *("stay_silent", "use_skill", "write"),
     }
 )
 """Tools whose results are the person's words, words that the person has read and taken, or the model's repeated; a note

@@ -66,6 +66,7 @@ def own_toolsets() -> tuple[MakeToolset, ...]:
     from angelia.tools.browser.toolset import BrowserTools
     from angelia.tools.files.toolset import FileTools
     from angelia.tools.notes.toolset import NoteTools
+    from angelia.tools.past.toolset import PastTools
     from angelia.tools.people import ask_user, look_again, send_file, todo
     from angelia.tools.schedule import schedules, stay_silent
     from angelia.tools.shell.toolset import ShellTools
@@ -81,6 +82,7 @@ def own_toolsets() -> tuple[MakeToolset, ...]:
         lambda: Standalone("people", *people),
         NoteTools,
         lambda: Standalone("schedule", *timed),
+        PastTools,
     )
 
 

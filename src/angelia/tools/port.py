@@ -309,13 +309,46 @@ class NotesAccess(Protocol):
         ...
 
 
+class PastQuestion(Struct, frozen=True):
+    """What is looked for in earlier conversations; days are YYYY-MM-DD, and what is empty does not narrow it.
+
+    `kind` is `people`, `replies` or `tools`; `folder` begins the path in which they worked.
+    """
+
+    query: str
+    since: str = ""
+    before: str = ""
+    folder: str = ""
+    kind: str = ""
+
+
+class PastAccess(Protocol):
+    """Earlier conversations of the same person, in a group those of the chat alone."""
+
+    async def search(self, question: PastQuestion, limit: int) -> str:
+        """The best messages with what stood beside each, and what was searched.
+
+        Raises:
+            BadInput: there is no word in it, or no such day.
+        """
+        ...
+
+    async def read(self, conversation: str, near: int, turns: int) -> str:
+        """The messages around number `near` of a conversation, whose id ends so.
+
+        Raises:
+            NotFound: there is none that may be read here.
+        """
+        ...
+
+
 class ConversationContext(Struct, frozen=True):
     """What a toolset may use for as long as its conversation is open in this process.
 
     `sandbox` gives the one that the conversation works in now; it raises SandboxGone where none is open. `addresses`
     judges what its programs on the network may connect to (`sandboxes.egress`). `tell` has a sentence told to model and
     person, at the beginning of the next turn; `waiting` shows the person what is waited for. `notes` is None in a
-    conversation without notes.
+    conversation without notes, `past` where nothing is stored.
     """
 
     conversation: ConversationId
@@ -324,6 +357,7 @@ class ConversationContext(Struct, frozen=True):
     tell: Callable[[str], None]
     waiting: Callable[[str], None]
     notes: NotesAccess | None = None
+    past: PastAccess | None = None
 
 
 class Toolset(Protocol):

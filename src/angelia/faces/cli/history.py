@@ -21,6 +21,7 @@ from angelia.sandboxes.port import SandboxError
 from angelia.service.conversation.listing import conversation_rows
 from angelia.service.receipts import receipt_rows
 from angelia.store.log.references import blobs_in
+from angelia.tools.shell.output import plain
 
 LAST = 4
 """Characters of an id that are typed to delete its conversation."""
@@ -53,11 +54,30 @@ async def _sessions(limit: int, as_json: bool, given: dict[str, Any]) -> int:
 )
 @click.argument("words", nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(min=1, max=100), default=20, show_default=True)
+@click.option("--ranked", is_flag=True, help="Any of the words, the best first, each with what stood beside it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON line each.")
 @settings_options
-def search(words: tuple[str, ...], limit: int, as_json: bool, **given: Any) -> int:
+def search(words: tuple[str, ...], limit: int, ranked: bool, as_json: bool, **given: Any) -> int:
     """Find words in all conversations: what was said, file names, the head of results. Newest first."""
-    return asyncio.run(_search(" ".join(words), limit, as_json, given))
+    looking = _search_ranked if ranked else _search
+    return asyncio.run(looking(" ".join(words), limit, as_json, given))
+
+
+async def _search_ranked(query: str, limit: int, as_json: bool, given: dict[str, Any]) -> int:
+    from angelia.service.past.words import hit_lines, searched
+    from angelia.store.log.ranked_search import Within, ranked_search
+    from angelia.tools.port import PastQuestion
+
+    app = await open_app(given)  # what was said since the last search is indexed first, which a reader cannot
+    with working("searching"):
+        found = await ranked_search(app.db, Within(OWNER), query, limit)
+    for hit in found.hits:
+        if as_json:
+            echo_json(msgspec.json.encode(hit))
+        else:
+            echo(plain(hit_lines(hit)) + "\n")
+    echo(searched(found, PastQuestion(query)), err=True)
+    return 0
 
 
 async def _search(query: str, limit: int, as_json: bool, given: dict[str, Any]) -> int:

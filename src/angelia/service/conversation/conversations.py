@@ -27,6 +27,7 @@ from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
 from angelia.service.conversation.workplace import Workplace, WorkplaceDeps, workplace
 from angelia.service.files.instruction_files import on_this_machine
 from angelia.service.notes.conversation_notes import ConversationNotes, NoteSources
+from angelia.service.past.conversation_past import ConversationPast
 from angelia.service.places.presets import chosen, kept
 from angelia.service.settings.config import Loaded
 from angelia.service.settings.rules import limits_in
@@ -234,6 +235,7 @@ class Conversations:
                 box.tell,
                 lambda text: session.live.emit(Resting(self._deps.clock(), text)),
                 self.notes(session),
+                ConversationPast(session, self._deps.db),
             )
         )
         return box

@@ -11,15 +11,28 @@ from angelia.store.tables.notes import Holds
 
 def scopes_of(session: Session, home: Path) -> tuple[Holds, ...]:
     """The scopes whose notes a conversation may see and add to, in the order in which they are shown."""
-    first = next((entry.fact for entry in session.log.entries if isinstance(entry.fact, e.Opening)), None)
-    opener = session.turn.opener
-    address = first.address if first else e.Address(session.unspoken.door if session.unspoken else "")
+    address = chat_of(session)
     chat = (Holds(NoteScope.CHAT, f"{address.door}:{address.chat}", session.owner),) if address.chat else ()
-    # Only what was said in a group names the message that is answered.
-    if (first and first.reply_to) or (opener and opener.reply_to):
+    if answers_in_group(session):
         return chat
     person = Holds(NoteScope.PERSON, "", session.owner)
     return (person, Holds(NoteScope.PROJECT, project_of(session, home), session.owner), *chat)
+
+
+def chat_of(session: Session) -> e.Address:
+    """Where a conversation was begun; without a chat where its door has none, or nothing was said yet."""
+    first = _first(session)
+    return first.address if first else e.Address("")
+
+
+def answers_in_group(session: Session) -> bool:
+    """Whether others read along: only what is said in a group names the message that is answered."""
+    first, opener = _first(session), session.turn.opener
+    return bool((first and first.reply_to) or (opener and opener.reply_to))
+
+
+def _first(session: Session) -> e.Opening | None:
+    return next((entry.fact for entry in session.log.entries if isinstance(entry.fact, e.Opening)), None)
 
 
 def project_of(session: Session, home: Path) -> str:

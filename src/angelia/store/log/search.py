@@ -47,13 +47,18 @@ async def search(db: Database, viewer: Principal, query: str, limit: int = 20) -
         BadInput: there is no word in the query.
     """
     expression = word_index.expression(query)
-    while db.writable and await db.read(_behind):
-        await db.write(word_index.catch_up)
+    await catch_up(db)
     found, damaged = await db.read(lambda connection: _look(connection, viewer, expression))
     needle = query.replace('"', "").strip().casefold()
     found.sort(key=lambda one: (needle not in one[1].casefold(), -one[0].at, -one[0].seq))
     hits = [Hit(ConversationId(row.conversation), row.seq, row.at, _snippet(text, query)) for row, text in found]
     return Found(tuple(hits[:limit]), tuple(damaged))
+
+
+async def catch_up(db: Database) -> None:
+    """Index what the index has not come to yet, where this process may write."""
+    while db.writable and await db.read(_behind):
+        await db.write(word_index.catch_up)
 
 
 def _behind(connection: sqlite3.Connection) -> bool:

@@ -214,6 +214,8 @@ _PROJECTIONS = (
     CREATE VIRTUAL TABLE words USING fts5
         (text, content = '', tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2')
     """,
+    # How many messages hold each word of that index.
+    "CREATE VIRTUAL TABLE terms USING fts5vocab (words, 'row')",
     """
     CREATE TABLE indexed (one INTEGER PRIMARY KEY CHECK (one = 1), upto INTEGER NOT NULL) STRICT
     """,

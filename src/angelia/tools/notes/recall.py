@@ -9,19 +9,20 @@ from angelia.core.content import Text
 from angelia.policy.verdict import Effect, NoEffect
 from angelia.tools.port import NotesAccess, ToolOutcome, Traits
 
+MOST_NOTES = 10
+
 
 class RecallArguments(Struct, frozen=True, forbid_unknown_fields=True):
-    """Words to look for, and how many notes to bring."""
+    """Words to look for."""
 
     query: Annotated[str, Meta(min_length=1)]
-    limit: Annotated[int, Meta(ge=1, le=50)] = 10
 
 
 class Recall:
     """Looks through the notes that count here."""
 
     name = "recall"
-    description = "Find notes of earlier conversations by their words, beyond those that you see already."
+    description = "Find notes that you do not see, by their words."
     arguments: type[Struct] = RecallArguments
     traits = Traits(reads_only=True, housekeeping=True, replayable=True)
 
@@ -34,4 +35,4 @@ class Recall:
 
     async def run(self, arguments: RecallArguments, context: object) -> ToolOutcome:
         """The notes, in lines."""
-        return ToolOutcome((Text(await self._notes().recall(arguments.query, arguments.limit)),))
+        return ToolOutcome((Text(await self._notes().recall(arguments.query, MOST_NOTES)),))

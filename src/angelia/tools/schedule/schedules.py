@@ -63,7 +63,7 @@ class ListSchedules:
     """Lists what is scheduled."""
 
     name = "schedules"
-    description = "List what is scheduled: id, when, when next, where it is told, what is to be done."
+    description = "List what is scheduled, with ids."
     arguments: type[Struct] = SchedulesArguments
     traits = Traits(reads_only=True, replayable=True)
 
@@ -87,7 +87,7 @@ class Unschedule:
     """Ends a schedule."""
 
     name = "unschedule"
-    description = "End a schedule for good, by the id that `schedules` lists."
+    description = "End a schedule, by its id."
     arguments: type[Struct] = UnscheduleArguments
     traits = Traits()
 

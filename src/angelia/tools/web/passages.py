@@ -16,7 +16,7 @@ _STEM = 5
 """Letters by which two words are the same: endings differ, in most languages that are written with letters."""
 
 
-class Passage(Struct, frozen=True):
+class PagePassage(Struct, frozen=True):
     """A paragraph, list or table: its place on the page, the headings above it, its words."""
 
     place: int
@@ -43,7 +43,7 @@ def find_passages(page: str, question: str, most: int = MOST) -> str:
         return own + sum(weight.get(stem, 1.0) / 2 for stem in above & wanted)
 
     ranked = sorted(((worth(number), -number) for number in range(len(passages))), reverse=True)
-    taken, left = list[Passage](), most
+    taken, left = list[PagePassage](), most
     for value, number in ranked:
         passage = passages[-number]
         if value <= 0 or len(passage.text) > left:
@@ -53,9 +53,9 @@ def find_passages(page: str, question: str, most: int = MOST) -> str:
     return _written(sorted(taken, key=lambda passage: passage.place))
 
 
-def _written(passages: Sequence[Passage]) -> str:
+def _written(passages: Sequence[PagePassage]) -> str:
     """Each under its headings, which are said once; a gap is marked."""
-    lines, before = list[str](), Passage(-2, (), "")
+    lines, before = list[str](), PagePassage(-2, (), "")
     for passage in passages:
         if passage.headings != before.headings:
             lines.append(" › ".join(passage.headings) or "(above the first heading)")
@@ -66,7 +66,7 @@ def _written(passages: Sequence[Passage]) -> str:
     return "\n\n".join(lines)
 
 
-def _passages(page: str) -> Iterator[Passage]:
+def _passages(page: str) -> Iterator[PagePassage]:
     headings: dict[int, str] = {}
     place = 0
     for block in _blocks(page):
@@ -76,7 +76,7 @@ def _passages(page: str) -> Iterator[Passage]:
             headings = {depth: text for depth, text in headings.items() if depth < level} | {level: heading[2].strip()}
             continue
         for piece in _cut(block):
-            yield Passage(place, tuple(headings.values()), piece)
+            yield PagePassage(place, tuple(headings.values()), piece)
             place += 1
 
 

@@ -1,0 +1,1 @@
+"""Earlier conversations, as a model may search and read them."""
