@@ -163,6 +163,7 @@ def test_every_ending_is_a_true_stop_reason_or_an_error_with_its_sentence() -> N
     known = {"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}
     every: list[end.Ending] = [
         end.Answered(),
+        end.StayedSilent("nothing new"),
         end.Cancelled(OWNER),
         end.StepLimit(9),
         end.BudgetSpent("money today", "$2", "$1"),
@@ -185,7 +186,7 @@ def test_every_ending_is_a_true_stop_reason_or_an_error_with_its_sentence() -> N
     for ending in every:
         reason, fault = told(ending)
         assert (reason in known) is (fault is None)
-        assert (reason == "end_turn") is isinstance(ending, end.Answered)
+        assert (reason == "end_turn") is isinstance(ending, end.Answered | end.StayedSilent)
         if fault:
             assert fault.message
             assert fault.data["sentence"]

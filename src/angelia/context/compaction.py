@@ -81,20 +81,20 @@ def _view_under(ground: CompactionInput, moved: e.ViewMoved) -> View:
     return ground.drafts[id(moved)][1]
 
 
-def aged(log: Sequence[e.Entry], moved: e.ViewMoved, results: int = 1) -> e.ViewMoved:
+def aged(log: Sequence[e.Entry], moved: e.ViewMoved, newest: int = 1) -> e.ViewMoved:
     """`moved`, with old media in sight as lines, see `aged_media`; a medium that was aged keeps the line it had."""
     known = {(a.seq, a.part) for a in moved.aged}
-    fresh = [a for a in aged_media(_in_sight(log, moved), results) if (a.seq, a.part) not in known]
+    fresh = [a for a in aged_media(_in_sight(log, moved), newest) if (a.seq, a.part) not in known]
     return replace(moved, aged=(*moved.aged, *fresh)) if fresh else moved
 
 
-RECENT_RESULTS = 2
-"""Results whose media are not old: what a model compares is what it has just seen and what it saw before that."""
+RECENT = 2
+"""Messages and results whose media are not old: who compares, compares what just came with what came before it."""
 
 
 def without_old_media(log: Sequence[e.Entry]) -> e.ViewMoved:
     """The move that takes old media out of requests, and nothing else: the prefix moves once for all of them."""
-    return aged(log, free(last_move(log)), RECENT_RESULTS)
+    return aged(log, free(last_move(log)), RECENT)
 
 
 def old_media_bytes(log: Sequence[e.Entry], profile: Profile) -> int:

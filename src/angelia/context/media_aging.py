@@ -19,19 +19,19 @@ _READING = frozenset({"read"})
 """Tools whose later result on the same path makes an earlier one stale."""
 
 
-def aged_media(log: Sequence[e.Entry], results: int = 1) -> tuple[e.Aged, ...]:
-    """Every medium but those of the newest person's message and of the newest `results` of tools that carry any.
+def aged_media(log: Sequence[e.Entry], newest: int = 1) -> tuple[e.Aged, ...]:
+    """Every medium but those of the `newest` messages of people and of the `newest` results of tools that carry any.
 
     A pure function of the log, so running it twice changes nothing. What we say ourselves carries no media.
     """
     carriers = [entry for entry in log if media_parts(entry.fact)]
-    newest_said = max((c.seq for c in carriers if isinstance(c.fact, e.Opening)), default=0)
-    newest = {newest_said, *[c.seq for c in carriers if isinstance(c.fact, e.ToolFinished)][-results:]}
+    said = [c.seq for c in carriers if isinstance(c.fact, e.Opening)][-newest:]
+    results = [c.seq for c in carriers if isinstance(c.fact, e.ToolFinished)][-newest:]
     ages = _messages_after(log)
     return tuple(
         e.Aged(entry.seq, index, line(media, ages[entry.seq]))
         for entry in carriers
-        if entry.seq not in newest
+        if entry.seq not in (*said, *results)
         for index, media in media_parts(entry.fact)
     )
 

@@ -57,6 +57,6 @@ def searched(found: RankedFound, question: PastQuestion) -> str:
         lines.append(f"Left out as too common: {', '.join(found.terms.common)}.")
     if found.newest_only:
         lines.append("The word is in so many that only the newest were looked at.")
-    lines.append("Not searched: what is in view here, and results of tools beyond their first 2,000 characters.")
+    lines.append("Not searched: results of tools beyond their first 2,000 characters.")
     lines += [f"Damaged: {one}" for one in found.damaged]
     return " ".join(lines)
