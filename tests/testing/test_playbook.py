@@ -95,10 +95,17 @@ def test_random_logs_keep_the_rules(log: list[e.Entry]) -> None:
     assert isinstance(log[-1].fact, e.DeliveryQueued | e.DeliveryPutOff | e.DeliverySettled | e.DeliveryReached)
 
 
-def test_random_logs_reach_every_kind_of_fact() -> None:
+_ELSEWHERE = {
+    *(e.NoteProposed, e.NoteKept, e.NoteDropped, e.NotesShown),
+    *(e.Scheduled, e.ScheduleChanged, e.Occurred, e.OccurrencesMissed),
+}
+"""Facts that no turn stands on: of notes, and of schedules, which have logs of their own."""
+
+
+def test_random_logs_reach_every_kind_of_fact_that_turns_stand_on() -> None:
     dice = random.Random(7)
     seen = {type(entry.fact) for _ in range(300) for entry in log_from(dice.randbytes(200))}
-    assert seen == set(KINDS)
+    assert set(KINDS) - seen == _ELSEWHERE
 
 
 @given(st.binary(max_size=100))
