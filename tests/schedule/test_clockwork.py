@@ -168,6 +168,24 @@ async def test_three_failures_in_a_row_pause_it_and_it_is_told(home: VirtualHome
     assert (await home.schedules.changed(0))[0].state is e.ScheduleState.ACTIVE
 
 
+async def test_a_turn_that_cannot_be_driven_pauses_it_and_is_told_once(
+    home: VirtualHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("angelia.service.schedule.clockwork.LONGEST_SLEEP_S", 0.0)
+    name = await home.add(Cron("0 8 * * *"))
+    clockwork, home.faults = home.clockwork(), FAILURES + 3
+    home.now += DAY
+    await home.look(clockwork)
+    (one,) = await home.schedules.changed(0)
+    assert one.state is e.ScheduleState.PAUSED
+    assert "cannot go on: No model is configured" in one.why
+    told = [entry.fact for entry in await home.transcript.entries(name) if isinstance(entry.fact, e.DeliveryQueued)]
+    assert [fact.address for fact in told] == [CHAT]
+    closed = [fact for _, fact in await home.facts() if isinstance(fact, e.Occurred)]
+    assert len(closed) == 1
+    assert not await home.schedules.open(), "it was gone on with"
+
+
 async def test_silence_is_no_failure(home: VirtualHome) -> None:
     await home.add(Cron("0 8 * * *"))
     clockwork, home.ending = home.clockwork(), end.StayedSilent("nothing new")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from angelia.core import ending as end
 from angelia.core import entry as e
+from angelia.core.errors import ConfigError
 from angelia.core.ids import ConversationId, sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.timing import When
@@ -20,11 +21,14 @@ CHAT = e.Address("telegram", "7001")
 
 
 class VirtualHome:
-    """`now` is the time, Unix milliseconds; `ending` is how turns end, None for not at all."""
+    """`now` is the time, Unix milliseconds; `ending` is how turns end, None for not at all. So many times as `faults`
+    says a turn cannot be driven before it can.
+    """
 
     def __init__(self, home: Path, now: int) -> None:
         self.now, self.latest = now, now
         self.ending: end.Ending | None = end.Answered()
+        self.faults = 0
         self._home = home
         self._stores: list[Database] = []
         self.transcript = Transcript(self.store())
@@ -41,6 +45,9 @@ class VirtualHome:
         transcript = Transcript(db)
 
         async def drive(occurrence: Occurrence, _: StoredSchedule | None) -> None:
+            if self.faults:
+                self.faults -= 1
+                raise ConfigError("No model is configured.")
             if self.ending is not None:
                 await transcript.append(occurrence.conversation, [e.TurnClosed(self.ending)])
             else:

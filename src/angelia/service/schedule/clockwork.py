@@ -63,6 +63,7 @@ class Clockwork:
         self._known: dict[ConversationId, StoredSchedule] = {}
         self._heap: list[tuple[int, ConversationId, int]] = []
         self._seen, self._version = 0, -1
+        self._stuck: dict[ConversationId, int] = {}
         self._driven: dict[tuple[ConversationId, int], asyncio.Task[None]] = {}
         self.woken = asyncio.Event()
 
@@ -186,13 +187,26 @@ class Clockwork:
         schedule = self._known.get(occurrence.schedule)
         try:
             await self._drive(occurrence, schedule)
+            self._stuck.pop(occurrence.conversation, None)
         except AngeliaError as error:
             logger.warning("a scheduled turn of %s cannot go on: %s", occurrence.conversation, error)
+            await self._told_when_stuck(occurrence, schedule, error)
             await asyncio.sleep(LONGEST_SLEEP_S)
         if schedule:
             await self._look_back(schedule)
         self._version = -1
         self.woken.set()
+
+    async def _told_when_stuck(
+        self, occurrence: Occurrence, schedule: StoredSchedule | None, error: AngeliaError
+    ) -> None:
+        """A turn that cannot be driven as things are (no model, a sandbox that is gone) stays open and is tried again;
+        whoever it is for is told once, and nothing more of that schedule begins before somebody has looked.
+        """
+        tries = self._stuck.get(occurrence.conversation, 0) + 1
+        self._stuck[occurrence.conversation] = tries
+        if tries == FAILURES and schedule:
+            await self._pause(schedule, f"Its turn was begun and cannot go on: {error}")
 
     async def _look_back(self, schedule: StoredSchedule) -> None:
         """Pause what has failed too often; whoever it is for is told."""
