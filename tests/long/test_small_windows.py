@@ -48,3 +48,15 @@ async def test_tools_that_do_not_fit_the_window_end_the_turn_aloud_without_a_req
             again = await turn(session, Text("hello again"))
             assert isinstance(again.ending, end.ContextFull)
         assert not server.requests
+
+
+@pytest.mark.parametrize(("window", "spared"), [(8_000, True), (200_000, False)])
+async def test_a_small_window_is_not_filled_with_tools(tmp_path: Path, window: int, spared: bool) -> None:
+    async with (
+        ModelServer([say("noted")]) as server,
+        home(tmp_path, server, "openai-chat", window=window) as app,
+    ):
+        await turn(await opened(app, tmp_path), Text("hello"))
+        offered = {tool["function"]["name"] for tool in server.requests[0].body["tools"]}
+    assert {"shell", "read", "edit", "fetch", "stay_silent"} <= offered
+    assert ({"remember", "search_past", "schedule"} & offered == set()) is spared

@@ -15,6 +15,7 @@ from angelia.service.models.second_model import summariser, wording
 from angelia.service.settings.config import Caps, Config
 from angelia.service.settings.rules import rules_for
 from angelia.store.media.blobs import BlobStore
+from angelia.tools.registry import Registry
 
 
 class DriverSources(Struct, frozen=True):
@@ -46,8 +47,7 @@ async def driver_for(
         ConfigError: a model cannot be used as configured.
     """
     config = sources.config
-    tools = deps.registry.specs()
-    bound_models = [await _bound(sources, spec, prompt, tools) for spec in (wanted.spec, *config.fallback)]
+    bound_models = [await _bound(sources, spec, prompt, deps.registry) for spec in (wanted.spec, *config.fallback)]
     words = await wording(config.transcriber, config.describer, sources.model_catalog, sources.blobs)
     capped, describes = replace(config, limits=wanted.limits), words.describe is not None
     settings = Settings(
@@ -67,11 +67,22 @@ async def driver_for(
     return bound_models[0], driver
 
 
-async def _bound(
-    sources: DriverSources, spec: str, prompt: ConversationPrompt, tools: tuple[ToolSpec, ...]
-) -> BoundModel:
+async def _bound(sources: DriverSources, spec: str, prompt: ConversationPrompt, registry: Registry) -> BoundModel:
     catalog = sources.model_catalog
-    return await catalog.bound(spec, prompt.prompt_for(catalog.profile(spec)).text, tools)
+    profile = catalog.profile(spec)
+    return await catalog.bound(spec, prompt.prompt_for(profile).text, _offered(registry, profile.window))
+
+
+SMALL_WINDOW = 16_000
+"""Tokens. All tools together take some 2,000, and the prompt around them as much again."""
+
+
+def _offered(registry: Registry, window: int) -> tuple[ToolSpec, ...]:
+    """The tools that a model with such a window is shown; 0 is one that nobody knows."""
+    if not 0 < window < SMALL_WINDOW:
+        return registry.specs()
+    spare = {name for name in registry.names if (tool := registry.get(name)) and tool.traits.spare}
+    return tuple(spec for spec in registry.specs() if spec.name not in spare)
 
 
 def _summariser(sources: DriverSources, model: str, bound: BoundModel) -> Summariser | None:

@@ -24,7 +24,7 @@ class Recall:
     name = "recall"
     description = "Find notes that you do not see, by their words."
     arguments: type[Struct] = RecallArguments
-    traits = Traits(reads_only=True, housekeeping=True, replayable=True)
+    traits = Traits(reads_only=True, housekeeping=True, replayable=True, spare=True)
 
     def __init__(self, notes: Callable[[], NotesAccess]) -> None:
         self._notes = notes

@@ -32,7 +32,7 @@ class Remember:
         "tool told you to remember."
     )
     arguments: type[Struct] = RememberArguments
-    traits = Traits(housekeeping=True, replayable=True)
+    traits = Traits(housekeeping=True, replayable=True, spare=True)
 
     def __init__(self, notes: Callable[[], NotesAccess]) -> None:
         self._notes = notes

@@ -24,7 +24,7 @@ class ReadPast:
     name = "read_past"
     description = "Read on around a hit of `search_past`."
     arguments: type[Struct] = ReadPastArguments
-    traits = Traits(reads_only=True, housekeeping=True, replayable=True)
+    traits = Traits(reads_only=True, housekeeping=True, replayable=True, spare=True)
 
     def __init__(self, past: Callable[[], PastAccess]) -> None:
         self._past = past

@@ -31,7 +31,7 @@ class SearchPast:
         "nothing: ask in other words. Days are YYYY-MM-DD."
     )
     arguments: type[Struct] = SearchPastArguments
-    traits = Traits(reads_only=True, housekeeping=True, replayable=True)
+    traits = Traits(reads_only=True, housekeeping=True, replayable=True, spare=True)
 
     def __init__(self, past: Callable[[], PastAccess]) -> None:
         self._past = past

@@ -38,7 +38,7 @@ class Schedule:
         "Not for waiting within this turn."
     )
     arguments: type[Struct] = ScheduleArguments
-    traits = Traits(replayable=True)
+    traits = Traits(replayable=True, spare=True)
 
     async def effects(self, arguments: ScheduleArguments, context: object) -> Sequence[Effect]:
         """A turn that nobody looks at."""
@@ -65,7 +65,7 @@ class ListSchedules:
     name = "schedules"
     description = "List what is scheduled, with ids."
     arguments: type[Struct] = SchedulesArguments
-    traits = Traits(reads_only=True, replayable=True)
+    traits = Traits(reads_only=True, replayable=True, spare=True)
 
     async def effects(self, arguments: SchedulesArguments, context: object) -> Sequence[Effect]:
         """None."""
@@ -89,7 +89,7 @@ class Unschedule:
     name = "unschedule"
     description = "End a schedule, by its id."
     arguments: type[Struct] = UnscheduleArguments
-    traits = Traits()
+    traits = Traits(spare=True)
 
     async def effects(self, arguments: UnscheduleArguments, context: object) -> Sequence[Effect]:
         """What was to happen does not."""
