@@ -108,8 +108,8 @@ async def test_no_model_is_called_where_shortening_suffices(tmp_path: Path) -> N
         return call("shell", {"command": lines}) if done < rounds else say("Done.")
 
     async with (
-        ModelServer(answer, limits=ServerLimits(window=64_000)) as server,
-        home(tmp_path, server, window=64_000) as app,
+        ModelServer(answer, limits=ServerLimits(window=68_000)) as server,
+        home(tmp_path, server, window=68_000) as app,
     ):
         session = await opened(app, tmp_path)
         closed = await turn(session, Text("count"))

@@ -242,3 +242,21 @@ def test_doctor_asks_modal_and_says_how_to_get_in(modal: Cloud, tmp_path: Path) 
     assert [mark for mark, _ in rows] == ["✔", "✘"], rows
     assert "nothing was started there" in rows[0][1]
     assert "modal setup" in rows[1][1]
+
+
+async def test_one_that_is_not_found_at_once_and_runs_was_not_lost(
+    enter: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = enter()
+    assert await shell(first, "echo here >/tmp/here; cat /tmp/here") == "here"
+    find, looks = Service.find, []
+
+    async def at_second_look(self: Service, name: str) -> object:
+        looks.append(name)
+        return None if len(looks) == 1 else await find(self, name)
+
+    monkeypatch.setattr(Service, "find", at_second_look)
+    again = enter()
+    assert await shell(again, "cat /tmp/here") == "here"
+    assert len(looks) == 2
+    assert not [sentence for sentence in told if "without being saved" in sentence]

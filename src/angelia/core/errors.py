@@ -71,6 +71,10 @@ class StoreError(AngeliaError):
     """The home cannot be read or written."""
 
 
+class StoreClosed(StoreError):
+    """The home was closed here; nothing was read or written."""
+
+
 class StoreFull(StoreError):
     """The disk is full; what was being written is not acknowledged."""
 

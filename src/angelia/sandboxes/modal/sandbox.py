@@ -180,14 +180,15 @@ class ModalSandbox(FilesByExec):
         if sandbox is None:
             started = time.time()
             self._place.progress(f"a sandbox of {self._image} is being started at Modal")
-            if saved.running:
-                self._tell_of_loss(saved)
             try:
                 sandbox = await self._service.create(name, self._image, saved.snapshot)
-            except SandboxGone as error:  # somebody else has just made it; or the snapshot is no more
+            except SandboxGone as error:  # it runs, though it was not found a moment ago; or the snapshot is no more
                 sandbox = await self._service.find(name)
                 if sandbox is None:
                     raise self._not_restored(error, saved) from error
+            else:
+                if saved.running:  # only one that had to be made anew was lost
+                    self._tell_of_loss(saved)
         self._since = started
         self._note.write(replace(saved, app=self._settings.app, image=self._image, running=True, started=started))
         made = await modal_wire(sandbox, ("/bin/sh", "-c", f"mkdir -p {quoted(self._workspace)} {HOME}"))

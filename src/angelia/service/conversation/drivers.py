@@ -73,8 +73,9 @@ async def _bound(sources: DriverSources, spec: str, prompt: ConversationPrompt, 
     return await catalog.bound(spec, prompt.prompt_for(profile).text, _offered(registry, profile.window))
 
 
-SMALL_WINDOW = 16_000
-"""Tokens. All tools together take some 2,000, and the prompt around them as much again."""
+SMALL_WINDOW = 32_000
+"""Tokens. All tools together take some 2,000, and the prompt around them as much again: of what a fold may leave, a
+third."""
 
 
 def _offered(registry: Registry, window: int) -> tuple[ToolSpec, ...]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
 from angelia.core.crash import crash_point
-from angelia.core.errors import BadInput
+from angelia.core.errors import BadInput, StoreClosed
 from angelia.core.ids import CallId, Clock, ConversationId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean
@@ -311,5 +311,8 @@ class Session:
                 self._changed.clear()
                 await self._changed.wait()
                 continue
-            await self._transcript.news(self.conversation, lambda: len(self.log.entries))
-            await self.log.refresh()
+            try:
+                await self._transcript.news(self.conversation, lambda: len(self.log.entries))
+                await self.log.refresh()
+            except StoreClosed:  # the home is left, and whoever left it did not leave this conversation first
+                return

@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from angelia.core.errors import StoreError
+from angelia.core.errors import StoreClosed
 
 J = TypeVar("J")
 
@@ -69,10 +69,10 @@ class WorkerThread(Generic[J]):
         is not, or after `PATIENCE_S`: it has no batch of its own for which somebody else would have to wait.
 
         Raises:
-            StoreError: the thread is closed. And whatever the job raises.
+            StoreClosed: the thread is closed. And whatever the job raises.
         """
         if self._closed:
-            raise StoreError("The store is already closed; nothing was read or written.")
+            raise StoreClosed("The store is already closed; nothing was read or written.")
         loop = asyncio.get_running_loop()
         waiting = _Waiting(job, loop.create_future())
         gathered = self._gathered.setdefault(loop, [])
