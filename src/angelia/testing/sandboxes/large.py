@@ -21,7 +21,9 @@ async def a_large_file_arrives_both_ways(make: Make, sizes: Sizes) -> None:
         digest = hashlib.sha256()
         async for chunk in _repeated(noise, sizes.real):
             digest.update(chunk)
-        await shell(sandbox, "mkdir out")  # what its first use loads (a client library) is no part of a transfer
+        await shell(sandbox, "mkdir out")  # what its first use loads (a client library) is no part of a transfer,
+        await place(sandbox, "in/small", noise)  # nor what the first one there and back does
+        await arrives(sandbox, "in/small")
         peak = Peak()
         await sandbox.put("in/large", _repeated(noise, sizes.real), size=sizes.real, sha256=digest.hexdigest())
         await shell(sandbox, "cp in/large out/large")
