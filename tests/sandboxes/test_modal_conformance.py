@@ -22,7 +22,7 @@ from .modal_cloud import REAL, Cloud
 
 CHECKS = [
     check
-    for check in checks(Sizes(sparse=20_000_000, real=9_000_000, output=32_000_000, files=200))
+    for check in checks(Sizes(sparse=64_000_000, real=64_000_000, output=64_000_000, files=200))
     # many reads take long; `test_byexec` has them, by the same scripts
     if "swapped" not in check.name or REAL in os.environ
 ]
