@@ -25,7 +25,7 @@ async def a_large_file_arrives_both_ways(make: Make, sizes: Sizes) -> None:
         await place(sandbox, "in/small", noise)  # nor what the first one there and back does
         await arrives(sandbox, "in/small")
         grown = await _there_and_back(sandbox, noise, sizes.real, digest.hexdigest())
-        if grown >= MOST:  # the least of two: an old heap that was given back just before is no part of a transfer either
+        if grown >= MOST:  # the least of two: what an old heap gave back just before is no part of a transfer either
             grown = min(grown, await _there_and_back(sandbox, noise, sizes.real, digest.hexdigest()))
         expect(grown < MOST, f"{grown} bytes of memory were taken for a file of {sizes.real}")
 
