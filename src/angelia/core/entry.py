@@ -449,18 +449,22 @@ class RemedyUsed(Fact, frozen=True):
     detail: str = ""
 
 
-class ToolStarted(Fact, frozen=True):
-    """A call is about to run. A `replayable` one may simply be run again after a crash."""
-
-    call: CallId
-    replayable: bool = False
-
-
 class Payment(Struct, frozen=True, forbid_unknown_fields=True):
     """Money that a call took: whose service (`vendor:model`), and millionths of a US dollar, -1 if nobody knows."""
 
     to: str = ""
     cost: int = 0
+
+
+class ToolStarted(Fact, frozen=True):
+    """A call is about to run. A `replayable` one may simply be run again after a crash.
+
+    `may_cost` is what is owed for it at most, should nobody hear how it ends; empty where nothing can be.
+    """
+
+    call: CallId
+    replayable: bool = False
+    may_cost: Payment = Payment()
 
 
 class UsedSkill(Struct, frozen=True, omit_defaults=True):

@@ -19,17 +19,24 @@ from angelia.engine.background import Background, cleaned
 from angelia.engine.calls import calls_of
 from angelia.engine.duplicate_sends import without_repeats
 from angelia.engine.log import Log
+from angelia.engine.machine import Settle
+from angelia.engine.owed import may_cost, notices, with_owed
 from angelia.engine.question import digest, question
 from angelia.policy.verdict import Allow, Ask, Deny, Effect, Verdict
 from angelia.store.log.lease import Lease
-from angelia.tools.port import Tool, ToolContext, ToolOutcome
+from angelia.tools.port import ToolContext, ToolOutcome
 from angelia.tools.registry import BadCall, Registry
 
 Judge = Callable[[Sequence[Effect]], Awaitable[Verdict]]
 """What the policy says to the effects of one call, grants and the presence of an approver taken into account."""
 
+Run = Callable[[], Awaitable[ToolOutcome]]
+"""Runs one call."""
+
 Changed = Callable[[CallId], Sequence[e.FilesChanged]]
 """What is told of files that a call has changed, once."""
+
+_NOTHING = e.Payment()
 
 _STOPPED = "Stopped before it was finished, by the person or because Angelia was closed. Part of it may have happened."
 
@@ -65,6 +72,13 @@ class Broker:
         except BaseExceptionGroup as failed:
             raise failed.exceptions[0] from None
 
+    async def settle(self, settled: Settle, opener: e.Opener | None, lease: Lease) -> None:
+        """Give calls the result that was decided; whoever opened the turn is told what may be owed for them."""
+        calls = find_calls(self._log, settled.calls)
+        facts: list[e.AnyFact] = [finished(call, settled.status, settled.why, settled.owed) for call in calls]
+        told = notices(self._log.conversation, calls, settled.owed, opener.address if opener else None)
+        await self._log.append(*facts, *told, lease=lease)
+
     async def place_files(self, seq: int, lease: Lease) -> None:
         """Put the files of a person's message into the sandbox; see `engine.attachments`."""
         await place_files(self._log, seq, self._deps.place, lease)
@@ -93,7 +107,8 @@ class Broker:
             case Ask() if answer is None:
                 await self._log.append(question(call, verdict, effects), lease=lease)
             case Ask() | Allow():
-                await self._perform(call, tool, parsed, context, lease)
+                started = e.ToolStarted(call.id, tool.traits.replayable, may_cost(effects))
+                await self._perform(call, started, lambda: tool.run(parsed, context), context, lease)
 
     def _answer_to(self, call: ToolCall) -> e.ApprovalGiven | None:
         """The yes that somebody who may give it gave to this very call with these very arguments."""
@@ -109,18 +124,22 @@ class Broker:
                 return None
         return None
 
-    async def _perform(self, call: ToolCall, tool: Tool, parsed: Struct, context: ToolContext, lease: Lease) -> None:
+    async def _perform(
+        self, call: ToolCall, started: e.ToolStarted, run: Run, context: ToolContext, lease: Lease
+    ) -> None:
         crash_point("tool.before_start")
-        await self._log.append(e.ToolStarted(call.id, tool.traits.replayable), lease=lease)
+        await self._log.append(started, lease=lease)
         crash_point("tool.started")
         began = time.monotonic()
         try:
-            outcome = await tool.run(parsed, context)
+            outcome = await run()
         except AngeliaError as error:
             outcome = ToolOutcome((Text(str(error)),), CallStatus.ERROR)
         except asyncio.CancelledError:
-            stopped: list[e.AnyFact] = [finished(call, CallStatus.CANCELLED, _STOPPED), *self._deps.changed(call.id)]
-            await asyncio.shield(self._log.append(*stopped, lease=lease))
+            owed = started.may_cost
+            stopped = finished(call, CallStatus.CANCELLED, with_owed(_STOPPED, owed), owed)
+            told = notices(self._log.conversation, [call], owed, context.address)
+            await asyncio.shield(self._log.append(stopped, *self._deps.changed(call.id), *told, lease=lease))
             raise
         crash_point("tool.ran")
         facts = self._facts(call, outcome, time.monotonic() - began, context)
@@ -153,10 +172,10 @@ class Broker:
         return [fact, *self._deps.changed(call.id), *self._deps.background.facts(call, outcome), *sent, *told]
 
 
-def finished(call: ToolCall, status: CallStatus, said: str) -> e.ToolFinished:
-    """A result without a run."""
+def finished(call: ToolCall, status: CallStatus, said: str, owed: e.Payment = _NOTHING) -> e.ToolFinished:
+    """A result without a run, or of one whose end nobody heard: then with what may be owed for it."""
     parts = (Text(clean(said)),)
-    return e.ToolFinished(call.id, status, parts, digest=_outcome_digest(call, status, parts))
+    return e.ToolFinished(call.id, status, parts, digest=_outcome_digest(call, status, parts), paid=owed)
 
 
 def _outcome_digest(call: ToolCall, status: CallStatus, parts: tuple[Content, ...]) -> str:

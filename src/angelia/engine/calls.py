@@ -16,9 +16,10 @@ class Wanted(Struct, frozen=True):
 
 
 class Started(Struct, frozen=True):
-    """It ran, or runs. Seen by a decision, it was started in a life that ended."""
+    """It ran, or runs. Seen by a decision, it was started in a life that ended; `may_cost` as in `ToolStarted`."""
 
     replayable: bool
+    may_cost: e.Payment = e.Payment()
 
 
 class Asked(Struct, frozen=True):

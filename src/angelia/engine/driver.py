@@ -19,7 +19,7 @@ from angelia.core.failure import AS_IT_WAS
 from angelia.core.ids import Clock, sortable_id
 from angelia.core.profile import Profile
 from angelia.engine import machine as m
-from angelia.engine.broker import Broker, find_calls, finished
+from angelia.engine.broker import Broker, find_calls
 from angelia.engine.caps import time_left
 from angelia.engine.compaction import Compactor, ContextBudget, RequestFrame
 from angelia.engine.endings import closing_facts
@@ -154,9 +154,8 @@ class Driver:
                     await self._record(came, lease)
             case m.RunTools(calls=calls):
                 await self._interruptibly(self._broker.run(find_calls(self._log, calls), lease))
-            case m.Settle(calls=calls, status=status, why=why):
-                found = find_calls(self._log, calls)
-                await self._log.append(*(finished(call, status, why) for call in found), lease=lease)
+            case m.Settle():
+                await self._broker.settle(effect, self._turn.opener, lease)
             case m.UseRemedy():
                 await self._remedy(effect, lease)
             case m.PlaceFiles(message=seq):

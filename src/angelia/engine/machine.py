@@ -21,7 +21,7 @@ running, so a call that was started and has no result was started in a life that
     otherwise                       AskModel
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct, field
@@ -29,10 +29,12 @@ from msgspec.structs import replace
 
 from angelia.core import ending as end
 from angelia.core.content import CallStatus
+from angelia.core.entry import Payment
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.engine.calls import Asked, Declined, OpenCall, Started, runnable
 from angelia.engine.caps import TurnCaps, money_spent, out_of_time, patience_of, spent, time_left
+from angelia.engine.owed import with_owed
 from angelia.engine.remedies import (
     ANYTHING_HELPS,
     DEFAULT,
@@ -69,11 +71,12 @@ class RunTools(Struct, frozen=True):
 
 
 class Settle(Struct, frozen=True):
-    """Give these calls a result without running them."""
+    """Give these calls a result without running them. `owed` is what each may cost all the same."""
 
     calls: tuple[CallId, ...]
     status: CallStatus
     why: str
+    owed: Payment = Payment()
 
 
 class UseRemedy(Struct, frozen=True):
@@ -204,14 +207,21 @@ def _given(turn: Turn) -> Close:
 
 def _abandon(turn: Turn, why: str) -> Settle | None:
     """Give every open call a result before its turn is closed early; None when all have one."""
-    started = tuple(call.id for call in turn.calls if isinstance(call.state, Started))
+    started = [(call.id, call.state) for call in turn.calls if isinstance(call.state, Started)]
     if started:
-        return Settle(started, CallStatus.UNKNOWN, _UNKNOWN)
+        return _lost(started)
     return Settle(_ids(turn.calls), CallStatus.CANCELLED, why) if turn.calls else None
 
 
 _UNKNOWN = "Angelia was interrupted while this ran. It may or may not have taken effect; check before repeating it."
 _CUT = "This call was cut off at the length limit, so it was not run. Make it again, shorter or in smaller pieces."
+
+
+def _lost(started: Sequence[tuple[CallId, Started]]) -> Settle:
+    """Nobody heard how these ended. One that may have cost is settled by itself, with what is owed for it."""
+    if costly := next(((call, state.may_cost) for call, state in started if state.may_cost.cost), None):
+        return Settle((costly[0],), CallStatus.UNKNOWN, with_owed(_UNKNOWN, costly[1]), costly[1])
+    return Settle(tuple(call for call, _ in started), CallStatus.UNKNOWN, _UNKNOWN)
 
 
 def _unpaid(capped: end.BudgetSpent) -> str:
@@ -224,11 +234,11 @@ _OVERTAKEN = "The person wrote a message instead of answering; it follows."
 def _calls(turn: Turn, rules: Rules, moment: Moment) -> Effect:
     if turn.failure and turn.failure.kind is FailureKind.CUT_OFF:
         return Settle(_ids(turn.calls), CallStatus.BAD_CALL, _CUT)
-    dead = [call for call in turn.calls if isinstance(call.state, Started)]
-    if lost := tuple(call.id for call in dead if isinstance(call.state, Started) and not call.state.replayable):
-        return Settle(lost, CallStatus.UNKNOWN, _UNKNOWN)
+    dead = [(call.id, call.state) for call in turn.calls if isinstance(call.state, Started)]
+    if lost := [(call, state) for call, state in dead if not state.replayable]:
+        return _lost(lost)
     if dead:
-        return RunTools(_ids(dead))
+        return RunTools(tuple(call for call, _ in dead))
     for call in turn.calls:
         match call.state:
             case Declined(why=why):

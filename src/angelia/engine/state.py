@@ -115,7 +115,7 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
         case e.ModelSaid():
             return _model_said(turn, entry, fact, table)
         case e.ToolStarted():
-            return _call(turn, fact.call, Started(fact.replayable))
+            return _call(turn, fact.call, Started(fact.replayable, fact.may_cost))
         case e.ToolFinished():
             return _tool_finished(turn, fact)
         case e.Opening():

@@ -48,11 +48,15 @@ class SearchWeb(Struct, frozen=True, tag=True):
 
 
 class UsePainter(Struct, frozen=True, tag=True):
-    """Have pictures made from `words`; `leaves` says whether these, and the pictures given, go to a vendor."""
+    """Have pictures made from `words`; `leaves` says whether these, and the pictures given, go to a vendor.
+
+    `may_cost` is millionths of a US dollar for all of them, -1 if nobody knows before they are there.
+    """
 
     painter: str
     words: str
     leaves: bool
+    may_cost: int = -1
 
 
 class ShowUrl(Struct, frozen=True, tag=True):
