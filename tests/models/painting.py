@@ -20,7 +20,9 @@ async def by_the_thousand(tokens: PictureTokens, count: int) -> int:
 
 
 @asynccontextmanager
-async def painter_at(base_url: str, kind: str = "openai", model: str = "gpt-image-2") -> AsyncIterator[Painter]:
+async def painter_at(
+    base_url: str, kind: str = "openai", model: str = "gpt-image-2", *, seconds: float = 20.0, workflow: str = ""
+) -> AsyncIterator[Painter]:
     """A painter that is asked at `base_url`."""
     async with aclosing(await open_server(base_url, {})) as opened:
 
@@ -33,6 +35,14 @@ async def painter_at(base_url: str, kind: str = "openai", model: str = "gpt-imag
         row = painter_row(kind, model)
         yield open_painter(
             PainterContext(
-                f"{kind}:{model}", model, row, server, credential, by_the_thousand, seconds=20.0, connect=5.0
+                name=f"{kind}:{model}",
+                model=model,
+                row=row,
+                server=server,
+                credential=credential,
+                price=by_the_thousand,
+                seconds=seconds,
+                connect=5.0,
+                workflow=workflow,
             )
         )

@@ -271,6 +271,19 @@ async def test_every_answer_without_a_picture_is_named_with_its_remedy_and_what_
     assert len(server.requests) == 1  # nothing of this is asked again
 
 
+async def test_a_huge_picture_is_neither_taken_nor_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("angelia.models.pictures.picture_urls.MOST_BYTES", 100)
+    async with ImagesServer(made) as server, painter_at(server.base_url) as painter:
+        with pytest.raises(PaintFailed) as failed:
+            await painter.paint(PaintWish("A fox."), no_fetching, lambda line: None)
+        assert (failed.value.trouble, failed.value.cost) == (PaintTrouble.TOO_LARGE, 1000)
+        monkeypatch.setattr("angelia.models.pictures.requests.MOST_BYTES", -750_000)
+        with pytest.raises(PaintFailed, match="the answer has more than 0 MB") as failed:
+            await painter.paint(PaintWish("A fox."), no_fetching, lambda line: None)
+    assert (failed.value.trouble, failed.value.cost) == (PaintTrouble.TOO_LARGE, -1)
+    assert len(server.requests) == 2
+
+
 def test_every_trouble_has_a_remedy() -> None:
     assert set(REMEDIES) == set(PaintTrouble)
 

@@ -1,6 +1,8 @@
 """A picture that is asked for is made once, paid for once, delivered once; whatever happens in between."""
 
+import asyncio
 import re
+import signal
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,8 +23,9 @@ from angelia.testing.painters.server import (
     PaintAnswer,
     PaintRefusal,
     RawAnswer,
+    ReceivedPaint,
 )
-from tests.promise.lives import WIRES, Place
+from tests.promise.lives import PYTHON, WIRES, Place
 
 pytestmark = pytest.mark.anyio
 
@@ -59,6 +62,16 @@ def sent(facts: list[e.AnyFact]) -> list[str]:
     """The hashes of what was queued for the person."""
     queued = [fact for fact in facts if isinstance(fact, e.DeliveryQueued)]
     return [part.blob.sha256 for fact in queued for part in fact.parts if isinstance(part, Media)]
+
+
+async def booked(place: Place) -> list[tuple[str, int]]:
+    """What the painter was paid."""
+    db = Database.open(place.home)
+    try:
+        asked = "SELECT model, cost FROM spending WHERE model LIKE 'brush:%' ORDER BY seq"
+        return [tuple(row) for row in await db.read(lambda connection: connection.execute(asked).fetchall())]
+    finally:
+        db.close()
 
 
 def digest(data: bytes) -> str:
@@ -123,12 +136,47 @@ async def test_what_it_cost_is_booked_where_it_was_spent_and_nowhere_else(tmp_pa
     assert refused.paid.cost == 0
     assert refused.status is CallStatus.ERROR
     assert "refused: Rejected by the safety system (HTTP 400)." in text(refused)
-    db = Database.open(place.home)
-    try:
-        rows = await db.read(lambda connection: connection.execute("SELECT model, cost FROM spending").fetchall())
-    finally:
-        db.close()
-    assert ("brush:gpt-image-2", 30_100) in [tuple(row) for row in rows]
+    assert await booked(place) == [("brush:gpt-image-2", 30_100)]
+
+
+ENDS: list[tuple[str, PaintAnswer, int]] = [
+    ("refused: Rejected by the safety system", PaintRefusal(400, "Rejected by the safety system."), 0),
+    (
+        "not_taken: Input images are no part of this model",
+        PaintRefusal(400, "Input images are no part of this model"),
+        0,
+    ),
+    ("busy: Rate limit reached", PaintRefusal(429, "Rate limit reached.", "rate_limit_exceeded", 600), 0),
+    ("queued: brush:gpt-image-2 answered that it is queued (HTTP 202)", RawAnswer(202, b'{"id":"job_1"}'), -1),
+    ("lost: 127.0.0.1: its answer was cut", RawAnswer(200, b'{"data":[', cut=True), -1),
+    ("dead_url: /made/gone.png answers with HTTP 404", MadePictures(urls=("/made/gone.png",)), 30_100),
+    ("not_a_picture:", MadePictures((b"<html>nothing</html>",)), 30_100),
+    ("Note: Picture 1 is 64x32; asked for was 128x128.", MadePictures((RED,)), 30_100),
+]
+"""What the model reads of each answer, and what is booked."""
+
+
+async def test_every_end_is_told_by_its_name_and_money_is_booked_where_it_was_spent(tmp_path: Path) -> None:
+    wishes = [paints(prompt=f"Fox {number}.", size="128x128") for number in range(len(ENDS))]
+    answers = [answer for _, answer, _ in ENDS]
+
+    def next_answer(request: ReceivedPaint) -> PaintAnswer:
+        answer = answers.pop(0)
+        if isinstance(answer, MadePictures) and answer.urls:
+            return MadePictures(urls=tuple(f"{brush.url}{path}" for path in answer.urls))
+        return answer
+
+    async with ImagesServer(next_answer) as brush, ModelServer(by_replies([*wishes, say("Done.")])) as server:
+        place = Place(tmp_path, server, sets=at_brush(brush))
+        life = await place.ask("Paint.")
+        told = [text(fact).replace(brush.url, "") for fact in results(await place.facts())]
+    assert life.status == 0, life.stderr
+    assert [said for said, (words, _, _) in zip(told, ENDS, strict=True) if words not in said] == []
+    assert len(brush.requests) == len(ENDS)  # none was asked again
+    assert [cost for _, cost in await booked(place)] == [cost for _, _, cost in ENDS if cost]
+    shown = [line for line in life.stderr.splitlines() if "paint" in line]
+    for name in ("refused", "busy", "queued", "lost", "dead_url", "not_a_picture"):
+        assert any(f"{name}:" in line for line in shown), (name, life.stderr)
 
 
 async def test_a_cap_on_money_stops_the_next_picture_of_the_same_reply(tmp_path: Path) -> None:
@@ -180,7 +228,48 @@ async def test_killed_on_the_way_it_is_never_painted_again_by_itself(tmp_path: P
     assert (life.status, life.stdout) == (0, "It may have been painted.\n")
     assert fact.status is CallStatus.UNKNOWN
     assert "may or may not have taken effect" in text(fact)
+    assert fact.paid == e.Payment("brush:gpt-image-2", -1)
     assert len(brush.requests) == before == (1 if point in ("picture.came:1", "tool.ran:1") else 0)
+
+
+PRICES = [("-1", -1, "nobody knows how much"), ("0.04", 80_000, "$0.0800 are booked")]
+
+
+@pytest.mark.parametrize(("price", "owed", "said"), PRICES)
+async def test_killed_with_the_request_on_its_way_it_is_told_and_booked_what_it_may_have_cost(
+    tmp_path: Path, price: str, owed: int, said: str
+) -> None:
+    script = by_replies([paints(prompt="A fox.", count=2), say("It may have been painted.")])
+    lives: list[asyncio.subprocess.Process] = []
+
+    def killing(request: ReceivedPaint) -> PaintAnswer:
+        lives[0].kill()
+        return MadePictures((RED, GREEN))
+
+    async with ImagesServer(killing) as brush, ModelServer(script) as server:
+        place = Place(tmp_path, server, sets=at_brush(brush, f"painter.price={price}"))
+        lives.append(await asyncio.create_subprocess_exec(*PYTHON, *place.argv("Paint foxes."), env=place.env))
+        assert await lives[0].wait() == -signal.SIGKILL
+        life = await place.ask("--continue")
+        facts = await place.facts()
+        assert not await place.problems()
+    [fact] = results(facts)
+    assert len(brush.requests) == 1
+    assert (fact.status, fact.paid) == (CallStatus.UNKNOWN, e.Payment("brush:gpt-image-2", owed))
+    assert said in text(fact)
+    assert "`paint` was cut off, and is not run again by itself. brush:gpt-image-2 may have to be paid" in life.stderr
+    assert await booked(place) == [("brush:gpt-image-2", owed)]
+
+
+async def test_what_nobody_is_paid_for_is_cut_off_without_a_word_on_money(tmp_path: Path) -> None:
+    script = by_replies([paints(prompt="A fox."), say("It may have been painted.")])
+    async with ModelServer(script) as server:
+        place = Place(tmp_path, server, sets=("painter.model='command:cp x {out}; : {prompt}'",))
+        await place.ask("Paint a fox.", at="picture.asked:1")
+        life = await place.ask("--continue")
+        [fact] = results(await place.facts())
+    assert (fact.status, fact.paid) == (CallStatus.UNKNOWN, e.Payment())
+    assert "paid" not in text(fact) + life.stderr
 
 
 @pytest.mark.parametrize("point", ["tool.before_start:1", "tool.finished:1"])

@@ -107,7 +107,8 @@ class App:
         self.schedules = Schedules(db)
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
         self.web_search = WebSearch(loaded.config.search, environ, self.tokens, clock)
-        self.painter = HomePainter(loaded.config.painter, self.model_catalog, loaded.config.policy.allow_ranges)
+        ranges = loaded.config.policy.allow_ranges
+        self.painter = HomePainter(loaded.config.painter, self.model_catalog, ranges, self.media)
         spoken = (self._speech_tools,) if loaded.config.speaker else ()
         self.toolsets = (*tools, self.web_search.toolset, self.painter.toolset, *spoken)
         self.mcp_sources = McpSources(

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from angelia.models.catalog.vendors import SPEECH_VENDORS, Rows
+from angelia.models.catalog.vendors import PICTURE_VENDORS, SPEECH_VENDORS, Rows
 from angelia.service.settings.config import Config
 
 _PR_SET_DUMPABLE = 4
@@ -58,7 +58,8 @@ def withdraw(environ: MutableMapping[str, str], names: frozenset[str]) -> None:
 
 def key_variables(vendors: Rows, settings: Config) -> frozenset[str]:
     """The variables that keys are read from: those of every vendor, and those that the settings name."""
-    known = {name for vendor in (*vendors.values(), *SPEECH_VENDORS.values()) for name in vendor.key_env}
+    rows = (*vendors.values(), *SPEECH_VENDORS.values(), *PICTURE_VENDORS.values())
+    known = {name for vendor in rows for name in vendor.key_env}
     return frozenset(known | set(_named(msgspec.to_builtins(settings))))
 
 

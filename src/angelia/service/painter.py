@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from angelia.core.errors import ConfigError, KeyMissing
 from angelia.models.pictures.settings import PainterSettings
 from angelia.service.models.catalog import ModelCatalog
+from angelia.store.media.processes import MediaProcesses
 from angelia.tools.port import Toolset
 from angelia.tools.standalone import Standalone
 
@@ -22,10 +23,12 @@ _COMMAND = "command"
 class HomePainter:
     """What `[painter]` says, as a painter; opened when it is first asked, and one for all conversations."""
 
-    def __init__(self, settings: PainterSettings, catalog: ModelCatalog, ranges: tuple[str, ...]) -> None:
-        """`ranges` are addresses that the settings open beside the public ones."""
+    def __init__(
+        self, settings: PainterSettings, catalog: ModelCatalog, ranges: tuple[str, ...], media: MediaProcesses
+    ) -> None:
+        """`ranges` are addresses that the settings open beside the public ones; `media` opens what comes."""
         self.settings, self._catalog = settings, catalog
-        self._ranges = ranges
+        self._ranges, self._media = ranges, media
         self._painter: Painter | None = None
 
     @property
@@ -37,8 +40,17 @@ class HomePainter:
     def leaves(self) -> bool:
         """Whether words and pictures leave the person's own machines."""
         kind = self.settings.model.partition(":")[0]
-        vendor = self._catalog.rows.get(kind)
+        vendor = self._vendor(kind)
         return kind != _COMMAND and not (vendor and vendor.local)
+
+    @property
+    def price(self) -> int:
+        """Millionths of a US dollar for one picture, -1 if nobody knows before it is there."""
+        if self.settings.price >= 0:
+            return round(self.settings.price * 1e6)
+        kind = self.settings.model.partition(":")[0]
+        vendor = self._vendor(kind)
+        return 0 if kind == _COMMAND or (vendor and vendor.local) else -1
 
     how_to_get_one = (
         'set painter.model = "openai:gpt-image-2" (OPENAI_API_KEY) or "xai:grok-imagine-image" (XAI_API_KEY), '
@@ -51,7 +63,9 @@ class HomePainter:
             return Standalone("pictures")
         from angelia.tools.pictures.paint import PaintPicture
 
-        return Standalone("pictures", PaintPicture(self.open, leaves=self.leaves))
+        return Standalone(
+            "pictures", PaintPicture(self.open, self.is_transparent, leaves=self.leaves, price=self.price)
+        )
 
     async def open(self) -> "Painter":
         """The painter; nothing is sent, and its key is read.
@@ -64,6 +78,14 @@ class HomePainter:
         if self._painter is None:
             self._painter = await self._opened()
         return self._painter
+
+    async def is_transparent(self, picture: bytes) -> bool:
+        """Whether something shines through a picture.
+
+        Raises:
+            BadInput: it cannot be opened.
+        """
+        return await self._media.is_transparent(picture)
 
     async def paint(self, wish: "PaintWish") -> "PaintedPictures":
         """Paint without a conversation; what is only named by its URL is fetched by the rules for pages.
@@ -86,7 +108,7 @@ class HomePainter:
             from angelia.models.pictures.command import CommandPainter
 
             return CommandPainter(rest, self.settings.seconds, max(0, round(self.settings.price * 1e6)))
-        vendor = self._catalog.rows.get(kind)
+        vendor = self._vendor(kind)
         if vendor is None or not rest:
             raise ConfigError(
                 f"The setting `painter.model` is {self.settings.model!r}, which is no painter.",
@@ -107,8 +129,14 @@ class HomePainter:
                 price=lambda tokens, count: self._price(vendor, rest, tokens, count),
                 seconds=self.settings.seconds,
                 connect=self._catalog.timeouts.connect,
+                workflow=self.settings.workflow,
             )
         )
+
+    def _vendor(self, name: str) -> "Vendor | None":
+        from angelia.models.catalog.vendors import PICTURE_VENDORS
+
+        return self._catalog.rows.get(name) or PICTURE_VENDORS.get(name)
 
     async def _server(self, vendor: "Vendor") -> "HttpServer":
         server = await self._catalog.server(vendor)
@@ -129,10 +157,8 @@ class HomePainter:
 
     async def _price(self, vendor: "Vendor", model: str, tokens: "PictureTokens", count: int) -> int:
         """The person's own price first; what runs on their machines costs nothing; then the price list."""
-        if self.settings.price >= 0:
-            return round(self.settings.price * 1e6) * count
-        if vendor.local:
-            return 0
+        if self.price >= 0:
+            return self.price * count
         if not (vendor.prices and tokens.output):
             return -1
         from angelia.models.catalog.picture_prices import picture_cost

@@ -94,7 +94,7 @@ async def _written(app: "App", wish: "PaintWish", made: "PaintedPictures", files
     from angelia.context.usage_meter import money
     from angelia.core.content import MediaKind
     from angelia.faces.cli.show import write_new
-    from angelia.models.pictures.fitting import differences
+    from angelia.models.pictures.fitting import OPAQUE, differences
     from angelia.store.media.measure import measure
 
     notes, sizes = list(made.notes), []
@@ -108,6 +108,8 @@ async def _written(app: "App", wish: "PaintWish", made: "PaintedPictures", files
             notes.append(f"What came is no picture: it begins {data[:12].hex(' ')}.")
             continue
         sizes.append(Pixels(found.width, found.height))
+        if wish.transparent and not await app.painter.is_transparent(data):
+            notes.append(f"{file} {OPAQUE}")
         await asyncio.to_thread(write_new, file, data)
         echo(str(file))
     for note in [*notes, *differences(wish, sizes)]:

@@ -106,6 +106,35 @@ SPEECH_VENDORS: Rows = {
 """Vendors that speak and have no models to talk with; a row of the user's is laid over them by its name."""
 
 
+PICTURE_VENDORS: Rows = {
+    one.name: one
+    for one in (
+        Vendor(
+            name="fal",
+            wire="fal",
+            base_url="https://queue.fal.run",
+            base_url_env=("FAL_BASE_URL",),
+            key_env=("FAL_KEY",),
+        ),
+        Vendor(
+            name="replicate",
+            wire="replicate",
+            base_url="https://api.replicate.com/v1",
+            base_url_env=("REPLICATE_BASE_URL",),
+            key_env=("REPLICATE_API_TOKEN",),
+        ),
+        Vendor(
+            name="comfyui",
+            wire="comfyui",
+            base_url="http://127.0.0.1:8188",
+            base_url_env=("COMFYUI_BASE_URL",),
+            local=True,
+        ),
+    )
+}
+"""Vendors that make pictures and have no models to talk with; a row of the user's is laid over them by its name."""
+
+
 def vendors(own: Mapping[str, Mapping[str, object]] | None = None) -> Rows:
     """The table, with rows of the user's `own` laid over it field by field.
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from angelia.core.text import one_line
 from angelia.models.pictures.context import PainterContext, PictureTokens
 from angelia.models.pictures.fitting import size_text
-from angelia.models.pictures.images import data_url, from_base64
+from angelia.models.pictures.picture_urls import brought, data_url, from_base64
 from angelia.models.pictures.port import (
     AspectRatio,
     FetchPicture,
@@ -41,12 +41,16 @@ _DECLINED = frozenset(
 
 
 class ChatPictures(Struct, frozen=True):
-    """What a reply holds: pictures, the words beside them, what it took, and why there is no picture if it says so."""
+    """What a reply holds: pictures, the words beside them, what it took, and why there is no picture if it says so.
+
+    `notes` are sentences on pictures that it names and that cannot be had.
+    """
 
     pictures: tuple[bytes, ...]
     words: str
     cost: int
     declined: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class _GeminiModel(Struct, frozen=True, rename="camel"):
@@ -153,9 +157,9 @@ class ChatPainter:
         request = gemini_request(base, context.model, wish) if gemini else openrouter_request(context, wish)
         server = PaintServer(client, headers, credential)
         reply = await server.ask(request, most=most_of(1), seconds=context.seconds, connect=context.connect)
-        said = await self._gemini(reply) if gemini else await self._openrouter(reply, fetch)
+        said = await self._gemini(reply) if gemini else await self._openrouter(reply, server, fetch)
         if said.pictures:
-            return PaintedPictures(said.pictures, said.cost)
+            return PaintedPictures(said.pictures, said.cost, said.notes)
         if said.declined:
             why = f"{self.name} declines it ({one_line(said.declined, 200)})"
             raise PaintFailed(PaintTrouble.REFUSED, why, said.cost)
@@ -176,21 +180,16 @@ class ChatPainter:
         words = " ".join(part.text for part in parts)
         return ChatPictures(tuple(_whole(one.data, cost) for one in shown), words, cost, "".join(reasons[:1]))
 
-    async def _openrouter(self, reply: RawReply, fetch: FetchPicture) -> ChatPictures:
+    async def _openrouter(self, reply: RawReply, server: PaintServer, fetch: FetchPicture) -> ChatPictures:
         said = decoded(reply, _ChatImageReply)
         messages = [choice.message for choice in said.choices]
         urls = [image.image_url.url for message in messages for image in message.images]
         paid = said.usage.cost
         cost = await self._context.price(PictureTokens(), len(urls)) if paid is None else ceil(round(paid * 1e6, 3))
-        pictures: list[bytes] = []
-        for url in urls:
-            try:
-                pictures.append(from_base64(url) if url.startswith("data:") else await fetch(url))
-            except PaintFailed as failed:
-                raise PaintFailed(failed.trouble, failed.said, cost) from failed
+        had = await brought(urls, server, fetch, cost=cost, connect=self._context.connect)
         words = " ".join(message.content or "" for message in messages)
         declined = " ".join(message.refusal or "" for message in messages).strip()
-        return ChatPictures(tuple(pictures), words, cost, declined)
+        return ChatPictures(had.pictures, words, cost, declined, had.notes)
 
 
 def _whole(data: str, cost: int) -> bytes:

@@ -26,7 +26,7 @@ class PainterContext(Struct, frozen=True):
     """What is there for a painter of one model; it takes what it needs.
 
     `name` is `vendor:model`, as person and model read it. `seconds` is how long one picture may take, `connect` how
-    long reaching the server may.
+    long reaching the server may. `workflow` is the path of the person's own, for servers that paint by one.
     """
 
     name: str
@@ -37,3 +37,4 @@ class PainterContext(Struct, frozen=True):
     price: PicturePrice
     seconds: float
     connect: float
+    workflow: str = ""

@@ -82,6 +82,9 @@ def _demand_pictures(wish: PaintWish, able: PainterCapabilities, name: str) -> N
     given = len(wish.pictures)
     if given and not able.pictures:
         raise _cannot(f"{name} works from words alone, not from pictures", "describe in words what the picture shows")
+    if given < able.least:
+        many = f"{able.least} picture{'s' if able.least > 1 else ''}"
+        raise _cannot(f"{name} changes {many}, and makes none without, not from {given}", f"give {many}")
     if given > able.pictures:
         raise _cannot(f"{name} works on at most {able.pictures} pictures, not {given}", f"give {able.pictures}")
     for number, picture in enumerate((*wish.pictures, *wish.mask), 1):
@@ -181,6 +184,10 @@ def in_words(able: PainterCapabilities) -> str:
     said += [f"changes {able.pictures} picture{'s' if able.pictures > 1 else ''}"] if able.pictures else []
     marks = {"masks": able.mask, "transparent backgrounds": able.transparent, "seeds": able.seed}
     return ", ".join([*said, *(name for name, known in marks.items() if known)])
+
+
+OPAQUE = "has no transparent part; asked for was a transparent background."
+"""What is told of a picture that came back without it."""
 
 
 def differences(wish: PaintWish, made: list[Pixels]) -> list[str]:

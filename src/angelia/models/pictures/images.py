@@ -9,8 +9,7 @@ The dialects differ in what a size is called, how pictures are handed over and w
 * `compatible`: what all of them take.
 """
 
-import binascii
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from math import ceil
 
 import msgspec
@@ -19,8 +18,8 @@ from msgspec import Struct
 from angelia.core.text import one_line
 from angelia.models.pictures.context import PainterContext, PictureTokens
 from angelia.models.pictures.fitting import size_text
+from angelia.models.pictures.picture_urls import brought, data_url
 from angelia.models.pictures.port import (
-    MOST_BYTES,
     AnySize,
     FetchPicture,
     PaintedPictures,
@@ -32,7 +31,7 @@ from angelia.models.pictures.port import (
     SourcePicture,
     TellProgress,
 )
-from angelia.models.pictures.requests import PaintRequest, PaintServer, RawReply, UploadedFile, decoded, most_of
+from angelia.models.pictures.requests import PaintRequest, PaintServer, UploadedFile, decoded, most_of
 from angelia.models.wires.wire import bearer
 
 _TICKS_PER_MILLIONTH = 10_000
@@ -98,41 +97,10 @@ class ImagesPainter:
         cost = await self._cost(said.usage, len(found))
         if not found:
             raise PaintFailed(PaintTrouble.EMPTY, f"{self.name} answered without a picture", cost)
-        return await self._taken(found, cost, server, fetch)
-
-    async def _taken(
-        self, found: tuple[_Picture, ...], cost: int, server: PaintServer, fetch: FetchPicture
-    ) -> PaintedPictures:
-        """The bytes of each; what cannot be had is told, as long as something can."""
-        pictures: list[bytes] = []
-        notes: list[str] = []
-        failed: PaintFailed | None = None
-        for number, one in enumerate(found, 1):
-            try:
-                pictures.append(await self._bytes(one, server, fetch))
-            except PaintFailed as error:
-                failed = failed or error
-                notes.append(f"Picture {number} is lost: {error.said}.")
-            else:
-                if one.revised_prompt:
-                    notes.append(f"It was painted from other words: “{one_line(one.revised_prompt, 300)}”")
-        if not pictures and failed is not None:
-            raise PaintFailed(failed.trouble, failed.said, cost) from failed
-        return PaintedPictures(tuple(pictures), cost, tuple(dict.fromkeys(notes)))
-
-    async def _bytes(self, one: _Picture, server: PaintServer, fetch: FetchPicture) -> bytes:
-        if one.b64_json:
-            return from_base64(one.b64_json)
-        if not one.url:
-            raise PaintFailed(PaintTrouble.EMPTY, "the answer names no picture")
-        if one.url.startswith("data:"):
-            return from_base64(one.url)
-        if not server.own(one.url):
-            return await fetch(one.url)
-        reply: RawReply = await server.get(one.url, most=MOST_BYTES, connect=self._context.connect)
-        if reply.status != 200:
-            raise PaintFailed(PaintTrouble.DEAD_URL, f"{one_line(one.url, 200)} answers with HTTP {reply.status}")
-        return reply.body
+        brought_back = await brought([_url(one) for one in found], server, fetch, cost=cost, connect=context.connect)
+        revised = dict.fromkeys(one_line(one.revised_prompt, 300) for one in found if one.revised_prompt)
+        words = tuple(f"It was painted from other words: “{said}”" for said in revised)
+        return msgspec.structs.replace(brought_back, notes=(*brought_back.notes, *words))
 
     async def _cost(self, usage: _PictureUsage | None, count: int) -> int:
         if usage is None:
@@ -149,20 +117,10 @@ class ImagesPainter:
         return await self._context.price(tokens, count)
 
 
-def from_base64(text: str) -> bytes:
-    """A picture that stands in a reply; xAI writes it as a data URL.
-
-    Raises:
-        PaintFailed: it is no base64, or too large.
-    """
-    encoded = text.partition(",")[2] if text.startswith("data:") else text
-    try:
-        data = b64decode(encoded, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise PaintFailed(PaintTrouble.NOT_A_PICTURE, f"what came is no base64 ({error})") from error
-    if len(data) > MOST_BYTES:
-        raise PaintFailed(PaintTrouble.TOO_LARGE, f"the picture has {len(data) / 1e6:.0f} MB")
-    return data
+def _url(picture: _Picture) -> str:
+    if picture.b64_json and not picture.b64_json.startswith("data:"):  # xAI writes it as a data URL
+        return f"data:;base64,{picture.b64_json}"
+    return picture.b64_json or picture.url or ""
 
 
 def request_for(dialect: str, model: str, wish: PaintWish) -> PaintRequest:
@@ -221,11 +179,6 @@ def _localai(model: str, wish: PaintWish) -> PaintRequest:
     for one in wish.pictures:
         body["file"] = b64encode(one.data).decode()
     return PaintRequest(request.path, body)
-
-
-def data_url(picture: SourcePicture) -> str:
-    """A picture as a URL that holds it."""
-    return f"data:{picture.mime};base64,{b64encode(picture.data).decode()}"
 
 
 def _numbered(wish: PaintWish) -> list[tuple[int, SourcePicture]]:

@@ -57,7 +57,8 @@ class PainterCapabilities(Struct, frozen=True):
 
     `sizes` are the only ones in pixels, unless there is a `step`: then both sides may be any multiple of it up to
     `longest`, with at most `most_pixels` in all, and neither longer than `thinnest` times the other. `ratios` are for
-    painters that are told a shape instead. `pictures` is how many it can work on at once, `count` how many it makes.
+    painters that are told a shape instead. `pictures` is how many it can work on at once and `least` how many it has to
+    be given, `count` how many it makes.
     """
 
     sizes: tuple[Pixels, ...] = ()
@@ -67,6 +68,7 @@ class PainterCapabilities(Struct, frozen=True):
     thinnest: float = 4.0
     ratios: tuple[AspectRatio, ...] = ()
     pictures: int = 0
+    least: int = 0
     mask: bool = False
     count: int = 1
     transparent: bool = False
@@ -108,7 +110,9 @@ class PaintTrouble(StrEnum):
     DEAD_URL = "dead_url"
     FORBIDDEN_URL = "forbidden_url"
     FAILED = "failed"
-    """A program of this machine failed."""
+    """A program of the person's failed, or a server that paints by their own workflow."""
+    FAILED_THERE = "failed_there"
+    """The model began, and failed at the provider."""
 
 
 REMEDIES: Mapping[PaintTrouble, str] = {
@@ -127,7 +131,8 @@ REMEDIES: Mapping[PaintTrouble, str] = {
     PaintTrouble.TOO_LARGE: "Ask for a smaller size.",
     PaintTrouble.DEAD_URL: "It was painted and cannot be had any more. Tell the person; asking again costs again.",
     PaintTrouble.FORBIDDEN_URL: "It was not followed. Tell the person; asking again costs again.",
-    PaintTrouble.FAILED: "The person has to look at the command under [painter].",
+    PaintTrouble.FAILED_THERE: "Nothing came of it, and it may be paid. Ask in other words, or tell the person.",
+    PaintTrouble.FAILED: "The person has to look at what is set under [painter].",
 }
 """What is to be done about each."""
 

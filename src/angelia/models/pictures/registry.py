@@ -13,7 +13,11 @@ GROUP = "angelia.painters"
 OURS = {
     "images": "angelia.models.pictures.images",
     "chat": "angelia.models.pictures.chat",
+    "responses": "angelia.models.pictures.responses",
+    "fal": "angelia.models.pictures.fal",
+    "replicate": "angelia.models.pictures.replicate",
     "webui": "angelia.models.pictures.webui",
+    "comfyui": "angelia.models.pictures.comfyui",
 }
 """Modules by wire, each with an `open_painter`; imported when something is painted."""
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core.errors import UNREADABLE
-from angelia.core.failure import FailureKind
+from angelia.core.failure import Failure, FailureKind
 from angelia.core.text import one_line
 from angelia.models.pictures.port import MOST_BYTES, PaintFailed, PaintTrouble
 from angelia.models.port import Credential
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import httpx2
 
 _Shape = TypeVar("_Shape")
+
+_SHORT = 1_000_000
+"""Bytes that an answer without pictures may have."""
 
 TRIES = 3
 LONGEST_WAIT_S = 20.0
@@ -93,14 +96,21 @@ class PaintServer:
                 raise PaintFailed(PaintTrouble.LOST, f"no whole answer within {seconds:g} s", -1) from None
             if 200 <= reply.status < 300:
                 return reply
-            failure = redacted(of_response(reply.status, reply.headers, reply.body, time.time()), self._secret)
+            failure = self._failure(reply)
             wait = max(failure.retry_after / 1000, 2.0 ** (number - 1))
             if failure.kind is not FailureKind.BUSY or number == TRIES or wait > LONGEST_WAIT_S:
-                raise PaintFailed(
-                    _TROUBLES.get(failure.kind, PaintTrouble.NOT_TAKEN), _told(failure.said, reply.status)
-                )
+                raise self.refusal(reply)
             await asyncio.sleep(wait)
         raise AssertionError("the last try returns or raises")
+
+    def refusal(self, reply: RawReply, cost: int = 0) -> PaintFailed:
+        """What a reply that grants nothing means; `cost` is what it took all the same."""
+        failure = self._failure(reply)
+        trouble = _TROUBLES.get(failure.kind, PaintTrouble.NOT_TAKEN)
+        return PaintFailed(trouble, _told(failure.said, reply.status), cost)
+
+    def _failure(self, reply: RawReply) -> Failure:
+        return redacted(of_response(reply.status, reply.headers, reply.body, time.time()), self._credential.secret)
 
     async def get(self, path: str, *, most: int, connect: float) -> RawReply:
         """What is at a path or URL of this server.
@@ -110,9 +120,13 @@ class PaintServer:
         """
         return await self._once("GET", PaintRequest(path), most, connect)
 
-    @property
-    def _secret(self) -> str:
-        return self._credential.secret
+    async def send(self, method: str, request: PaintRequest, *, connect: float) -> RawReply:
+        """One short request, whatever its answer: to call work off, or to hand a picture over.
+
+        Raises:
+            PaintFailed: no whole reply came.
+        """
+        return await self._once(method, request, _SHORT, connect)
 
     async def _once(self, method: str, request: PaintRequest, most: int, connect: float) -> RawReply:
         import httpx2

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from angelia.context.media_forms import Pixels
 from angelia.models.pictures.context import PainterContext, PictureTokens
-from angelia.models.pictures.images import from_base64
+from angelia.models.pictures.picture_urls import from_base64
 from angelia.models.pictures.port import (
     FetchPicture,
     PaintedPictures,

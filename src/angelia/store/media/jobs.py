@@ -46,6 +46,12 @@ class MeasurePicture(Struct, frozen=True, tag=True):
     name: str
 
 
+class FindTransparency(Struct, frozen=True, tag=True):
+    """`store.media.pictures.is_transparent`."""
+
+    name: str
+
+
 class RedrawPicture(Struct, frozen=True, tag=True):
     """`store.media.pictures.redraw`."""
 
@@ -75,10 +81,11 @@ class EncodeVoice(Struct, frozen=True, tag=True):
     name: str = ""
 
 
-MediaJob = MeasurePicture | RedrawPicture | CountPages | ReadPages | EncodeVoice
+MediaJob = MeasurePicture | FindTransparency | RedrawPicture | CountPages | ReadPages | EncodeVoice
 
 ANSWERS: dict[type, object] = {
     MeasurePicture: Pixels,
+    FindTransparency: bool,
     RedrawPicture: Drawn,
     CountPages: int,
     ReadPages: tuple[Page, ...],
@@ -136,4 +143,4 @@ def media_type(job: MediaJob) -> MediaType:
     """What decodes it."""
     if isinstance(job, EncodeVoice):
         return MediaType.SOUND
-    return MediaType.PICTURE if isinstance(job, MeasurePicture | RedrawPicture) else MediaType.PDF
+    return MediaType.PICTURE if isinstance(job, MeasurePicture | FindTransparency | RedrawPicture) else MediaType.PDF

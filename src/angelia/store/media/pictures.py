@@ -71,6 +71,16 @@ def check(source: bytes | Path | BinaryIO, name: str = "") -> Pixels:
         return _as_shown(image, size)
 
 
+def is_transparent(source: bytes | Path | BinaryIO, name: str = "") -> bool:
+    """Whether something shines through anywhere in its first frame; a channel for it that is full is not enough.
+
+    Raises:
+        BadInput: as `check`.
+    """
+    with _opened(source, name) as image:
+        return image.has_transparency_data and any(image.convert("RGBA").getchannel("A").histogram()[:255])
+
+
 def redraw(source: bytes | Path | BinaryIO, long_edge: int, name: str = "") -> Drawn:
     """The picture upright, at most `long_edge` pixels long (0: as it is), as PNG or JPEG; transparency stays.
 

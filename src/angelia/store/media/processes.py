@@ -40,6 +40,7 @@ from angelia.store.media.jobs import (
     TAKEN,
     CountPages,
     EncodeVoice,
+    FindTransparency,
     JobRefusal,
     MeasurePicture,
     MediaJob,
@@ -106,6 +107,15 @@ class MediaProcesses:
             BadInput: as there, or `MediaLimitMet`.
         """
         found: Pixels = await self._run(MeasurePicture(name), source)
+        return found
+
+    async def is_transparent(self, source: bytes | Path, name: str = "") -> bool:
+        """See `store.media.pictures.is_transparent`.
+
+        Raises:
+            BadInput: as there, or `MediaLimitMet`.
+        """
+        found: bool = await self._run(FindTransparency(name), source)
         return found
 
     async def redraw(self, source: bytes | Path, long_edge: int, name: str = "") -> Drawn:

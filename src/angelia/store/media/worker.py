@@ -25,6 +25,7 @@ from angelia.store.media.jobs import (
     TAKEN,
     CountPages,
     EncodeVoice,
+    FindTransparency,
     JobRefusal,
     MeasurePicture,
     MediaJob,
@@ -32,7 +33,7 @@ from angelia.store.media.jobs import (
     ReadPages,
     RedrawPicture,
 )
-from angelia.store.media.pictures import check, redraw
+from angelia.store.media.pictures import check, is_transparent, redraw
 from angelia.store.media.voice_notes import encode_voice
 
 IDLE_S = 20.0
@@ -100,6 +101,8 @@ def _done(job: MediaJob, file: BinaryIO) -> object:
     match job:
         case MeasurePicture(name=name):
             return check(source, name)
+        case FindTransparency(name=name):
+            return is_transparent(source, name)
         case RedrawPicture(long_edge=long_edge, name=name):
             return redraw(source, long_edge, name)
         case CountPages(name=name):

@@ -3,6 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from msgspec.structs import replace
+
+from angelia.context.media_forms import Pixels
 from angelia.models.pictures.fitting import fitting
 from angelia.models.pictures.port import Painter, PaintFailed, PaintTrouble, PaintWish, SourcePicture
 from angelia.testing.model.pictures import one_colour, true_mime
@@ -31,16 +34,16 @@ async def check_painter(
     assert painter.name.strip(), "a painter has a name, which person and model read"
     assert able == painter.able(), "what it can do is always the same"
     assert able.count >= 1, "it makes at least one picture"
-    wish = PaintWish("A red square.")
     given = SourcePicture(one_colour("red"), "image/png", 64, 64)
+    wish = PaintWish("A red square.", (given,) * able.least)
     wishes = [wish]
-    wishes += [PaintWish("A red square.", size=size) for size in able.sizes]
-    wishes += [PaintWish("A red square.", size=shape) for shape in able.ratios]
-    wishes += [PaintWish("Two red squares.", count=able.count)] if able.count > 1 else []
-    wishes += [PaintWish("Make it blue.", (given,) * able.pictures)] if able.pictures else []
-    wishes += [PaintWish("Make it blue.", (given,), (given,))] if able.mask and able.pictures else []
-    wishes += [PaintWish("A red square.", transparent=True)] if able.transparent else []
-    wishes += [PaintWish("A red square.", seed=7)] if able.seed else []
+    wishes += [replace(wish, size=size) for size in (*able.sizes, *able.ratios)]
+    wishes += [replace(wish, size=Pixels(512, 512))] if able.step and 512 % able.step == 0 else []
+    wishes += [replace(wish, count=able.count)] if able.count > 1 else []
+    wishes += [replace(wish, pictures=(given,) * able.pictures)] if able.pictures else []
+    wishes += [replace(wish, pictures=(given,) * max(able.least, 1), mask=(given,))] if able.mask else []
+    wishes += [replace(wish, transparent=True)] if able.transparent else []
+    wishes += [replace(wish, seed=7)] if able.seed else []
     for one in wishes:
         await _paints(painter, fitting(one, able, painter.name), fetch)
     if cancel:

@@ -1,20 +1,16 @@
 """A strict painter behind real HTTP on loopback: OpenAI's and xAI's Images; a field it does not know it refuses."""
 
-import asyncio
 import hashlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from email import message_from_bytes
-from email.message import Message
-from types import TracebackType
-from typing import Any, Literal, Self
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from angelia.testing.model.http1 import Answering, HttpRequest, read_request
+from angelia.testing.model.http1 import Answering, HttpRequest
 from angelia.testing.model.received import ReceivedMedia
+from angelia.testing.painters.painter_server import PainterServer, form_parts
 
 MOST_PICTURES = {"openai": 16, "xai": 3}
 _FIELDS: Mapping[tuple[str, str], frozenset[str]] = {
@@ -75,7 +71,7 @@ PaintAnswer = MadePictures | PaintRefusal | RawAnswer
 Answer = Callable[[ReceivedPaint], PaintAnswer]
 
 
-class ImagesServer:
+class ImagesServer(PainterServer):
     """A server for the length of an `async with`; what `paint` says to each request that is legal is its answer.
 
     >>> async def example() -> None:
@@ -89,48 +85,14 @@ class ImagesServer:
         self.replies: list[bytes] = []
         self.files: dict[str, bytes] = {}
         self.fetched: list[str] = []
-        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def base_url(self) -> str:
         """As OpenAI's base URL is written."""
         return f"{self.url}/v1"
 
-    @property
-    def url(self) -> str:
-        """Where `files` lie, by their paths."""
-        return f"http://127.0.0.1:{self._port}"
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=2**24)
-        self._port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        out = Answering(reader, writer)
-        try:
-            while (given := await read_request(reader)) is not None:
-                await self._answer(given, out)
-        except ConnectionError:
-            return
-        finally:
-            self._tasks.discard(task)
-            with suppress(asyncio.CancelledError):
-                await out.close()
-
-    async def _answer(self, given: HttpRequest, out: Answering) -> None:
+    async def answer(self, given: HttpRequest, out: Answering) -> None:
+        """See `PainterServer`."""
         if given.method == "GET":
             self.fetched.append(given.path)
             known = given.path in self.files
@@ -179,7 +141,7 @@ class ImagesServer:
         """The request, and what this server has against it."""
         route = given.path.removeprefix("/v1/images/")
         form = given.headers.get("content-type", "").startswith("multipart/form-data")
-        parts = _form(given) if form else []
+        parts = form_parts(given) if form else []
         fields: dict[str, Any] = {name: data.decode() for name, media, data in parts if media is None}
         pictures = [media for name, media, _ in parts if media and name in ("image[]", "image")]
         masks = tuple(media for name, media, _ in parts if media and name == "mask")
@@ -207,19 +169,6 @@ class ImagesServer:
         if (route == "edits") != bool(received.pictures) or len(received.pictures) > MOST_PICTURES[self.dialect]:
             return f"{len(received.pictures)} images were given."
         return ""
-
-
-def _form(given: HttpRequest) -> Sequence[tuple[str, ReceivedMedia | None, bytes]]:
-    head = f"content-type: {given.headers['content-type']}\r\n\r\n".encode("latin-1")
-    found: list[tuple[str, ReceivedMedia | None, bytes]] = []
-    for part in message_from_bytes(head + given.body).get_payload():
-        assert isinstance(part, Message)
-        data = part.get_payload(decode=True)
-        assert isinstance(data, bytes)
-        file = part.get_filename()
-        media = ReceivedMedia(part.get_content_type(), data, file) if file else None
-        found.append((str(part.get_param("name", header="content-disposition")), media, data))
-    return found
 
 
 def _linked(image: Mapping[str, str]) -> ReceivedMedia:

@@ -11,7 +11,7 @@ from angelia.core.crash import crash_point
 from angelia.core.entry import Payment
 from angelia.core.errors import AngeliaError, BadInput, NotFound
 from angelia.core.text import file_name, one_line
-from angelia.models.pictures.fitting import differences, fitting, wished_size
+from angelia.models.pictures.fitting import OPAQUE, differences, fitting, wished_size
 from angelia.models.pictures.port import (
     MOST_BYTES,
     PaintedPictures,
@@ -59,6 +59,9 @@ class PaintContext(
     """What `paint` uses of its call."""
 
 
+IsTransparent = Callable[[bytes], Awaitable[bool]]
+"""Whether something shines through a picture. Raises BadInput where it cannot be opened."""
+
 OpenPainter = Callable[[], Awaitable[Painter]]
 """The painter of the settings. Raises ConfigError where it cannot be used, such as for want of a key."""
 
@@ -74,9 +77,13 @@ class PaintPicture:
     arguments: type[Struct] = PaintArguments
     traits = Traits(costs=True)
 
-    def __init__(self, open_painter: OpenPainter, *, leaves: bool) -> None:
-        """`leaves` says whether words and pictures leave the person's own machines."""
-        self._open_painter, self._leaves = open_painter, leaves
+    def __init__(self, open_painter: OpenPainter, is_transparent: IsTransparent, *, leaves: bool, price: int) -> None:
+        """`leaves` says whether words and pictures leave the person's own machines.
+
+        `price` is millionths of a US dollar for one picture, -1 if nobody knows before it is there.
+        """
+        self._open_painter, self._is_transparent = open_painter, is_transparent
+        self._leaves, self._price = leaves, price
 
     async def effects(self, arguments: PaintArguments, context: PaintContext) -> Sequence[Effect]:
         """Words and pictures go to the painter; files that are named are read. Nobody is asked about what cannot be.
@@ -91,7 +98,8 @@ class PaintPicture:
         fitting(_wish(arguments, (stand_in,) * len(arguments.pictures), mask), painter.able(), painter.name)
         named = [path for path in (*arguments.pictures, arguments.mask) if path and not is_pointer(path)]
         reads = [ReadPath(path, await led(context, path)) for path in named]
-        return (*reads, UsePainter(painter.name, one_line(arguments.prompt, 200), self._leaves))
+        may_cost = self._price * arguments.count if self._price > 0 else self._price
+        return (*reads, UsePainter(painter.name, one_line(arguments.prompt, 200), self._leaves, may_cost))
 
     async def run(self, arguments: PaintArguments, context: PaintContext) -> ToolOutcome:
         """Paint, keep what comes, and send it, once. What it cost is told, also where nothing came of it.
@@ -113,7 +121,38 @@ class PaintPicture:
         except PaintFailed as failed:
             return ToolOutcome((Text(str(failed)),), CallStatus.ERROR, paid=Payment(painter.name, failed.cost))
         crash_point("picture.came")
-        return await _told(painter.name, wish, painted, context)
+        return await self._told(painter.name, wish, painted, context)
+
+    async def _told(self, name: str, wish: PaintWish, painted: PaintedPictures, context: PaintContext) -> ToolOutcome:
+        """Kept, measured, queued for the person, and shown."""
+        paid = Payment(name, painted.cost)
+        media: list[Media] = []
+        notes = list(painted.notes)
+        for number, data in enumerate(painted.pictures, 1):
+            try:
+                media.append(await _kept(data, _name(wish.prompt, number, data), context))
+            except AngeliaError as error:  # what was paid is told, whatever became of it
+                notes.append(f"Picture {number} is lost: {error}")
+        if not media:
+            failed = PaintFailed(PaintTrouble.NOT_A_PICTURE, " ".join(notes), painted.cost)
+            return ToolOutcome((Text(str(failed)),), CallStatus.ERROR, paid=paid)
+        lines = [_line(number, one) for number, one in enumerate(media, 1)]
+        notes += differences(wish, [Pixels(one.width, one.height) for one in media])
+        notes += await self._opaque(media, context) if wish.transparent else []
+        head = f"Painted by {name}, and queued for the user: do not send {'it' if len(media) == 1 else 'them'} again."
+        parts: tuple[Content, ...] = (Text("\n".join([head, *lines, *(f"Note: {note}" for note in notes)])), *media)
+        return ToolOutcome(parts, deliveries=(Delivery(context.address, tuple(media)),), paid=paid)
+
+    async def _opaque(self, media: Sequence[Media], context: BlobAccess) -> list[str]:
+        """What is told of those that nothing shines through."""
+        told: list[str] = []
+        for number, one in enumerate(media, 1):
+            try:
+                if not await self._is_transparent(await context.blobs.get(one.blob.sha256)):
+                    told.append(f"Picture {number} {OPAQUE}")
+            except AngeliaError as error:
+                told.append(f"Nobody could see whether picture {number} is transparent: {error}")
+        return told
 
 
 def _wish(arguments: PaintArguments, pictures: tuple[SourcePicture, ...], mask: tuple[SourcePicture, ...]) -> PaintWish:
@@ -144,26 +183,6 @@ async def _source(path: str, context: PaintContext) -> SourcePicture:
         raise BadInput(f"{path} is no picture ({label(media)}).", then="Name a picture, by blob:ID or path.")
     data = await context.blobs.get(media.blob.sha256)
     return SourcePicture(data, media.blob.mime, media.width, media.height)
-
-
-async def _told(name: str, wish: PaintWish, painted: PaintedPictures, context: PaintContext) -> ToolOutcome:
-    """Kept, measured, queued for the person, and shown."""
-    paid = Payment(name, painted.cost)
-    media: list[Media] = []
-    notes = list(painted.notes)
-    for number, data in enumerate(painted.pictures, 1):
-        try:
-            media.append(await _kept(data, _name(wish.prompt, number, data), context))
-        except AngeliaError as error:  # what was paid is told, whatever became of it
-            notes.append(f"Picture {number} is lost: {error}")
-    if not media:
-        failed = PaintFailed(PaintTrouble.NOT_A_PICTURE, " ".join(notes), painted.cost)
-        return ToolOutcome((Text(str(failed)),), CallStatus.ERROR, paid=paid)
-    lines = [_line(number, one) for number, one in enumerate(media, 1)]
-    notes += differences(wish, [Pixels(one.width, one.height) for one in media])
-    head = f"Painted by {name}, and queued for the user: do not send {'it' if len(media) == 1 else 'them'} again."
-    parts: tuple[Content, ...] = (Text("\n".join([head, *lines, *(f"Note: {note}" for note in notes)])), *media)
-    return ToolOutcome(parts, deliveries=(Delivery(context.address, tuple(media)),), paid=paid)
 
 
 async def _kept(data: bytes, name: str, context: MediaAccess) -> Media:
