@@ -28,15 +28,37 @@ class _Redacting(logging.Formatter):
         return visible(self._redact(super().format(record)))
 
 
+class _LogFile(logging.Handler):
+    """A line that cannot be written (no space, no folder, no descriptor is left) fails nothing that it tells of; the
+    next one that can be says how many are missing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path, self._missing = path, 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Append it."""
+        missing = f"({self._missing} lines that belong here could not be written)\n" if self._missing else ""
+        line = f"{missing}{self.format(record)}\n"
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(line)
+        except OSError:
+            self._missing += 1
+        else:
+            self._missing = 0
+
+
 def log_to(path: Path, redact: Callable[[str], str]) -> None:
-    """Write warnings and worse to `path` from now on; the file is opened with the first line."""
+    """Write warnings and worse to `path` from now on; the file begins with the first line."""
     logger = logging.getLogger("angelia")
     for old in list(logger.handlers):
         logger.removeHandler(old)
         old.close()
     if path.exists() and path.stat().st_size > _MOST_BYTES:
         path.replace(path.with_suffix(".log.1"))
-    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler = _LogFile(path)
     handler.setFormatter(_Redacting(redact))
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -1,0 +1,48 @@
+"""The log file: what cannot be written into it fails nothing else, and is counted."""
+
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from angelia.service.logs import log_to
+
+logger = logging.getLogger("angelia.tests.logs")
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    ours = logging.getLogger("angelia")
+    before = list(ours.handlers), ours.level, ours.propagate
+    yield
+    ours.handlers[:], ours.level, ours.propagate = before
+
+
+def test_lines_without_a_folder_fail_nothing_and_are_counted_when_it_is_there_again(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    log_to(home / "angelia.log", lambda text: text)
+    logger.warning("one")
+    logger.warning("two")
+    home.mkdir()
+    logger.warning("three")
+    logger.warning("four")
+    lines = (home / "angelia.log").read_text().splitlines()
+    assert lines[0] == "(2 lines that belong here could not be written)"
+    assert [re.sub(r".* ", "", line) for line in lines[1:]] == ["three", "four"]
+
+
+def test_a_full_disk_fails_nothing(tmp_path: Path) -> None:
+    log_to(Path("/dev/full"), lambda text: text)
+    logger.warning("one")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_secret_is_hidden_in_traces_too(tmp_path: Path) -> None:
+    log_to(tmp_path / "angelia.log", lambda text: text.replace("s3cret", "***"))
+    try:
+        raise ValueError("s3cret")
+    except ValueError:
+        logger.exception("s3cret")
+    assert "s3cret" not in (tmp_path / "angelia.log").read_text()
