@@ -85,7 +85,7 @@ class InViewFold:
                 self._brought.update({part.id: part.name for part in said if isinstance(part, ToolCall)})
             case e.ToolFinished(call=call, status=status) if status not in _WITHOUT_RUNNING:
                 return self._brought.get(call, "send_file") not in _OWN_WORDS
-            case e.WorkEnded():
+            case e.WorkEnded() | e.Imported():
                 return True
             case _:
                 pass

@@ -382,6 +382,23 @@ class NoteDropped(Fact, frozen=True):
     by: Principal
 
 
+class Imported(Fact, frozen=True):
+    """What another agent kept was taken in: what follows was said or noted there, and each entry has its own time.
+
+    `source` names the agent, `file` is the path within its home, `record` what it was called there; all as they were
+    found. `count` is how many messages or notes of it have been taken by now, the first ones, and `digest` is the
+    SHA-256 of these. `original` is the file, where it is a text with notes.
+    """
+
+    source: str
+    file: str
+    record: str
+    count: int
+    digest: str
+    original: BlobRef | None = None
+    by: Principal = OWNER
+
+
 class NotesShown(Fact, frozen=True):
     """The notes that the system prompt holds from here on; `left_out` are those that had no room."""
 
@@ -786,6 +803,7 @@ AnyFact = (
     | NoteKept
     | NoteDropped
     | NotesShown
+    | Imported
     | SetupChanged
     | ModelAsked
     | ModelSaid
@@ -830,6 +848,7 @@ SideFact = (
     | NoteKept
     | NoteDropped
     | NotesShown
+    | Imported
     | DeliveryQueued
     | DeliveryStarted
     | DeliverySettled

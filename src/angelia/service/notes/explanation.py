@@ -38,6 +38,10 @@ async def explained(transcript: Transcript, note: StoredNote, zone: tzinfo | Non
         )
     number, state, what, about, since, text = note_row(note, zone)
     lines = [f"note {number} · {what} · {about} · {state}", f"  {text}", ""]
+    first = entries[proposed.outside[0] - 1].fact if proposed.outside else None
+    if isinstance(first, e.Imported) and not proposed.call:
+        read = f"Read on {since} in {source_line(entries, proposed.outside[0], note.owner)}."
+        return [*lines, f"{read} Nobody said it here: it counts once you keep it.", *_settled(entries, note, zone)]
     where = f"in the conversation {short(note.conversation)} (`angelia show {short(note.conversation)}`)"
     if proposed.by != ANGELIA:
         return [*lines, f"Written by {proposed.by} on {since}, {where}.", *_settled(entries, note, zone)]

@@ -20,6 +20,8 @@ def source_line(entries: Sequence[e.Entry], seq: int, owner: Principal) -> str:
     match fact:
         case e.ToolFinished(call=call) | e.WorkEnded(call=call):
             return unambiguous_line(one_line(_call_line(entries, call), 120))
+        case e.Imported(source=source, file=file):
+            return unambiguous_line(one_line(f"{file} of {source}, which was imported", 120))
         case e.Opening(sender=sender) if sender not in (OWNER, owner):
             return unambiguous_line(f"a message of {sender}")
         case e.Opening(forwarded=True):

@@ -14,6 +14,7 @@ from angelia.core.entry import (
     DeliveryReached,
     DeliverySettled,
     Entry,
+    Imported,
     Keyed,
     NoteProposed,
     Occurred,
@@ -81,6 +82,7 @@ class _Draft(NamedTuple):
     fact: AnyFact
     kind: str
     body: bytes
+    at: int
 
 
 class Transcript:
@@ -97,14 +99,17 @@ class Transcript:
         *,
         lease: Lease | None = None,
         patient: bool = False,
+        at: Sequence[int] = (),
     ) -> list[Entry]:
         """Append `facts` in one durable commit and return them with their places; `patient` as for `Database.write`.
 
         A driver passes its `lease`; facts from outside need none. If `facts` begins with `ConversationOpened`,
         the conversation begins in the same commit. What came in under a key that its door knows already is a
         repeat, and so are a second settlement of a delivery, what a network has told of a message before, a note under
-        a number that is taken, and an occurrence that has its fact: it is absorbed with everything that came along,
-        and the result is empty.
+        a number that is taken, an occurrence that has its fact, and what has been imported: it is absorbed with
+        everything that came along, and the result is empty.
+
+        `at` are the times of what happened elsewhere, Unix milliseconds, one for each fact; now, if it is empty.
 
         Raises:
             Fenced: the lease was taken over.
@@ -112,7 +117,10 @@ class Transcript:
             BadInput: the conversation that is to begin exists already.
             StoreFull, StoreReadOnly, StoreBusy, StoreDamaged: as they say. In each case nothing was appended.
         """
-        drafts = [_Draft(fact, codec.kind_of(fact), codec.encode(fact)) for fact in facts]
+        drafts = [
+            _Draft(fact, codec.kind_of(fact), codec.encode(fact), when)
+            for fact, when in zip(facts, at or [0] * len(facts), strict=True)
+        ]
         entries = await self._db.write(
             lambda connection: self._append(connection, conversation, drafts, lease), patient=patient
         )
@@ -198,7 +206,7 @@ class Transcript:
         """
         conditions: list[tuple[str, tuple[object, ...]]] = [
             visible_to(viewer),
-            *([] if scheduled else [("door <> 'schedule'", ())]),
+            *([] if scheduled else [("door NOT IN ('schedule', 'import')", ())]),
             *([("owner = ?", (str(owner),))] if owner is not None else []),
             *([("workspace = ?", (workspace,))] if workspace is not None else []),
             *([("(last_at, id) < (?, ?)", before)] if before is not None else []),
@@ -213,7 +221,7 @@ class Transcript:
 
     async def newest(self, viewer: Principal) -> ConversationId | None:
         """Which of the conversations that `viewer` owns has the newest entry, by the order of the log: clocks are set
-        wrong, and set right again.
+        wrong, and set right again. What was imported, and not gone on with, is older than all of them.
         """
         return await self._db.read(lambda connection: _newest(connection, viewer))
 
@@ -273,13 +281,13 @@ class Transcript:
         if lease is not None:
             leases.check(connection, lease)
         last, before = _end(connection, conversation, drafts)
-        at, epoch = self._db.clock(), lease.epoch if lease else 0
-        entries = [Entry(seq, at, draft.fact) for seq, draft in enumerate(drafts, last + 1)]
+        now, epoch = self._db.clock(), lease.epoch if lease else 0
+        entries = [Entry(seq, draft.at or now, draft.fact) for seq, draft in enumerate(drafts, last + 1)]
         place = 0
         for entry, draft in zip(entries, drafts, strict=True):
             for ref in blobs_in(draft.fact):
                 require(self._db.home, ref)
-            row = (conversation, entry.seq, at, epoch, codec.VERSION, draft.kind, draft.body)
+            row = (conversation, entry.seq, entry.at, epoch, codec.VERSION, draft.kind, draft.body)
             before = checksum(before, row)
             place = connection.execute(_INSERT, (*row, before)).lastrowid or 0
             derive(connection, conversation, place, entry, before)
@@ -317,12 +325,24 @@ def _is_repeat(connection: sqlite3.Connection, conversation: ConversationId, fac
         return _reached(connection, conversation, fact)
     if isinstance(fact, NoteProposed):
         return _number_taken(connection, fact)
+    if isinstance(fact, Imported):
+        return any(fact.count <= known.count for known in imports_of(connection, conversation))
     if isinstance(fact, Occurred | OccurrencesMissed) and _had_its_time(connection, fact, conversation):
         return True
     if not isinstance(fact, Keyed) or not fact.key:
         return False
     row = connection.execute("SELECT 1 FROM inbox WHERE door = ? AND key = ?", (fact.address.door, fact.key)).fetchone()
     return row is not None
+
+
+def imports_of(connection: sqlite3.Connection, conversation: ConversationId) -> list[Imported]:
+    """What was imported into a conversation, in order, within a job that is under way."""
+    rows = connection.execute(
+        "SELECT body, version FROM entries WHERE conversation = ? AND kind = ? ORDER BY seq",
+        (conversation, Imported.__name__),
+    )
+    facts = (codec.decode(body, version=version, where=f"An import of {conversation}") for body, version in rows)
+    return [fact for fact in facts if isinstance(fact, Imported)]
 
 
 def _number_taken(connection: sqlite3.Connection, fact: NoteProposed) -> bool:
@@ -379,8 +399,10 @@ def _summaries(connection: sqlite3.Connection, which: str, values: tuple[object,
 def _newest(connection: sqlite3.Connection, owner: Principal) -> ConversationId | None:
     row = connection.execute(
         "SELECT c.id FROM entries AS e JOIN conversations AS c ON c.id = e.conversation WHERE c.owner = ?"
-        " AND c.door <> 'schedule' ORDER BY e.id DESC LIMIT 1",
-        (str(owner),),
+        " AND c.door <> 'schedule' AND (e.epoch > 0 OR NOT EXISTS"
+        " (SELECT 1 FROM entries AS i WHERE i.conversation = c.id AND i.seq = 2 AND i.kind = ?))"
+        " ORDER BY e.id DESC LIMIT 1",
+        (str(owner), Imported.__name__),
     ).fetchone()
     return ConversationId(row[0]) if row else None
 

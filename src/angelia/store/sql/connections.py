@@ -69,6 +69,26 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         return _to_read(Path(folder, path.name), "mode=rw")  # open files stay readable without their names
 
 
+def foreign_copy(path: Path) -> sqlite3.Connection:
+    """A connection to a copy, made for this, of a database that another program wrote: nothing that it holds is run
+    (https://sqlite.org/security.html), no value has more than 64 MB, and bytes that are no UTF-8 become a sign.
+
+    Raises:
+        sqlite3.Error: it cannot be read.
+    """
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 64_000_000)
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "query_only = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("SELECT count(*) FROM sqlite_schema")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def new_file(path: Path) -> sqlite3.Connection:
     """A connection to a new file that nobody else has open, for its owner alone: SQLite's own would follow the umask.
 
