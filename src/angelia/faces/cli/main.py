@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "trust": ("trust:trust", "Which folders' instructions (AGENTS.md) the model may follow."),
     "skills": ("skills:skills", "Skills: what there is, what is in it, and which the model may use."),
     "grants": ("settings:grants", "Remembered permissions."),
+    "import": ("importing:import_", "Take over what another agent kept: Hermes, OpenClaw, Claude Code."),
     "doctor": ("doctor:doctor", "Check the model, the store and the sandbox, and say how to mend them."),
     "new": ("new_package.command:new", "Write a package that adds a tool or a provider of models."),
     "store": ("upkeep:store", "Verify, rebuild or salvage the store."),

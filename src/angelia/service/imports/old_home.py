@@ -30,11 +30,14 @@ class UnreadableFile(AngeliaError):
 
 
 class HomeFile(Struct, frozen=True):
-    """A file by its path within the home, as the system names it. `why` says why it is not looked into, if it is so."""
+    """A file by its path within the home, as the system names it. `why` says why it is not looked into, if it is so;
+    what it is, is `known` then, or not.
+    """
 
     path: str
     size: int
     why: str = ""
+    known: bool = True
 
     @property
     def shown(self) -> str:
@@ -74,7 +77,7 @@ class OldHome:
                 with os.scandir(self.path / folder) as found:
                     entries = sorted(found, key=lambda entry: entry.name)
             except OSError as error:
-                yield HomeFile(f"{folder}/", 0, f"this folder cannot be read: {error.strerror}")
+                yield HomeFile(f"{folder}/", 0, f"this folder cannot be read: {error.strerror}", known=False)
                 continue
             inside = []
             for entry in entries:
@@ -158,7 +161,7 @@ def _file(entry: "os.DirEntry[str]", path: str) -> HomeFile:
     try:
         known = entry.stat(follow_symlinks=False)
     except OSError as error:
-        return HomeFile(path, 0, f"it cannot be looked at: {error.strerror}")
+        return HomeFile(path, 0, f"it cannot be looked at: {error.strerror}", known=False)
     if not stat.S_ISREG(known.st_mode):
         return HomeFile(path, 0, "a device, socket or FIFO, which has no end")
     return HomeFile(path, known.st_size)

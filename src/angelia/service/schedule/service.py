@@ -29,7 +29,7 @@ from angelia.store.tables.schedules import Schedules, StoredSchedule
 
 MOST = 1000
 """Schedules that one person may have."""
-_LONGEST_TEXT = 8_000
+LONGEST_TEXT = 8_000
 _LONGEST_WHEN = 9
 """Words of a time, at most."""
 _SHOWN_DONE_MS = 7 * 86_400_000
@@ -81,9 +81,9 @@ class ScheduleService(Struct, frozen=True):
             BadInput: the time, the zone or the address means nothing; or it is one too many.
         """
         text = clean(wish.text).strip()
-        if not text or len(text) > _LONGEST_TEXT:
+        if not text or len(text) > LONGEST_TEXT:
             raise BadInput(
-                f"The text of a schedule has 1 to {_LONGEST_TEXT:,} characters; this one has {len(text):,}.",
+                f"The text of a schedule has 1 to {LONGEST_TEXT:,} characters; this one has {len(text):,}.",
                 then="Say what is to be done then.",
             )
         zone, now = self.now_in(wish.zone)

@@ -1,8 +1,6 @@
 """Skills that models have proposed: they stand in the log, wait for their person, and become folders with a yes."""
 
 import asyncio
-import os
-import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from angelia.core.ids import CallId, Clock, ConversationId
 from angelia.core.principal import Principal
 from angelia.service.skills.long_turn import last_turn
 from angelia.service.skills.seen import Skills
+from angelia.service.skills.write_skill import write_skill
 from angelia.skills.proposed import proposed_skill
 from angelia.skills.skill import Skill
 from angelia.store.tables.proposed_skills import ProposedCall, ProposedSkills
@@ -89,7 +88,7 @@ class ProposalBox:
             BadInput: something stands there by now.
         """
         folder = Path(waiting.skill.path)
-        await asyncio.to_thread(_write, folder, waiting.skill)
+        await asyncio.to_thread(write_skill, folder, waiting.skill)
         crash_point("skill.written")
         await self._skills.pin(owner, waiting.skill)
         await self._table.forget(owner, waiting.proposed)
@@ -121,16 +120,3 @@ class ProposalBox:
 
     def _made(self, given: ProposeSkillArguments) -> Skill:
         return proposed_skill(str(self._folder / given.name), given.name, given.description, given.body, given.files)
-
-
-def _write(folder: Path, skill: Skill) -> None:
-    if folder.exists() or folder.is_symlink():
-        raise BadInput(f"{folder} is there already; nothing was written.", then="Move it away, and look again.")
-    draft = folder.with_name(f".{folder.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)
-    for file in skill.content.files:
-        path = draft / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.data)
-        path.chmod(0o755 if file.executable else 0o644)
-    os.rename(draft, folder)  # noqa: PTH104 - raises where a folder with something in it stands there by now

@@ -10,7 +10,7 @@ import click
 from angelia.channels.registry import OURS
 from angelia.core.errors import BadInput
 from angelia.faces.cli.setup.chat_step import add_chat, ask_for_chat, ask_for_folder, keep_folder
-from angelia.faces.cli.setup.found import programs_seen
+from angelia.faces.cli.setup.found import import_commands, programs_seen
 from angelia.faces.cli.setup.model_step import ask_for_model, take_model
 from angelia.faces.cli.setup.service_step import ask_for_service, install_service
 from angelia.faces.words.steps import Option, done, heading, note, paragraph, picked
@@ -58,6 +58,8 @@ def by_questions(environ: dict[str, str], more: dict[str, str]) -> int:
     paragraph("Enter takes what is suggested. Ctrl-C leaves at any moment, and what was done by then holds.")
     if seen := programs_seen(Path.home()):
         note(f"{', '.join(seen)} {'was' if len(seen) == 1 else 'were'} used here; nothing of it is touched.")
+    for command in import_commands(Path.home()):
+        note(f"What it knows can be looked at, and taken over: {command}")
     spec = ask_for_model(environ)
     _ask_for_mode()
     door = ask_for_chat(more)

@@ -15,12 +15,12 @@ _MOST_OF_A_SERVER = 3
 """Models of one local server that are offered; all can be typed."""
 
 SIGNS = {
-    "Hermes": ".hermes",
-    "OpenClaw": ".openclaw",
-    "Claude Code": ".claude",
-    "Codex": ".codex",
+    "Hermes": (".hermes", "hermes"),
+    "OpenClaw": (".openclaw", "openclaw"),
+    "Claude Code": (".claude", "claude"),
+    "Codex": (".codex", ""),
 }
-"""Programs by the folder that they keep in the person's home."""
+"""Programs by the folder that they keep in the person's home, and how `angelia import` calls them, if it knows them."""
 
 
 class OfferedModel(Struct, frozen=True):
@@ -58,4 +58,10 @@ def embedded_model(folder: Path) -> OfferedModel:
 
 def programs_seen(person: Path) -> list[str]:
     """The programs that were used here, by the folders they leave in `person`, the user's home."""
-    return [name for name, folder in SIGNS.items() if (person / folder).is_dir()]
+    return [name for name, (folder, _) in SIGNS.items() if (person / folder).is_dir()]
+
+
+def import_commands(person: Path) -> list[str]:
+    """What shows, for each of them that can be imported, what there is in it."""
+    found = [(folder, name) for folder, name in SIGNS.values() if name and (person / folder).is_dir()]
+    return [f"angelia import {name} ~/{folder} --dry-run" for folder, name in found]
