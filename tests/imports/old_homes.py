@@ -46,12 +46,18 @@ def lines(*objects: object) -> str:
 def _hermes_tables(home: Path, *, later: bool, extra: Sequence[tuple[str, str]] = ()) -> None:
     with closing(sqlite3.connect(home / "state.db")) as db:
         db.executescript(_FIRST + (_LATER if later else ""))
-        for session, source, user in (("20260301_101500_ab12cd", "cli", None), ("20260302_080000_ef", "telegram", "4711")):
+        for session, source, user in (
+            ("20260301_101500_ab12cd", "cli", None),
+            ("20260302_080000_ef", "telegram", "4711"),
+        ):
             db.execute(
-                "INSERT INTO sessions (id, source, user_id, model, started_at) VALUES (?, ?, ?, 'hermes-4', 1772360000)",
+                "INSERT INTO sessions (id, source, user_id, model, started_at)"
+                " VALUES (?, ?, ?, 'hermes-4', 1772360000)",
                 (session, source, user),
             )
-            call = [{"id": "call_1", "type": "function", "function": {"name": "terminal", "arguments": '{"command":"ls"}'}}]
+            call = [
+                {"id": "call_1", "type": "function", "function": {"name": "terminal", "arguments": '{"command":"ls"}'}}
+            ]
             said = [
                 ("user", BOAT if source == "cli" else f"From the harbour: {BOAT}", None, None),
                 ("assistant", "I look.", json.dumps(call), None),
@@ -244,7 +250,8 @@ def openclaw_with_database(home: Path) -> None:
     with closing(sqlite3.connect(state / "openclaw.sqlite")) as db:
         db.executescript(
             "CREATE TABLE cron_jobs (store_key TEXT, job_id TEXT, name TEXT, enabled INTEGER, schedule_kind TEXT,"
-            " schedule_expr TEXT, schedule_tz TEXT, every_ms INTEGER, at TEXT, payload_kind TEXT, payload_message TEXT);"
+            " schedule_expr TEXT, schedule_tz TEXT, every_ms INTEGER, at TEXT, payload_kind TEXT,"
+            " payload_message TEXT);"
             "INSERT INTO cron_jobs VALUES ('', 'j3', 'tides', 1, 'cron', '0 6 * * *', 'Europe/Berlin', NULL, NULL,"
             " 'agentTurn', 'When is high water?');"
         )

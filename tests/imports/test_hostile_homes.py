@@ -85,7 +85,10 @@ async def test_a_database_that_somebody_holds_is_read_from_a_copy_with_its_log(t
     hermes_with_database(old)
     with closing(sqlite3.connect(old / "state.db", isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = WAL")
-        db.execute("INSERT INTO messages (session_id, role, content, timestamp) SELECT id, 'user', 'In the log.', 1 FROM sessions")
+        db.execute(
+            "INSERT INTO messages (session_id, role, content, timestamp)"
+            " SELECT id, 'user', 'In the log.', 1 FROM sessions"
+        )
         db.execute("BEGIN EXCLUSIVE")
         before = as_it_lies(old)
         async with opened(tmp_path) as app:
@@ -98,7 +101,10 @@ async def test_broken_lines_are_counted_and_the_others_taken(tmp_path: Path) -> 
     deep = "[" * 100_000
     said = lines({"type": "user", "message": {"role": "user", "content": BOAT}})
     bad = f'{said}not json\n{deep}\n"text"\n{said}\xff\n'
-    write(tmp_path / "old", {"projects/p/a.jsonl": bad.encode("latin-1"), "projects/p/b.jsonl": "{", "projects/p/c.jsonl": ""})
+    write(
+        tmp_path / "old",
+        {"projects/p/a.jsonl": bad.encode("latin-1"), "projects/p/b.jsonl": "{", "projects/p/c.jsonl": ""},
+    )
     async with opened(tmp_path) as app:
         account = await imported(app, "claude", tmp_path / "old")
     assert why(account, "projects/p/a.jsonl") == (
@@ -114,7 +120,9 @@ async def test_wrong_types_everywhere_are_no_fault(tmp_path: Path) -> None:
     said += [{"type": "assistant", "message": {"content": [{"type": "tool_use", "input": one}]}} for one in strange]
     jobs = {"jobs": [*strange, *({"prompt": "x", "schedule": one, "id": one} for one in strange)]}
     write(tmp_path / "claude", {"projects/p/a.jsonl": lines(*said), ".credentials.json": "[" * 50_000})
-    write(tmp_path / "hermes", {"cron/jobs.json": json.dumps(jobs), "auth.json": "null", "memories/USER.md": b"\xff\x00"})
+    write(
+        tmp_path / "hermes", {"cron/jobs.json": json.dumps(jobs), "auth.json": "null", "memories/USER.md": b"\xff\x00"}
+    )
     write(
         tmp_path / "openclaw",
         {
@@ -175,7 +183,9 @@ async def test_what_nobody_knows_is_unknown_and_another_folder_is_refused(tmp_pa
     write(tmp_path / "other", {"letter.txt": "x"})
     async with opened(tmp_path) as app:
         account = await imported(app, "hermes", tmp_path / "old")
-        assert [file.path for file in account.files if file.verdict is FileVerdict.UNKNOWN] == ["quantum/entangled.qbit"]
+        assert [file.path for file in account.files if file.verdict is FileVerdict.UNKNOWN] == [
+            "quantum/entangled.qbit"
+        ]
         with pytest.raises(BadInput, match="does not look like a home of Hermes Agent"):
             await imported(app, "hermes", tmp_path / "other")
         with pytest.raises(BadInput, match="no folder"):

@@ -98,8 +98,9 @@ def test_random_logs_keep_the_rules(log: list[e.Entry]) -> None:
 _ELSEWHERE = {
     *(e.NoteProposed, e.NoteKept, e.NoteDropped, e.NotesShown),
     *(e.Scheduled, e.ScheduleChanged, e.Occurred, e.OccurrencesMissed),
+    e.Imported,
 }
-"""Facts that no turn stands on: of notes, and of schedules, which have logs of their own."""
+"""Facts that no turn stands on: of notes, of schedules, which have logs of their own, and of what was imported."""
 
 
 def test_random_logs_reach_every_kind_of_fact_that_turns_stand_on() -> None:

@@ -16,13 +16,16 @@ from angelia.faces.cli.progress import working
 from angelia.faces.words.output import echo, echo_json
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
-from angelia.service.imports.account import FileVerdict, ImportAccount, account_rows
+from angelia.service.imports.account import FileVerdict, ImportAccount, account_rows, counted
 from angelia.service.imports.agents import AGENTS
 from angelia.service.imports.beginning import beginnings
 from angelia.service.imports.home_import import HomeImport
 from angelia.service.imports.old_home import OldHome
 from angelia.service.imports.port import OldAgent
 from angelia.service.imports.taking import ImportTarget
+
+_MOST_TIMERS = 20
+"""Old timers that are named one by one."""
 
 
 @click.command(
@@ -92,23 +95,27 @@ def _next(agent: OldAgent, account: ImportAccount, *, dry: bool) -> list[str]:
     if account.conversations:
         lines.append("Conversations are searched when you ask, and listed by `angelia sessions`.")
     if account.waiting:
-        lines.append(f"{account.waiting:,} notes wait for your yes: `angelia notes`, then `angelia notes keep N`.")
+        lines.append(f"{_waits(account.waiting, 'note')} for your yes: `angelia notes`, then `angelia notes keep N …`.")
     if account.unseen:
-        lines.append(f"{account.unseen:,} skills wait for your look: `angelia skills review`.")
+        lines.append(f"{_waits(account.unseen, 'skill')} for your look: `angelia skills review`.")
     if account.paused:
-        lines.append(f"{account.paused:,} schedules are paused: `angelia schedule list`. First stop the old timers:")
-        lines += [f"  {unambiguous_line(timer)}" for timer in account.timers[:20]]
-        if len(account.timers) > 20:
-            lines.append(f"  and {len(account.timers) - 20:,} more: {agent.timers}")
+        lines.append("What was scheduled is paused: `angelia schedule list`. First stop the old timers:")
+        lines += [f"  {unambiguous_line(timer)}" for timer in account.timers[:_MOST_TIMERS]]
+        if len(account.timers) > _MOST_TIMERS:
+            lines.append(f"  and {len(account.timers) - _MOST_TIMERS:,} more: {agent.timers}")
     if account.people:
         some = ", ".join(unambiguous_line(one) for one in sorted(account.people)[:5])
         lines.append(
-            f"Conversations of {len(account.people):,} people were left ({some}): --me NETWORK:ID says which of them "
-            "you are, --people takes the others as theirs."
+            f"Conversations with others were left ({some}): --me NETWORK:ID says which of them you are, --people takes "
+            "the rest as theirs."
         )
     if account.keys:
         lines.append(
-            f"{len(account.keys):,} keys were not copied: `angelia setup` finds those that stand in the environment, "
-            "and asks for others."
+            f"{counted(len(account.keys), 'key')} stayed where they were: `angelia setup` finds those that stand in "
+            "the environment, and asks for others."
         )
     return lines or ["There is nothing new."]
+
+
+def _waits(count: int, what: str) -> str:
+    return f"{counted(count, what)} {'waits' if count == 1 else 'wait'}"

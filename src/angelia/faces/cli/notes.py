@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from angelia.service.app import App
 
 _NUMBER = click.argument("number", type=click.IntRange(min=1), metavar="N")
+_NUMBERS = click.argument("numbers", type=click.IntRange(min=1), metavar="N...", nargs=-1, required=True)
 
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia notes  ·  angelia notes show 3  ·  angelia notes drop 3  ·  angelia notes keep 3",
+    epilog="Examples:  angelia notes  ·  angelia notes show 3  ·  angelia notes drop 3  ·  angelia notes keep 3 4 5",
 )
 @click.pass_context
 def notes(ctx: click.Context) -> int | None:
@@ -96,19 +97,19 @@ async def _export(given: dict[str, Any]) -> int:
 
 
 @notes.command("keep")
-@_NUMBER
+@_NUMBERS
 @settings_options
-def keep_note(number: int, **given: Any) -> int:
-    """Let a note count that waits, was dropped or replaced."""
-    return asyncio.run(_change(number, given, lambda app, note: keep(app.transcript, note, OWNER)))
+def keep_notes(numbers: tuple[int, ...], **given: Any) -> int:
+    """Let notes count that wait, were dropped or replaced."""
+    return asyncio.run(_change(numbers, given, lambda app, note: keep(app.transcript, note, OWNER)))
 
 
 @notes.command("drop")
-@_NUMBER
+@_NUMBERS
 @settings_options
-def drop_note(number: int, **given: Any) -> int:
-    """Let a note count no more; `keep` brings it back."""
-    return asyncio.run(_change(number, given, lambda app, note: drop(app.transcript, note, OWNER)))
+def drop_notes(numbers: tuple[int, ...], **given: Any) -> int:
+    """Let notes count no more; `keep` brings them back."""
+    return asyncio.run(_change(numbers, given, lambda app, note: drop(app.transcript, note, OWNER)))
 
 
 @notes.command("edit")
@@ -118,13 +119,16 @@ def drop_note(number: int, **given: Any) -> int:
 def edit_note(number: int, words: tuple[str, ...], **given: Any) -> int:
     """Put your own words in the place of a note's; the old one stays in its history."""
     text = " ".join(words)
-    return asyncio.run(_change(number, given, lambda app, note: edit(app.transcript, app.notes, note, text, OWNER)))
+    return asyncio.run(_change((number,), given, lambda app, note: edit(app.transcript, app.notes, note, text, OWNER)))
 
 
-async def _change(number: int, given: dict[str, Any], change: Callable[["App", StoredNote], Awaitable[str]]) -> int:
+async def _change(
+    numbers: tuple[int, ...], given: dict[str, Any], change: Callable[["App", StoredNote], Awaitable[str]]
+) -> int:
     app = await open_app(given)
     try:
-        echo(await change(app, await note_of(app.notes, OWNER, number)), err=True)
+        for note in [await note_of(app.notes, OWNER, number) for number in numbers]:
+            echo(await change(app, note), err=True)
     finally:
         await app.close()
     return 0

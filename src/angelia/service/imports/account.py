@@ -46,6 +46,15 @@ class ImportAccount(Struct):
         self.files.append(FileAccount(unambiguous_line(path), verdict, unambiguous_line(why)))
 
 
+def counted(count: int, what: str) -> str:
+    """So many of something, which is given in the singular.
+
+    >>> counted(1, "note"), counted(2000, "note")
+    ('1 note', '2,000 notes')
+    """
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
 def account_rows(files: Sequence[FileAccount]) -> list[tuple[str, str, str]]:
     """Rows for people: verdict, path, why; files of a folder that share verdict and reason are one row.
 

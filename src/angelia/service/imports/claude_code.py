@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from angelia.service.imports.account import counted
 from angelia.service.imports.json_values import (
     argument_text,
     broken_lines,
@@ -48,7 +49,7 @@ def _session(home: OldHome, file: HomeFile) -> Iterator[OldItem]:
             aside += line.get("type") in ("user", "assistant")
         elif line.get("isMeta") is not True and line.get("isCompactSummary") is not True:
             messages += _messages(line)
-    left = (*broken_lines(broken), *([f"{aside:,} messages of subagents"] if aside else []))
+    left = (*broken_lines(broken), *([f"{counted(aside, 'message')} of subagents"] if aside else []))
     at = next((one.at for one in messages if one.at), 0)
     yield OldConversation(PurePosixPath(file.path).stem, tuple(messages), at, "", folder, left)
 

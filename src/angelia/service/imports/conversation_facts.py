@@ -1,4 +1,4 @@
-"""A conversation of another agent as facts: pure, and whole, so that its turns are closed and its calls have results."""
+"""A conversation of another agent as facts: pure, and whole, for its turns are closed and its calls have results."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, assert_never

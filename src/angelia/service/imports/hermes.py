@@ -14,6 +14,7 @@ import msgspec
 
 from angelia.core.entry import NoteKind
 from angelia.core.errors import UNREADABLE, BadInput
+from angelia.service.imports.account import counted
 from angelia.service.imports.json_values import (
     argument_text,
     broken_lines,
@@ -72,7 +73,8 @@ def _session(database: OldDatabase, row: list[Any]) -> OldConversation:
         (record,),
     )
     kept = [one for one in rows if one[6] != 0 or one[7]]
-    left = [f"{len(rows) - len(kept)} messages that had been taken back there"] if len(kept) < len(rows) else []
+    gone = len(rows) - len(kept)
+    left = [f"{counted(gone, 'message')} that had been taken back there"] if gone else []
     names = ("role", "content", "tool_call_id", "tool_calls", "tool_name", "timestamp")
     messages = [one for row in kept for one in _messages(dict(zip(names, row[:6], strict=True)), model)]
     person = "" if source in _OWN_DOORS else f"{source}:{user}" if user else f"{source}:unknown"

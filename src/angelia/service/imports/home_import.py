@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput
 from angelia.core.text import one_line
-from angelia.service.imports.account import FileVerdict, ImportAccount
+from angelia.service.imports.account import FileVerdict, ImportAccount, counted
 from angelia.service.imports.old_home import HomeFile, OldHome, UnreadableFile, fits
 from angelia.service.imports.port import (
     HomeRule,
@@ -82,16 +82,12 @@ class _FileTally:
         >>> tally.in_words()
         '2 conversations, 5 messages; 1 was here already; not taken: too long'
         """
-        taken = ", ".join(_counted(count, what) for what, count in self._counts.items())
+        taken = ", ".join(counted(count, what) for what, count in self._counts.items())
         here = f"{self._here:,} {'was' if self._here == 1 else 'were'} here already" if self._here else ""
         told = [why if count == 1 else f"{why} ({count:,} times)" for why, count in self._left.items()]
         more = [f"{len(told) - _MOST_TOLD:,} more reasons"] if len(told) > _MOST_TOLD else []
         left = f"not taken: {'; '.join([*told[:_MOST_TOLD], *more])}" if told else ""
         return "; ".join(part for part in (taken, here, left) if part) or "there is nothing in it"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 class HomeImport:
@@ -188,7 +184,7 @@ class HomeImport:
                     self._account.people.add(one_line(person, 80))
                 elif isinstance(outcome, Taken):
                     self._account.conversations += outcome.count
-                for why in left:
+                for why in left if not isinstance(outcome, Left) else ():
                     tally.leave(why)
             case OldNotes():
                 outcome = await take_notes(self._target, source, item, self._home.text(source.file))

@@ -12,18 +12,18 @@ _BETWEEN = "\n§\n"
 
 
 def divided(text: str) -> list[str]:
-    """The notes of a file of Hermes.
+    r"""The notes of a file of Hermes.
 
-    >>> divided("Likes tea.\\n§\\nLives in Bonn.\\n")
+    >>> divided("Likes tea.\n§\nLives in Bonn.\n")
     ['Likes tea.', 'Lives in Bonn.']
     """
     return [short for part in text.replace("\r\n", "\n").split(_BETWEEN) for short in _short(part)]
 
 
 def from_markdown(text: str) -> list[str]:
-    """The points and paragraphs of a Markdown file, each behind the heading above it; front matter is left out.
+    r"""The points and paragraphs of a Markdown file, each behind the heading above it; front matter is left out.
 
-    >>> from_markdown("# Food\\n- likes tea\\n- no fish\\n\\nLives in Bonn.\\n")
+    >>> from_markdown("# Food\n- likes tea\n- no fish\n\nLives in Bonn.\n")
     ['Food: likes tea', 'Food: no fish', 'Food: Lives in Bonn.']
     """
     return [short for block in _blocks(_without_front_matter(text)) for short in _short(block)]

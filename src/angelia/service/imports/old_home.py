@@ -54,7 +54,7 @@ class OldHome:
         Raises:
             BadInput: it is no folder, or cannot be read.
         """
-        self.path = path.expanduser().absolute()
+        self.path = path.expanduser().resolve()
         self.now = now
         if not self.path.is_dir():
             raise BadInput(f"There is no folder {path}.", then="Name the folder that holds the other agent's files.")
@@ -87,7 +87,9 @@ class OldHome:
                     continue
                 count += 1
                 if count > MOST_FILES:
-                    raise BadInput(f"{self.path} holds more than {MOST_FILES:,} files.", then="Copy what you want first.")
+                    raise BadInput(
+                        f"{self.path} holds more than {MOST_FILES:,} files.", then="Copy what you want first."
+                    )
                 yield _file(entry, path)
             waiting += reversed(inside)
 

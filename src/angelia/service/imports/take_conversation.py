@@ -73,7 +73,9 @@ def _person(target: ImportTarget, person: str) -> Principal | Left:
 
 
 def _length(message: OldMessage) -> int:
-    return len(message.text) + (sum(len(one.arguments) for one in message.calls) if isinstance(message, OldReply) else 0)
+    return len(message.text) + (
+        sum(len(one.arguments) for one in message.calls) if isinstance(message, OldReply) else 0
+    )
 
 
 def _digest(messages: Sequence[OldMessage]) -> str:
@@ -87,7 +89,9 @@ def _cleaned(target: ImportTarget, message: OldMessage) -> OldMessage:
     """Without keys, and without what cannot be stored."""
     safe = replace(message, text=target.redact(clean(message.text)))
     if isinstance(safe, OldReply):
-        calls = (replace(one, name=_name(one.name), arguments=target.redact(clean(one.arguments))) for one in safe.calls)
+        calls = (
+            replace(one, name=_name(one.name), arguments=target.redact(clean(one.arguments))) for one in safe.calls
+        )
         return replace(safe, calls=tuple(calls), model=one_line(clean(safe.model), 80))
     return safe
 

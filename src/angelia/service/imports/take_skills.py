@@ -49,9 +49,13 @@ class SkillTaker:
         if to.exists():
             same = read_skill(to).digest == skill.digest
             what = f"the skill {path.name}"
-            return (FileVerdict.TAKEN, f"{what}, here already") if same else (
-                FileVerdict.LEFT,
-                f"{what}: another one of this name is here already",
+            return (
+                (FileVerdict.TAKEN, f"{what}, here already")
+                if same
+                else (
+                    FileVerdict.LEFT,
+                    f"{what}: another one of this name is here already",
+                )
             )
         if self.taken >= MOST_SKILLS:
             return FileVerdict.LEFT, f"{MOST_SKILLS} skills are as many as are looked at"
