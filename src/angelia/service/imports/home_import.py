@@ -1,5 +1,6 @@
-"""One run over a home of another agent: each file is accounted for, and each thing taken in a commit of its own, so
-that a second run goes on where the first one ended.
+"""One run over a home of another agent: it accounts for each file, and goes on where the run before it ended.
+
+Each thing is taken in a commit of its own, under an id that is the same in every run.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,7 +28,7 @@ from angelia.service.imports.take_conversation import take_conversation
 from angelia.service.imports.take_notes import take_notes
 from angelia.service.imports.take_schedule import take_schedule
 from angelia.service.imports.take_skills import SkillTaker
-from angelia.service.imports.taking import Here, ImportTarget, Left, Taken, TakenFrom, TakingOutcome
+from angelia.service.imports.taking import ImportTarget, KnownItem, LeftItem, TakenFrom, TakenItem, TakingOutcome
 from angelia.service.redaction import Redaction
 from angelia.skills.folder import NAMES
 
@@ -56,13 +57,13 @@ class _FileTally:
 
     def add(self, outcome: TakingOutcome) -> None:
         match outcome:
-            case Taken(what=what, count=count, messages=messages):
+            case TakenItem(what=what, count=count, messages=messages):
                 for name, more in ((what, count), ("message", messages)):
                     if more:
                         self._counts[name] = self._counts.get(name, 0) + more
-            case Here():
+            case KnownItem():
                 self._here += 1
-            case Left(why=why):
+            case LeftItem(why=why):
                 self.leave(why)
 
     def leave(self, why: str) -> None:
@@ -77,7 +78,7 @@ class _FileTally:
         """All of it.
 
         >>> tally = _FileTally()
-        >>> tally.add(Taken("conversation", 2, 5)), tally.add(Here()), tally.leave("too long")
+        >>> tally.add(TakenItem("conversation", 2, 5)), tally.add(KnownItem()), tally.leave("too long")
         (None, None, None)
         >>> tally.in_words()
         '2 conversations, 5 messages; 1 was here already; not taken: too long'
@@ -180,22 +181,23 @@ class HomeImport:
         match item:
             case OldConversation(left=left, person=person):
                 outcome = await take_conversation(self._target, source, item)
-                if isinstance(outcome, Left) and person and person not in self._target.mine:
+                if isinstance(outcome, LeftItem) and person and person not in self._target.mine:
                     self._account.people.add(one_line(person, 80))
-                elif isinstance(outcome, Taken):
+                    left = ()
+                elif isinstance(outcome, TakenItem):
                     self._account.conversations += outcome.count
-                for why in left if not isinstance(outcome, Left) else ():
+                for why in left:
                     tally.leave(why)
             case OldNotes():
                 outcome = await take_notes(self._target, source, item, self._home.text(source.file))
-                self._account.waiting += outcome.count if isinstance(outcome, Taken) else 0
+                self._account.waiting += outcome.count if isinstance(outcome, TakenItem) else 0
             case OldSchedule(timer=timer):
                 outcome = await take_schedule(self._target, source, item, self._home.now)
-                if isinstance(outcome, Taken):
+                if isinstance(outcome, TakenItem):
                     self._account.paused += 1
                     self._account.timers.append(one_line(timer, 120))
             case NotTaken(why=why):
-                outcome = Left(why)
+                outcome = LeftItem(why)
             case OldKeys():
                 raise AssertionError("keys are a file of their own")
         tally.add(outcome)

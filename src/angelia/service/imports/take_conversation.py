@@ -12,7 +12,7 @@ from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean, one_line
 from angelia.service.imports.conversation_facts import LONG_RESULT, ImportedFrom, TimedFact, conversation_facts
 from angelia.service.imports.port import OldConversation, OldMessage, OldReply, OldResult, OldWords
-from angelia.service.imports.taking import Here, ImportTarget, Left, Taken, TakenFrom, TakingOutcome
+from angelia.service.imports.taking import ImportTarget, KnownItem, LeftItem, TakenFrom, TakenItem, TakingOutcome
 
 _MOST_TEXT = 64_000_000
 """Characters of one conversation."""
@@ -25,26 +25,26 @@ async def take_conversation(target: ImportTarget, file: TakenFrom, found: OldCon
         StoreError: it could not be stored; nothing of it was.
     """
     if not any(isinstance(one, OldWords | OldReply) for one in found.messages):
-        return Left("no conversation is in it")
+        return LeftItem("no conversation is in it")
     if sum(map(_length, found.messages)) > _MOST_TEXT:
-        return Left(f"the conversation {found.record} has more than {_MOST_TEXT:,} characters")
+        return LeftItem(f"the conversation {found.record} has more than {_MOST_TEXT:,} characters")
     person = _person(target, found.person)
-    if isinstance(person, Left):
+    if isinstance(person, LeftItem):
         return person
     conversation = file.conversation(found.record)
     before = await target.imports(conversation)
     known = before[-1].count if before else 0
     if before and before[-1].file != file.file:
-        return Left(f"the same conversation was taken from {before[-1].file}")
+        return LeftItem(f"the same conversation was taken from {before[-1].file}")
     if known > len(found.messages) or (before and before[-1].digest != _digest(found.messages[:known])):
-        return Left("it was taken before, and has been rewritten there since: what was taken stays as it was")
+        return LeftItem("it was taken before, and has been rewritten there since: what was taken stays as it was")
     fresh = found.messages[known:]
     if not fresh:
-        return Here()
+        return KnownItem()
     entries = await target.transcript.entries(conversation) if before else []
     if any(isinstance(one.fact, e.Opening) and one.fact.address.door != file.agent for one in entries):
-        return Left(f"it went on here since: {len(fresh):,} messages that it went on with there are left")
-    taken = Taken("conversation", 0 if before else 1, len(fresh))
+        return LeftItem(f"it went on here since: {len(fresh):,} messages that it went on with there are left")
+    taken = TakenItem("conversation", 0 if before else 1, len(fresh))
     if target.dry:
         return taken
     clean_ones = [_cleaned(target, one) for one in fresh]
@@ -56,20 +56,20 @@ async def take_conversation(target: ImportTarget, file: TakenFrom, found: OldCon
     said = conversation_facts(origin, clean_ones, first=known, seq=seq, whole=whole)
     facts = [*opened, TimedFact(here, found.at or fresh[0].at), *said]
     added = await target.transcript.append(conversation, [one.fact for one in facts], at=[one.at for one in facts])
-    return taken if added else Here()  # another run was first
+    return taken if added else KnownItem()  # another run was first
 
 
-def _person(target: ImportTarget, person: str) -> Principal | Left:
+def _person(target: ImportTarget, person: str) -> Principal | LeftItem:
     """Whose it is here, or why it is left."""
     if not person or person in target.mine:
         return OWNER
     if not target.people:
-        return Left(f"it is the conversation of {one_line(person, 80)}")
+        return LeftItem(f"it is the conversation of {one_line(person, 80)}")
     door, _, own = person.partition(":")
     try:
         return Principal(door, own)
     except ValueError as error:
-        return Left(str(error))
+        return LeftItem(str(error))
 
 
 def _length(message: OldMessage) -> int:

@@ -9,7 +9,7 @@ from angelia.core.principal import ANGELIA, OWNER
 from angelia.core.text import clean
 from angelia.service.files.instruction_files import repository_of
 from angelia.service.imports.port import OldNotes
-from angelia.service.imports.taking import Here, ImportTarget, Left, Taken, TakenFrom, TakingOutcome
+from angelia.service.imports.taking import ImportTarget, KnownItem, LeftItem, TakenFrom, TakenItem, TakingOutcome
 from angelia.service.notes.scopes import git_origin
 from angelia.store.tables.notes import Holds
 
@@ -29,17 +29,17 @@ async def take_notes(target: ImportTarget, file: TakenFrom, found: OldNotes, ori
     conversation = file.conversation(file.file)
     texts = [*dict.fromkeys(clean(target.redact(one)) for one in found.texts)]
     if not texts:
-        return Left("there is no note in it")
+        return LeftItem("there is no note in it")
     if len(texts) > MOST_NOTES:
-        return Left(f"{len(texts):,} notes would be in it, and {MOST_NOTES} are the most: shorten a copy of it")
+        return LeftItem(f"{len(texts):,} notes would be in it, and {MOST_NOTES} are the most: shorten a copy of it")
     while True:  # somebody else may have taken the numbers
         before = await target.notes.of_conversation(conversation)
         known = {one.text.casefold() for one in (*before, *await target.notes.at([about], ("kept", "waits")))}
         fresh = [one for one in texts if one.casefold() not in known]
         if not fresh:
-            return Here()
+            return KnownItem()
         if target.dry:
-            return Taken("note", len(fresh))
+            return TakenItem("note", len(fresh))
         imported = await target.imports(conversation)
         entries = await target.transcript.entries(conversation) if imported else []
         opened = [] if imported else [target.opened(IMPORT, OWNER, found.folder)]
@@ -53,7 +53,7 @@ async def take_notes(target: ImportTarget, file: TakenFrom, found: OldNotes, ori
             for n, text in enumerate(fresh)
         ]
         if await target.transcript.append(conversation, [*opened, here, *proposed]):
-            return Taken("note", len(fresh))
+            return TakenItem("note", len(fresh))
 
 
 def _about(target: ImportTarget, folder: str) -> Holds:

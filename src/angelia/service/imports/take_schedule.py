@@ -4,7 +4,7 @@ from angelia.core import entry as e
 from angelia.core.principal import ANGELIA, OWNER
 from angelia.core.text import clean, one_line
 from angelia.service.imports.port import OldSchedule
-from angelia.service.imports.taking import Here, ImportTarget, Left, Taken, TakenFrom, TakingOutcome
+from angelia.service.imports.taking import ImportTarget, KnownItem, LeftItem, TakenFrom, TakenItem, TakingOutcome
 from angelia.service.schedule.service import LONGEST_TEXT
 from angelia.service.settings.rules import SCHEDULE
 
@@ -18,14 +18,14 @@ async def take_schedule(target: ImportTarget, file: TakenFrom, found: OldSchedul
     conversation = file.conversation(f"schedule {found.record}")
     text = target.redact(clean(found.text)).strip()
     if await target.imports(conversation):
-        return Here()
+        return KnownItem()
     if len(text) > LONGEST_TEXT:
-        return Left(f"the text of {one_line(found.timer, 80)} has more than {LONGEST_TEXT:,} characters")
+        return LeftItem(f"the text of {one_line(found.timer, 80)} has more than {LONGEST_TEXT:,} characters")
     if target.dry:
-        return Taken("schedule")
+        return TakenItem("schedule")
     why = f"imported from {file.agent}; its timer there may still run ({one_line(clean(found.timer), 120)})"
     said = e.Scheduled(found.when, found.zone, text, now, e.Address("terminal"), OWNER)
     here = e.Imported(file.agent, clean(file.file), clean(found.record), 1, "")
     paused = e.ScheduleChanged(e.ScheduleState.PAUSED, ANGELIA, why)
     await target.transcript.append(conversation, [target.opened(SCHEDULE, OWNER, ""), here, said, paused])
-    return Taken("schedule")
+    return TakenItem("schedule")

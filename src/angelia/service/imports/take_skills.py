@@ -19,7 +19,8 @@ class SkillTaker:
     """Those of one old home; each is looked at once, however many files it has."""
 
     def __init__(self, agent: OldAgent, home: OldHome, target: ImportTarget) -> None:
-        self._agent, self._home, self._target = agent, home, target
+        self._agent, self._home = agent, home
+        self._target = target
         self._seen: dict[str, tuple[FileVerdict, str]] = {}
         self._own = {one.path.resolve() for one in folders_for(None, target.home)}
         self.taken = 0

@@ -51,7 +51,7 @@ class TakenFrom(Struct, frozen=True):
         return ConversationId(sortable_id(lambda: 0, lambda size: digest[:size]))
 
 
-class Taken(Struct, frozen=True):
+class TakenItem(Struct, frozen=True):
     """Something is here now, or would be: so many of `what`, in the singular. `messages` are those of conversations."""
 
     what: str
@@ -59,14 +59,14 @@ class Taken(Struct, frozen=True):
     messages: int = 0
 
 
-class Here(Struct, frozen=True):
+class KnownItem(Struct, frozen=True):
     """It was here already."""
 
 
-class Left(Struct, frozen=True):
+class LeftItem(Struct, frozen=True):
     """It was left; says why."""
 
     why: str
 
 
-TakingOutcome = Taken | Here | Left
+TakingOutcome = TakenItem | KnownItem | LeftItem
