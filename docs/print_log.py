@@ -22,6 +22,7 @@ EXAMPLES: dict[type, ending.Ending] = {
         ending.Answered(note=f"{M} added nothing after its last note, so the text above is its answer."),
         ending.StayedSilent("no mail since yesterday"),
         ending.Cancelled(by=OWNER),
+        ending.Stalled(900),
         ending.StepLimit(steps=90),
         ending.BudgetSpent("cost this turn", "$0.5021", "$0.5000"),
         ending.ModelUnavailable(M, 4, SAID),

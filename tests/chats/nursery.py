@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core.crash import on_crash_point
-from angelia.testing.crash import Recorder, Run
+from angelia.testing.crash import ANGELIA, Recorder, Run
 from tests.promise.lives import ROOT
 
 WARM = (
@@ -40,12 +40,15 @@ WARM = (
 
 
 class Birth(Struct, frozen=True):
-    """What a child is to run: `place` is a folder for its output and for the log of crash points."""
+    """What a child is to run: `place` is a folder for its output and for the log of crash points, `entry` is
+    `module:function`.
+    """
 
     argv: tuple[str, ...]
     env: dict[str, str]
     place: str
     at: str = ""
+    entry: str = ANGELIA
 
 
 class Told(Struct, frozen=True):
@@ -100,13 +103,15 @@ class Nursery:
         await self._process.wait()
         await self._reading
 
-    async def bear(self, argv: Sequence[str], env: Mapping[str, str], place: Path, *, at: str = "") -> Child:
+    async def bear(
+        self, argv: Sequence[str], env: Mapping[str, str], place: Path, *, at: str = "", entry: str = ANGELIA
+    ) -> Child:
         """Begin a life that kills itself at the crash point `at`, if one is named."""
         for name in ("out", "err", "passed"):
             (place / name).touch()
         assert self._process.stdin is not None
         async with self._one_by_one:
-            birth = Birth(tuple(argv), dict(env), str(place), at)
+            birth = Birth(tuple(argv), dict(env), str(place), at, entry)
             self._process.stdin.write(msgspec.json.encode(birth) + b"\n")
             async with asyncio.timeout(60):
                 pid = await self._born.get()
@@ -170,9 +175,8 @@ def _live(birth: Birth) -> None:
     os.environ.update(birth.env)
     on_crash_point(Recorder(place / "passed", birth.at))
     sys.argv = ["angelia", *birth.argv]
-    from angelia.__main__ import main as angelia
-
-    angelia()
+    module, _, function = birth.entry.partition(":")
+    getattr(import_module(module), function)()
 
 
 def _tell_of_deaths() -> None:

@@ -42,7 +42,15 @@ def test_a_sentence_quotes_what_the_provider_said_and_names_the_model(data: st.D
 
 @pytest.mark.parametrize("kind", ENDINGS, ids=lambda kind: kind.__name__)
 def test_in_a_chat_nobody_is_told_to_use_a_command_line(kind: type[end.Outcome]) -> None:
-    fields: dict[str, object] = {"model": "m", "said": "", "tries": 2, "steps": 3, "code": "7q", "times": 2}
+    fields: dict[str, object] = {
+        "model": "m",
+        "said": "",
+        "tries": 2,
+        "steps": 3,
+        "code": "7q",
+        "times": 2,
+        "seconds": 900,
+    }
     fields |= {
         "by": {"door": "telegram", "id": "4711"},
         "what": "cost",

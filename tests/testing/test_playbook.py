@@ -98,9 +98,11 @@ def test_random_logs_keep_the_rules(log: list[e.Entry]) -> None:
 _ELSEWHERE = {
     *(e.NoteProposed, e.NoteKept, e.NoteDropped, e.NotesShown),
     *(e.Scheduled, e.ScheduleChanged, e.Occurred, e.OccurrencesMissed),
-    e.Imported,
+    *(e.Imported, e.Delegated),
 }
-"""Facts that no turn stands on: of notes, of schedules, which have logs of their own, and of what was imported."""
+"""Facts that no turn stands on: of notes, of schedules, which have logs of their own, of what was imported, and how
+else a turn begins.
+"""
 
 
 def test_random_logs_reach_every_kind_of_fact_that_turns_stand_on() -> None:

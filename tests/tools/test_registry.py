@@ -50,6 +50,20 @@ CALLS: dict[str, dict[str, Any]] = {
     "schedules": {},
     "unschedule": {"id": "7kq2m9xd"},
     "stay_silent": {"why": "nothing new"},
+    "delegate": {
+        "tasks": [
+            {
+                "task": "Look.",
+                "helper": "reader",
+                "files": ["a.txt"],
+                "model": "openai:x",
+                "tools": ["read"],
+                "max_cost": 0.5,
+                "max_steps": 3,
+            }
+        ]
+    },
+    "helper": {"action": "tell", "names": ["h1"], "text": "There."},
     "ask_user": {"question": "Which?", "choices": ["a", "b"]},
 }
 
@@ -86,8 +100,8 @@ def test_every_default_tool_has_a_call_in_this_file() -> None:
     assert set(CALLS) == set(REGISTRY.names)
 
 
-def test_all_default_tools_together_are_at_most_8_kb_for_the_model() -> None:
-    assert len(msgspec.json.encode(REGISTRY.specs())) <= 8_000
+def test_all_default_tools_together_are_at_most_8900_bytes_for_the_model() -> None:
+    assert len(msgspec.json.encode(REGISTRY.specs())) <= 8_900
 
 
 def test_specs_are_the_same_bytes_in_another_process() -> None:
@@ -245,7 +259,7 @@ class Odd(Struct):
 def test_fields_may_be_called_like_words_of_the_schema_language() -> None:
     schema = msgspec.json.decode(compact_schema(Odd))
     assert set(schema["properties"]) == {"title", "default", "enum"}
-    assert schema["properties"]["default"] == {"description": "A number.", "type": "integer", "default": 0}
+    assert schema["properties"]["default"] == {"description": "A number.", "type": "integer"}
 
 
 def _install(folder: Path, name: str, lines: str) -> None:

@@ -18,7 +18,7 @@ from angelia.core.principal import OWNER, Principal
 _OWN_WORDS = frozenset(
     {
         *("ask_user", "edit", "recall", "remember", "schedule", "schedules", "send_file", "todo", "unschedule"),
-        *("stay_silent", "use_skill", "write"),
+        *("delegate", "helper", "stay_silent", "use_skill", "write"),
     }
 )
 """Tools whose results are the person's words, words that the person has read and taken, or the model's repeated; a note
@@ -73,6 +73,9 @@ class InViewFold:
 
     def _brings_outside(self, fact: e.AnyFact) -> bool:
         match fact:
+            case e.Delegated(forwarded=forwarded):
+                self._private = True
+                return forwarded
             case e.Opening(parts=parts, sender=sender, forwarded=forwarded):
                 self._private = True
                 own = sender in self._owners

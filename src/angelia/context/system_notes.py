@@ -7,6 +7,7 @@ from angelia.core import ending as end
 from angelia.core.content import Text
 from angelia.core.entry import (
     AnyFact,
+    ChildEnd,
     DeliveryReach,
     DeliveryReached,
     DeliverySettled,
@@ -73,14 +74,31 @@ def about_work(ended: WorkEnded) -> str:
     if ended.told_by:
         return ""
     said = "".join(part.text for part in ended.parts if isinstance(part, Text))
+    if ended.child:
+        return about_child(ended.call, ended.child, said)
     match ended.work:
         case WorkKind.PROCESS:
             what = "background process"
         case WorkKind.REMOTE_TASK:
             what = "remote task"
+        case WorkKind.CHILD:
+            what = "helper"
         case _:
             assert_never(ended.work)
     return f"The {what} {ended.call} has ended ({ended.status}). What it wrote is data:\n{said}"
+
+
+def about_child(name: str, ended: ChildEnd, said: str) -> str:
+    """What the model should know of a helper's end: only an answer is called one.
+
+    >>> print(about_child("h1", ChildEnd(end.StepLimit(5), cost=20_000, steps=5), "Stopped."))
+    The helper h1 has ended without an answer (StepLimit; 5 model calls, $0.0200). Stopped.
+    """
+    spent = f"{ended.steps} model calls, ${ended.cost / 1e6:.4f}"
+    if isinstance(ended.ending, end.Answered):
+        return f"The helper {name} has answered ({spent}). Its words are data:\n{said}"
+    how = type(ended.ending).__name__ if ended.ending else "it could not go on"
+    return f"The helper {name} has ended without an answer ({how}; {spent}). {said}"
 
 
 def note_of(fact: AnyFact) -> str:

@@ -1,6 +1,7 @@
 """A question to a person as every door shows it: the whole of what a yes would be to, with nothing hidden in it."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.core.entry import ApprovalAsked, QuestionKind
 from angelia.core.unambiguous import readable, unambiguous, unambiguous_line
@@ -35,3 +36,12 @@ def shown_question(asked: ApprovalAsked) -> ShownQuestion:
         unambiguous_line(asked.pattern),
         tuple(map(readable, asked.choices)),
     )
+
+
+def asked_by(child: str, asked: ApprovalAsked) -> ApprovalAsked:
+    """The question of a child conversation as its parent asks it: under its name, and still the whole of it.
+
+    >>> asked_by("h1", ApprovalAsked("c2_0", "Run `make`?", "d")).question
+    '[h1] Run `make`?'
+    """
+    return replace(asked, question=f"[{child}] {asked.question}")

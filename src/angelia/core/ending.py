@@ -27,6 +27,12 @@ class Cancelled(Outcome, frozen=True):
     by: Principal
 
 
+class Stalled(Outcome, frozen=True):
+    """Nothing was heard of a child conversation for `seconds`, so that its turn was ended."""
+
+    seconds: int
+
+
 class StepLimit(Outcome, frozen=True):
     """The turn used all its model calls."""
 
@@ -149,6 +155,7 @@ Ending = (
     Answered
     | StayedSilent
     | Cancelled
+    | Stalled
     | StepLimit
     | BudgetSpent
     | ModelUnavailable

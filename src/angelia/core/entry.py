@@ -20,6 +20,10 @@ class Address(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     thread: str = ""
 
 
+PARENT = "parent"
+"""The door of what goes from a child conversation to its parent, whose id is the chat; and at which children begin."""
+
+
 class Arrival(StrEnum):
     """When a message wants to be read."""
 
@@ -96,12 +100,32 @@ class Fact(Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defau
     """Something that happened."""
 
 
+class ChildTerms(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """On which terms a child conversation works, as its parent opened it; what the parent may not, it may not either.
+
+    `root` is the conversation of the tree in which a person speaks, and `depth` how far from it this one is, 1 for its
+    own children. `name` is what parent and person call it, unique among the children of `parent`. `model` is empty for
+    the one of the settings. `tools` are the only ones that it has, empty for all that a child may have. `max_cost` is
+    what is reserved for it and for its own children, millionths of a US dollar, and `max_steps` counts model calls in
+    each of its turns; 0 is no cap of its own.
+    """
+
+    parent: ConversationId
+    root: ConversationId
+    name: str
+    depth: int = 1
+    model: str = ""
+    tools: tuple[str, ...] = ()
+    max_cost: int = 0
+    max_steps: int = 0
+
+
 class ConversationOpened(Fact, frozen=True):
     """The first entry of every log. `workspace` is an absolute path inside `sandbox`.
 
     `preset` is the configured name by which the sandbox was chosen, whose limits hold; empty where none was. `place`
     is the one of another conversation, in which this one works too; empty for one of its own. Without `notes` it
-    neither reads nor writes any.
+    neither reads nor writes any. `child` is set for one that another conversation opened.
     """
 
     door: str
@@ -111,6 +135,7 @@ class ConversationOpened(Fact, frozen=True):
     preset: str = ""
     place: PlaceId = PlaceId("")
     notes: bool = True
+    child: ChildTerms | None = None
 
 
 class Opener(Struct, frozen=True):
@@ -155,6 +180,13 @@ class Occurred(Opening, frozen=True):
 
     schedule: ConversationId = ConversationId("")
     due: int = 0
+
+
+class Delegated(Opening, frozen=True):
+    """A parent conversation gave a task, or said something about it later; the answer goes back to it.
+
+    `sender` and `forwarded` are as in `Child`; `key` names the child, or the call that said it.
+    """
 
 
 class Late(StrEnum):
@@ -543,23 +575,52 @@ class WorkKind(StrEnum):
     """A program of ours: it ends with the process of Angelia that holds it."""
     REMOTE_TASK = "remote_task"
     """Something that somebody else does: it may go on when nobody of ours watches it any more."""
+    CHILD = "child"
+    """A child conversation: it is gone on with whenever its parent is open."""
+
+
+class Child(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A child conversation that is to be opened: its terms and its `task`, for which it has these `files` of the
+    workspace. `sender` is for whom it works: a guest who spoke in the turn that gave it, or who opened that turn.
+    `forwarded` says that words were in view there that nobody answers for.
+    """
+
+    id: ConversationId
+    terms: ChildTerms
+    task: str
+    files: tuple[str, ...] = ()
+    sender: Principal = OWNER
+    forwarded: bool = False
+
+
+class ChildEnd(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How a child ended; None as `ending` where it could not be driven to one. Only `Answered` is an answer.
+
+    `cost` is what it and its own children were paid, millionths of a US dollar; `steps` are its model calls.
+    """
+
+    ending: Ending | None = None
+    cost: int = 0
+    steps: int = 0
 
 
 class WorkStarted(Fact, frozen=True):
     """What the call began goes on after its result. `what` names it for people, such as its command line; `life` is the
-    process of ours that holds or watches it.
+    process of ours that holds or watches it. A `child` is named by `call`, and is opened after this.
     """
 
     call: CallId
     work: WorkKind
     what: str
     life: str
+    child: Child | None = None
 
 
 class WorkEnded(Fact, frozen=True):
     """What the call began has come to its end; told once: here, or by the result of the call `told_by`.
 
-    `unknown` means that the life which held or watched it has ended.
+    `unknown` means that the life which held or watched it has ended. Of a child conversation `parts` are its words and
+    the files that it handed over.
     """
 
     call: CallId
@@ -568,6 +629,7 @@ class WorkEnded(Fact, frozen=True):
     parts: tuple[Content, ...] = ()
     full: BlobRef | None = None
     told_by: str = ""
+    child: ChildEnd | None = None
 
 
 class QuestionKind(StrEnum):
@@ -627,9 +689,10 @@ class ApprovalRefused(Fact, frozen=True):
 
 
 class CancelAsked(Fact, frozen=True):
-    """A person wants the running turn to stop."""
+    """A person wants the running turn to stop; or nothing was heard of it for `silent_s` seconds, if that is not 0."""
 
     by: Principal
+    silent_s: int = 0
 
 
 class ViewMoved(Fact, frozen=True):
@@ -778,13 +841,14 @@ class TurnClosed(Fact, frozen=True):
     ending: Ending
 
 
-Keyed = UserSaid | Occurred | CommandGiven | TurnedAway | SetAside
+Keyed = UserSaid | Occurred | Delegated | CommandGiven | TurnedAway | SetAside
 """What came in under a platform's message id: a repeat of its key is absorbed."""
 
 AnyFact = (
     ConversationOpened
     | UserSaid
     | Occurred
+    | Delegated
     | Scheduled
     | ScheduleChanged
     | OccurrencesMissed
@@ -839,8 +903,6 @@ SideFact = (
     | OccurrencesMissed
     | FilesChanged
     | FilesTakenBack
-    | WorkStarted
-    | WorkEnded
     | SystemSaid
     | Pinned
     | Unpinned

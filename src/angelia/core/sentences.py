@@ -26,6 +26,8 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
         case end.Cancelled(by=by):
             whom = "the owner" if by == OWNER else by
             return f"Stopped by {whom}. What was done so far is kept; write to go on."
+        case end.Stalled(seconds=seconds):
+            return f"Ended: nothing was heard of it for {_minutes(seconds)}. What was done so far is kept."
         case end.StepLimit(steps=steps):
             what = f"Stopped after {steps} model calls, the limit for one turn. Everything done so far is kept."
             return f"{what} {_GO_ON} --max-steps raises the limit."
@@ -129,6 +131,10 @@ def _refusal(ending: end.ModelRefusedMedia | end.HistoryRefused | end.WrongAddre
 
 def _quoted(said: str) -> str:
     return f" It said: “{said}”" if said else ""
+
+
+def _minutes(seconds: int) -> str:
+    return _times(seconds, "second", "seconds") if seconds < 120 else f"{seconds // 60} minutes"
 
 
 def _times(count: int, one: str, many: str) -> str:

@@ -3,16 +3,24 @@
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Text, ToolCall
 from angelia.core.crash import crash_point
+from angelia.core.ending import Answered
 from angelia.core.ids import CallId, ConversationId, delivery_id
 from angelia.core.text import clean, one_line
 from angelia.engine.log import Log
 from angelia.store.log.lease import Lease
 from angelia.tools.port import ToolOutcome, Work
+
+
+class ChildEnding(Struct, frozen=True):
+    """How a child conversation ended, and whether a call of the running turn waits for that."""
+
+    end: e.ChildEnd
+    awaited: bool
 
 
 class Background:
@@ -38,11 +46,18 @@ class Background:
         """What a result says of work, for the commit that holds it. An end that was told is not told again."""
         if work := outcome.goes_on:
             return [e.WorkStarted(call.id, work.kind, self._redact(clean(work.what)), self._life())]
+        if outcome.opens:
+            return [self._opened(child) for child in outcome.opens]
         going_on = {fact.call: fact for fact in self._work.now(self._log.entries)}
         if (begun := going_on.get(outcome.ended)) and begun.call not in self._told:
             self._told.add(begun.call)
             return [e.WorkEnded(begun.call, begun.work, outcome.status, told_by=call.id)]
         return []
+
+    def _opened(self, child: e.Child) -> e.WorkStarted:
+        safe = structs.replace(child, task=self._redact(clean(child.task)))
+        what = one_line(safe.task, 200)
+        return e.WorkStarted(CallId(child.terms.name), e.WorkKind.CHILD, what, self._life(), safe)
 
     def notices(self, call: CallId, outcome: ToolOutcome, address: e.Address) -> list[e.AnyFact]:
         """What the person is told besides, as one message for the commit that holds the result."""
@@ -52,18 +67,23 @@ class Background:
         name = delivery_id(self._log.conversation, f"{call}.notices")
         return [e.DeliveryQueued(name, address, (Text(text),), "notice")]
 
-    async def ended(self, call: CallId, work: Work, outcome: ToolOutcome, address: e.Address) -> None:
+    async def ended(
+        self, call: CallId, work: Work, outcome: ToolOutcome, address: e.Address, child: ChildEnding | None = None
+    ) -> None:
         """The work that `call` left going on has ended: the model reads it with its next request, and the person is
-        told at `address`. Nothing happens where that was told, here or by a result.
+        told at `address`, unless the running turn waits for this `child`. Nothing happens where that was told, here or
+        by a result.
         """
         if call in self._told or self._work.is_over(call, self._log.entries):
             return
         self._told.add(call)
         parts = tuple(cleaned(part, self._redact) for part in outcome.parts)
-        fact = e.WorkEnded(call, work.kind, outcome.status, parts, outcome.full)
+        fact = e.WorkEnded(call, work.kind, outcome.status, parts, outcome.full, child=child.end if child else None)
         told = notice(self._log.conversation, fact, self._redact(clean(work.what)), address)
         crash_point("work.ended")
-        await self._log.append(fact, *self._changed(call), told, *self.notices(call, outcome, address))
+        awaited = child is not None and child.awaited
+        notices = [] if awaited else [told, *self.notices(call, outcome, address)]
+        await self._log.append(fact, *self._changed(call), *notices)
         crash_point("work.told")
 
 
@@ -112,7 +132,7 @@ def _lost(kind: e.WorkKind) -> str:
                 "It ended together with the process of Angelia that held it. It may or may not have done its work: "
                 "look before you start it again."
             )
-        case e.WorkKind.REMOTE_TASK:
+        case e.WorkKind.REMOTE_TASK | e.WorkKind.CHILD:
             return (
                 "The process of Angelia that watched it has ended. It may still go on where it runs, or be done: look "
                 "there before you start it again."
@@ -123,8 +143,9 @@ def _lost(kind: e.WorkKind) -> str:
 
 def notice(conversation: ConversationId, ended: e.WorkEnded, what: str, address: e.Address) -> e.DeliveryQueued:
     """What the person reads of an end: of what, and how."""
-    last = "".join(part.text for part in ended.parts if isinstance(part, Text)).rstrip().rpartition("\n")[2]
-    text = f"{_named(ended, what)}: {one_line(last.strip('[]'), 300)}"
+    said = "".join(part.text for part in ended.parts if isinstance(part, Text)).rstrip()
+    last = said if ended.child else said.rpartition("\n")[2].strip("[]")
+    text = f"{_named(ended, what)}: {one_line(last, 300)}"
     return e.DeliveryQueued(delivery_id(conversation, f"{ended.call}.end"), address, (Text(text),), "notice")
 
 
@@ -136,6 +157,10 @@ def _named(ended: e.WorkEnded, what: str) -> str:
             return f"The remote task `{one_line(what, 100)}` is not watched any more"
         case e.WorkKind.REMOTE_TASK:
             return f"The remote task `{one_line(what, 100)}` has ended"
+        case e.WorkKind.CHILD:
+            answered = ended.child is not None and isinstance(ended.child.ending, Answered)
+            how = "has answered" if answered else "has ended without an answer"
+            return f"The helper {ended.call} ({one_line(what, 100)}) {how}"
         case _:
             assert_never(ended.work)
 

@@ -55,14 +55,23 @@ def spent(turn: Turn, limits: TurnCaps, day_tokens: int, day_cost: int) -> end.E
 
 
 def money_spent(turn: Turn, limits: TurnCaps, day_cost: int) -> end.BudgetSpent | None:
-    """The first cap on money that is reached."""
+    """The first cap on money that is reached; what is put aside for children that run counts as spent."""
+    aside = sum(turn.reserved.values())
     for what, used, cap in (
-        ("cost this turn", turn.cost, limits.max_cost),
-        ("cost today", day_cost + turn.cost, limits.day_cost),
+        ("cost this turn", turn.cost + aside, limits.max_cost),
+        ("cost today", day_cost + turn.cost + aside, limits.day_cost),
     ):
         if cap and used >= cap:
-            return end.BudgetSpent(what, f"${used / 1e6:.4f}", f"${cap / 1e6:.4f}")
+            put_aside = f", of which ${aside / 1e6:.4f} are put aside for helpers" if aside else ""
+            return end.BudgetSpent(what, f"${used / 1e6:.4f}{put_aside}", f"${cap / 1e6:.4f}")
     return None
+
+
+def money_left(turn: Turn, limits: TurnCaps, day_cost: int) -> int | None:
+    """Millionths of a US dollar that the turn may still spend or put aside; None without a cap."""
+    used = turn.cost + sum(turn.reserved.values())
+    caps = ((limits.max_cost, used), (limits.day_cost, day_cost + used))
+    return min((max(cap - spent, 0) for cap, spent in caps if cap), default=None)
 
 
 def out_of_time(limits: TurnCaps, left: int) -> end.Ending:

@@ -5,6 +5,7 @@ running, so a call that was started and has no result was started in a life that
 
     no open turn                    Rest, or Compact if a person asked for it
     a person asked to stop          Settle the open calls, Close(Cancelled)
+    nothing was heard of a child    Settle the open calls, Close(Stalled)
     a final reply, nothing unread,  Close(Answered)
         the files it names sent
     a scheduled turn has nothing    Close(StayedSilent)
@@ -165,9 +166,8 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
     if not turn.opened:
         return Compact() if turn.compaction_requested else Rest()
     if turn.cancelled_at:
-        return _abandon(turn, "The person stopped the turn; this was not run.") or Close(
-            end.Cancelled(turn.cancelled_by)
-        )
+        stopped = end.Stalled(turn.silent_s) if turn.silent_s else end.Cancelled(turn.cancelled_by)
+        return _abandon(turn, _STOPPED_BY[bool(turn.silent_s)]) or Close(stopped)
     if _answered(turn):
         return _given(turn)
     if turn.silent and not (turn.calls or readable(turn)):
@@ -213,6 +213,7 @@ def _abandon(turn: Turn, why: str) -> Settle | None:
     return Settle(_ids(turn.calls), CallStatus.CANCELLED, why) if turn.calls else None
 
 
+_STOPPED_BY = ("The person stopped the turn; this was not run.", "Nothing was heard of the turn; this was not run.")
 _UNKNOWN = "Angelia was interrupted while this ran. It may or may not have taken effect; check before repeating it."
 _CUT = "This call was cut off at the length limit, so it was not run. Make it again, shorter or in smaller pieces."
 

@@ -41,7 +41,9 @@ class Turn(Struct, frozen=True):
     `stale` counts finished calls in a row that brought nothing new this turn. Times are Unix milliseconds.
     `setup` is the one in force. `recordings` are the messages whose recordings nobody has written down yet, with how
     often that was begun.
-    `unplaced` are the messages with files that do not lie in the sandbox yet.
+    `unplaced` are the messages with files that do not lie in the sandbox yet. `reserved` is what running children may
+    still cost, by their names; it is part of no turn. `silent_s` is for how long nothing was heard of a turn that is to
+    be ended for it.
     """
 
     seen: int = 0
@@ -85,6 +87,8 @@ class Turn(Struct, frozen=True):
     setup: e.SetupChanged | None = None
     unplaced: frozenset[int] = frozenset()
     silent: str = ""
+    reserved: Mapping[CallId, int] = {}
+    silent_s: int = 0
 
 
 _SIDE = frozenset(get_args(e.SideFact))
@@ -125,6 +129,10 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
         case e.Transcribed(seq=heard):
             left = {seq: tries for seq, tries in turn.recordings.items() if seq != heard}
             return replace(turn, recordings=left, cost=turn.cost + max(fact.cost, 0))
+        case e.WorkStarted():
+            return _begun(turn, fact)
+        case e.WorkEnded():
+            return _over(turn, fact)
         case e.FilesPlaced(seq=seq):
             return replace(turn, unplaced=turn.unplaced - {seq})
         case e.SetupChanged():
@@ -147,7 +155,8 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
         case e.ApprovalRefused():
             return _call_if_asked(turn, fact.call, Declined(fact.why or f"{fact.by} said no"), entry.at)
         case e.CancelAsked():
-            return replace(turn, cancelled_at=entry.seq, cancelled_by=fact.by) if turn.opened else turn
+            stopped = replace(turn, cancelled_at=entry.seq, cancelled_by=fact.by, silent_s=fact.silent_s)
+            return stopped if turn.opened else turn
         case e.TurnClosed():
             return _turn_closed(turn, entry)
         case e.CompactionRequested():
@@ -171,7 +180,8 @@ def _opening(turn: Turn, entry: e.Entry, fact: e.Opening) -> Turn:
         turn = replace(turn, recordings={**turn.recordings, entry.seq: 0})
     if turn.opened:
         return replace(_rested(turn, entry.at), unread=unread)
-    return replace(turn, unread=unread, opened=entry.seq, opener=fact.opener, started_at=entry.at)
+    cost = turn.cost if isinstance(fact, e.Delegated) else 0
+    return replace(turn, unread=unread, opened=entry.seq, opener=fact.opener, started_at=entry.at, cost=cost)
 
 
 def _model_asked(turn: Turn, entry: e.Entry, fact: e.ModelAsked) -> Turn:
@@ -196,6 +206,21 @@ def _model_asked(turn: Turn, entry: e.Entry, fact: e.ModelAsked) -> Turn:
 def _spent(turn: Turn, fact: e.ModelSaid | e.ModelFailed | e.ViewMoved) -> Turn:
     tokens = turn.tokens + fact.usage.input + fact.usage.output
     return replace(turn, tokens=tokens, cost=turn.cost + max(fact.cost, 0))
+
+
+def _begun(turn: Turn, fact: e.WorkStarted) -> Turn:
+    """What a child may cost is put aside for it."""
+    if fact.child is None or not fact.child.terms.max_cost:
+        return turn
+    return replace(turn, reserved={**turn.reserved, fact.call: fact.child.terms.max_cost})
+
+
+def _over(turn: Turn, fact: e.WorkEnded) -> Turn:
+    """What a child has cost is the running turn's, and what was put aside for it is free again."""
+    if fact.child is None:
+        return turn
+    reserved = {call: most for call, most in turn.reserved.items() if call != fact.call}
+    return replace(turn, reserved=reserved, cost=turn.cost + fact.child.cost if turn.opened else turn.cost)
 
 
 def _model_said(turn: Turn, entry: e.Entry, fact: e.ModelSaid, table: Table) -> Turn:
@@ -284,10 +309,14 @@ def _rested(turn: Turn, at: int) -> Turn:
 
 
 def _turn_closed(turn: Turn, entry: e.Entry) -> Turn:
-    """Whoever spoke too late for the closed turn opens the next one: those who steered, else one from the queue."""
+    """Whoever spoke too late for the closed turn opens the next one: those who steered, else one from the queue.
+
+    What a child may cost is for all of its turns.
+    """
     handled = max(turn.opened, turn.cancelled_at)
     late = tuple(u for u in turn.unread if u.seq > handled or (u.queued and u.seq != turn.opened))
     opening = next((u for u in late if not u.queued), late[0] if late else None)
+    of_child = turn.opener is not None and turn.opener.address.door == e.PARENT
     return Turn(
         seen=entry.seq,
         opened=opening.seq if opening else 0,
@@ -300,6 +329,8 @@ def _turn_closed(turn: Turn, entry: e.Entry) -> Turn:
         recordings=turn.recordings,
         setup=turn.setup,
         unplaced=turn.unplaced,
+        reserved=turn.reserved,
+        cost=turn.cost if of_child else 0,
     )
 
 

@@ -64,6 +64,7 @@ def default_registry(home: Path | None = None) -> Registry:
 def own_toolsets() -> tuple[MakeToolset, ...]:
     """Those that come with Angelia."""
     from angelia.tools.browser.toolset import BrowserTools
+    from angelia.tools.delegation.toolset import DelegationTools
     from angelia.tools.files.toolset import FileTools
     from angelia.tools.notes.toolset import NoteTools
     from angelia.tools.past.toolset import PastTools
@@ -83,6 +84,7 @@ def own_toolsets() -> tuple[MakeToolset, ...]:
         NoteTools,
         lambda: Standalone("schedule", *timed),
         PastTools,
+        DelegationTools,
     )
 
 

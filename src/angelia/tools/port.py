@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Protocol
 from msgspec import Raw, Struct
 
 from angelia.core.content import BlobRef, CallStatus, Content, Media
-from angelia.core.entry import Address, Diff, Entry, NoteKind, NoteScope, Payment, UsedSkill, WorkKind
+from angelia.core.entry import Address, Child, Diff, Entry, NoteKind, NoteScope, Payment, UsedSkill, WorkKind
 from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
 from angelia.sandboxes.egress.addresses import Addresses
@@ -62,7 +62,8 @@ class Work(Struct, frozen=True):
 class ToolOutcome(Struct, frozen=True):
     """What a call came to. `full` holds the whole output where `parts` shows only head and tail.
 
-    `goes_on` is what goes on after this result, None for nothing; `ToolContext.later` hands its end in. `ended` is the
+    `goes_on` is what goes on after this result, None for nothing; `ToolContext.later` hands its end in. `opens` are the
+    child conversations that it opens, once it is committed. `ended` is the
     call whose work has come to the end that this result tells, empty for none. `notices` are sentences that the person
     reads besides, at whichever door. `paid` is what the call cost, also where it came to nothing; `skill` is what it
     hands out, if it does.
@@ -74,6 +75,7 @@ class ToolOutcome(Struct, frozen=True):
     diffs: tuple[Diff, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     goes_on: Work | None = None
+    opens: tuple[Child, ...] = ()
     ended: CallId = CallId("")
     notices: tuple[str, ...] = ()
     paid: Payment = Payment()
@@ -344,13 +346,71 @@ class PastAccess(Protocol):
         ...
 
 
+class DelegatedTask(Struct, frozen=True, forbid_unknown_fields=True):
+    """One task, complete in itself: a helper knows nothing of this conversation.
+
+    `files` are paths that it needs. `helper` names one of those that are set up. `tools` narrows what it may call.
+    `max_cost` is US dollars.
+    """
+
+    task: str
+    helper: str = ""
+    files: tuple[str, ...] = ()
+    model: str = ""
+    tools: tuple[str, ...] = ()
+    max_cost: float = 0.0
+    max_steps: int = 0
+
+
+class ChildrenAccess(Protocol):
+    """The child conversations of the running one."""
+
+    def offered(self) -> str:
+        """What is set up to be delegated to, for the prompt; empty where nothing may be delegated."""
+        ...
+
+    async def planned(self, call: CallId, tasks: Sequence[DelegatedTask]) -> tuple[Child, ...]:
+        """What would be opened for these tasks, with what is reserved for each.
+
+        Raises:
+            BadInput: too many, too deep, too expensive, or a model, helper, tool or file that there is not.
+        """
+        ...
+
+    async def wait(self, names: Sequence[str], seconds: float) -> str:
+        """Wait until these have ended, all that run if none is named; returns how each stands, in lines.
+
+        It returns early when somebody writes.
+
+        Raises:
+            NotFound: there is no such helper; says which there are.
+        """
+        ...
+
+    async def tell(self, call: CallId, name: str, text: str) -> str:
+        """Say something to one that runs; once for a call, however often it is run.
+
+        Raises:
+            NotFound, BadInput: there is none of this name, or it has ended.
+        """
+        ...
+
+    async def stop(self, name: str) -> str:
+        """End one that runs, with its own children.
+
+        Raises:
+            NotFound, BadInput: as `tell`.
+        """
+        ...
+
+
 class ConversationContext(Struct, frozen=True):
     """What a toolset may use for as long as its conversation is open in this process.
 
     `sandbox` gives the one that the conversation works in now; it raises SandboxGone where none is open. `addresses`
     judges what its programs on the network may connect to (`sandboxes.egress`). `tell` has a sentence told to model and
     person, at the beginning of the next turn; `waiting` shows the person what is waited for. `notes` is None in a
-    conversation without notes, `past` where nothing is stored.
+    conversation without notes, `past` where nothing is stored, `children` where nothing is delegated.
     """
 
     conversation: ConversationId
@@ -360,6 +420,7 @@ class ConversationContext(Struct, frozen=True):
     waiting: Callable[[str], None]
     notes: NotesAccess | None = None
     past: PastAccess | None = None
+    children: ChildrenAccess | None = None
 
 
 class Toolset(Protocol):

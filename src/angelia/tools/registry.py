@@ -68,6 +68,10 @@ class Registry:
                     tools[name] = tool
         return cls(tools.values(), tuple(told))
 
+    def where(self, wanted: Callable[[str], bool]) -> "Registry":
+        """Those of them that are wanted by their names."""
+        return Registry((tool for name, tool in self._tools.items() if wanted(name)), self.faults)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names, in the order in which the model reads them."""

@@ -9,7 +9,7 @@ from msgspec import Struct
 from angelia.core.errors import ConfigError
 from angelia.tools.port import Schema
 
-_EMPTY_DEFAULTS: tuple[object, ...] = ("", False)
+_EMPTY_DEFAULTS: tuple[object, ...] = ("", False, (), 0, 0.0)
 """Defaults that go without saying. Compared by identity of type too, since 0 == False."""
 
 

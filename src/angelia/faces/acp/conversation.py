@@ -11,12 +11,14 @@ from msgspec.structs import replace
 from angelia.context.compaction import last_move
 from angelia.context.view import refused_by
 from angelia.core import entry as e
+from angelia.core.content import ToolCall
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import CallId, sortable_id
 from angelia.core.principal import OWNER
 from angelia.engine.live import Committed, LiveEvent
 from angelia.engine.remedies import DEFAULT
 from angelia.engine.state import step
+from angelia.faces.acp import calls
 from angelia.faces.acp import incoming as i
 from angelia.faces.acp import outgoing as o
 from angelia.faces.acp import results as r
@@ -306,6 +308,8 @@ class AcpConversation:
                 self._ask(entry.fact)
             case e.ApprovalGiven(call=call) | e.ApprovalRefused(call=call) | e.ToolFinished(call=call):
                 self._asking.withdraw(call)
+                if "." in call:
+                    self._sending.tell([o.CallChanged(call, status="completed")])
             case e.DeliveryQueued() if told:  # what was not stays open, and is told to whoever opens it next
                 self._sending.settle(entry.fact)
             case e.TurnClosed(ending=ending):
@@ -316,7 +320,12 @@ class AcpConversation:
                 return
 
     def _ask(self, asked: e.ApprovalAsked) -> None:
-        if call := self._updates.calls.get(asked.call):
+        name, of_child, _ = asked.call.partition(".")
+        call = self._updates.calls.get(asked.call)
+        if call is None and of_child:  # the editor is shown a call of its own, to put the question at
+            call = ToolCall(asked.call, f"helper {name}", "{}")
+            self._sending.tell([calls.made(call, self.session.workspace)])
+        if call:
             self._asking.ask(asked, call)
 
     def _ask_about_folder(self) -> None:

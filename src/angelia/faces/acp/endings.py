@@ -44,7 +44,7 @@ def stop_reason(ending: end.Ending) -> str:  # noqa: C901 - one closed table, on
             raise _fault(ending, "The model did not take what was attached.")
         case end.HistoryRefused():
             raise _fault(ending, "The provider refuses the request.")
-        case end.NothingToSay() | end.ToolConfusion() | end.GoingInCircles():
+        case end.NothingToSay() | end.ToolConfusion() | end.GoingInCircles() | end.Stalled():
             raise _fault(ending, "The model stopped without an answer.")
         case end.Faulted():
             raise _fault(ending, "Something went wrong inside Angelia.")

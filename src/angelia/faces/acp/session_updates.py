@@ -161,7 +161,7 @@ class SessionUpdates:
         """What an entry shows, beside what was streamed of it."""
         self._remember(entry)
         match entry.fact:
-            case e.UserSaid(parts=parts) | e.Occurred(parts=parts):
+            case e.UserSaid(parts=parts) | e.Occurred(parts=parts) | e.Delegated(parts=parts):
                 for part in parts:
                     yield o.UserChunk(_plain(part), f"u{entry.seq}")
                 yield from self._title(entry.fact)

@@ -95,6 +95,9 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     code = exits.code_of(closed.ending)
     if code:
         _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
+    if left := [started.call for started in session.children]:
+        go_on = f"angelia ask --resume {session.conversation}"
+        _note(f"not finished: {', '.join(left)}; they go on when the conversation does: {go_on}")
     _notes([*app.model_catalog.notes, *await app.upkeep.tidy()])
     await app.close()
     return code

@@ -112,7 +112,7 @@ class TranscriptLines:
         match fact:
             case e.UserSaid(parts=parts):
                 yield TranscriptLine(Tone.PERSON, said(parts))
-            case e.Occurred(parts=parts):
+            case e.Occurred(parts=parts) | e.Delegated(parts=parts):
                 yield TranscriptLine(Tone.NOTE, said(parts))
             case e.FilesPlaced(files=placed):
                 put = [file for file in placed if file.path.startswith("inbox/")]

@@ -19,6 +19,7 @@ from angelia.core.ids import ConversationId
 from angelia.core.principal import ANGELIA, OWNER, Principal
 from angelia.core.text import fenced
 from angelia.core.unambiguous import claimed, unambiguous_line
+from angelia.engine.background import BackgroundWork
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, folding
 from angelia.policy.approvers import Approvers
@@ -161,12 +162,15 @@ class ChatSessions:
         self.spawn(self._ask(session))
 
     async def rouse(self, line: OpenChannel) -> int:
-        """Go on with every turn of a channel that an earlier life left open; returns how many there were."""
+        """Go on with every turn of a channel that an earlier life left open, and with every helper that it left at
+        work; returns in how many conversations.
+        """
         found = 0
         for reached in await self.services.doors.of_door(OWNER, line.channel.door):
             try:
-                turn = await in_slices(folding(Turn(), await self.services.transcript.entries(reached.conversation)))
-                if turn.opened or turn.unread:
+                log = await self.services.transcript.entries(reached.conversation)
+                turn = await in_slices(folding(Turn(), log))
+                if turn.opened or turn.unread or any(one.child for one in BackgroundWork().now(log)):
                     found += 1
                     await self.work(await self.session(reached.conversation), line)
             except AngeliaError as error:

@@ -37,7 +37,8 @@ _MOST_SETTINGS = 100_000
 
 
 class JudgedConversation(Struct, frozen=True):
-    """For which conversation is judged; `address`, where its answers go, `mode` and `entries` are of the moment.
+    """For which conversation is judged, of a child the one that it works for; `address`, where its answers go, `mode`
+    and `entries` are of the moment.
 
     `sandbox` (spec, and preset if there is one) and `workspace` are as they stand in the log: what is granted is
     granted for them. `granted_to_all` says whether everybody who spoke in the running turn is somebody for whom those

@@ -11,6 +11,7 @@ from angelia.core import entry as e
 from angelia.core.errors import NotFound
 from angelia.core.ids import Clock, ConversationId, new_conversation
 from angelia.core.principal import OWNER, Principal
+from angelia.engine.background import Background
 from angelia.engine.driver import BoundModel, Driver
 from angelia.engine.live import Resting
 from angelia.policy.approvers import ApproversOf
@@ -25,6 +26,8 @@ from angelia.service.conversation.prompt import ConversationPrompt, PromptSource
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.toolbox import RenewingDriver, Toolbox
 from angelia.service.conversation.workplace import Workplace, WorkplaceDeps, workplace
+from angelia.service.delegation.children import Children, ChildSources
+from angelia.service.delegation.rights import may_call
 from angelia.service.files.instruction_files import on_this_machine
 from angelia.service.notes.conversation_notes import ConversationNotes, NoteSources
 from angelia.service.past.conversation_past import ConversationPast
@@ -35,7 +38,7 @@ from angelia.service.skills.conversation_skills import ConversationSkills, Skill
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.tools.discovery import MakeToolset
-from angelia.tools.port import ConversationContext
+from angelia.tools.port import ChildrenAccess, ConversationContext
 from angelia.tools.registry import Registry
 from angelia.tools.skills.toolset import SkillTools
 
@@ -48,8 +51,9 @@ class ConversationModes:
         self._chosen: dict[ConversationId, Mode] = {}
 
     def of(self, session: Session) -> Mode:
-        """As of now."""
-        return self._chosen.get(session.conversation, self._configured)
+        """As of now; a child's is that of the conversation it works for."""
+        root = self._chosen.get(session.root, self._configured)
+        return self._chosen.get(session.conversation, root)
 
     def choose(self, session: Session, mode: Mode) -> None:
         """From the next call on, in this process."""
@@ -83,6 +87,7 @@ class _Open:
         self.prompt: ConversationPrompt | None = None
         self.notes: ConversationNotes | None = None
         self.skills: ConversationSkills | None = None
+        self.children: Children | None = None
 
 
 class Conversations:
@@ -178,11 +183,13 @@ class Conversations:
             SandboxError: the workspace is gone, or cannot be one, or the sandbox cannot be had; no other is taken.
         """
         place = self.open_workplace(session, approvers=approvers)
+        children = self._children(session)
+        children.work_with(model, approvers)
         box, prompt = await self._open_toolsets(session), self.prompt(session)
         at = kept(self._deps.loaded.config.sandbox, session.sandbox, session.preset)
         prompt.work_in(at, place.sandbox, self._deps.drivers.model_catalog.profile(model))
         await prompt.look()
-        wanted = WantedModel(model, limits_in(self._deps.loaded.config, session.door), effort)
+        wanted = WantedModel(model, limits_in(self._deps.loaded.config, session.door, session.terms), effort)
 
         async def made(registry: Registry) -> tuple[BoundModel, Driver]:
             at_work = replace(self._place(session).deps, registry=registry)
@@ -193,7 +200,20 @@ class Conversations:
 
         bound, first = await made(box.registry)
         await session.attach(RenewingDriver(session, box, prompt, make, first))
+        children.go_on()
         return bound
+
+    def _children(self, session: Session) -> Children:
+        opened = self._of(session)
+        if opened.children is None:
+            deps = self._deps
+
+            def told() -> Background:
+                return self._place(session).deps.background
+
+            sources = ChildSources(deps.transcript, deps.loaded.config, told, lambda: self.toolbox(session).registry)
+            opened.children = Children(session, self, sources)
+        return opened.children
 
     def open_workplace(self, session: Session, *, approvers: ApproversOf) -> Workplace:
         """Open the sandbox that a conversation works in, unless it is open.
@@ -215,6 +235,7 @@ class Conversations:
                 (*self._deps.toolsets, lambda: SkillTools(skills)),
                 lambda taken: self.servers(session, self._deps.mcp, taken),
                 lambda: session.wait(lambda: bool(session.turn.cancelled_at)),
+                lambda tool: may_call(session.terms, tool),
             )
         return opened.toolbox
 
@@ -236,9 +257,19 @@ class Conversations:
                 lambda text: session.live.emit(Resting(self._deps.clock(), text)),
                 self.notes(session),
                 ConversationPast(session, self._deps.db),
+                self._delegation(session),
             )
         )
         return box
+
+    def _delegation(self, session: Session) -> ChildrenAccess | None:
+        """What its tools do with children; None where it may have none."""
+        depth = session.terms.depth if session.terms else 0
+        if depth >= self._deps.loaded.config.delegation.depth:
+            return None
+        from angelia.service.delegation.conversation_children import ConversationChildren
+
+        return ConversationChildren(self._children(session))
 
     def notes(self, session: Session) -> ConversationNotes | None:
         """What a conversation knows of earlier ones; None where it neither reads nor writes notes."""
@@ -294,14 +325,17 @@ class Conversations:
 
     async def leave(self, session: Session) -> None:
         """Stop driving a conversation and end what runs in its sandbox; an open turn stays open in the log."""
+        opened = self._open.get(session.conversation)
+        if opened and opened.children:
+            await opened.children.close()
         await session.close()
-        if opened := self._open.get(session.conversation):
+        if opened:
             box, opened.toolbox = opened.toolbox, None
             if box:  # before the sandbox, in which they work
                 await box.close()
             await self._leave_place(opened)
             opened.prompt = opened.notes = None
-            opened.skills = None
+            opened.skills = opened.children = None
             if opened.session is session:  # it may have been opened again meanwhile
                 self._open.pop(session.conversation, None)
 
@@ -324,4 +358,5 @@ class Conversations:
     async def close(self) -> None:
         """Leave every conversation; open turns stay open in the log."""
         for session in self.sessions.values():
-            await self.leave(session)
+            if session.conversation in self._open:  # a parent leaves its children with it
+                await self.leave(session)

@@ -145,9 +145,13 @@ class TurnRunner:
             keeper.cancel()
 
     def _lost(self) -> list[e.WorkStarted]:
-        """What is in the background according to the log, and was held by a process of ours that is not there."""
+        """What is in the background according to the log, and was held by a process of ours that is not there.
+
+        A child is never lost: it is gone on with.
+        """
         folder = self._db.home / "alive"
-        return [started for started in self._state.behind if not is_alive(folder, started.life)]
+        held = [started for started in self._state.behind if started.child is None]
+        return [started for started in held if not is_alive(folder, started.life)]
 
     def _seconds_until(self, rest: m.Rest) -> float | None:
         return max(rest.until - self._clock(), 0) / 1000 if rest.until else None

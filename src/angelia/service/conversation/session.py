@@ -114,8 +114,8 @@ class Session:
         return added
 
     async def stop(self, by: Principal) -> bool:
-        """Ask the running turn to stop; False when none runs."""
-        if not self.turn.opened:
+        """Ask the running turn to stop, and what it has delegated with it; False when nothing runs."""
+        if not self.turn.opened and not self.children:
             return False
         await self.log.append(e.CancelAsked(by))
         return True
@@ -141,12 +141,16 @@ class Session:
         await self.log.append(e.ApprovalRefused(call, by, clean(why)))
 
     def questions(self) -> list[e.ApprovalAsked]:
-        """What waits for a person now, oldest first."""
+        """What waits for a person now, oldest first: of this conversation, and of its children under their names."""
         waiting = {call.id for call in self.turn.calls if isinstance(call.state, Asked)}
-        if not waiting:
+        names = tuple(f"{one.call}." for one in self.children)
+        if not waiting and not names:
             return []
-        facts = (entry.fact for entry in self.log.entries)
-        return [fact for fact in facts if isinstance(fact, e.ApprovalAsked) and fact.call in waiting]
+        facts = [entry.fact for entry in self.log.entries]
+        answered = {fact.call for fact in facts if isinstance(fact, e.ApprovalGiven | e.ApprovalRefused)}
+        asked = [fact for fact in facts if isinstance(fact, e.ApprovalAsked)]
+        of_children = {one.call for one in asked if one.call.startswith(names)} - answered if names else set[CallId]()
+        return [one for one in asked if one.call in waiting or one.call in of_children]
 
     def _question(self, call: CallId) -> e.ApprovalAsked:
         asked = next((fact for fact in self.questions() if fact.call == call), None)
@@ -190,6 +194,16 @@ class Session:
     def notes(self) -> bool:
         """Whether it reads and writes notes."""
         return self._beginning.notes
+
+    @property
+    def terms(self) -> e.ChildTerms | None:
+        """On which terms it works for another conversation; None where a person speaks."""
+        return self._beginning.child
+
+    @property
+    def root(self) -> ConversationId:
+        """The conversation in which a person speaks: itself, or the one that it works for."""
+        return self.terms.root if self.terms else self.conversation
 
     @property
     def unspoken(self) -> e.ConversationOpened | None:
@@ -236,6 +250,11 @@ class Session:
     def behind(self) -> list[e.WorkStarted]:
         """What calls left running, as far as the log tells."""
         return self._behind.now(self.log.entries)
+
+    @property
+    def children(self) -> list[e.WorkStarted]:
+        """The child conversations that have not ended."""
+        return [started for started in self.behind if started.child]
 
     @property
     def at_rest(self) -> bool:

@@ -38,13 +38,18 @@ class Toolbox:
         makers: Iterable[MakeToolset],
         servers: Callable[[Callable[[], Collection[str]]], ConversationServers],
         stopped: Callable[[], Awaitable[None]],
+        may_call: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """`servers` makes theirs, given the names of the other tools. `stopped` waits until the turn is to stop."""
+        """`servers` makes theirs, given the names of the other tools. `stopped` waits until the turn is to stop.
+
+        What this conversation may not call is not among its tools.
+        """
         others, faults = made(makers)
         self.servers = servers(lambda: Registry.of(one for one in self._usable if one is not self.servers).names)
         self._usable: tuple[Toolset, ...] = (*others, self.servers)
         self._all = self._usable
         self._stopped = stopped
+        self._may_call = may_call
         self._opened = False
         self._told = list(faults)
         self._faults: tuple[str, ...] = ()
@@ -67,7 +72,7 @@ class Toolbox:
         made_of = [_tools_of(one) for one in self._usable]
         if made_of != self._made_of:
             self._made_of = made_of
-            self._registry = Registry.of(self._usable)
+            self._registry = Registry.of(self._usable).where(self._may_call)
         return self._registry
 
     def instructions(self) -> tuple[ToolsetInstructions, ...]:

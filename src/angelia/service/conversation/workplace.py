@@ -110,7 +110,7 @@ def workplace(made_with: WorkplaceDeps, session: Session, *, approvers: Approver
     )
     sandbox = session.around(inner)
     standing = JudgedConversation(
-        session.conversation,
+        session.root,
         session.owner,
         f"{at.preset}={at.spec}" if at.preset else at.spec,
         session.workspace,

@@ -18,6 +18,8 @@ def source_line(entries: Sequence[e.Entry], seq: int, owner: Principal) -> str:
     """What brought the words of the entry `seq`, as one line that nothing in it can break."""
     fact = entries[seq - 1].fact if seq <= len(entries) else None
     match fact:
+        case e.WorkEnded(call=name, work=e.WorkKind.CHILD):
+            return unambiguous_line(f"what the helper {name} brought")
         case e.ToolFinished(call=call) | e.WorkEnded(call=call):
             return unambiguous_line(one_line(_call_line(entries, call), 120))
         case e.Imported(source=source, file=file):

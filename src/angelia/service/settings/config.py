@@ -12,6 +12,7 @@ from angelia.channels.settings import Secret
 from angelia.core.errors import ConfigError
 from angelia.models.pictures.settings import PainterSettings
 from angelia.sandboxes.undo.store import UndoSettings
+from angelia.service.delegation.settings import ChildPreset, DelegationSettings
 from angelia.service.places.presets import SandboxSettings, lay_over
 from angelia.service.settings.toml_text import origins_in, pairs, parse, put, read_text, value_in
 from angelia.tools.mcp.settings import McpSettings
@@ -134,7 +135,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     `vendors` are rows of your own, laid over those in `models/catalog/vendors.toml`; `key_command`, `key_file` and
     `key_variable` in a row say where more of its keys come from. `channels` are the chat networks of the gateway, each
-    a section whose settings its channel knows.
+    a section whose settings its channel knows. `helpers` are those to whom work can be given by name.
     """
 
     model: str = ""
@@ -158,6 +159,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     gateway: GatewaySettings = GatewaySettings()
     search: SearchSettings = SearchSettings()
     schedule: ScheduleSettings = ScheduleSettings()
+    delegation: DelegationSettings = DelegationSettings()
+    helpers: dict[str, ChildPreset] = field(default_factory=dict)
     painter: PainterSettings = PainterSettings()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from angelia.core.entry import ChildTerms
 from angelia.core.errors import ConfigError
 from angelia.core.failure import FailureKind
 from angelia.engine.caps import UNWATCHED_PATIENCE, TurnCaps
@@ -23,19 +24,8 @@ def rules_for(config: Config, registry: Registry, bound_models: Sequence[BoundMo
     Raises:
         ConfigError: [remedies] names a failure or remedy that does not exist.
     """
-    caps = config.limits
     return Rules(
-        limits=TurnCaps(
-            max_steps=caps.max_steps,
-            max_tokens=caps.max_tokens,
-            max_cost=round(caps.max_cost * 1e6),
-            max_seconds=caps.max_seconds,
-            day_tokens=caps.day_tokens,
-            day_cost=round(caps.day_cost * 1e6),
-            patience=caps.patience,
-            longest_wait=caps.longest_wait,
-            cut_pause=caps.cut_pause,
-        ),
+        limits=turn_caps(config.limits),
         table=remedies_table(config.remedies),
         traits={name: tool.traits for name in registry.names if (tool := registry.get(name))},
         model=bound_models[0].profile.name,
@@ -46,16 +36,36 @@ def rules_for(config: Config, registry: Registry, bound_models: Sequence[BoundMo
     )
 
 
-def limits_in(config: Config, door: str) -> Caps:
-    """The caps of the turns in a conversation that began at this door: of one that a clock began, the tighter ones.
+def turn_caps(caps: Caps) -> TurnCaps:
+    """The caps as the machine reads them."""
+    return TurnCaps(
+        max_steps=caps.max_steps,
+        max_tokens=caps.max_tokens,
+        max_cost=round(caps.max_cost * 1e6),
+        max_seconds=caps.max_seconds,
+        day_tokens=caps.day_tokens,
+        day_cost=round(caps.day_cost * 1e6),
+        patience=caps.patience,
+        longest_wait=caps.longest_wait,
+        cut_pause=caps.cut_pause,
+    )
+
+
+def limits_in(config: Config, door: str, terms: ChildTerms | None = None) -> Caps:
+    """The caps of the turns in a conversation that began at this door: of one that a clock began, or that works for
+    another one on these `terms`, the tighter ones.
 
     Nobody looks at those, so that an outage is outlived as in a chat.
     """
     caps, own = config.limits, config.schedule
-    if door != SCHEDULE:
-        return caps
+    if terms:
+        return _capped(caps, terms.max_steps, terms.max_cost / 1e6)
+    return _capped(caps, own.run_steps, own.run_cost) if door == SCHEDULE else caps
+
+
+def _capped(caps: Caps, most_steps: int, most_cost: float) -> Caps:
     patience = UNWATCHED_PATIENCE if caps.patience < 0 else caps.patience
-    steps, cost = _tighter(caps.max_steps, own.run_steps), _tighter(caps.max_cost, own.run_cost)
+    steps, cost = _tighter(caps.max_steps, most_steps), _tighter(caps.max_cost, most_cost)
     return replace(caps, max_steps=int(steps), max_cost=cost, patience=patience)
 
 

@@ -9,6 +9,7 @@ from angelia.core.content import Content, Media, Text
 from angelia.core.entry import (
     CommandGiven,
     ConversationOpened,
+    Delegated,
     DeliveryPutOff,
     DeliveryQueued,
     DeliveryReach,
@@ -136,7 +137,7 @@ def _opened(connection: sqlite3.Connection, at: _At, fact: ConversationOpened) -
     )
 
 
-def _titled(connection: sqlite3.Connection, at: _At, fact: UserSaid | Occurred) -> None:
+def _titled(connection: sqlite3.Connection, at: _At, fact: UserSaid | Occurred | Delegated) -> None:
     connection.execute(
         "UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (_title(fact.parts), at.conversation)
     )
@@ -346,6 +347,7 @@ _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     ConversationOpened: _opened,
     UserSaid: _titled,
     Occurred: _occurred,
+    Delegated: _titled,
     Scheduled: _scheduled,
     ScheduleChanged: _schedule_changed,
     OccurrencesMissed: _missed,

@@ -207,6 +207,7 @@ class Transcript:
         conditions: list[tuple[str, tuple[object, ...]]] = [
             visible_to(viewer),
             *([] if scheduled else [("door NOT IN ('schedule', 'import')", ())]),
+            ("door <> 'parent'", ()),
             *([("owner = ?", (str(owner),))] if owner is not None else []),
             *([("workspace = ?", (workspace,))] if workspace is not None else []),
             *([("(last_at, id) < (?, ?)", before)] if before is not None else []),
@@ -399,7 +400,7 @@ def _summaries(connection: sqlite3.Connection, which: str, values: tuple[object,
 def _newest(connection: sqlite3.Connection, owner: Principal) -> ConversationId | None:
     row = connection.execute(
         "SELECT c.id FROM entries AS e JOIN conversations AS c ON c.id = e.conversation WHERE c.owner = ?"
-        " AND c.door <> 'schedule' AND (e.epoch > 0 OR NOT EXISTS"
+        " AND c.door NOT IN ('schedule', 'parent') AND (e.epoch > 0 OR NOT EXISTS"
         " (SELECT 1 FROM entries AS i WHERE i.conversation = c.id AND i.seq = 2 AND i.kind = ?))"
         " ORDER BY e.id DESC LIMIT 1",
         (str(owner), Imported.__name__),

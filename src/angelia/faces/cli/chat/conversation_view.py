@@ -109,7 +109,7 @@ class ConversationView:
         match entry.fact:
             case e.UserSaid():
                 self._said(entry, entry.fact, lines)
-            case e.Occurred():
+            case e.Occurred() | e.Delegated():
                 self._began, self._turn_runs = entry.at, True
                 self._screen.put(*lines)
             case e.ModelAsked():

@@ -69,6 +69,7 @@ class LiveView:
         self.resting: Resting | None = None
         self.awaiting: Awaiting | None = None
         self._plans: dict[CallId, tuple[TodoItem, ...]] = {}
+        self._helpers = set[CallId]()
 
     def see(self, event: LiveEvent) -> None:
         """Take in one event."""
@@ -127,10 +128,16 @@ class LiveView:
                 self.running.pop(call, None)
                 if (plan := self._plans.pop(call, None)) is not None and status is CallStatus.OK:
                     self.plan = plan
+            case e.WorkStarted(call=name, what=what, child=e.Child()):
+                self.running[name] = RunningCall(f"{name} · {what}", self.clock())
+                self._helpers.add(name)
+            case e.WorkEnded(call=name):
+                self.running.pop(name, None)
+                self._helpers.discard(name)
             case e.TurnClosed():
                 self._rest()
                 self.resting, self.plan = None, ()
-                self.running.clear()
+                self.running = {name: one for name, one in self.running.items() if name in self._helpers}
             case _:
                 pass
 

@@ -1,0 +1,307 @@
+"""Drives the children of one conversation, side by side, for as long as it is open here.
+
+The parent's log decides. A child that stands there without an end is opened (once, by the key of its task), driven
+until its turn is closed, and told of; a process that dies leaves nothing that the next one does not find. A child's
+questions are put in the parent's log, under its name, and the answers given there are handed on.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from angelia.core import entry as e
+from angelia.core.asked import asked_by
+from angelia.core.crash import crash_point
+from angelia.core.errors import AngeliaError
+from angelia.core.ids import CallId, ConversationId
+from angelia.core.principal import ANGELIA
+from angelia.engine.background import Background, ChildEnding
+from angelia.engine.live import Working
+from angelia.policy.approvers import ApproversOf, nobody
+from angelia.service.conversation.session import Session
+from angelia.service.settings.config import Config
+from angelia.store.log.transcript import Transcript
+from angelia.tools.port import ToolOutcome, Work
+from angelia.tools.registry import Registry
+
+logger = logging.getLogger("angelia.service")
+
+_LAST_S = 30.0
+"""Seconds that a child has to end, once nothing was heard of it and it was told to."""
+
+
+class ChildHost(Protocol):
+    """What opens, drives and leaves conversations of this process."""
+
+    async def resume(self, conversation: ConversationId, *, door: str) -> Session:
+        """Open a stored conversation."""
+        ...
+
+    async def employ(self, session: Session, model: str, *, approvers: ApproversOf) -> object:
+        """Drive it from now on."""
+        ...
+
+    async def leave(self, session: Session) -> None:
+        """Stop driving it, and end what runs in it."""
+        ...
+
+
+class ChildSources(Struct, frozen=True):
+    """What children are opened and told of with: `background` and `registry` are the parent's as of now."""
+
+    transcript: Transcript
+    config: Config
+    background: Callable[[], Background]
+    registry: Callable[[], Registry]
+
+
+class Children:
+    """Those of one open conversation."""
+
+    def __init__(self, parent: Session, host: ChildHost, sources: ChildSources) -> None:
+        self.parent, self.sources = parent, sources
+        self.model = ""
+        self.waited: Counter[str] = Counter()
+        self._host = host
+        self._approvers: ApproversOf = nobody
+        self._free = asyncio.Semaphore(max(sources.config.delegation.at_once, 1))
+        self._tasks: dict[CallId, asyncio.Task[None]] = {}
+        self._sessions: dict[CallId, Session] = {}
+        self._behind = set[asyncio.Task[None]]()
+        self._forget: Callable[[], None] = lambda: None
+
+    def work_with(self, model: str, approvers: ApproversOf) -> None:
+        """The parent's model, and who answers its questions and theirs, from now on."""
+        self.model, self._approvers = model, approvers
+
+    def go_on(self) -> None:
+        """Take up what has not ended, and whatever is delegated from now on."""
+        self._forget()
+        self._forget = self.parent.log.listen(self._heed)
+        for started in self.parent.children:
+            self._take_up(started)
+
+    async def close(self) -> None:
+        """Stop driving them. Open turns stay open in their logs, and are gone on with when the parent is."""
+        self._forget()
+        self._forget = lambda: None
+        tasks = [*self._tasks.values(), *self._behind]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def session(self, name: CallId) -> Session | None:
+        """One that is driven now."""
+        return self._sessions.get(name)
+
+    # -- what the parent's log says -----------------------------------------------------------------------------------
+
+    def _heed(self, entries: Sequence[e.Entry]) -> None:
+        for entry in entries:
+            match entry.fact:
+                case e.WorkStarted(child=e.Child()):
+                    self._take_up(entry.fact)
+                case e.CancelAsked():
+                    for started in self.parent.children:
+                        self._do(self._cancel(started, entry.fact))
+                case e.ApprovalGiven() | e.ApprovalRefused():
+                    self._do(self._hand_on(entry.fact))
+                case _:
+                    pass
+
+    def _take_up(self, started: e.WorkStarted) -> None:
+        if started.call not in self._tasks:
+            self._tasks[started.call] = task = asyncio.create_task(self._to_its_end(started))
+            task.add_done_callback(lambda _: self._tasks.pop(started.call, None))
+
+    def _do(self, work: Awaitable[None]) -> None:
+        async def done() -> None:
+            try:
+                await work
+            except AngeliaError:  # the next life finds in the parent's log what was wanted
+                logger.exception("a child of %s could not be told", self.parent.conversation)
+
+        task = asyncio.create_task(done())
+        self._behind.add(task)
+        task.add_done_callback(self._behind.discard)
+
+    async def _cancel(self, started: e.WorkStarted, wanted: e.CancelAsked) -> None:
+        assert started.child is not None
+        await self.sources.transcript.append(started.child.id, [replace(wanted, silent_s=0)])
+
+    def _stopped_since(self, started: e.WorkStarted) -> e.CancelAsked | None:
+        """The wish to stop that was said since a child was begun."""
+        for entry in reversed(self.parent.log.entries):
+            if isinstance(entry.fact, e.CancelAsked):
+                return entry.fact
+            if entry.fact == started:
+                return None
+        return None
+
+    # -- one child ----------------------------------------------------------------------------------------------------
+
+    async def _to_its_end(self, started: e.WorkStarted) -> None:
+        child = started.child
+        assert child is not None
+        trouble = ""
+        try:
+            await self.open(child)
+            async with self._free:
+                session = await self._host.resume(child.id, door=e.PARENT)
+                self._sessions[started.call] = session
+                try:
+                    await self._drive(started, session)
+                finally:
+                    self._sessions.pop(started.call, None)
+                    await self._host.leave(session)
+        except AngeliaError as error:
+            logger.warning("the child %s of %s cannot go on: %s", started.call, self.parent.conversation, error)
+            trouble = str(error)
+        except Exception:
+            logger.exception("the child %s of %s faulted", started.call, self.parent.conversation)
+            trouble = "Something went wrong inside Angelia; the log file says more."
+        try:
+            await self._tell(started, trouble)
+        except AngeliaError:  # it stands in the log without an end, and the next life takes it up
+            logger.exception("the end of the child %s could not be told", started.call)
+
+    async def open(self, child: e.Child) -> None:
+        """Begin its conversation with its task, unless that is done."""
+        parent, terms = self.parent, child.terms
+        opened = e.ConversationOpened(
+            e.PARENT,
+            parent.workspace,
+            parent.sandbox,
+            parent.owner,
+            parent.preset,
+            parent.place,
+            notes=False,
+            child=terms,
+        )
+        from angelia.service.delegation.words import opening_words
+
+        said = e.Delegated(
+            opening_words(child),
+            child.sender,
+            e.Address(e.PARENT, parent.conversation),
+            f"{parent.conversation}:{terms.name}",
+            forwarded=child.forwarded,
+        )
+        crash_point("child.before_open")
+        await self.sources.transcript.append(child.id, [opened, said])
+        crash_point("child.opened")
+
+    async def _drive(self, started: e.WorkStarted, session: Session) -> None:
+        if not session.turn.opened:
+            return  # it was closed in a life that could not tell
+        if (wanted := self._stopped_since(started)) and not session.turn.cancelled_at:
+            await self._cancel(started, wanted)
+            await session.log.refresh()
+        session.around = self.parent.around
+        forget = session.log.listen(lambda entries: self._step(started.call, entries))
+        try:
+            await self._host.employ(session, session.terms.model if session.terms else "", approvers=self._approvers)
+            await self._put_questions(started.call, session)
+            await self._until_closed(session)
+        finally:
+            forget()
+
+    async def _until_closed(self, session: Session) -> None:
+        """Wait for the end of its turn; one of which nothing is heard, and that waits for nobody, is told to end."""
+        loop = asyncio.get_running_loop()
+        patience = self.sources.config.delegation.silent_minutes * 60
+        heard, ending = loop.time(), False
+
+        def hear(_: object) -> None:
+            nonlocal heard
+            heard = loop.time()
+
+        forget = session.live.watch(hear)
+        try:
+            while session.turn.opened:
+                left = heard + (_LAST_S if ending else patience) - loop.time()
+                try:
+                    async with asyncio.timeout(max(left, 0.001)):
+                        await session.settled()
+                except TimeoutError:
+                    if session.questions():
+                        heard = loop.time()
+                    elif loop.time() - heard < (_LAST_S if ending else patience):
+                        continue
+                    elif ending:
+                        return
+                    else:
+                        await session.log.append(e.CancelAsked(ANGELIA, max(round(patience), 1)))
+                        heard, ending = loop.time(), True
+        finally:
+            forget()
+
+    async def _tell(self, started: e.WorkStarted, trouble: str) -> None:
+        """Hand over what has come of it, once; what it sent out has arrived with that."""
+        from angelia.service.delegation.outcome import outcome_of
+
+        assert started.child is not None
+        log = await self.sources.transcript.entries(started.child.id)
+        outcome = outcome_of(log, trouble)
+        crash_point("child.closed")
+        for queued in _unsettled(log):
+            settled = e.DeliverySettled(queued.id, e.DeliveryStatus.SENT)
+            await self.sources.transcript.append(started.child.id, [settled])
+        address = self.parent.turn.opener.address if self.parent.turn.opener else e.Address("terminal")
+        await self.sources.background().ended(
+            started.call,
+            Work(e.WorkKind.CHILD, started.what),
+            ToolOutcome(outcome.parts, outcome.status),
+            address,
+            ChildEnding(outcome.end, awaited=bool(self.waited[started.call])),
+        )
+        later = await self.sources.transcript.entries(started.child.id, after=len(log))
+        if any(isinstance(entry.fact, e.Delegated) for entry in later):
+            await self.parent.log.append(e.SystemSaid(f"What you told {started.call} last came after its end."))
+
+    # -- its questions ------------------------------------------------------------------------------------------------
+
+    def _step(self, name: CallId, entries: Sequence[e.Entry]) -> None:
+        session = self._sessions.get(name)
+        if session and any(isinstance(entry.fact, e.ApprovalAsked) for entry in entries):
+            self._do(self._put_questions(name, session))
+        if session:
+            from angelia.service.delegation.words import progress_line
+
+            self.parent.live.emit(Working(name, progress_line(session.log.entries)))
+
+    async def _put_questions(self, name: CallId, session: Session) -> None:
+        """Put its open questions in the parent's log, each once; hand on what was answered there before."""
+        facts = [entry.fact for entry in self.parent.log.entries]
+        put = {fact.call for fact in facts if isinstance(fact, e.ApprovalAsked)}
+        for asked in session.questions():
+            call = CallId(f"{name}.{asked.call}")
+            if call not in put:
+                await self.parent.log.append(replace(asked_by(name, asked), call=call))
+        for fact in facts:
+            if isinstance(fact, e.ApprovalGiven | e.ApprovalRefused):
+                await self._hand_on(fact)
+
+    async def _hand_on(self, answer: e.ApprovalGiven | e.ApprovalRefused) -> None:
+        """Give a child the answer to its question. What was granted for longer was granted to the parent."""
+        name, dot, call = answer.call.partition(".")
+        session = self._sessions.get(CallId(name)) if dot else None
+        asked = next((one for one in session.questions() if one.call == call), None) if session else None
+        if session is None or asked is None:
+            return
+        if isinstance(answer, e.ApprovalRefused):
+            await session.log.append(replace(answer, call=asked.call))
+        elif answer.digest == asked.digest:
+            await session.log.append(e.ApprovalGiven(asked.call, asked.digest, answer.by, answer=answer.answer))
+
+
+def _unsettled(log: Sequence[e.Entry]) -> list[e.DeliveryQueued]:
+    facts = [entry.fact for entry in log]
+    settled = {fact.id for fact in facts if isinstance(fact, e.DeliverySettled)}
+    queued = [fact for fact in facts if isinstance(fact, e.DeliveryQueued) and fact.address.door == e.PARENT]
+    return [fact for fact in queued if fact.id not in settled]

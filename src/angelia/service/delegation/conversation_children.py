@@ -1,0 +1,170 @@
+"""What a conversation's tools do with its children."""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+
+from angelia.context.in_view import outside_words
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.errors import BadInput, NotFound
+from angelia.core.ids import CallId, ConversationId, sortable_id
+from angelia.core.principal import ANGELIA, OWNER
+from angelia.core.text import clean
+from angelia.engine.caps import money_left
+from angelia.service.conversation.session import DAY_MS
+from angelia.service.conversation.speakers import guests_in
+from angelia.service.delegation.children import Children
+from angelia.service.delegation.plan import Means, Planned, plan
+from angelia.service.delegation.rights import may_call
+from angelia.service.delegation.words import progress_line
+from angelia.service.settings.rules import limits_in, turn_caps
+from angelia.tools.port import DelegatedTask
+
+
+class ConversationChildren:
+    """See `tools.port.ChildrenAccess`."""
+
+    def __init__(self, children: Children) -> None:
+        self._children = children
+        self._parent = children.parent
+
+    def offered(self) -> str:
+        """See `ChildrenAccess`."""
+        presets = self._children.sources.config.helpers
+        lines = [f"- {name}: {preset.description or 'no description'}" for name, preset in presets.items()]
+        return "\n".join(["Helpers that are set up, for `delegate`:", *lines]) if lines else ""
+
+    async def planned(self, call: CallId, tasks: Sequence[DelegatedTask]) -> tuple[e.Child, ...]:
+        """See `ChildrenAccess`."""
+        parent, terms = self._parent, self._parent.terms
+        plans = plan(tasks, await self._means())
+        before = sum(1 for started in self._begun())
+        guests = [one for one in guests_in(parent) if one != parent.owner]
+        opener = parent.turn.opener.principal if parent.turn.opener else OWNER
+        forwarded = bool(outside_words(parent.log.entries, parent.owner))
+        return tuple(
+            e.Child(
+                self._id_of(call, number),
+                self._terms(f"h{before + number}", planned, terms),
+                clean(planned.task),
+                planned.files,
+                guests[0] if guests else opener,
+                forwarded,
+            )
+            for number, planned in enumerate(plans, 1)
+        )
+
+    def _terms(self, name: str, planned: Planned, own: e.ChildTerms | None) -> e.ChildTerms:
+        return e.ChildTerms(
+            parent=self._parent.conversation,
+            root=self._parent.root,
+            name=name,
+            depth=own.depth + 1 if own else 1,
+            model=planned.model,
+            tools=planned.tools or (own.tools if own else ()),
+            max_cost=planned.max_cost,
+            max_steps=planned.max_steps,
+        )
+
+    async def _means(self) -> Means:
+        sources, parent = self._children.sources, self._parent
+        config, turn = sources.config, self._parent.turn
+        now = parent.log.entries[-1].at
+        today = await sources.transcript.spent(OWNER, now // DAY_MS * DAY_MS)
+        caps = turn_caps(limits_in(config, parent.door, parent.terms))
+        before = max(today.cost - turn.cost, 0)
+        models = [self._children.model, *config.fallback, *(preset.model for preset in config.helpers.values())]
+        since = parent.log.entries[max(turn.opened - 1, 0) :]
+        return Means(
+            settings=config.delegation,
+            presets=config.helpers,
+            opened=sum(isinstance(entry.fact, e.WorkStarted) and entry.fact.child is not None for entry in since),
+            money=money_left(turn, caps, before),
+            model=self._children.model,
+            models=tuple(dict.fromkeys(model for model in models if model)),
+            tools=tuple(name for name in sources.registry().names if may_call(self._nested(), name)),
+        )
+
+    def _nested(self) -> e.ChildTerms:
+        """Terms that narrow nothing by themselves: what any child may have."""
+        return e.ChildTerms(self._parent.conversation, self._parent.root, "")
+
+    def _id_of(self, call: CallId, number: int) -> ConversationId:
+        """The same for the same call, so that one that is run again after a crash opens nothing twice."""
+        started = self._parent.turn.started_at
+        digest = hashlib.sha256(f"{self._parent.conversation}:{call}:{number}".encode()).digest()
+        return ConversationId(sortable_id(lambda: started, lambda size: digest[:size]))
+
+    def _begun(self) -> list[e.WorkStarted]:
+        facts = (entry.fact for entry in self._parent.log.entries)
+        return [fact for fact in facts if isinstance(fact, e.WorkStarted) and fact.child]
+
+    # -- those that run -----------------------------------------------------------------------------------------------
+
+    async def wait(self, names: Sequence[str], seconds: float) -> str:
+        """See `ChildrenAccess`."""
+        parent = self._parent
+        wanted = [self._found(name).call for name in names] or [started.call for started in parent.children]
+        if not wanted:
+            return "No helper runs."
+        heard = parent.turn.unread
+
+        def over() -> bool:
+            return not set(wanted) & self._running() or parent.turn.unread != heard
+
+        self._children.waited.update(wanted)
+        try:
+            async with asyncio.timeout(seconds):
+                await parent.wait(over)
+        except TimeoutError:
+            pass
+        finally:
+            self._children.waited.subtract(wanted)
+        lines = [*map(self._line, wanted)]
+        if set(wanted) & self._running() and parent.turn.unread != heard:
+            lines.append("[somebody wrote meanwhile; wait again if that changes nothing]")
+        return "\n".join(lines)
+
+    def _line(self, name: CallId) -> str:
+        if name not in self._running():
+            return f"{name} has ended; a note says how."
+        session = self._children.session(name)
+        if session is None:
+            return f"{name} waits for its turn, or is being opened."
+        asks = " · waits for an answer" if session.questions() else ""
+        return f"{name} works: {progress_line(session.log.entries)}{asks}"
+
+    async def tell(self, call: CallId, name: str, text: str) -> str:
+        """See `ChildrenAccess`."""
+        child = self._running_child(name)
+        forwarded = bool(outside_words(self._parent.log.entries, self._parent.owner))
+        address = e.Address(e.PARENT, self._parent.conversation)
+        key = f"{self._parent.conversation}:{call}"
+        said = e.Delegated((Text(clean(text)),), child.sender, address, key, forwarded=forwarded)
+        await self._children.sources.transcript.append(child.id, [said])
+        return f"{name} reads it at its next step."
+
+    async def stop(self, name: str) -> str:
+        """See `ChildrenAccess`."""
+        child = self._running_child(name)
+        await self._children.sources.transcript.append(child.id, [e.CancelAsked(ANGELIA)])
+        return f"{name} is ended; a note says how far it came."
+
+    def _running(self) -> set[CallId]:
+        return {started.call for started in self._parent.children}
+
+    def _running_child(self, name: str) -> e.Child:
+        started = self._found(name)
+        assert started.child is not None
+        if started.call not in self._running():
+            raise BadInput(f"{name} has ended; a note says how.", then="`delegate` opens another one.")
+        return started.child
+
+    def _found(self, name: str) -> e.WorkStarted:
+        begun = self._begun()
+        found = next((started for started in begun if started.call == name), None)
+        if found is None:
+            there = ", ".join(started.call for started in begun) or "none"
+            raise NotFound(f"There is no helper {name!r}.", f"There are: {there}.")
+        return found

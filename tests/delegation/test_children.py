@@ -1,0 +1,286 @@
+"""Work that is given away: children work side by side, within their parent's rights, and each end is told once."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.content import CallStatus, Media
+from angelia.core.principal import OWNER, Principal
+from angelia.policy.approvers import Approvers
+from angelia.testing.model.steps import Hang, call, calls, say
+from tests.delegation.family import WAIT, by_task, child_log, delegate, family, until, words
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_two_children_work_side_by_side_and_what_they_say_reaches_the_parent_once(tmp_path: Path) -> None:
+    script = by_task(
+        {
+            "count the apples": [say("Seven apples.")],
+            "count the pears": [say("Two pears.")],
+            "How much fruit": [
+                delegate("count the apples", "count the pears"),
+                WAIT,
+                say("Nine."),
+            ],
+        }
+    )
+    async with family(tmp_path, script) as (talk, server):
+        await talk.say("How much fruit is there?")
+        assert await talk.ending() == end.Answered()
+        assert talk.words() == ["Nine."]
+        ends = talk.facts(e.WorkEnded)
+        assert sorted((fact.call, words(fact), fact.status) for fact in ends) == [
+            ("h1", "Seven apples.", CallStatus.OK),
+            ("h2", "Two pears.", CallStatus.OK),
+        ]
+        assert all(fact.child and fact.child.ending == end.Answered() for fact in ends)
+        last = server.requests[-1].raw.decode()
+        assert (last.count("Seven apples."), last.count("Two pears.")) == (1, 1)
+        assert not [fact for fact in talk.facts(e.DeliveryQueued) if fact.origin == "notice"], "whoever waits knows"
+        assert [one.id for one in await talk.app.transcript.conversations(OWNER)] == [talk.session.conversation]
+        assert await talk.app.outbox.pending("parent") == []
+        assert talk.session.at_rest
+
+
+async def test_a_parent_goes_on_and_the_end_of_its_child_is_told_to_the_person_and_with_the_next_message(
+    tmp_path: Path,
+) -> None:
+    go = asyncio.Event()
+    script = by_task({"look it up": [say("It is 42.")], "Begin": [delegate("look it up"), say("Begun."), say("42.")]})
+    async with family(tmp_path, script) as (talk, server):
+        await talk.say("Begin.")
+        await until(talk, lambda: bool(talk.facts(e.WorkEnded)))
+        assert await talk.ending() == end.Answered()
+        told = [fact for fact in talk.facts(e.DeliveryQueued) if fact.origin == "notice"]
+        assert [getattr(part, "text", "") for fact in told for part in fact.parts] == [
+            "The helper h1 (look it up) has answered: It is 42."
+        ]
+        await talk.say("And?")
+        assert await talk.ending() == end.Answered()
+        assert "It is 42." in server.requests[-1].raw.decode()
+        assert not go.is_set()
+
+
+async def test_what_is_no_answer_is_not_told_as_one(tmp_path: Path) -> None:
+    script = by_task(
+        {
+            "never done": [call("todo", {"items": []})] * 5,
+            "Begin": [delegate({"task": "never done", "max_steps": 2}), WAIT, say("It failed.")],
+        }
+    )
+    async with family(tmp_path, script) as (talk, server):
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        (ended,) = talk.facts(e.WorkEnded)
+        assert ended.child is not None
+        assert (ended.status, ended.child.ending, ended.child.steps) == (CallStatus.ERROR, end.StepLimit(2), 2)
+        assert "has ended without an answer (StepLimit; 2 model calls" in server.requests[-1].raw.decode()
+
+
+async def test_files_of_a_child_come_with_their_hashes_and_can_be_sent_on(tmp_path: Path) -> None:
+    script = by_task(
+        {
+            "write the report": [
+                call("write", {"path": "report.txt", "content": "forty-two\n"}),
+                call("send_file", {"path": "report.txt"}),
+                say("Here it is."),
+            ],
+            "Begin": [delegate("write the report"), WAIT, say("Done.")],
+        }
+    )
+    async with family(tmp_path, script) as (talk, _):
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        (ended,) = talk.facts(e.WorkEnded)
+        (file,) = (part for part in ended.parts if isinstance(part, Media))
+        assert file.name == "report.txt"
+        assert f"[file report.txt, 10 bytes, blob:{file.blob.sha256[:12]}, sha256 {file.blob.sha256}]" in words(ended)
+        sent = [fact for fact in await child_log(talk) if isinstance(fact, e.DeliverySettled)]
+        assert {fact.status for fact in sent} == {e.DeliveryStatus.SENT}
+        assert not (tmp_path / "home" / "outbox").exists(), "nothing went to the person by itself"
+
+
+async def test_a_question_of_a_child_is_put_where_the_parents_would_be_under_its_name(tmp_path: Path) -> None:
+    script = by_task(
+        {
+            "make the file": [call("shell", {"command": "touch made", "reach": "outside"}), say("Made.")],
+            "Begin": [delegate("make the file"), WAIT, say("Done.")],
+        }
+    )
+    async with family(tmp_path, script, sets=("policy.mode=ask",)) as (talk, _):
+        await talk.say("Begin.")
+        await until(talk, lambda: bool(talk.session.questions()))
+        (asked,) = talk.session.questions()
+        assert asked.question.startswith("[h1] ")
+        assert not (tmp_path / "workspace" / "made").exists()
+        await talk.session.approve(asked.call, by=OWNER)
+        assert await talk.ending() == end.Answered()
+        assert (tmp_path / "workspace" / "made").exists()
+        assert talk.session.questions() == []
+
+
+async def test_what_was_granted_for_longer_holds_for_the_parent_and_its_children(tmp_path: Path) -> None:
+    touch = call("shell", {"command": "touch made", "reach": "outside"})
+    script = by_task(
+        {
+            "first": [touch, say("Made.")],
+            "second": [touch, say("Made.")],
+            "Begin": [delegate("first"), WAIT, delegate("second"), WAIT, touch, say("Done.")],
+        }
+    )
+    async with family(tmp_path, script, sets=("policy.mode=ask",)) as (talk, _):
+        await talk.say("Begin.")
+        await until(talk, lambda: bool(talk.session.questions()))
+        (asked,) = talk.session.questions()
+        await talk.session.approve(asked.call, by=OWNER, scope=e.Scope.CONVERSATION)
+        assert await talk.ending() == end.Answered()
+        assert [words(fact) for fact in talk.facts(e.WorkEnded)] == ["Made.", "Made."]
+        assert len(talk.facts(e.ApprovalAsked)) == 1
+
+
+async def test_where_nobody_can_be_asked_a_childs_question_is_a_no(tmp_path: Path) -> None:
+    async def nobody(_: e.QuestionKind) -> Approvers:
+        return Approvers()
+
+    script = by_task(
+        {
+            "make the file": [call("shell", {"command": "touch made", "reach": "outside"}), say("I may not.")],
+            "Begin": [delegate("make the file"), WAIT, say("Done.")],
+        }
+    )
+    async with family(tmp_path, script, sets=("policy.mode=ask",), approvers=nobody) as (talk, _):
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        assert not (tmp_path / "workspace" / "made").exists()
+        assert any(isinstance(f, e.ToolFinished) and f.status is CallStatus.REFUSED for f in await child_log(talk))
+
+
+async def test_a_child_has_neither_ask_user_nor_children_nor_schedules(tmp_path: Path) -> None:
+    script = by_task({"look": [say("Seen.")], "Begin": [delegate("look"), WAIT, say("Done.")]})
+    async with family(tmp_path, script) as (talk, server):
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        parents = {*server.requests[0].heard.tools}
+        (child,) = ({*one.heard.tools} for one in server.requests if "[You are h1" in one.raw.decode())
+        gone = {"ask_user", "delegate", "helper", "schedule", "schedules", "unschedule"}
+        assert parents - child == gone | {"stay_silent", "remember", "recall"}
+        assert child <= parents
+
+
+async def test_a_child_that_is_given_tools_has_no_others(tmp_path: Path) -> None:
+    script = by_task(
+        {
+            "look": [call("shell", {"command": "true"}), say("Seen.")],
+            "Begin": [delegate({"task": "look", "tools": ["read", "find"]}), WAIT, say("Done.")],
+        }
+    )
+    async with family(tmp_path, script) as (talk, server):
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        assert {one.heard.tools for one in server.requests if "[You are h1" in one.raw.decode()} == {("read", "find")}
+        (refused,) = (fact for fact in await child_log(talk) if isinstance(fact, e.ToolFinished))
+        assert refused.status is CallStatus.BAD_CALL
+
+
+async def test_what_is_told_to_a_child_is_read_at_its_next_step(tmp_path: Path) -> None:
+    script = by_task(
+        {
+            "search": [call("shell", {"command": "until [ -e go ]; do sleep 0.01; done"}), say("Found.")],
+            "Begin": [
+                delegate("search"),
+                calls(
+                    ("helper", {"action": "tell", "names": ["h1"], "text": "Look behind the door."}),
+                    ("shell", {"command": "touch go"}),
+                ),
+                WAIT,
+                say("Done."),
+            ],
+        }
+    )
+    async with family(tmp_path, script) as (talk, server):
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        assert any(
+            "Look behind the door." in one.raw.decode() for one in server.requests if "[You are" in one.raw.decode()
+        )
+        assert len([fact for fact in await child_log(talk) if isinstance(fact, e.Delegated)]) == 2
+
+
+@pytest.mark.parametrize("way", ["by the parent's model", "by the person"])
+async def test_a_child_that_is_stopped_is_told_of_and_nothing_of_it_goes_on(tmp_path: Path, way: str) -> None:
+    stopping = call("helper", {"action": "stop", "names": ["h1"]}) if way == "by the parent's model" else WAIT
+    script = by_task({"endless": [Hang()], "Begin": [delegate("endless"), stopping, WAIT, say("Done.")]})
+    async with family(tmp_path, script) as (talk, server):
+        await talk.say("Begin.")
+        if way == "by the person":
+            await server.when(lambda server: len(server.requests) >= 3)
+            await talk.session.stop(OWNER)
+        await until(talk, lambda: bool(talk.facts(e.WorkEnded)))
+        (ended,) = talk.facts(e.WorkEnded)
+        by = OWNER if way == "by the person" else Principal("angelia")
+        assert ended.child is not None
+        assert ended.child.ending == end.Cancelled(by)
+        assert talk.session.children == []
+        assert isinstance(await talk.ending(), end.Cancelled if way == "by the person" else end.Answered)
+
+
+async def test_a_child_of_which_nothing_is_heard_is_told_of_as_stalled_and_ended(tmp_path: Path) -> None:
+    script = by_task({"endless": [Hang()], "Begin": [delegate("endless"), WAIT, say("It hung.")]})
+    async with family(tmp_path, script, sets=("delegation.silent_minutes=0.005",)) as (talk, server):
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        (ended,) = talk.facts(e.WorkEnded)
+        assert ended.child is not None
+        assert ended.child.ending == end.Stalled(1)
+        assert "without an answer (Stalled" in server.requests[-1].raw.decode()
+
+
+async def test_more_than_may_work_at_once_wait_for_their_turn(tmp_path: Path) -> None:
+    tasks = [f"task {letter}" for letter in "abcde"]
+    script = by_task({**{task: [say(task)] for task in tasks}, "Begin": [delegate(*tasks), WAIT, say("Done.")]})
+    async with family(tmp_path, script, sets=("delegation.at_once=2",)) as (talk, _):
+        most = 0
+
+        def look(_: object) -> None:
+            nonlocal most
+            opened = talk.app.conversations.sessions
+            most = max(most, sum(session.terms is not None for session in opened.values()))
+
+        talk.session.live.watch(look)
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        assert sorted(words(fact) for fact in talk.facts(e.WorkEnded)) == tasks
+        assert most <= 2
+
+
+async def test_a_model_that_always_delegates_meets_a_bound_and_is_told_so(tmp_path: Path) -> None:
+    script = by_task(
+        {"again": [delegate("again"), say("I cannot.")], "Begin": [delegate("again")] * 4 + [say("Enough.")]}
+    )
+    async with family(tmp_path, script, sets=("delegation.most=3", "delegation.at_once=1")) as (talk, _):
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        await until(talk, lambda: len(talk.facts(e.WorkEnded)) == 3)
+        assert len(talk.facts(e.WorkStarted)) == 3
+        refused = [fact for fact in talk.facts(e.ToolFinished) if fact.status is CallStatus.ERROR]
+        assert ["A turn opens at most 3 helpers" in str(fact.parts) for fact in refused] == [True]
+        inner = [fact for fact in await child_log(talk) if isinstance(fact, e.ToolFinished)]
+        assert [fact.status for fact in inner] == [CallStatus.BAD_CALL], "a child has no such tool"
+
+
+async def test_children_of_a_conversation_that_was_left_go_on_when_it_is_opened_again(tmp_path: Path) -> None:
+    hang = by_task({"search": [Hang()], "Begin": [delegate("search"), say("Begun."), say("Found.")]})
+    async with family(tmp_path, hang) as (talk, server):
+        await talk.say("Begin.")
+        await server.when(lambda server: len(server.requests) == 3)
+        assert await talk.ending() == end.Answered()
+    script = by_task({"search": [say("Behind the door.")], "Begin": [say("Begun."), say("Found.")]})
+    async with family(tmp_path, script, again=True) as (talk, _):
+        await until(talk, lambda: bool(talk.facts(e.WorkEnded)))
+        (ended,) = talk.facts(e.WorkEnded)
+        assert words(ended) == "Behind the door."
+        assert sum(isinstance(fact, e.Delegated) for fact in await child_log(talk)) == 1
