@@ -228,6 +228,18 @@ async def test_a_child_that_is_stopped_is_told_of_and_nothing_of_it_goes_on(tmp_
         assert isinstance(await talk.ending(), end.Cancelled if way == "by the person" else end.Answered)
 
 
+async def test_what_an_earlier_turn_has_delegated_is_stopped_although_no_turn_runs(tmp_path: Path) -> None:
+    script = by_task({"endless": [Hang()], "Begin": [delegate("endless"), say("Begun.")]})
+    async with family(tmp_path, script) as (talk, server):
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        await server.when(lambda server: len(server.requests) == 3)
+        assert await talk.session.stop(OWNER)
+        await until(talk, lambda: not talk.session.children)
+        assert [fact.child and fact.child.ending for fact in talk.facts(e.WorkEnded)] == [end.Cancelled(OWNER)]
+        assert not await talk.session.stop(OWNER)
+
+
 async def test_a_child_of_which_nothing_is_heard_is_told_of_as_stalled_and_ended(tmp_path: Path) -> None:
     script = by_task({"endless": [Hang()], "Begin": [delegate("endless"), WAIT, say("It hung.")]})
     async with family(tmp_path, script, sets=("delegation.silent_minutes=0.005",)) as (talk, server):

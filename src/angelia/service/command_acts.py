@@ -12,6 +12,7 @@ from angelia.core import entry as e
 from angelia.core.asked import shown_question
 from angelia.core.errors import BadInput
 from angelia.core.ids import short
+from angelia.core.moment import when
 from angelia.core.text import clean
 from angelia.policy.situation import MODES, Mode
 from angelia.service.command_port import (
@@ -212,7 +213,7 @@ async def steer(port: CommandPort, text: str) -> MessageToSend:
 
 
 async def stop(port: CommandPort, _: str) -> CommandReply:
-    if port.session is None or not port.session.turn.opened:
+    if port.session is None or not (port.session.turn.opened or port.session.children):
         return CommandReply("Nothing is running.")
     return CommandReply("Stopping.", (e.CancelAsked(port.person),))
 
@@ -257,6 +258,14 @@ def _number(word: str) -> int:
     if word and not (word.isdecimal() and int(word)):
         raise BadInput(f"“{word}” is no number.", then="1 is the newest, 2 the one before it.")
     return int(word or "1")
+
+
+async def tree(port: CommandPort, _: str) -> CommandTable:
+    from angelia.service.delegation.tree import HEAD, shown_rows, tree_of
+
+    session = _conversation(port)
+    rows = await tree_of(port.services.transcript, session.conversation, "this conversation")
+    return CommandTable((HEAD, *shown_rows(rows, when)))
 
 
 async def receipts(port: CommandPort, _: str) -> CommonResult:

@@ -300,6 +300,7 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         who=CommandRight.OWNER,
         absent=_NOT_BETWEEN_PROMPTS,
     ),
+    CommonCommand("tree", "", "helpers: who works on what, since when, for how much", acts.tree),
     CommonCommand("receipts", "", "what was delivered, and what became of it", acts.receipts),
     TerminalCommand(
         "export",

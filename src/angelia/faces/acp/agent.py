@@ -20,6 +20,7 @@ from angelia.faces.acp.conversation import AcpConversation
 from angelia.faces.acp.faults import INVALID_REQUEST, LOGIN, Fault
 from angelia.faces.acp.rpc import Method, Notice, Peer, Then
 from angelia.faces.acp.session_sender import DOOR, Client
+from angelia.service.delegation.tree import below
 from angelia.service.models.choice import ModelChoice, choose
 from angelia.tools.mcp.servers import able_to_connect
 
@@ -247,7 +248,8 @@ class AcpAgent:
                 if not conversation.session.log.entries:
                     return o.Nothing()
             try:
-                await self.app.transcript.erase(number, self.app.blobs)
+                for one in [*await below(self.app.transcript, number), number]:
+                    await self.app.transcript.erase(one, self.app.blobs)
             except NotFound:
                 if not unspoken:
                     raise

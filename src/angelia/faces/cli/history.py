@@ -19,6 +19,7 @@ from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
 from angelia.sandboxes.port import SandboxError
 from angelia.service.conversation.listing import conversation_rows
+from angelia.service.delegation.tree import below
 from angelia.service.receipts import receipt_rows
 from angelia.store.log.references import blobs_in
 from angelia.tools.shell.output import plain
@@ -118,8 +119,9 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
         echo("Nothing was deleted.", err=True)
         return 1
     place = (await app.transcript.summary(OWNER, found)).place
-    await app.transcript.erase(found, app.blobs)
-    await asyncio.to_thread(app.undo.forget, found)
+    for one in [*await below(app.transcript, found), found]:
+        await app.transcript.erase(one, app.blobs)
+        await asyncio.to_thread(app.undo.forget, one)
     kept = set(await app.blobs.all())
     for sha256 in {ref.sha256 for entry in entries for ref in blobs_in(entry.fact)} - kept:
         await app.renditions.forget(sha256)

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pair": ("pair:pair", "Who else may talk to Angelia in chats."),
     "sessions": ("history:sessions", "List conversations."),
     "show": ("show:show", "Show a conversation."),
+    "tree": ("tree:tree", "A conversation and its helpers: who works on what, for how much."),
     "search": ("history:search", "Find words in all conversations."),
     "export": ("show:export", "Write a conversation as Markdown or JSON lines."),
     "delete": ("history:delete", "Erase a conversation for good."),

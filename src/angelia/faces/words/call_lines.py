@@ -39,7 +39,23 @@ def _todo(given: Mapping[str, Any]) -> str:
     return f"note the plan ({len(items)} items)" if isinstance(items, list) else "note the plan"
 
 
+def _delegate(given: Mapping[str, Any]) -> str:
+    tasks = given.get("tasks")
+    first = tasks[0].get("task", "") if isinstance(tasks, list) and tasks and isinstance(tasks[0], dict) else ""
+    more = f", and {len(tasks) - 1} more" if isinstance(tasks, list) and len(tasks) > 1 else ""
+    return f"delegate: {one_line(str(first), 60)}{more}"
+
+
+def _helper(given: Mapping[str, Any]) -> str:
+    names = given.get("names")
+    whom = ", ".join(map(str, names)) if isinstance(names, list) and names else "helpers"
+    said = f": {given['text']}" if given.get("text") else ""
+    return f"{'wait for' if given.get('action') == 'wait' else given.get('action', '')} {whom}{said}"
+
+
 _WORDS: Mapping[str, Words] = {
+    "delegate": _delegate,
+    "helper": _helper,
     "shell": _shell,
     "find": _find,
     "process": _process,

@@ -146,6 +146,8 @@ class TranscriptLines:
                 yield TranscriptLine(Tone.NOTE, f"answered: {answer}" if answer else f"yes, {_SCOPES[scope]}")
             case e.ApprovalRefused(why=why):
                 yield TranscriptLine(Tone.NOTE, f"no ({why})" if why else "no")
+            case e.WorkEnded(call=name, child=e.ChildEnd() as came):
+                yield _child_ended(name, came)
             case e.CancelAsked():
                 yield TranscriptLine(Tone.NOTE, "stopping")
             case e.ViewMoved():
@@ -215,6 +217,14 @@ def closing(ending: end.Ending) -> Iterator[TranscriptLine]:
 def files(parts: tuple[Content, ...]) -> list[Media]:
     """The media among some parts."""
     return [part for part in parts if isinstance(part, Media)]
+
+
+def _child_ended(name: str, came: e.ChildEnd) -> TranscriptLine:
+    answered = isinstance(came.ending, end.Answered)
+    how = "has answered" if answered else f"has ended without an answer ({type(came.ending).__name__})"
+    calls = "1 model call" if came.steps == 1 else f"{came.steps} model calls"
+    words = f"{name} {how if came.ending else 'could not go on'} · {calls} · ${came.cost / 1e6:.4f}"
+    return TranscriptLine(Tone.DONE if answered else Tone.FAILED, words)
 
 
 def _failed(fact: e.ModelFailed) -> Iterator[TranscriptLine]:

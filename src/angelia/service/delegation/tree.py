@@ -10,8 +10,9 @@ from angelia.core.ids import ConversationId, short
 from angelia.core.text import one_line
 from angelia.engine.state import Turn, advance
 from angelia.service.delegation.outcome import cost_of, steps_of
-from angelia.store.log.transcript import Summary, Transcript
+from angelia.store.log.transcript import Transcript
 
+NOT_OPENED = "not opened yet"
 HEAD = ("WHO", "STATE", "SINCE", "CALLS", "COST", "WHAT")
 
 
@@ -31,14 +32,24 @@ class TreeRow(Struct, frozen=True):
     cost: int
 
 
-async def tree(transcript: Transcript, summary: Summary) -> list[TreeRow]:
+async def tree_of(transcript: Transcript, conversation: ConversationId, title: str) -> list[TreeRow]:
     """A conversation and all below it, each parent before its children, these in the order in which they were opened.
 
     Raises:
         NotFound: it is gone.
         CodecError, StoreDamaged: an entry of it cannot be read.
     """
-    return await _below(transcript, summary.id, 0, short(summary.id), summary.title, None)
+    return await _below(transcript, conversation, 0, short(conversation), title, None)
+
+
+async def below(transcript: Transcript, conversation: ConversationId) -> list[ConversationId]:
+    """The conversations that work for one, the deepest first: they are erased with it.
+
+    Raises:
+        NotFound, CodecError, StoreDamaged: as `tree_of`.
+    """
+    rows = await tree_of(transcript, conversation, "")
+    return [row.id for row in reversed(rows[1:]) if row.state != NOT_OPENED]
 
 
 async def _below(
@@ -60,7 +71,7 @@ async def _below(
             try:
                 rows += await _below(transcript, child.id, depth + 1, started.call, started.what, over)
             except NotFound:
-                rows.append(TreeRow(child.id, depth + 1, started.call, started.what, "not opened yet", entry.at, 0, 0))
+                rows.append(TreeRow(child.id, depth + 1, started.call, started.what, NOT_OPENED, entry.at, 0, 0))
     return rows
 
 

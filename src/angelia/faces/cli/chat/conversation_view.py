@@ -52,6 +52,8 @@ class ConversationView:
         self._mine: set[DeliveryId] = set()
         self._asked: set[CallId] = set()
         self._printed: set[CallId] = set()
+        for started in session.children:
+            self.now.begun(started)
         self._recall(session.log.entries)
         self.end = session.live.watch(self._see)
 

@@ -95,6 +95,11 @@ class LiveView:
             case _:
                 pass
 
+    def begun(self, helper: e.WorkStarted) -> None:
+        """A helper works, until the log says that it has ended."""
+        self.running[helper.call] = RunningCall(f"{helper.call} · {helper.what}", self.clock())
+        self._helpers.add(helper.call)
+
     def is_plan(self, call: CallId) -> bool:
         """Whether a call that is not finished yet notes the plan."""
         return call in self._plans
@@ -128,9 +133,8 @@ class LiveView:
                 self.running.pop(call, None)
                 if (plan := self._plans.pop(call, None)) is not None and status is CallStatus.OK:
                     self.plan = plan
-            case e.WorkStarted(call=name, what=what, child=e.Child()):
-                self.running[name] = RunningCall(f"{name} · {what}", self.clock())
-                self._helpers.add(name)
+            case e.WorkStarted(child=e.Child()):
+                self.begun(fact)
             case e.WorkEnded(call=name):
                 self.running.pop(name, None)
                 self._helpers.discard(name)

@@ -1,0 +1,78 @@
+"""Who works on what, since when, for how much: at a terminal while it goes on, and afterwards from the log."""
+
+from pathlib import Path
+
+import pytest
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.ids import CallId
+from angelia.core.principal import OWNER
+from angelia.engine.live import Committed, Working
+from angelia.faces.cli.chat.live_rows import live_rows
+from angelia.faces.cli.chat.live_view import LiveView
+from angelia.faces.words.reply_stream import ReplyStream
+from angelia.faces.words.transcript_lines import TranscriptLines
+from angelia.service.delegation.tree import below, shown_rows, tree_of
+from angelia.testing import crash
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Hang, call, say
+from tests.delegation.family import WAIT, by_task, delegate, family, until
+from tests.promise.lives import Place
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_tree_shows_each_helper_with_its_state_and_what_it_has_cost(tmp_path: Path) -> None:
+    script = by_task(
+        {
+            "look": [call("shell", {"command": "true"}), say("Seen.")],
+            "hang": [Hang()],
+            "Begin": [delegate("look", "hang"), call("helper", {"action": "wait", "names": ["h1"]}), say("Well.")],
+        }
+    )
+    async with family(tmp_path, script) as (talk, _):
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        rows = await tree_of(talk.app.transcript, talk.session.conversation, "Begin.")
+        shown = shown_rows(rows, str)
+        assert [(row[0], row[1], row[3], row[5]) for row in shown[1:]] == [
+            ("  h1", "Answered", "2", "look"),
+            ("  h2", "works", "1", "hang"),
+        ]
+
+
+async def test_a_conversation_is_deleted_with_those_that_worked_for_it(tmp_path: Path) -> None:
+    script = by_task({"look": [say("A secret.")], "Begin": [delegate("look"), WAIT, say("Done.")]})
+    async with ModelServer(script) as server:
+        place = Place(tmp_path, server)
+        assert (await place.ask("Begin.")).status == 0
+        one = await place.conversation()
+        shown = await crash.run(["tree"], place.env)
+        assert [line.split()[1] for line in shown.stdout.splitlines()[1:]] == ["at", "Answered"]
+        gone = await crash.run(["delete", one, "--yes-really"], place.env)
+        assert gone.status == 0, gone.stderr
+    assert b"A secret." not in (place.home / "angelia.db").read_bytes()
+
+
+def test_a_helper_is_a_row_above_the_input_until_its_end_whatever_its_parent_does() -> None:
+    view = LiveView(TranscriptLines(), ReplyStream(), clock=lambda: 7.0)
+    terms = e.ChildTerms(parent="p", root="p", name="h1")  # type: ignore[arg-type]
+    child = e.Child("k", terms, "Look.")  # type: ignore[arg-type]
+
+    def told(*facts: e.AnyFact) -> str:
+        view.see(Committed(tuple(e.Entry(1, 0, fact) for fact in facts)))
+        return "\n".join("".join(text for _, text in row) for row in live_rows(view, 60, 20))
+
+    assert "▸ h1 · Look." in told(e.WorkStarted(CallId("h1"), e.WorkKind.CHILD, "Look.", "life", child))
+    view.see(Working(CallId("h1"), "2 model calls · $0.0100 · shell"))
+    assert "2 model calls" in told(e.TurnClosed(end.Answered()))
+    assert told(e.WorkEnded(CallId("h1"), e.WorkKind.CHILD, "ok", child=e.ChildEnd(end.Answered()))) == ""  # type: ignore[arg-type]
+
+
+async def test_nothing_is_below_a_conversation_that_never_delegated(tmp_path: Path) -> None:
+    async with family(tmp_path, by_task({"Begin": [say("Done.")]})) as (talk, _):
+        await talk.say("Begin.")
+        await until(talk, lambda: not talk.session.turn.opened)
+        assert await below(talk.app.transcript, talk.session.conversation) == []
+        assert (await talk.app.transcript.spent(OWNER, 0)).cost == 0
