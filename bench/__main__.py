@@ -15,6 +15,7 @@ from angelia.testing.model.server_process import model_server_process
 from bench import (
     chats,
     clock,
+    delegation,
     editors,
     idle,
     local,
@@ -67,6 +68,7 @@ def measure(bench: Benchmark, peers: dict[str, str], only: str) -> Iterator[tupl
             "soak": lambda: soak.rows(bench, url),
             "idle": lambda: idle.rows(bench, url),
             "clock": lambda: clock.rows(bench, url),
+            "delegation": lambda: delegation.rows(bench, url),
             "views": lambda: views.rows(bench),
             "long logs": lambda: long_logs.rows(bench, url),
             "tokens": tokens.rows,

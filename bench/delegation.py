@@ -1,0 +1,64 @@
+"""What helpers cost: from a task to its request on the wire, and a hundred of them side by side."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.ids import CallId, new_conversation
+from angelia.policy.approvers import nobody
+from angelia.policy.situation import Mode
+from angelia.service.app import App
+from angelia.service.conversation.session import Session
+from angelia.service.settings.config import load
+from bench.rows import Row, row
+from bench.runs import Benchmark
+from bench.startup import model_environment
+from bench.tap import Tap
+
+_MANY = 100
+_MODEL = "openai-chat:scripted"
+
+
+def rows(bench: Benchmark, url: str) -> Iterator[Row]:
+    """Opening one, and many that answer at once."""
+    with Tap(url) as tap:
+        opened, many = asyncio.run(_measured(bench.place("helpers"), tap, bench.times))
+    yield row("a helper, from its task to its request on the wire", "ms", opened, 0.02)
+    yield row(f"{_MANY} helpers, from their tasks to their last end, each", "ms", many / _MANY)
+
+
+async def _measured(folder: Path, tap: Tap, count: int) -> tuple[list[float], float]:
+    """Seconds for the opening of one, the first left out, which loads what helpers need; and for many in all."""
+    env = model_environment(tap.url, folder)
+    (folder / "workspace").mkdir()
+    sets = [f"model={_MODEL}", f"policy.mode={Mode.EDIT}", f"delegation.at_once={_MANY}"]
+    app = await App.open(load(folder / "angelia", env, sets), env)
+    session = app.conversations.begin(door="terminal", workspace=folder / "workspace")
+    await app.conversations.employ(session, _MODEL, approvers=nobody)
+    await session.say([Text("Begin.")], address=e.Address("terminal"))
+    await session.settled()
+    opened = []
+    for number in range(count + 1):
+        known, began = len(tap.arrived), time.perf_counter()
+        await _over(session, number, 1)
+        opened.append(tap.arrived[known] - began)
+    began = time.perf_counter()
+    await _over(session, count + 1, _MANY)
+    many = time.perf_counter() - began
+    await app.close()
+    return opened[1:], many
+
+
+async def _over(session: Session, first: int, count: int) -> None:
+    """So many helpers are begun in one commit, and have ended."""
+    await session.log.append(*(_begun(session, f"h{number}") for number in range(first, first + count)))
+    await session.wait(lambda: not session.children)
+
+
+def _begun(session: Session, name: str) -> e.WorkStarted:
+    terms = e.ChildTerms(session.conversation, session.conversation, name, model=_MODEL)
+    child = e.Child(new_conversation(), terms, "Say something.")
+    return e.WorkStarted(CallId(name), e.WorkKind.CHILD, child.task, session.life(), child)
