@@ -1,8 +1,8 @@
 """What can be set, whom a model can be had from, and what it can call, printed from the code."""
 
 import re
-from collections.abc import Awaitable, Callable, Collection
-from typing import cast
+from collections.abc import Collection
+from typing import NoReturn, cast
 
 import msgspec
 from msgspec import Struct
@@ -16,11 +16,13 @@ from angelia.service.settings import config
 from angelia.tools.browser.toolset import browser_tools
 from angelia.tools.discovery import own_toolsets
 from angelia.tools.mcp.settings import ServerSettings
-from angelia.tools.people.speak import SpeakTool, SpokenText
+from angelia.tools.people.speak import SpeakTool
+from angelia.tools.pictures.paint import PaintPicture
 from angelia.tools.schema import shown_schema
 from angelia.tools.skills.opened_skill import SkillSource
 from angelia.tools.skills.propose_skill import ProposeSkill, SkillProposals
 from angelia.tools.skills.use_skill import UseSkill
+from angelia.tools.web.search import Search
 from docs.markdown import code, page, table
 from docs.read_source import SOURCE, fields, words
 
@@ -128,7 +130,7 @@ def _vendor(row: Vendor) -> tuple[str, ...]:
     return f"`{row.name}`", f"`{row.wire}`", keys, where, " ".join(f"`{quirk}`" for quirk in row.quirks)
 
 
-def _unspoken(text: str, voice: str, told: Callable[[str], None]) -> Awaitable[SpokenText]:
+def _unused(*given: object) -> NoReturn:
     raise NotImplementedError("tools are printed here, and not run")
 
 
@@ -138,7 +140,8 @@ def tools() -> str:
     always = (tool for make in own_toolsets() for tool in make().tools())
     # What these say of themselves is the same for all.
     skills = UseSkill(cast("SkillSource", None)), ProposeSkill(cast("SkillProposals", None))
-    for tool in (*always, *browser_tools(ChromiumBrowser(no_addresses)), *skills, SpeakTool(_unspoken)):
+    set_up = (Search((), _unused), PaintPicture(_unused, _unused, leaves=True, price=-1), SpeakTool(_unused))
+    for tool in (*always, *browser_tools(ChromiumBrowser(no_addresses)), *skills, *set_up):
         traits = [name.replace("_", " ") for name, has in asdict(tool.traits).items() if has]
         schema = msgspec.json.format(msgspec.Raw(bytes(shown_schema(tool.arguments))), indent=2).decode()
         line = f"\n\nTraits: {', '.join(traits)}." if traits else ""
@@ -149,6 +152,7 @@ def tools() -> str:
         "the same, with the tools of installed packages. *Reads only*: neighbouring calls run side by side. "
         "*Housekeeping*: a reply whose calls are all of this kind is not work in progress. *Replayable*: after a crash "
         "a started call is run again; any other is told as `unknown`. Those of the browser are there where one is "
-        "installed, `use_skill` where you have seen a skill, `propose_skill` after a long turn.",
+        "installed, `use_skill` where you have seen a skill, `propose_skill` after a long turn, `search`, `paint` and "
+        "`speak` where somebody is set who does it.",
         *parts,
     )

@@ -167,6 +167,19 @@ def test_tools_are_listed_with_their_schemas(place: Place) -> None:
     listed = json.loads(place.run("tools", "--json").out)
     assert {"shell", "read", "write", "edit", "find", "fetch"} <= {tool["name"] for tool in listed}
     assert all(tool["schema"]["type"] == "object" for tool in listed)
+    assert {tool["name"] for tool in listed if tool.get("needs")} == {"search", "paint", "speak"}
+
+
+def test_a_tool_that_needs_a_setting_is_listed_with_what_it_needs(place: Place) -> None:
+    without = place.run("tools").out
+    assert "\npaint\n    Make pictures" in without
+    assert '    needs: set painter.model = "openai:gpt-image-2" (OPENAI_API_KEY) or' in without
+    assert "    needs: set BRAVE_API_KEY, TAVILY_API_KEY or EXA_API_KEY" in without
+    assert "    needs: set `speaker` to local" in without
+    sets = ("--set=painter.model=command:paint {prompt} {out}", "--set=speaker=command:say")
+    there = place.run("tools", *sets, BRAVE_API_KEY="key")
+    assert (there.code, "needs:" in there.out) == (0, False), there.err
+    assert "\npaint\n" in there.out
 
 
 def test_config_tells_where_each_value_came_from_and_no_key(place: Place) -> None:

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from angelia.service.schedule.service import ScheduleService
     from angelia.service.skills.proposals import ProposalBox
     from angelia.service.skills.seen import Skills
+    from angelia.service.tools_by_settings import ToolBySettings
 
 logger = logging.getLogger("angelia.service")
 
@@ -181,6 +182,12 @@ class App:
         from angelia.tools.people.speak import SpeakTool
 
         return Standalone("speech", SpeakTool(self.speech.speak))
+
+    def tools_by_settings(self) -> "tuple[ToolBySettings, ...]":
+        """The tools that need a setting, each with what it still needs."""
+        from angelia.service.tools_by_settings import tools_by_settings
+
+        return tools_by_settings(self.web_search, self.painter, self.speech)
 
     @property
     def command_services(self) -> CommandServices:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from angelia.core.errors import ConfigError
 from angelia.core.ids import Clock
 from angelia.service.settings.tokens import Tokens
-from angelia.tools.port import Toolset
+from angelia.tools.port import Tool, Toolset
 from angelia.tools.standalone import Standalone
 from angelia.tools.web.search_providers import PROVIDERS, SEARXNG, SearchProvider
 from angelia.tools.web.search_settings import SearchSettings
@@ -34,13 +34,17 @@ class WebSearch:
         ready = (provider for name in settings.order if (provider := self._ready(PROVIDERS[name])))
         self.providers = tuple(ready)
 
+    how_to_get_one = 'set BRAVE_API_KEY, TAVILY_API_KEY or EXA_API_KEY, or your own server: search.searxng = "http://…"'
+
     def toolset(self) -> Toolset:
         """The tool `search`; none where nobody could be asked."""
+        return Standalone("search", self.tool()) if self.providers else Standalone("search")
+
+    def tool(self) -> Tool:
+        """The tool, whether or not anybody could be asked."""
         from angelia.tools.web.search import Search
 
-        if not self.providers:
-            return Standalone("search")
-        return Standalone("search", Search([one.name for one in self.providers], lambda: self.searcher))
+        return Search([one.name for one in self.providers], lambda: self.searcher)
 
     @cached_property
     def searcher(self) -> "Searcher":

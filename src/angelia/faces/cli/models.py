@@ -17,6 +17,7 @@ from angelia.models.local.weights import WEIGHTS, offered_weights, weights_path
 from angelia.service.models.choice import likely
 from angelia.service.models.listing import models_to_be_had
 from angelia.tools.discovery import default_registry
+from angelia.tools.registry import Registry
 
 
 class _ListByDefault(click.Group):
@@ -110,16 +111,38 @@ async def _models(words: str, given: dict[str, Any]) -> int:
 
 
 @click.command(epilog="Example: angelia tools --json | jq '.[].name'")
-@click.option("--json", "as_json", is_flag=True, help="A JSON array: name, description and schema of each.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="A JSON array: name, description and schema of each; `needs` if something is.",
+)
 @settings_options
 def tools(as_json: bool, **given: Any) -> int:
-    """List the tools a model can call."""
+    """List the tools a model can call, and those that it could call if something were set."""
+    return asyncio.run(_tools(as_json, given))
+
+
+async def _tools(as_json: bool, given: dict[str, Any]) -> int:
     registry = default_registry(loaded_from(given).home)
+    app = await open_app(given)
+    try:
+        more = app.tools_by_settings()
+    finally:
+        await app.close()
+    needs = {one.tool.name: one.needs for one in more if one.needs}
+    specs = (*registry.specs(), *Registry([one.tool for one in more]).specs())
     if as_json:
-        echo_json(msgspec.json.format(msgspec.json.encode(registry.specs())))
+        listed = [{**msgspec.structs.asdict(spec), **_needs(needs.get(spec.name))} for spec in specs]
+        echo_json(msgspec.json.format(msgspec.json.encode(listed)))
         return 0
-    for spec in registry.specs():
-        echo(f"{spec.name}\n    {spec.description}")
+    for spec in specs:
+        wanted = f"\n    needs: {needs[spec.name]}" if spec.name in needs else ""
+        echo(f"{spec.name}\n    {spec.description}{wanted}")
     for fault in registry.faults:
         echo(fault, err=True)
     return 0
+
+
+def _needs(said: str | None) -> dict[str, str]:
+    return {"needs": said} if said else {}

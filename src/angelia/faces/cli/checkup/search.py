@@ -13,8 +13,7 @@ async def look_at_search(app: App) -> AsyncIterator[CheckResult]:
     """Each service is asked for something that every one of them knows."""
     search = app.web_search
     if not search.providers:
-        how = 'set BRAVE_API_KEY, TAVILY_API_KEY or EXA_API_KEY, or your own server: search.searxng = "http://…"'
-        yield absent("search", "nobody is configured who searches the web", how)
+        yield absent("search", "nobody is configured who searches the web", search.how_to_get_one)
         return
     from angelia.tools.web.searcher import SearchFault
 
