@@ -20,6 +20,7 @@ from bench import (
     idle,
     local,
     long_logs,
+    pictures,
     rounds,
     sandboxes,
     soak,
@@ -73,6 +74,7 @@ def measure(bench: Benchmark, peers: dict[str, str], only: str) -> Iterator[tupl
             "long logs": lambda: long_logs.rows(bench, url),
             "tokens": tokens.rows,
             "store": lambda: store.rows(bench),
+            "pictures": lambda: pictures.rows(bench),
             "local": lambda: local.rows(bench),
             "sandboxes": lambda: sandboxes.rows(bench),
         }

@@ -7,14 +7,14 @@ from angelia.core.errors import ConfigError, KeyMissing
 from angelia.models.pictures.settings import PainterSettings
 from angelia.service.models.catalog import ModelCatalog
 from angelia.store.media.processes import MediaProcesses
-from angelia.tools.port import Toolset
+from angelia.tools.port import Tool, Toolset
 from angelia.tools.standalone import Standalone
 
 if TYPE_CHECKING:
     from angelia.http.server import HttpServer
     from angelia.models.catalog.vendors import Vendor
     from angelia.models.pictures.context import PictureTokens
-    from angelia.models.pictures.port import PaintedPictures, Painter, PaintWish
+    from angelia.models.pictures.port import PaintedPictures, Painter, PaintWish, TellProgress
     from angelia.models.port import Credential
 
 _COMMAND = "command"
@@ -59,13 +59,13 @@ class HomePainter:
 
     def toolset(self) -> Toolset:
         """The tool `paint`; none where no painter is configured."""
-        if not self.configured:
-            return Standalone("pictures")
+        return Standalone("pictures", self.tool()) if self.configured else Standalone("pictures")
+
+    def tool(self) -> Tool:
+        """The tool, whether or not anybody is configured who paints."""
         from angelia.tools.pictures.paint import PaintPicture
 
-        return Standalone(
-            "pictures", PaintPicture(self.open, self.is_transparent, leaves=self.leaves, price=self.price)
-        )
+        return PaintPicture(self.open, self.is_transparent, leaves=self.leaves, price=self.price)
 
     async def open(self) -> "Painter":
         """The painter; nothing is sent, and its key is read.
@@ -87,7 +87,7 @@ class HomePainter:
         """
         return await self._media.is_transparent(picture)
 
-    async def paint(self, wish: "PaintWish") -> "PaintedPictures":
+    async def paint(self, wish: "PaintWish", tell: "TellProgress") -> "PaintedPictures":
         """Paint without a conversation; what is only named by its URL is fetched by the rules for pages.
 
         Raises:
@@ -100,7 +100,7 @@ class HomePainter:
 
         fetcher = Fetcher(judge_url, lambda address: judge_address(address, self._ranges))
         painter = await self.open()
-        return await painter.paint(wish, lambda url: fetched_picture(url, fetcher.fetch), lambda line: None)
+        return await painter.paint(wish, lambda url: fetched_picture(url, fetcher.fetch), tell)
 
     async def _opened(self) -> "Painter":
         kind, _, rest = self.settings.model.partition(":")

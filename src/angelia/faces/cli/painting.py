@@ -57,8 +57,8 @@ async def _painted(app: "App", prompt: str, files: list[Path], given: dict[str, 
     mask = (await _given(app, given["mask"]),) if given["mask"] else ()
     seed = -1 if given["seed"] is None else given["seed"]
     wish = PaintWish(prompt, pictures, mask, wished_size(given["size"]), given["count"], given["transparent"], seed)
-    with working(f"{painter.name} paints"):
-        made = await app.painter.paint(fitting(wish, painter.able(), painter.name))
+    with working(f"{painter.name} paints") as tell:
+        made = await app.painter.paint(fitting(wish, painter.able(), painter.name), tell)
     return await _written(app, wish, made, files)
 
 

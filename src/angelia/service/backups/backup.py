@@ -33,7 +33,7 @@ _NAME = re.compile(r"angelia-\d{8}T\d{6}Z\.tar\.gz(\.encrypted)?")
 class ShownSteps(Protocol):
     """How a person sees what takes long: a step of which nothing is counted, and one of which the bytes are."""
 
-    def working(self, what: str) -> AbstractContextManager[None]:
+    def working(self, what: str) -> AbstractContextManager[object]:
         """While it lasts."""
 
     def moving(self, name: str) -> AbstractContextManager[Told]:

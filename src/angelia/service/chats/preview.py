@@ -28,11 +28,16 @@ class Preview:
         self.fades = inf
         self.given_up = False
         self._pieces: list[str] = []
-        self._progress = ""
+        self._progress = self._far = ""
 
     def write(self, text: str) -> None:
         """Some more of the reply."""
+        self._far = ""
         self._pieces.append(text)
+
+    def how_far(self, text: str) -> None:
+        """How far a call is that takes long, beneath what was said along with it; empty once it is over."""
+        self._far = text.strip()
 
     def cut(self, progress: str = "") -> None:
         """The reply ended without being the answer: `progress` is what it said along with its calls, if anything."""
@@ -55,5 +60,5 @@ class Preview:
         ('One moment', 'One mo')
         """
         self._pieces = ["".join(self._pieces)]
-        said = self._pieces[0].strip() or self._progress.strip()
+        said = self._pieces[0].strip() or "\n\n".join(part for part in (self._progress.strip(), self._far) if part)
         return while_written(said[:limit]).strip()

@@ -4,11 +4,14 @@ from collections.abc import Callable
 
 from angelia.core import entry as e
 from angelia.core.content import Text, ToolCall
-from angelia.core.ids import delivery_id
-from angelia.engine.live import Committed, LiveEvent, Writing
+from angelia.core.ids import CallId, delivery_id
+from angelia.engine.live import Committed, LiveEvent, Working, Writing
 from angelia.service.chats.dispatcher import DeliveryDispatcher
 from angelia.service.chats.preview import Preview
 from angelia.service.conversation.session import Session
+
+TOLD = frozenset({"paint", "speak"})
+"""Tools of which a chat is shown how far they are: they take long, and what they tell is written for people."""
 
 
 class ChatWatch:
@@ -19,6 +22,7 @@ class ChatWatch:
         self._dispatcher = dispatcher
         self._ask = ask
         self._draft: Preview | None = None
+        self._told: set[CallId] = set()
         self.end = session.live.watch(self._heed)
 
     def _heed(self, event: LiveEvent) -> None:
@@ -26,6 +30,9 @@ class ChatWatch:
             case Writing(text=text):
                 if self._draft is not None:
                     self._draft.write(text)
+            case Working(call=call, text=text) if call in self._told:
+                if self._draft is not None:
+                    self._draft.how_far(text)
             case Committed(entries=entries):
                 for entry in entries:
                     self._take(entry.fact)
@@ -39,9 +46,13 @@ class ChatWatch:
                 self._dispatcher.signal()
             case e.ApprovalAsked():
                 self._ask(self._session)
-            case e.ModelSaid(parts=parts) if any(isinstance(part, ToolCall) for part in parts):
+            case e.ModelSaid(parts=parts) if calls := [part for part in parts if isinstance(part, ToolCall)]:
+                self._told = {call.id for call in calls if call.name in TOLD}
                 if self._draft is not None:
                     self._draft.cut("".join(part.text for part in parts if isinstance(part, Text)))
+            case e.ToolFinished(call=call) if call in self._told:
+                if self._draft is not None:
+                    self._draft.how_far("")
             case e.ModelFailed():
                 if self._draft is not None:
                     self._draft.cut()

@@ -25,6 +25,7 @@ from angelia.policy.verdict import Effect, ReadPath, UsePainter
 from angelia.tools.blob_names import find_blob, is_pointer, pointer
 from angelia.tools.files.paths import judged, led
 from angelia.tools.pictures.fetched_picture import fetched_picture
+from angelia.tools.pictures.paint_progress import PaintProgress
 from angelia.tools.port import (
     BlobAccess,
     Delivery,
@@ -112,12 +113,11 @@ class PaintPicture:
         pictures = tuple([await _source(path, context) for path in arguments.pictures])
         mask = (await _source(arguments.mask, context),) if arguments.mask else ()
         wish = fitting(_wish(arguments, pictures, mask), painter.able(), painter.name)
-        context.progress(f"{painter.name} paints{f' {wish.count} pictures' if wish.count > 1 else ''} …\n")
+        what = f"{painter.name} paints{f' {wish.count} pictures' if wish.count > 1 else ''}"
         crash_point("picture.asked")
         try:
-            painted = await painter.paint(
-                wish, lambda url: fetched_picture(url, context.fetch), lambda line: context.progress(f"{line}\n")
-            )
+            async with PaintProgress(what, context.progress) as progress:
+                painted = await painter.paint(wish, lambda url: fetched_picture(url, context.fetch), progress.tell)
         except PaintFailed as failed:
             return ToolOutcome((Text(str(failed)),), CallStatus.ERROR, paid=Payment(painter.name, failed.cost))
         crash_point("picture.came")
