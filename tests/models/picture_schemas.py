@@ -142,3 +142,61 @@ def check_exchanges(wire: str, exchanges: Sequence[tuple[str, Any]], submitted: 
             Draft202012Validator(_FAL_MODELS[path]).validate(body)
         if wire == "replicate":
             Draft202012Validator(_REPLICATE_MODELS[body["version"]]).validate(body["input"])
+
+
+PUBLISHED_FIELDS: Mapping[str, frozenset[str]] = {
+    # docs.x.ai/developers/rest-api-reference/inference/images: request bodies of generations and edits
+    "xai": frozenset(
+        [
+            "aspect_ratio",
+            "deferred",
+            "image",
+            "images",
+            "model",
+            "n",
+            "output",
+            "prompt",
+            "resolution",
+            "response_format",
+            "storage_options",
+        ]
+    ),
+    # github.com/leejet/stable-diffusion.cpp, examples/server/api.md: "OpenAI API"
+    "sdcpp": frozenset(["prompt", "n", "size", "output_format", "output_compression", "image[]", "image", "mask"]),
+    # github.com/mudler/LocalAI, core/schema/openai.go and prediction.go: OpenAIRequest
+    "localai": frozenset(
+        [
+            "model",
+            "prompt",
+            "n",
+            "size",
+            "seed",
+            "file",
+            "files",
+            "ref_images",
+            "response_format",
+            "quality",
+            "step",
+            "negative_prompt",
+            "mode",
+        ]
+    ),
+    # the same of stable-diffusion.cpp, "Stable Diffusion WebUI API"; AUTOMATIC1111 makes its own
+    # from its classes when it starts (modules/api/models.py)
+    "webui": frozenset(
+        [
+            "prompt",
+            "negative_prompt",
+            "width",
+            "height",
+            "steps",
+            "cfg_scale",
+            "seed",
+            "batch_size",
+            "sampler_name",
+            "init_images",
+            "mask",
+        ]
+    ),
+}
+"""What these publish of their requests as names alone."""

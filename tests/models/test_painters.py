@@ -1,6 +1,7 @@
 """Painters: what is refused before it costs, what goes out as the providers publish it, and what every answer means."""
 
 from base64 import b64encode
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,16 @@ from angelia.models.pictures.fitting import CannotPaint, differences, fitting, w
 from angelia.models.pictures.images import request_for
 from angelia.models.pictures.port import (
     REMEDIES,
+    AnySize,
     AspectRatio,
     PaintFailed,
     PaintTrouble,
     PaintWish,
     SourcePicture,
+    WishedSize,
 )
 from angelia.models.pictures.table import PAINTERS, painter_row
+from angelia.models.pictures.webui import webui_request
 from angelia.testing.model.pictures import one_colour
 from angelia.testing.painters.checks import check_painter, no_fetching
 from angelia.testing.painters.server import (
@@ -38,6 +42,7 @@ from angelia.testing.painters.server import (
     ReceivedPaint,
 )
 from tests.models.painting import KEY, painter_at
+from tests.models.picture_schemas import PUBLISHED_FIELDS
 
 pytestmark = pytest.mark.anyio
 
@@ -205,6 +210,19 @@ def test_self_hosted_servers_are_spoken_to_as_they_say() -> None:
         "file": b64encode(RED).decode(),
     }
     assert request_for("compatible", "m", PaintWish("x")).body["response_format"] == "b64_json"
+
+
+@pytest.mark.parametrize("dialect", list(PUBLISHED_FIELDS))
+def test_no_field_goes_out_that_is_not_published(dialect: str) -> None:
+    able = painter_row(dialect, "grok-imagine-image" if dialect == "xai" else "m").able
+    sizes: list[WishedSize] = [AnySize(), *able.ratios[:1], *([Pixels(512, 512)] if able.step else [])]
+    given = ((), (A_RED,), (A_RED,) * able.pictures)
+    seed = 7 if able.seed else -1
+    for size, pictures in product(sizes, given):
+        wish = fitting(PaintWish("x", pictures, size=size, count=able.count, seed=seed), able, dialect)
+        request = webui_request(wish) if dialect == "webui" else request_for(dialect, "m", wish)
+        names = {*request.body, *request.fields, *(file.field for file in request.files)}
+        assert names - PUBLISHED_FIELDS[dialect] == set()
 
 
 @pytest.mark.parametrize(
