@@ -17,7 +17,7 @@ class Kind(StrEnum):
     VIDEO = "video"
     DOCUMENT = "document"
     ALBUM = "album"
-    """Several pictures or films as one message."""
+    """Several pictures and films, or several files, that stand together."""
     TYPING = "typing"
     EDIT = "edit"
     DRAFT = "draft"

@@ -46,10 +46,11 @@ class OutFile(Struct, frozen=True):
 
 
 class OutAlbum(Struct, frozen=True):
-    """Several pictures or films as one message; the first one's caption is the album's."""
+    """Two or more files that stand together, by one call (`HasAlbums`); only the first may have a caption."""
 
     files: tuple[OutFile, ...]
     reply_to: str = ""
 
 
-Outgoing = OutText | OutFile | OutAlbum
+Outgoing = OutText | OutFile
+"""What is a message of its own."""

@@ -4,7 +4,7 @@ Pure and deterministic. One file's failure touches no other.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeGuard, assert_never
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -35,12 +35,6 @@ class FilePiece(Struct, frozen=True):
     note: str = ""
 
 
-class AlbumPiece(Struct, frozen=True):
-    """Two or more pictures and films as one message; the first one's caption is the album's."""
-
-    files: tuple[FilePiece, ...]
-
-
 class CannotPiece(Struct, frozen=True):
     """A file that cannot go; `because` is a sentence with the limit and the numbers."""
 
@@ -48,7 +42,7 @@ class CannotPiece(Struct, frozen=True):
     because: str
 
 
-Piece = TextPiece | FilePiece | AlbumPiece | CannotPiece
+Piece = TextPiece | FilePiece | CannotPiece
 
 
 def plan(
@@ -61,12 +55,11 @@ def plan(
 
     `link` gives an address under which a file can be had; it is used for what the network does not take.
     """
-    planning = _Planning(capabilities, dialect, link)
-    return tuple(_albums(list(planning.pieces(parts)), capabilities))
+    return tuple(_Planning(capabilities, dialect, link).pieces(parts))
 
 
 class _Planning:
-    """The pieces of one delivery, albums aside."""
+    """The pieces of one delivery."""
 
     def __init__(self, capabilities: Capabilities, dialect: Dialect, link: Callable[[Media], str] | None) -> None:
         self._abilities = capabilities
@@ -126,32 +119,3 @@ class _Planning:
 
 def _name(media: Media, kind: Kind) -> str:
     return media.name or WORDS[kind].replace(" ", "-") + ENDINGS.get(media.blob.mime, "")
-
-
-def _albums(pieces: list[Piece], capabilities: Capabilities) -> Iterator[Piece]:
-    """Neighbouring pictures and films together, as many as an album holds; a caption begins another."""
-    way = capabilities.ways[Kind.ALBUM]
-    run: list[FilePiece] = []
-    for piece in pieces:
-        if run and not (_visual(piece) and isinstance(way, NativeMethod) and _holds(way, run, piece)):
-            yield _album(run)
-            run = []
-        if _visual(piece):
-            run.append(piece)
-        else:
-            yield piece
-    if run:
-        yield _album(run)
-
-
-def _visual(piece: Piece) -> TypeGuard[FilePiece]:
-    return isinstance(piece, FilePiece) and piece.kind in (Kind.PHOTO, Kind.VIDEO)
-
-
-def _holds(way: NativeMethod, run: list[FilePiece], piece: FilePiece) -> bool:
-    size = sum(one.media.blob.size for one in (*run, piece))
-    return piece.caption is None and (not way.most or len(run) < way.most) and (not way.limit or size <= way.limit)
-
-
-def _album(run: list[FilePiece]) -> Piece:
-    return AlbumPiece(tuple(run)) if len(run) > 1 else run[0]

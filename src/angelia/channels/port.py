@@ -4,7 +4,7 @@ A channel holds no queue and retries no send: `service` decides what goes out wh
 and messages are the network's own immutable ones. Failures are drawn in `channels/failures.py`.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,7 +14,7 @@ from angelia.channels.capabilities import Capabilities, Kind
 from angelia.channels.health import Health
 from angelia.channels.incoming import Hear, OfferedFile
 from angelia.channels.markup.dialect import Dialect
-from angelia.channels.outgoing import Outgoing, OutText
+from angelia.channels.outgoing import OutAlbum, Outgoing, OutText
 from angelia.channels.settings import ChannelSettings, Secret
 from angelia.core.entry import Address
 from angelia.core.ids import Clock
@@ -51,7 +51,7 @@ class Channel(Protocol):
         ...
 
     async def send(self, to: Address, outgoing: Outgoing, key: str) -> str:
-        """Send one message; returns the network's id of it (of an album: of its first part).
+        """Send one message; returns the network's id of it.
 
         Raises:
             Later, NotSent, Unsure, Rejected and its kinds, LoginFailed: as their docstrings say.
@@ -95,6 +95,24 @@ class HasLimitsByChat(Protocol):
 def abilities_for(channel: Channel, to: Address) -> Capabilities:
     """What holds in one chat of any channel."""
     return channel.abilities_in(to) if isinstance(channel, HasLimitsByChat) else channel.capabilities
+
+
+@runtime_checkable
+class HasAlbums(Protocol):
+    """A channel that shows several files together; its table has a row for `Kind.ALBUM`, with the `most` of them."""
+
+    async def send_album(self, to: Address, album: OutAlbum, key: str) -> Sequence[str]:
+        """Send all or none; returns the network's id of each file's message, in order: where the album is one message,
+        the same for each. Raises as `Channel.send`.
+        """
+        ...
+
+
+def albums_in(channel: Channel, to: Address) -> HasAlbums | None:
+    """What sends albums in one chat; None where there are none."""
+    if isinstance(channel, HasAlbums) and abilities_for(channel, to).can(Kind.ALBUM):
+        return channel
+    return None
 
 
 @runtime_checkable

@@ -737,7 +737,8 @@ class QuestionChoice(Struct, frozen=True, forbid_unknown_fields=True):
 class DeliveryQueued(Fact, frozen=True):
     """Something is to go out. `origin` is the call id that sent a file, or `answer`, `ending`, `notice`, `question`.
 
-    `reply_to` is as in `UserSaid`; `choices` are buttons beneath it.
+    `reply_to` is as in `UserSaid`; `choices` are buttons beneath it. `after` is a delivery to the same address that
+    goes first, and may still have to be queued: the words that announce a file.
     """
 
     id: DeliveryId
@@ -746,6 +747,7 @@ class DeliveryQueued(Fact, frozen=True):
     origin: str
     reply_to: str = ""
     choices: tuple[QuestionChoice, ...] = ()
+    after: DeliveryId = DeliveryId("")
 
 
 class DeliveryStatus(StrEnum):

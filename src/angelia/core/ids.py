@@ -77,6 +77,16 @@ def is_named(call: CallId) -> bool:
     return call.startswith("m")
 
 
+def place_named(call: CallId) -> tuple[int, int]:
+    """Where a file stands among those that replies name: the request, and its place in the reply; (0, 0) for none.
+
+    >>> place_named(CallId("m12_3")), place_named(CallId("c12_3"))
+    ((12, 3), (0, 0))
+    """
+    asked, _, place = call.removeprefix("m").partition("_")
+    return (int(asked), int(place)) if is_named(call) else (0, 0)
+
+
 def delivery_id(conversation: ConversationId, origin: str) -> DeliveryId:
     """The id of what `origin` (a call id, or `t` and the closing number of a turn) sends out.
 

@@ -11,7 +11,7 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Text, ToolCall
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
-from angelia.core.ids import CallId, delivery_id, is_named
+from angelia.core.ids import CallId, DeliveryId, delivery_id, is_named
 from angelia.core.text import clean
 from angelia.engine.allowed_tools import narrowed_away
 from angelia.engine.attachments import Place, place_files
@@ -57,14 +57,25 @@ class BrokerDeps(Struct, frozen=True):
     changed: Changed
 
 
+class Words(Struct, frozen=True):
+    """The delivery that brings a turn's answer, and where it goes."""
+
+    delivery: DeliveryId
+    address: e.Address
+
+
 class Broker:
     """Runs the calls of one conversation."""
 
     def __init__(self, log: Log, deps: BrokerDeps) -> None:
         self._log, self._deps = log, deps
+        self._words: Words | None = None
 
-    async def run(self, calls: Sequence[ToolCall], lease: Lease) -> None:
-        """Judge and run `calls` side by side; every one leaves a result, or a question to a person."""
+    async def run(self, calls: Sequence[ToolCall], lease: Lease, words: Words | None = None) -> None:
+        """Judge and run `calls` side by side; every one leaves a result, or a question to a person. The files that a
+        reply names go out after the `words` that its turn ends with; None where it may end without any.
+        """
+        self._words = words
         try:
             async with asyncio.TaskGroup() as group:
                 for call in calls:
@@ -162,9 +173,14 @@ class Broker:
             paid=outcome.paid,
             skill=outcome.skill,
         )
+        words = self._words if is_named(call.id) else None
         sent = [
             e.DeliveryQueued(
-                delivery_id(self._log.conversation, f"{call.id}.{index}"), delivery.address, delivery.parts, call.id
+                delivery_id(self._log.conversation, f"{call.id}.{index}"),
+                delivery.address,
+                delivery.parts,
+                call.id,
+                after=words.delivery if words and words.address == delivery.address else DeliveryId(""),
             )
             for index, delivery in enumerate(outcome.deliveries)
         ]

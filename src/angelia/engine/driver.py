@@ -22,7 +22,7 @@ from angelia.engine import machine as m
 from angelia.engine.broker import Broker, find_calls
 from angelia.engine.caps import time_left
 from angelia.engine.compaction import Compactor, ContextBudget, RequestFrame
-from angelia.engine.endings import closing_facts
+from angelia.engine.endings import answer_of, closing_facts
 from angelia.engine.log import Log
 from angelia.engine.model_call import Cost, ModelCall
 from angelia.engine.remedies import Remedy
@@ -153,7 +153,8 @@ class Driver:
                 if came := await self._interruptibly(asked):
                     await self._record(came, lease)
             case m.RunTools(calls=calls):
-                await self._interruptibly(self._broker.run(find_calls(self._log, calls), lease))
+                running = self._broker.run(find_calls(self._log, calls), lease, answer_of(self._log, self._turn))
+                await self._interruptibly(running)
             case m.Settle():
                 await self._broker.settle(effect, self._turn.opener, lease)
             case m.UseRemedy():

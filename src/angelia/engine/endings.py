@@ -13,13 +13,22 @@ from angelia.core.content import Content, Media, Text
 from angelia.core.ids import ConversationId, delivery_id
 from angelia.core.media_parts import media_parts
 from angelia.core.sentences import sentence, sentence_in_chat
+from angelia.engine.broker import Words
 from angelia.engine.caps import WATCHED_DOORS
+from angelia.engine.log import Log
 from angelia.engine.machine import Close
 from angelia.engine.reply_files import note
 from angelia.engine.reply_text import said_text
 from angelia.engine.state import Turn, mending
 
 logger = logging.getLogger("angelia.engine")
+
+
+def answer_of(log: Log, turn: Turn) -> Words | None:
+    """What will bring the open turn's answer; None for a scheduled one, which may stay silent."""
+    if not turn.opened or not turn.opener or isinstance(log.entries[turn.opened - 1].fact, e.Occurred):
+        return None
+    return Words(delivery_id(log.conversation, f"t{turn.opened}"), turn.opener.address)
 
 
 def closing_facts(conversation: ConversationId, log: Sequence[e.Entry], turn: Turn, effect: Close) -> list[e.AnyFact]:

@@ -1,6 +1,6 @@
 """One bot as a channel: what goes out, and what is fetched."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ from angelia.channels.discord.settings import DiscordSettings, DiscordWaits
 from angelia.channels.failures import CannotFetch, Later, NotSent, Rejected, Unsure
 from angelia.channels.incoming import Hear, OfferedFile
 from angelia.channels.markup.dialect import Dialect
-from angelia.channels.outgoing import Outgoing, OutText
+from angelia.channels.outgoing import OutAlbum, Outgoing, OutText
 from angelia.channels.port import AccountIdentity, ChannelContext, ChannelProvider
 from angelia.core.entry import Address
 
@@ -29,7 +29,7 @@ _PERMISSIONS = sum(1 << bit for bit in (6, 10, 11, 15, 16, 38, 46))
 
 
 class DiscordChannel:
-    """One bot. See `Channel`, `HasLimitsByChat` and `HasIdentity`."""
+    """One bot. See `Channel`, `HasLimitsByChat`, `HasAlbums` and `HasIdentity`."""
 
     def __init__(self, settings: DiscordSettings, context: ChannelContext, timeouts: DiscordWaits) -> None:
         self.door = context.door
@@ -73,6 +73,11 @@ class DiscordChannel:
         """See `Channel.send`."""
         call = await send.call_for(to, outgoing, key, self.abilities_in(to))
         return (await self._api.call(call, DiscordSent)).id
+
+    async def send_album(self, to: Address, album: OutAlbum, key: str) -> Sequence[str]:
+        """See `HasAlbums.send_album`."""
+        call = send.album_for(to, album, key, self.abilities_in(to))
+        return [(await self._api.call(call, DiscordSent)).id] * len(album.files)
 
     async def edit(self, to: Address, message: str, text: OutText) -> None:
         """See `Channel.edit`."""

@@ -48,26 +48,42 @@ async def call_for(to: Address, outgoing: Outgoing, key: str, capabilities: Capa
     Raises:
         Rejected: the text or a file is over the limit; no byte has left.
     """
-    said: dict[str, object] = {"nonce": nonce(key), "enforce_nonce": True}
-    uploads: list[UploadField] = []
     match outgoing:
         case OutText():
-            said |= words(outgoing) | {"components": rows(outgoing.buttons)}
+            said, uploads = words(outgoing) | {"components": rows(outgoing.buttons)}, list[UploadField]()
         case OutFile(kind=Kind.VOICE):
             uploads = _uploads([outgoing], capabilities)
-            said |= {"flags": IS_VOICE_MESSAGE, "attachments": [await _voice(outgoing)]}
+            said = {"flags": IS_VOICE_MESSAGE, "attachments": [await _voice(outgoing)]}
         case OutFile():
             uploads = _uploads([outgoing], capabilities)
-            said |= _caption(outgoing) | {"attachments": [_named(0, outgoing)]}
-        case OutAlbum(files=files):
-            uploads = _uploads(files, capabilities)
-            said |= _caption(files[0]) | {"attachments": [_named(n, one) for n, one in enumerate(files)]}
+            said = _attached([outgoing])
         case _:
             assert_never(outgoing)
-    if outgoing.reply_to:
-        # an answer goes out also if what it answers has been deleted
-        said["message_reference"] = {"message_id": outgoing.reply_to, "fail_if_not_exists": False}
+    return _call(to, said | _answering(outgoing.reply_to), uploads, key)
+
+
+def album_for(to: Address, album: OutAlbum, key: str, capabilities: Capabilities) -> DiscordCall:
+    """The call that sends several files as one message.
+
+    Raises:
+        Rejected: as `call_for`.
+    """
+    uploads = _uploads(album.files, capabilities)
+    return _call(to, _attached(album.files) | _answering(album.reply_to), uploads, key)
+
+
+def _call(to: Address, said: dict[str, object], uploads: list[UploadField], key: str) -> DiscordCall:
+    said |= {"nonce": nonce(key), "enforce_nonce": True}
     return DiscordCall("POST", f"/channels/{channel_of(to)}/messages", said, uploads)
+
+
+def _attached(files: Sequence[OutFile]) -> dict[str, object]:
+    return _caption(files[0]) | {"attachments": [_named(n, one) for n, one in enumerate(files)]}
+
+
+def _answering(message: str) -> dict[str, object]:
+    """An answer goes out also if what it answers has been deleted."""
+    return {"message_reference": {"message_id": message, "fail_if_not_exists": False}} if message else {}
 
 
 def words(text: OutText) -> dict[str, object]:

@@ -20,7 +20,7 @@ from angelia.channels.matrix.payloads import Body, needed
 from angelia.channels.matrix.refusals import MatrixNotFound
 from angelia.channels.matrix.send import file_content, placed, replacement, words
 from angelia.channels.matrix.settings import MatrixSettings, MatrixTimeouts
-from angelia.channels.outgoing import OutAlbum, Outgoing, OutText
+from angelia.channels.outgoing import Outgoing, OutText
 from angelia.channels.port import AccountIdentity, ChannelContext, ChannelProvider
 from angelia.core.entry import Address
 from angelia.core.ids import sortable_id
@@ -57,8 +57,6 @@ class MatrixChannel:
 
     async def send(self, to: Address, outgoing: Outgoing, key: str) -> str:
         """See `Channel.send`."""
-        if isinstance(outgoing, OutAlbum):
-            raise Rejected("A Matrix event holds one file.")
         await self._must_be_plain(to)
         if isinstance(outgoing, OutText):
             content = words(outgoing)

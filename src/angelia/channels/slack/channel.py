@@ -69,7 +69,11 @@ class SlackChannel:
                 "chat.postMessage", said | {"channel": await self._channel(to)}, s.SlackSent, self._seen
             )
             return sent.ts
-        return await self._share(to, outgoing.files if isinstance(outgoing, OutAlbum) else (outgoing,))
+        return await self._share(to, (outgoing,))
+
+    async def send_album(self, to: Address, album: OutAlbum, key: str) -> Sequence[str]:
+        """See `HasAlbums.send_album`."""
+        return [await self._share(to, album.files)] * len(album.files)
 
     async def edit(self, to: Address, message: str, text: OutText) -> None:
         """See `Channel.edit`."""

@@ -1,6 +1,6 @@
 """One bot as a channel: what goes out, and what is fetched."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,21 +14,21 @@ from angelia.channels.incoming import Hear, OfferedFile
 from angelia.channels.markup.dialect import Dialect
 from angelia.channels.markup.html import TelegramHtml
 from angelia.channels.multipart import pieces
-from angelia.channels.outgoing import Outgoing, OutText
+from angelia.channels.outgoing import OutAlbum, Outgoing, OutText
 from angelia.channels.port import AccountIdentity, ChannelContext, ChannelProvider
 from angelia.channels.telegram.api import TelegramApi
 from angelia.channels.telegram.capabilities import LOCAL_UPLOAD, UPLOAD, capabilities, is_private, without_drafts
 from angelia.channels.telegram.connection import TelegramConnection
 from angelia.channels.telegram.payloads import TelegramFile, TelegramSent, TelegramUser
 from angelia.channels.telegram.refusals import FETCH_LIMIT, ChatMoved, NoText, NotModified
-from angelia.channels.telegram.send import TelegramCall, call_for, draft_for, keyboard, words
+from angelia.channels.telegram.send import TelegramCall, album_for, call_for, draft_for, keyboard, words
 from angelia.channels.telegram.settings import TelegramSettings, TelegramWaits
 from angelia.channels.webhooks import WebHead, WebRequest, WebResponse
 from angelia.core.entry import Address
 
 
 class TelegramChannel:
-    """One bot. See `Channel`, `HasWebhook`, `HasLimitsByChat`, `HasDrafts`, `HasProbe` and `HasIdentity`.
+    """One bot. See `Channel`, `HasWebhook`, `HasLimitsByChat`, `HasAlbums`, `HasDrafts`, `HasProbe` and `HasIdentity`.
 
     Drafts exist in private chats: since Bot API 9.3 for bots with topics, since 9.5 for all. Apps show one like a
     message at the chat's end, fade in what it has grown by, and remove it when a message of ours comes or its time is
@@ -83,8 +83,12 @@ class TelegramChannel:
     async def send(self, to: Address, outgoing: Outgoing, key: str) -> str:
         """See `Channel.send`."""
         result = await self._call(call_for(to, outgoing, self.capabilities))
-        first = msgspec.convert(result[0] if isinstance(result, list) else result, TelegramSent)
-        return str(first.message_id)
+        return str(msgspec.convert(result, TelegramSent).message_id)
+
+    async def send_album(self, to: Address, album: OutAlbum, key: str) -> Sequence[str]:
+        """See `HasAlbums.send_album`."""
+        result = await self._call(album_for(to, album, self.capabilities))
+        return [str(sent.message_id) for sent in msgspec.convert(result, list[TelegramSent])]
 
     def abilities_in(self, to: Address) -> Capabilities:
         """See `HasLimitsByChat.abilities_in`."""

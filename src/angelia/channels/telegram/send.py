@@ -45,23 +45,30 @@ def call_for(to: Address, outgoing: Outgoing, capabilities: Capabilities) -> Tel
     Raises:
         Rejected: a file is over the limit; no byte has left.
     """
-    place = {"chat_id": to.chat, "message_thread_id": to.thread, **_answering(outgoing.reply_to)}
+    place = _place(to, outgoing.reply_to)
     match outgoing:
         case OutText():
             return TelegramCall("sendMessage", {**place, **words(outgoing, "text"), **keyboard(outgoing.buttons)})
         case OutFile():
             return _file(place, outgoing, _way(outgoing, capabilities))
-        case OutAlbum(files):
-            for one in files:
-                _way(one, capabilities)
-            media = [
-                {"type": _FIELDS[one.kind], "media": f"attach://{n}", **_about(one)} for n, one in enumerate(files)
-            ]
-            return TelegramCall(
-                "sendMediaGroup", {**place, "media": media}, [_upload(str(n), one) for n, one in enumerate(files)]
-            )
         case _:
             assert_never(outgoing)
+
+
+def album_for(to: Address, album: OutAlbum, capabilities: Capabilities) -> TelegramCall:
+    """The call that sends several files together ("sendMediaGroup": 2 to 10, documents only with documents).
+
+    Raises:
+        Rejected: a file is over the limit; no byte has left.
+    """
+    for one in album.files:
+        _way(one, capabilities)
+    media = [
+        {"type": _FIELDS[one.kind], "media": f"attach://{n}", **_about(one), **_as_it_is(one)}
+        for n, one in enumerate(album.files)
+    ]
+    uploads = [_upload(str(n), one) for n, one in enumerate(album.files)]
+    return TelegramCall("sendMediaGroup", {**_place(to, album.reply_to), "media": media}, uploads)
 
 
 def draft_for(to: Address, text: OutText, key: str) -> TelegramCall:
@@ -102,6 +109,10 @@ def keyboard(buttons: Sequence[Button]) -> dict[str, object]:
     return {"reply_markup": {"inline_keyboard": [shown[at : at + wide] for at in range(0, len(shown), wide)]}}
 
 
+def _place(to: Address, reply_to: str) -> dict[str, object]:
+    return {"chat_id": to.chat, "message_thread_id": to.thread, **_answering(reply_to)}
+
+
 def _answering(message: str) -> dict[str, object]:
     """An answer goes out also if what it answers has been deleted."""
     said = {"message_id": int(message), "allow_sending_without_reply": True} if message else None
@@ -110,10 +121,13 @@ def _answering(message: str) -> dict[str, object]:
 
 def _file(place: Mapping[str, object], file: OutFile, way: NativeMethod) -> TelegramCall:
     field = _FIELDS[file.kind]
-    # without it a picture that was asked to go as a file would become one again
-    as_it_is = {"disable_content_type_detection": True} if file.kind is Kind.DOCUMENT else {}
     buttons = keyboard(file.caption.buttons) if file.caption else {}
-    return TelegramCall(way.method, {**place, **_about(file), **as_it_is, **buttons}, [_upload(field, file)])
+    return TelegramCall(way.method, {**place, **_about(file), **_as_it_is(file), **buttons}, [_upload(field, file)])
+
+
+def _as_it_is(file: OutFile) -> dict[str, object]:
+    """Without it a picture that was asked to go as a file would become one again."""
+    return {"disable_content_type_detection": True} if file.kind is Kind.DOCUMENT else {}
 
 
 def _about(file: OutFile) -> dict[str, object]:

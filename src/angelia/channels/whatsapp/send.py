@@ -7,7 +7,7 @@ from angelia.channels.capabilities import Capabilities, Kind, NativeMethod
 from angelia.channels.failures import Rejected
 from angelia.channels.kinds import refuse_too_large
 from angelia.channels.markup.dialect import Dialect
-from angelia.channels.outgoing import Button, OutAlbum, OutFile, Outgoing, OutText
+from angelia.channels.outgoing import Button, OutFile, Outgoing, OutText
 from angelia.channels.whatsapp.capabilities import BODY, BUTTONS, ROW_TITLE, TEXT, TITLE, UPLOADED, WORDS
 from angelia.core.entry import Address
 
@@ -83,8 +83,6 @@ def checked(outgoing: Outgoing, capabilities: Capabilities) -> OutText | OutFile
     match outgoing:
         case OutText():
             return outgoing
-        case OutAlbum():
-            raise Rejected("WhatsApp takes one file a message from a business.")
         case OutFile(kind=kind, size=size):
             way = capabilities.ways[kind]
             if not isinstance(way, NativeMethod) or kind not in _MEDIA:

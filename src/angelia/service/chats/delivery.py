@@ -7,10 +7,15 @@
 | nothing was sent | `DeliveryPutOff` with back-off, and then again |
 | the markup is wrong | again without markup |
 | never | the delivery ends as `failed`; its other messages go all the same |
+| never, to an album | each of its files by itself |
 | nothing at all | under the same key again; else, once the network is seen to work, once more with a mark |
 | nothing at all to the repeat, or no | it ends as `unknown`, and a notice says so |
 
 A notice tells what was lost, and must not be lost like it: it goes with a mark until it is known to be there.
+
+Files that stand together go by one call, those of several deliveries too: all of them are begun in one commit and
+settled in one, each with a receipt of its own, so that a crash between leaves all in doubt, and the same ones are
+sent together once more, marked.
 
 The choices of a question stand beneath its last message, which goes only once all before it are known to be there:
 nobody presses yes to what they were not shown whole.
@@ -26,16 +31,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.channels import failures as f
+from angelia.channels.capabilities import Capabilities
 from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
-from angelia.channels.port import HasProbe
+from angelia.channels.port import HasProbe, abilities_for, albums_in
 from angelia.core import entry as e
 from angelia.core.content import Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput, NotFound, StoreDamaged
 from angelia.core.ids import Clock, DeliveryId
+from angelia.service.chats.albums import stands_in_albums, together
 from angelia.service.chats.messages import CannotSend, messages, open_words, repeated
 from angelia.service.chats.open_channel import OpenChannel, Wait
 from angelia.service.chats.preview import MORE
+from angelia.service.chats.underway import Delivered, Outcome, Place, SendFailed, Underway, Unknown
 from angelia.service.files.links import LinkTo
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
@@ -72,27 +80,6 @@ class DeliveryStores(Struct, frozen=True):
     for_chat: Callable[[Media], Awaitable[Path]] | None = None
 
 
-class Delivered(Struct, frozen=True):
-    """The message is there, under this id."""
-
-    platform_id: str
-
-
-class SendFailed(Struct, frozen=True):
-    """It is not there and will not be, because of `why`."""
-
-    why: str
-
-
-class Unknown(Struct, frozen=True):
-    """Nobody knows whether it is there."""
-
-    why: str
-
-
-Outcome = Delivered | SendFailed | Unknown
-
-
 class Doubt(Struct, frozen=True):
     """The send may have arrived."""
 
@@ -109,60 +96,102 @@ class ChatDelivery:
         self._stores = stores
         self._wait = wait
 
-    async def deliver(self, receipt: Receipt) -> None:
-        """Send what is missing of a delivery, and settle it.
+    async def deliver(self, receipts: Sequence[Receipt]) -> Sequence[Receipt]:
+        """Send what is missing of the first of some deliveries of one conversation, with those right behind it that
+        stand in one album with it; returns which are settled.
 
         Raises:
             StoreError: a receipt could not be written; what was sent is marked as begun.
         """
-        channel = self._line.channel
+        first = await self._underway(receipts[0])
+        places = first.missing
+        if len(first.planned) == 1 and all(map(stands_in_albums, places)):
+            for receipt in receipts[1:]:
+                other = await self._underway(receipt)
+                if len(together([*places, *other.missing], self._abilities(receipt))) <= len(places):
+                    break
+                places += other.missing
+        await self._bring_all(places)
+        if not places:
+            await self._note([first], [])
+        return list(dict.fromkeys([first.receipt, *(place.receipt for place in places)]))
+
+    async def _underway(self, receipt: Receipt) -> Underway:
+        """What is to be sent of a delivery, and what is known of it."""
+        progress = await self._stores.outbox.progress(receipt.conversation, receipt.id)
         try:
             paths = await self._paths(receipt)
         except BadInput as error:
-            await self._settle(receipt, [SendFailed(str(error))])
-            return
-        planned = messages(receipt, channel, paths.__getitem__, self._stores.link)
-        progress = await self._stores.outbox.progress(receipt.conversation, receipt.id)
-        outcomes: list[Outcome] = []
-        for number, message in enumerate(planned):
-            known = progress.arrived.get(number)
-            if receipt.choices and not all(isinstance(before, Delivered) for before in outcomes):
-                outcomes.append(SendFailed(UNSEEN))
-                continue
-            outcome = Delivered(known) if known else await self._bring(receipt, number, message, progress)
-            outcomes.append(outcome)
-            if not known and isinstance(outcome, Delivered) and number < len(planned) - 1:
-                await self._append(receipt, e.PieceArrived(receipt.id, number, outcome.platform_id))
-        await self._settle(receipt, outcomes)
+            return Underway(receipt, (CannotSend(str(error)),), progress)
+        planned = messages(receipt, self._line.channel, paths.__getitem__, self._stores.link)
+        return Underway(receipt, planned, progress)
 
-    async def _settle(self, receipt: Receipt, outcomes: Sequence[Outcome]) -> None:
-        """The receipt, and a word to the person if something is not there: one commit."""
-        settled = settlement(receipt.id, outcomes)
-        last = outcomes[-1] if outcomes else None
+    def _abilities(self, receipt: Receipt) -> Capabilities:
+        return abilities_for(self._line.channel, receipt.address)
+
+    async def _bring_all(self, places: Sequence[Place]) -> None:
+        """Each message, together where they stand together; what became of it is written down before the next."""
+        left = list(places)
+        while left:
+            run = together(left, self._abilities(left[0].receipt))
+            if len(run) == 1 or not await self._bring_album(run):
+                for place in run:
+                    place.delivery.outcomes[place.number] = await self._bring(place)
+                    await self._note([place.delivery], [place])
+            del left[: len(run)]
+
+    async def _bring_album(self, run: Sequence[Place]) -> bool:
+        """Several files as one album, until it is known what became of it; False if they have to go one by one."""
+        files = tuple(place.message for place in run if isinstance(place.message, OutFile))
+        album = OutAlbum(tuple(replace(file, reply_to="") for file in files), files[0].reply_to)
+        came = await _Tries(self, run, album).until_known(run[0].doubts)
+        if isinstance(came, SendFailed):
+            logger.info("an album for %s goes one by one: %s", run[0].receipt.address.door, came.why)
+            return False
+        for at, place in enumerate(run):
+            place.delivery.outcomes[place.number] = came if isinstance(came, Unknown) else Delivered(came[at])
+        await self._note([place.delivery for place in run], run)
+        return True
+
+    async def _note(self, deliveries: Sequence[Underway], brought: Sequence[Place]) -> None:
+        """That messages are there, the receipts of deliveries that are whole by it, and a word to the person of those
+        that are not there: one commit.
+        """
         facts: list[e.AnyFact] = []
-        if isinstance(last, Delivered):
-            facts.append(e.PieceArrived(receipt.id, len(outcomes) - 1, last.platform_id))
-        facts.append(settled)
-        if settled.status is not e.DeliveryStatus.SENT and receipt.origin != NOTICE:
-            words = open_words(receipt, settled)
-            facts.append(e.DeliveryQueued(told_id(receipt), receipt.address, (Text(words),), NOTICE))
-        crash_point("delivery.sent")
-        await self._append(receipt, *facts)
-        crash_point("delivery.settled")
+        for place in brought:
+            if isinstance(outcome := place.delivery.outcomes[place.number], Delivered):
+                facts.append(e.PieceArrived(place.receipt.id, place.number, outcome.platform_id))
+        whole = [delivery for delivery in dict.fromkeys(deliveries) if not delivery.missing]
+        for delivery in whole:
+            facts += self._settled(delivery)
+        if whole:
+            crash_point("delivery.sent")
+        if facts:
+            await self._append(deliveries[0].receipt, *facts)
+        if whole:
+            crash_point("delivery.settled")
 
-    async def _bring(
-        self, receipt: Receipt, number: int, message: Outgoing | CannotSend, progress: Progress
-    ) -> Outcome:
+    def _settled(self, delivery: Underway) -> list[e.AnyFact]:
+        receipt, settled = delivery.receipt, delivery.settlement()
+        if settled.status is e.DeliveryStatus.SENT or receipt.origin == NOTICE:
+            return [settled]
+        words = open_words(receipt, settled)
+        return [settled, e.DeliveryQueued(told_id(receipt), receipt.address, (Text(words),), NOTICE)]
+
+    async def _bring(self, place: Place) -> Outcome:
         """One message, until it is known what became of it."""
+        receipt, message, progress = place.receipt, place.message, place.delivery.progress
+        if receipt.choices and not place.delivery.arrived_before(place.number):
+            return SendFailed(UNSEEN)
         if isinstance(message, CannotSend):
             return SendFailed(message.why)
-        drafted = await self._preview(receipt, progress) if number == 0 and isinstance(message, OutText) else None
+        drafted = await self._preview(receipt, progress) if not place.number and isinstance(message, OutText) else None
         if drafted and isinstance(message, OutText):
             edited = await self._edit_preview(receipt, drafted, message)
             if edited is not None:
                 return edited
-        doubts = progress.doubts.get(number, 0) + (drafted == "")
-        return await _Tries(self, receipt, number, message).until_known(doubts)
+        came = await _Tries(self, [place], message).until_known(place.doubts + (drafted == ""))
+        return Delivered(came[0]) if isinstance(came, tuple) else came
 
     async def _preview(self, receipt: Receipt, progress: Progress) -> str | None:
         """The id of the preview, empty if nobody knows; where the network absorbs repeats, it tells us once more."""
@@ -197,10 +226,15 @@ class ChatDelivery:
                 return None
         return Unknown("its preview could not be edited")
 
-    async def put_off(self, receipt: Receipt, number: int, seconds: float, why: str) -> None:
+    async def rest(self, seconds: float) -> None:
+        """Wait."""
+        await self._wait(None, seconds)
+
+    async def put_off(self, places: Sequence[Place], seconds: float, why: str) -> None:
         """Write down that nothing was sent, and wait."""
         until = self._stores.clock() + int(seconds * 1000)
-        await self._append(receipt, e.DeliveryPutOff(receipt.id, number, until, why))
+        off = [e.DeliveryPutOff(place.receipt.id, place.number, until, why) for place in places]
+        await self._append(places[0].receipt, *off)
         await self._wait(None, seconds)
 
     async def works_again(self, tries: int) -> bool:
@@ -224,9 +258,12 @@ class ChatDelivery:
                 return True
         return False
 
-    async def start(self, receipt: Receipt, number: int, attempt: int) -> None:
-        """Write down that the next thing is the send."""
-        await self._append(receipt, e.DeliveryStarted(receipt.id, attempt, number))
+    async def start(self, places: Sequence[Place], tries: int) -> None:
+        """Write down that the next thing is the send; it is the one number `tries` in this life."""
+        begun = [
+            e.DeliveryStarted(place.receipt.id, place.receipt.attempt + tries, place.number) for place in places
+        ]
+        await self._append(places[0].receipt, *begun)
         crash_point("delivery.started")
 
     async def _append(self, receipt: Receipt, *facts: e.AnyFact) -> None:
@@ -250,17 +287,18 @@ class ChatDelivery:
 
 
 class _Tries:
-    """The tries at one message."""
+    """The tries at one message, or at one album of several."""
 
-    def __init__(self, delivering: ChatDelivery, receipt: Receipt, number: int, message: Outgoing) -> None:
+    def __init__(self, delivering: ChatDelivery, places: Sequence[Place], message: Outgoing | OutAlbum) -> None:
         self._delivering = delivering
-        self._receipt = receipt
-        self._number = number
+        self._places, self._receipt = places, places[0].receipt
         self._message = message
-        self._attempt, self._failed = receipt.attempt, 0
+        self._tries, self._failed = 0, 0
 
-    async def until_known(self, doubts: int) -> Outcome:
-        """`doubts` are the sends in this life and earlier ones of which nobody knows whether they arrived."""
+    async def until_known(self, doubts: int) -> tuple[str, ...] | SendFailed | Unknown:
+        """The network's ids, one for each place, or what else became of it. `doubts` are the sends in this life and
+        earlier ones of which nobody knows whether they arrived.
+        """
         unmarked, may_mark, marked = self._message, True, False
         while True:
             if doubts and not self._delivering.line.channel.capabilities.idempotent:
@@ -268,8 +306,8 @@ class _Tries:
                     return Unknown("the network did not say whether it arrived")
                 if may_mark and not marked:
                     self._message, marked = repeated(self._message, self._delivering.line.channel.dialect), True
-            self._attempt += 1
-            await self._delivering.start(self._receipt, self._number, self._attempt)
+            self._tries += 1
+            await self._delivering.start(self._places, self._tries)
             outcome = await self._once()
             if marked and isinstance(outcome, SendFailed):  # of the repeat alone: with its mark it may be too long
                 if self._receipt.origin != NOTICE:
@@ -292,11 +330,11 @@ class _Tries:
     def _most_tries(self) -> int:
         return NOTICE_TRIES if self._receipt.origin == NOTICE else MOST_TRIES
 
-    async def _once(self) -> "Outcome | Doubt | PutOff":
+    async def _once(self) -> "tuple[str, ...] | SendFailed | Doubt | PutOff":
         """One send, and what came of it."""
         channel, receipt = self._delivering.line.channel, self._receipt
         try:
-            return Delivered(await channel.send(receipt.address, self._message, f"{receipt.id}.{self._number}"))
+            return await self._sent()
         except f.Later as later:
             await self._put_off(later.seconds, str(later))
         except f.MarkupRejected as rejected:
@@ -312,22 +350,27 @@ class _Tries:
             self._failed += 1
             if self._failed >= self._most_tries:
                 return SendFailed(f"{failed} It was tried {self._failed} times.")
+            if isinstance(failed, f.Unsure) and isinstance(self._message, OutAlbum):
+                await self._delivering.rest(pause(self._failed))
+                return Doubt()  # as long as it is in doubt no other file joins it, and its key stays the same
             await self._put_off(pause(self._failed), str(failed))
         except f.Rejected as rejected:
             return SendFailed(str(rejected))
         return PutOff()
 
+    async def _sent(self) -> tuple[str, ...]:
+        """The call itself; an album's key names every file of it, so that another album is no repeat of it."""
+        channel, to = self._delivering.line.channel, self._receipt.address
+        key = "+".join(place.key for place in self._places)
+        if not isinstance(self._message, OutAlbum):
+            return (await channel.send(to, self._message, key),)
+        albums = albums_in(channel, to)
+        if albums is None:
+            raise f.Rejected("This channel sends files one by one.")
+        return tuple(await albums.send_album(to, self._message, key))
+
     async def _put_off(self, seconds: float, why: str) -> None:
-        await self._delivering.put_off(self._receipt, self._number, seconds, why)
-
-
-def settlement(delivery: DeliveryId, outcomes: Sequence[Outcome]) -> e.DeliverySettled:
-    """What became of a delivery, from what became of its messages."""
-    failed = [outcome.why for outcome in outcomes if isinstance(outcome, SendFailed)]
-    unknown = [outcome.why for outcome in outcomes if isinstance(outcome, Unknown)]
-    arrived = [outcome.platform_id for outcome in outcomes if isinstance(outcome, Delivered)]
-    status = e.DeliveryStatus.FAILED if failed else e.DeliveryStatus.UNKNOWN if unknown else e.DeliveryStatus.SENT
-    return e.DeliverySettled(delivery, status, arrived[0] if arrived else "", "; ".join(failed + unknown))
+        await self._delivering.put_off(self._places, seconds, why)
 
 
 def preview_key(delivery: DeliveryId) -> str:
@@ -340,17 +383,19 @@ def told_id(receipt: Receipt) -> DeliveryId:
     return DeliveryId(f"{receipt.id}.told")
 
 
-def without_markup(message: Outgoing) -> Outgoing:
+def without_markup(message: Outgoing | OutAlbum) -> Outgoing | OutAlbum:
     """The same message in plain words."""
     match message:
         case OutText():
             return replace(message, marked="")
-        case OutFile(caption=OutText() as caption):
-            return replace(message, caption=replace(caption, marked=""))
+        case OutFile():
+            return _plain(message)
         case OutAlbum(files=files):
-            return replace(message, files=tuple(without_markup(file) for file in files))
-        case _:
-            return message
+            return replace(message, files=tuple(_plain(file) for file in files))
+
+
+def _plain(file: OutFile) -> OutFile:
+    return replace(file, caption=replace(file.caption, marked="")) if file.caption else file
 
 
 def pause(failed: int) -> float:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from angelia.channels.capabilities import Kind, NativeMethod
 from angelia.channels.markup.dialect import Dialect
 from angelia.channels.outgoing import Button, OutAlbum, OutFile, Outgoing, OutText
-from angelia.channels.plan import AlbumPiece, CannotPiece, FilePiece, Piece, TextPiece, plan
+from angelia.channels.plan import CannotPiece, FilePiece, Piece, TextPiece, plan
 from angelia.channels.port import Channel, abilities_for
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, MediaKind, Text
@@ -70,8 +70,6 @@ def _messages(piece: Piece, channel: Channel, path_of: PathOf) -> Iterator[Outgo
             yield noted or file
             if noted is None and piece.note:
                 yield OutText(f"({piece.note})")
-        case AlbumPiece(files=files):
-            yield OutAlbum(tuple(_file(one, path_of) for one in files))
         case CannotPiece(because=because):
             yield CannotSend(because)
 
@@ -105,7 +103,7 @@ def _file(piece: FilePiece, path_of: PathOf) -> OutFile:
     )
 
 
-def repeated(message: Outgoing, dialect: Dialect) -> Outgoing:
+def repeated(message: Outgoing | OutAlbum, dialect: Dialect) -> Outgoing | OutAlbum:
     """The same message with a mark that it may stand there already."""
     match message:
         case OutText(plain=plain, marked=marked):

@@ -3,17 +3,18 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from itertools import takewhile
 from math import inf
 
 from angelia.channels.capabilities import Kind, Units
 from angelia.channels.failures import ChannelError, Later, MessageGone, NotSent, Rejected, Unsure
 from angelia.channels.outgoing import OutText
-from angelia.channels.port import HasDrafts, drafts_in
+from angelia.channels.port import HasDrafts, albums_in, drafts_in
 from angelia.core import entry as e
-from angelia.core.content import Text
+from angelia.core.content import Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
-from angelia.core.ids import sortable_id
+from angelia.core.ids import CallId, place_named, sortable_id
 from angelia.service.chats.clock_pause import ClockPause
 from angelia.service.chats.delivery import NOTICE, ChatDelivery, DeliveryStores, preview_key, told_id
 from angelia.service.chats.open_channel import OpenChannel, Wait
@@ -26,6 +27,8 @@ _RENEWED = 0.8
 """The part of its time after which a draft or a sign of typing is shown again, so that none goes out in between."""
 _MOST_FAULTS = 3
 """Faults of ours in one delivery, before it is settled as failed and the next one goes."""
+_GATHERED_S = 1.0
+"""How long a file waits for others that may stand beside it, while a turn that sends files goes on."""
 _LOOK_S = 0.25
 """How often an answer that has not grown is looked at: a model may think, and a command run, for minutes."""
 
@@ -43,6 +46,7 @@ class ChatWriter:
         self._delivering = ChatDelivery(line, stores, wait)
         self._queue: list[Receipt] = []
         self._faults = 0
+        self._gathered: Receipt | None = None
         self._draft: Preview | None = None
         self._working: e.Address | None = None
         self._preview_pause = ClockPause()
@@ -82,8 +86,8 @@ class ChatWriter:
         while True:
             self._wake.clear()
             try:
-                if self._queue:
-                    await self._deliver(self._queue[0])
+                if due := await self._due():
+                    await self._deliver(due)
                     continue
                 await self._show_preview()
                 await self._show_typing()
@@ -95,11 +99,26 @@ class ChatWriter:
                 await self._wait(None, _AFTER_A_FAULT_S)
             await self._wait(self._wake, self._until_next())
 
-    async def _deliver(self, receipt: Receipt) -> None:
+    async def _due(self) -> Sequence[Receipt]:
+        """What goes next, with what stands right behind it; nothing where all of it waits for other words first."""
+        for place, receipt in enumerate(self._queue):
+            waits = receipt.after and not await self._stores.outbox.is_settled(receipt.conversation, receipt.after)
+            if not waits:
+                same = (receipt.conversation, receipt.address, receipt.after)
+                run = takewhile(lambda one: (one.conversation, one.address, one.after) == same, self._queue[place:])
+                return sorted(run, key=lambda one: place_named(CallId(one.origin)) if one.after else (0, 0))
+        return ()
+
+    async def _deliver(self, due: Sequence[Receipt]) -> None:
+        receipt = due[0]
         try:
             await self._wait(None, self._send_pause.left(self._stores.clock()))
+            if len(due) == 1 and self._may_grow(receipt):
+                self._gathered = receipt
+                await self._wait(None, _GATHERED_S)
+                return
             await self._make_way(receipt)
-            await self._delivering.deliver(receipt)
+            settled = await self._delivering.deliver(due)
         except AngeliaError as error:
             logger.warning("a delivery to %s waits: %s", self._address.door, error)
             await self._wait(None, _AFTER_A_FAULT_S)
@@ -110,7 +129,14 @@ class ChatWriter:
             await self._faulted(receipt, code)
             return
         self._send_pause.begin(self._stores.clock(), self._line.channel.capabilities.pace)
-        self._finish(receipt)
+        for one in settled:
+            self._finish(one)
+
+    def _may_grow(self, receipt: Receipt) -> bool:
+        """Whether a file may still get others beside it: each call of a reply queues its own."""
+        if self._working is None or receipt is self._gathered or not albums_in(self._line.channel, receipt.address):
+            return False
+        return any(isinstance(part, Media) for part in receipt.parts)
 
     def _finish(self, receipt: Receipt) -> None:
         self._faults = 0

@@ -46,6 +46,7 @@ class Receipt(Struct, frozen=True):
     detail: str
     reply_to: str = ""
     choices: tuple[QuestionChoice, ...] = ()
+    after: DeliveryId = DeliveryId("")
 
 
 _SELECT = """
@@ -90,6 +91,17 @@ class Outbox:
         arrived = {piece: platform_id for piece, platform_id, _ in rows if platform_id and piece != PREVIEW}
         doubts = {piece: count for piece, platform_id, count in rows if not platform_id and piece != PREVIEW}
         return Progress(arrived, doubts, next((one for piece, one, _ in rows if piece == PREVIEW), None))
+
+    async def is_settled(self, conversation: ConversationId, delivery: DeliveryId) -> bool:
+        """Whether a delivery was queued and has come to its end."""
+        where = "conversation = ? AND id = ? AND status NOT IN ('queued', 'sending')"
+        found = await self._db.read(
+            lambda connection: connection.execute(
+                f"SELECT 1 FROM outbox WHERE {where}",  # noqa: S608 - fixed text
+                (conversation, delivery),
+            ).fetchone()
+        )
+        return found is not None
 
     async def by_platform_id(self, door: str, platform_id: str) -> tuple[ConversationId, DeliveryId] | None:
         """The delivery that one of the network's messages belongs to, and its conversation."""
@@ -138,6 +150,7 @@ def _receipts(connection: sqlite3.Connection, where: str, *values: str | int) ->
                 detail,
                 queued.reply_to,
                 queued.choices,
+                queued.after,
             )
         )
     return receipts

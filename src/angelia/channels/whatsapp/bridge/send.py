@@ -7,7 +7,7 @@ from angelia.channels.capabilities import Capabilities, NativeMethod
 from angelia.channels.failures import ChannelError, Later, LoginFailed, MessageGone, NotSent, Rejected, Unsure
 from angelia.channels.kinds import refuse_too_large
 from angelia.channels.markup.dialect import Dialect
-from angelia.channels.outgoing import OutAlbum, OutFile, Outgoing, OutText
+from angelia.channels.outgoing import OutFile, Outgoing, OutText
 from angelia.channels.whatsapp.bridge.process import BridgeFailed
 from angelia.channels.whatsapp.send import words
 
@@ -29,8 +29,6 @@ def content_of(outgoing: Outgoing, capabilities: Capabilities, dialect: Dialect)
             return {"kind": "text", "text": said}
         case OutFile():
             return _file(outgoing, capabilities, dialect)
-        case OutAlbum():
-            raise Rejected("Each file is a message of its own.")
         case _:
             assert_never(outgoing)
 
