@@ -1,7 +1,7 @@
 """A chat network in this process: it remembers what arrived, misbehaves as it is told, and outlives every restart."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from enum import StrEnum
 from itertools import count
 
@@ -44,6 +44,7 @@ class RecordedMessage(Struct, frozen=True):
     reply_to: str = ""
     buttons: tuple[Button, ...] = ()
     plain: str = ""
+    album: str = ""
 
 
 WAYS: dict[Kind, Way] = {
@@ -62,6 +63,7 @@ WAYS: dict[Kind, Way] = {
 ABILITIES = Capabilities(
     WAYS, {heard: NativeMethod(heard.value) for heard in IncomingKind}, text_limit=4096, edit_pace=1.0
 )
+WITH_ALBUMS = replace(ABILITIES, ways={**WAYS, Kind.ALBUM: NativeMethod("album", most=10)})
 WITH_DRAFTS = replace(ABILITIES, ways={**WAYS, Kind.DRAFT: NativeMethod("draft")}, draft_seconds=30.0)
 WITHOUT_EDIT = replace(
     ABILITIES,
@@ -80,7 +82,7 @@ class FarEnd:
     """The network itself: the messages that people see, and how the next calls go.
 
     `drafts` are what was shown in each chat without being a message. `trouble` is asked before each call with its
-    method's name. With `idempotent`, a key is accepted once.
+    method's name. With `idempotent`, a key is accepted once. `refuses` are methods that it does not take.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class FarEnd:
         self.reactions: list[tuple[str, str]] = []
         self.files: dict[str, bytes] = {}
         self.fetched: list[str] = []
+        self.refuses: set[str] = set()
         self.changed = asyncio.Event()
         self._keys: dict[str, str] = {}
         self._ids = count(1)
@@ -167,6 +170,15 @@ class RecordingChannel:
             raise Unsure("No answer came.")
         return number
 
+    async def send_album(self, to: Address, album: OutAlbum, key: str) -> Sequence[str]:
+        """Several files, each a message; all of them or none."""
+        after = self._trouble("send_album")
+        parts = [replace(_message(to, file), album=key) for file in album.files]
+        numbers = [self.far.accept(one, f"{key}.{at}") for at, one in enumerate(parts)]
+        if after:
+            raise Unsure("No answer came.")
+        return numbers
+
     async def draft(self, to: Address, text: OutText, key: str) -> None:
         """Words that nobody keeps."""
         after = self._trouble("draft")
@@ -224,6 +236,8 @@ class RecordingChannel:
             Later, NotSent, Unsure: as the far end's trouble says.
         """
         self.far.calls.append(method)
+        if method in self.far.refuses:
+            raise Rejected(f"There is no {method}.")
         match self.far.trouble(method):
             case ChannelTrouble.LATER:
                 raise Later(30.0)
@@ -244,5 +258,3 @@ def _message(to: Address, outgoing: Outgoing) -> RecordedMessage:
         case OutFile(path=path, name=name, kind=kind, caption=caption):
             words = (caption.marked or caption.plain) if caption else ""
             return RecordedMessage("", to, words, path.read_bytes(), name, kind, outgoing.reply_to)
-        case OutAlbum(files=files):
-            return _message(to, files[0])
