@@ -1,19 +1,26 @@
 """Tables as text in columns, for networks that have no tables."""
 
+from collections.abc import Sequence
+
 import wcwidth
 
 
-def columns(rows: list[list[str]]) -> str:
-    """A table, its head underlined; rows are equally long.
+def columns(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """A table's rows as text, the head's underlined; rows are equally long.
 
-    >>> print(columns([["a", "bc"], ["def", "g"]]))
+    >>> print(*columns([["a", "bc"], ["def", "g"]]), sep="\\n")
     a   │ bc
     ────┼───
     def │ g
     """
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     lines = [" │ ".join(_padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([lines[0], "─┼─".join("─" * width for width in widths), *lines[1:]])
+    return (f"{lines[0]}\n{'─┼─'.join('─' * width for width in widths)}", *lines[1:])
+
+
+def widest(lines: Sequence[str]) -> int:
+    """The columns that the widest line takes."""
+    return max(_width(line) for part in lines for line in part.split("\n"))
 
 
 def _padded(cell: str, width: int) -> str:

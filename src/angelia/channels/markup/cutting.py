@@ -1,6 +1,7 @@
 """A tree of blocks cut in two at a place of its plain text: what is open is closed, and opened again."""
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from angelia.channels.markup.tree import (
     PlainWords,
     Quote,
     Span,
+    Table,
 )
 from angelia.channels.markup.tree import plain_line as line
 
@@ -55,6 +57,8 @@ def plain_block(block: Block) -> str:
             return line(inner)
         case Fence(text=text):
             return text
+        case Table(lines=lines):
+            return "\n".join(lines)
         case Quote(inner=blocks) | ListItem(inner=blocks):
             return _before(block) + plain(blocks)
 
@@ -83,6 +87,8 @@ def cut(block: Block, at: int) -> tuple[Blocks, Blocks]:
         case Fence(text=text, language=language):
             left, right = text[:at].rstrip("\n"), text[at:].removeprefix("\n")
             return _kept(Fence(left, language), left.strip()), _kept(Fence(right, language), right.strip())
+        case Table():
+            return _cut_table(block, at)
         case Paragraph(inner=inner) | Heading(inner=inner):
             before, after = _cut_line(inner, at)
             before, after = trimmed(before, -1), trimmed(after, 0)
@@ -95,6 +101,14 @@ def cut(block: Block, at: int) -> tuple[Blocks, Blocks]:
             if not first and rest:
                 return (), (block,)
             return (replace(block, inner=first),), _kept(replace(block, inner=rest, mark=""), rest)
+
+
+def _cut_table(table: Table, at: int) -> tuple[Blocks, Blocks]:
+    """Between two rows; what is left has no head."""
+    ends = accumulate(len(line) + 1 for line in table.lines)
+    first = sum(end - 1 <= at for end in ends)
+    before = Table(table.rows[:first], table.lines[:first], table.headed)
+    return _kept(before, first), _kept(Table(table.rows[first:], table.lines[first:], not first), table.rows[first:])
 
 
 def _kept(block: Block, content: object) -> Blocks:
@@ -165,5 +179,5 @@ def without_links(block: Block) -> Block:
             return replace(block, inner=(PlainWords(line(inner)),))
         case Quote(inner=blocks) | ListItem(inner=blocks):
             return replace(block, inner=tuple(map(without_links, blocks)))
-        case Fence():
+        case Fence() | Table():
             return block

@@ -1,12 +1,14 @@
 """How a network writes emphasis, links and code: one small table of functions each."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 
 class Dialect(Protocol):
     """A network's markup. Each function is given what is inside, marked up already, and returns it marked.
 
-    `text` escapes plain words. Blocks are put together with line feeds between them; a table is a block of code.
+    `text` escapes plain words. Blocks are put together with line feeds between them; a table is a block of code,
+    or a list where it is wide, unless the dialect `HasTables`.
     """
 
     name: str
@@ -53,4 +55,13 @@ class Dialect(Protocol):
 
     def item(self, inner: str, mark: str, depth: int) -> str:
         """One item of a list; `mark` is `•` or `3.`, empty for what continues one, `depth` counts from 0."""
+        ...
+
+
+@runtime_checkable
+class HasTables(Protocol):
+    """A dialect of a network that shows tables."""
+
+    def table(self, rows: Sequence[Sequence[str]], *, headed: bool) -> str:
+        """A table; the cells are marked up already, and the first row is the head if it is `headed`."""
         ...

@@ -1,5 +1,6 @@
 """Dialects of networks that read a little HTML: Telegram and Matrix."""
 
+from collections.abc import Sequence
 from html import escape
 
 _AS_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -98,9 +99,20 @@ class MatrixHtml(TelegramHtml):
         """As the port says."""
         return f"<h{level}>{inner}</h{level}>"
 
+    def table(self, rows: Sequence[Sequence[str]], *, headed: bool) -> str:
+        """As `HasTables` says."""
+        head, body = (rows[:1], rows[1:]) if headed else ((), rows)
+        parts = (("thead", "th", head), ("tbody", "td", body))
+        return f"<table>{''.join(_part(*part) for part in parts if part[2])}</table>"
+
     def item(self, inner: str, mark: str, depth: int) -> str:
         """A list of its own for each item, so that a list may be cut anywhere."""
         number = mark.rstrip(".)")
         kind, start = ("ol", f' start="{number}"') if number.isdecimal() else ("ul", "")
         content = f"<li>{inner}</li>" if mark else inner
         return f"{'<ul>' * depth}<{kind}{start}>{content}</{kind}>{'</ul>' * depth}" if mark else content
+
+
+def _part(tag: str, cell: str, rows: Sequence[Sequence[str]]) -> str:
+    written = "".join(f"<tr>{''.join(f'<{cell}>{one}</{cell}>' for one in row)}</tr>" for row in rows)
+    return f"<{tag}>{written}</{tag}>"

@@ -24,6 +24,7 @@ from angelia.channels.markup.tree import (
     Quote,
     Span,
     Style,
+    Table,
     plain_line,
 )
 from angelia.core.text import clean, shorten
@@ -40,6 +41,9 @@ _LINKABLE = re.compile(r"(?i)(https?://|mailto:)\S+$")
 
 _NEWLINE = re.compile(r"\r\n?")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,32}")
+
+_TASK = re.compile(r"\[([ xX])\][ \n](?=.)", re.DOTALL)
+_EMPTY, _DONE = "☐", "☑"
 
 RULE = "———"
 """A thematic break."""
@@ -105,7 +109,7 @@ class _Reading:
             case "hr":
                 return (Paragraph((PlainWords(RULE),)),)
             case "table_open":
-                return (Fence(columns(self._rows())),)
+                return (_table(self._rows()),)
             case "blockquote_open":
                 inner_blocks = self.blocks(depth=0, quoted=True)
                 return inner_blocks if quoted or not inner_blocks else (Quote(inner_blocks),)
@@ -118,7 +122,7 @@ class _Reading:
         while (token := self._next()).type == "list_item_open":
             mark = f"{token.info}{token.markup}" if token.info else "•"
             run: list[Block] = []
-            for block in self.blocks(depth + 1, quoted=quoted):
+            for block in _boxed(self.blocks(depth + 1, quoted=quoted)):
                 if not isinstance(block, ListItem):
                     run.append(block)
                     continue
@@ -135,19 +139,33 @@ class _Reading:
         self._at += 1
         return trimmed(trimmed(_Inlines(children).read(frozenset()), 0), -1)
 
-    def _rows(self) -> list[list[str]]:
-        rows: list[list[str]] = []
+    def _rows(self) -> list[list[tuple[Inline, ...]]]:
+        rows: list[list[tuple[Inline, ...]]] = []
         while (token := self._next()).type != "table_close":
             if token.type == "tr_open":
                 rows.append([])
             elif token.type == "inline":
-                cell = _Inlines(token.children or []).read(frozenset())
-                rows[-1].append(" ".join(plain_line(cell).split()))
+                rows[-1].append(_Inlines(token.children or []).read(frozenset()))
         return rows
 
     def _next(self) -> "Token":
         self._at += 1
         return self._tokens[self._at - 1]
+
+
+def _boxed(item: tuple[Block, ...]) -> tuple[Block, ...]:
+    """An item of a list of tasks with a box that shows whether it is done (GitHub Flavored Markdown, 5.3)."""
+    match item:
+        case (Paragraph(inner=(PlainWords(text=text), *others)), *blocks) if found := _TASK.match(text):
+            box = PlainWords(f"{_EMPTY if found[1] == ' ' else _DONE} {text[found.end() :]}")
+            return (Paragraph((box, *others)), *blocks)
+        case _:
+            return item
+
+
+def _table(rows: list[list[tuple[Inline, ...]]]) -> Table:
+    lines = columns([[" ".join(plain_line(cell).split()) for cell in row] for row in rows])
+    return Table(tuple(tuple(row) for row in rows), lines)
 
 
 class _Inlines:
@@ -179,12 +197,23 @@ class _Inlines:
                 return _linked((PlainWords(alt or "picture"),), str(token.attrs["src"]))
             case "link_open":
                 return _linked(self.read(on), str(token.attrs["href"]))
+            case "strong_open" | "em_open" if token.markup[0] == "*" and self._within_a_word(token):
+                return (PlainWords(token.markup), *self.read(on), PlainWords(token.markup))
             case "strong_open" | "em_open" | "s_open":
                 style = Style(token.tag)
                 inner = self.read(on | {style})
                 return inner if style in on or not inner else (Span(style, inner),)
             case _:
                 return (PlainWords(token.content),) if token.content else ()
+
+
+    def _within_a_word(self, opening: "Token") -> bool:
+        """Whether letters or digits touch the marks from outside on both sides: `2*3*4` is a product."""
+        ahead = range(self._at, len(self._tokens))
+        end = next(at for at in ahead if self._tokens[at].nesting < 0 and self._tokens[at].level == opening.level)
+        before = self._tokens[self._at - 2].content[-1:] if self._at > 1 else ""
+        after = self._tokens[end + 1].content[:1] if end + 1 < len(self._tokens) else ""
+        return before.isalnum() and after.isalnum()
 
 
 def _join(found: list[Inline], one: Inline) -> None:

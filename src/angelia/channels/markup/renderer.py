@@ -11,7 +11,8 @@ from msgspec import Struct
 from angelia.channels.capabilities import Capabilities, Units
 from angelia.channels.markup.cut_points import best_place
 from angelia.channels.markup.cutting import Blocks, beginning, cut, joined, marked_gap, plain_block, without_links
-from angelia.channels.markup.dialect import Dialect
+from angelia.channels.markup.dialect import Dialect, HasTables
+from angelia.channels.markup.narrow import narrowed
 from angelia.channels.markup.reader import literally, read_markdown
 from angelia.channels.markup.tree import (
     Block,
@@ -26,6 +27,7 @@ from angelia.channels.markup.tree import (
     Quote,
     Span,
     Style,
+    Table,
 )
 
 
@@ -81,6 +83,8 @@ class _Writing:
 
     def messages(self, blocks: Blocks) -> tuple[Rendered, ...]:
         """Blocks, written and split; the blank lines of a fence are no message of their own."""
+        if not isinstance(self._dialect, HasTables):
+            blocks = tuple(one for block in blocks for one in narrowed(block))
         return tuple(one for one in map(self._message, self._pieces(blocks)) if one.plain.strip())
 
     def _message(self, written: "list[_Written]") -> Rendered:
@@ -173,10 +177,17 @@ class _Writing:
                 return self._dialect.heading(self._line(inner), level)
             case Fence(text=text, language=language):
                 return self._dialect.code_block(text, language)
+            case Table():
+                return self._table(block)
             case Quote(inner=blocks):
                 return self._dialect.quote(self._marked(blocks))
             case ListItem(inner=blocks, mark=mark, depth=depth):
                 return self._dialect.item(self._marked(blocks), mark, max(0, depth - margin))
+
+    def _table(self, table: Table) -> str:
+        if not isinstance(self._dialect, HasTables):
+            return self._dialect.code_block("\n".join(table.lines), "")
+        return self._dialect.table([[self._line(cell) for cell in row] for row in table.rows], headed=table.headed)
 
     def _line(self, inner: tuple[Inline, ...]) -> str:
         return "".join([self._inline(one) for one in inner])

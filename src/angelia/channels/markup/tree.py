@@ -57,10 +57,20 @@ class Heading(Struct, frozen=True):
 
 
 class Fence(Struct, frozen=True):
-    """Lines of code, or a table in columns."""
+    """Lines of code."""
 
     text: str
     language: str = ""
+
+
+class Table(Struct, frozen=True):
+    """Rows of cells, and each row as text in columns. The first row is the head, unless it continues one that was cut:
+    then it is not `headed`.
+    """
+
+    rows: "tuple[tuple[tuple[Inline, ...], ...], ...]"
+    lines: tuple[str, ...]
+    headed: bool = True
 
 
 class Quote(Struct, frozen=True):
@@ -81,7 +91,7 @@ class ListItem(Struct, frozen=True):
     depth: int
 
 
-Block = Paragraph | Heading | Fence | Quote | ListItem
+Block = Paragraph | Heading | Fence | Table | Quote | ListItem
 
 
 def plain_line(inner: tuple[Inline, ...]) -> str:
