@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from angelia.channels.capabilities import As, Capabilities, IncomingKind, Kind, NativeMethod, Never, Units, Way, faults
 from angelia.channels.markup.html import TelegramHtml
-from angelia.channels.plan import AlbumPiece, CannotPiece, FilePiece, Piece, TextPiece, plan
+from angelia.channels.plan import CannotPiece, FilePiece, Piece, TextPiece, plan
 from angelia.core.content import BlobRef, Content, Media, MediaKind, Text
 
 MB = 1_000_000
@@ -22,7 +22,6 @@ WAYS: dict[Kind, Way] = {
 }
 ABILITIES = Capabilities(WAYS, dict.fromkeys(IncomingKind, NativeMethod("hear")), 400, Units.UTF16)
 FILMS = Capabilities({**WAYS, Kind.VIDEO: NativeMethod("video", 50 * MB, 20)}, ABILITIES.hears, 100)
-NO_ALBUMS = Capabilities({**WAYS, Kind.ALBUM: Never("this chat has no albums")}, ABILITIES.hears, 100)
 
 
 def media(mime: str, kind: MediaKind = MediaKind.IMAGE, **other: object) -> Media:
@@ -121,15 +120,6 @@ def test_what_no_kind_takes_goes_as_a_link_where_links_are_made() -> None:
     assert "https://files.example/abab" in piece.plain
 
 
-def test_neighbouring_pictures_and_films_are_an_album() -> None:
-    film = media("video/mp4", MediaKind.VIDEO)
-    found = planned(Text("two"), JPEG, film, Text("and"), JPEG, JPEG, JPEG, JPEG, film, capabilities=FILMS)
-    assert [len(one.files) for one in found if isinstance(one, AlbumPiece)] == [2, 3, 2]
-    assert len(found) == 3
-    assert [isinstance(one, FilePiece) for one in planned(JPEG, JPEG, capabilities=NO_ALBUMS)] == [True, True]
-    assert [type(one) for one in planned(JPEG, media("image/gif"), JPEG)] == [FilePiece] * 3
-
-
 def test_a_nameless_file_has_a_name_of_its_type() -> None:
     names = [
         planned(media(mime, kind, name=""))[0]
@@ -148,15 +138,13 @@ files = st.builds(
 )
 
 
-@given(st.lists(files | st.text(max_size=300).map(Text), max_size=8), st.sampled_from([ABILITIES, FILMS, NO_ALBUMS]))
+@given(st.lists(files | st.text(max_size=300).map(Text), max_size=8), st.sampled_from([ABILITIES, FILMS]))
 def test_every_file_is_in_exactly_one_message_or_refused(parts: list[Content], capabilities: Capabilities) -> None:
     found: list[Media] = []
     for piece in plan(parts, capabilities, TelegramHtml()):
         match piece:
             case FilePiece(media=one) | CannotPiece(media=one):
                 found.append(one)
-            case AlbumPiece(files=several):
-                found += [one.media for one in several]
             case TextPiece(plain=plain):
                 assert plain.strip()
     assert found == [part for part in parts if isinstance(part, Media)]

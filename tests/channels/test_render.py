@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from angelia.channels.capabilities import Units
 from angelia.channels.markup.dialect import Dialect
+from angelia.channels.markup.growing import whole_so_far
 from angelia.channels.markup.html import MatrixHtml, TelegramHtml
 from angelia.channels.markup.marks import DiscordMarkdown, PlainText, StandardMarkdown, WhatsAppMarks
 from angelia.channels.markup.passages import passages
@@ -54,6 +55,7 @@ TAGS = {"b", "i", "s", "code", "pre", "a", "blockquote"}
 """What the Bot API reads, of what we write (core.telegram.org/bots/api, "HTML style")."""
 
 ALSO_MATRIX = {"p", "br", "strong", "em", "del", "ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6"}
+ALSO_MATRIX |= {"table", "thead", "tbody", "tr", "th", "td"}
 
 
 class Checked(HTMLParser):
@@ -182,6 +184,18 @@ ROWS = [
     ("[used]: https://x.de", PlainText(), "[used]: https://x.de"),
     ("a<b", MatrixHtml(), "<p>a&lt;b</p>"),
     ("3. c", MatrixHtml(), '<ol start="3"><li><p>c</p></li></ol>'),
+    (
+        "a|b\n-|-\n1|**2**",
+        MatrixHtml(),
+        "<table><thead><tr><th>a</th><th>b</th></tr></thead>"
+        "<tbody><tr><td>1</td><td><strong>2</strong></td></tr></tbody></table>",
+    ),
+    ("2*3*4 and 2**3**4, a*b + c*d", TelegramHtml(), "2*3*4 and 2**3**4, a*b + c*d"),
+    ("2*3*4", MatrixHtml(), "<p>2*3*4</p>"),
+    ("*a*, (**b**) and un*c*", TelegramHtml(), "<i>a</i>, (<b>b</b>) and un<i>c</i>"),
+    ("- [ ] buy\n- [x] *do*\n- [z] no\n- []", TelegramHtml(), "• ☐ buy\n• ☑ <i>do</i>\n• [z] no\n• []"),
+    ("1. [X] done", MatrixHtml(), '<ol start="1"><li><p>☑ done</p></li></ol>'),
+    ("[ ] no list", TelegramHtml(), "[ ] no list"),
 ]
 
 
@@ -202,6 +216,55 @@ def test_a_fence_is_closed_and_opened_again_with_its_language() -> None:
     assert all(one.marked.startswith('<pre><code class="language-python">    line') for one in found)
     assert all(one.marked.endswith("</code></pre>") for one in found)
     assert "\n".join(one.plain for one in found) == code
+
+
+WIDE = "name|what it is|price\n-|-|-\nfirst|a thing that has a long name|**4**\nsecond||[5](https://x.de)"
+
+
+@pytest.mark.parametrize("dialect", [TelegramHtml(), DiscordMarkdown(), WhatsAppMarks(), PlainText()])
+def test_a_wide_table_is_a_list_and_says_what_each_cell_is(dialect: Dialect) -> None:
+    (found,) = render_within(WIDE, dialect, 2000, Units.UTF16)
+    assert found.plain.split("\n") == [
+        "• first",
+        "  • what it is: a thing that has a long name",
+        "  • price: 4",
+        "• second",
+        "  • price: 5 (https://x.de)",
+    ]
+    assert max(map(len, found.plain.split("\n"))) <= 50
+
+
+def test_a_wide_table_stays_one_where_the_network_has_tables_and_is_cut_between_rows() -> None:
+    (found,) = render_within(WIDE, MatrixHtml(), 2000, Units.UTF16)
+    assert found.marked.count("<tr>") == 3
+    rows = "\n".join(f"{n}|{'x' * 30}" for n in range(40))
+    several = render_within(f"n|x\n-|-\n{rows}", MatrixHtml(), 600, Units.UTF16)
+    assert len(several) > 2
+    assert sum(one.marked.count("<tr>") for one in several) == 41
+    assert ["<th>" in one.marked for one in several] == [True] + [False] * (len(several) - 1)
+
+
+GROWN = """# A **title** that grows
+
+It is **very important**, and *so* is `this code` in [the page](https://x.de/a_b), not 2*3*4 or a_b.
+
+- one **item**
+- [x] another *one*
+
+```py
+a = "**not bold**"
+```
+
+The ~~wrong~~ ![picture](https://x.de/c.png) end."""
+
+
+@pytest.mark.parametrize("dialect", [TelegramHtml(), MatrixHtml(), PlainText()])
+def test_no_raw_marks_are_seen_while_a_text_grows(dialect: Dialect) -> None:
+    for end in range(1, len(GROWN) + 1):
+        for one in render_within(whole_so_far(GROWN[:end]), dialect, 2000, Units.UTF16):
+            seen = re.sub(r'a = "[*]?[*]?(not)?|2\*3\*4|2\*3\*?|2\*', "", one.plain.partition("a = ")[0] + one.plain.rpartition("\n\n")[2] * ("The" in one.plain))
+            assert not re.search(r"[`*~]|\]\(|\[(?!x\])|^#", seen), (GROWN[:end], one.plain)
+    assert whole_so_far(GROWN) == GROWN
 
 
 def test_marks_are_closed_and_opened_again() -> None:

@@ -99,7 +99,8 @@ class Capabilities(Struct, frozen=True):
     `text_limit` is the longest single message after markup, in `units`. `idempotent` says that the network itself
     absorbs a repeat under the same key; without it a time-out after our bytes left is `Unsure`. `pace` is the seconds
     between two messages to one chat, `edit_pace` between two edits of one message or two drafts, `typing_seconds` how
-    long a typing mark stays, `draft_seconds` how long a draft does.
+    long a typing mark stays, `draft_seconds` how long a draft does. `grows_from` is how many characters of an answer
+    there have to be before a message shows it growing.
     """
 
     ways: Mapping[Kind, Way]
@@ -111,6 +112,7 @@ class Capabilities(Struct, frozen=True):
     edit_pace: float = 1.0
     typing_seconds: float = 5.0
     draft_seconds: float = 0.0
+    grows_from: int = 0
 
     def can(self, kind: Kind) -> bool:
         """Whether the network has it natively."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from angelia.channels.capabilities import Kind
 from angelia.channels.discord.capabilities import capabilities
 from angelia.channels.discord.refusals import DiscordRefusal, told
-from angelia.channels.discord.send import call_for, nonce, rows, safe_name, words
+from angelia.channels.discord.send import album_for, call_for, nonce, rows, safe_name, words
 from angelia.channels.discord.voice import measured
 from angelia.channels.failures import ChannelError, Later, LoginFailed, MessageGone, NotSent, Rejected
 from angelia.channels.outgoing import Button, OutAlbum, OutFile, OutText
@@ -73,7 +73,7 @@ async def test_a_thread_is_the_channel_that_a_message_goes_to(tmp_path: Path) ->
 async def test_a_file_over_the_limit_does_not_leave(tmp_path: Path) -> None:
     album = OutAlbum((file(tmp_path), file(tmp_path, data=b"x" * 20)))
     with pytest.raises(Rejected, match=r"a\.pdf is 20 bytes, and Discord takes at most 10 bytes"):
-        await call_for(HERE, album, "key", capabilities(10))
+        album_for(HERE, album, "key", capabilities(10))
 
 
 @pytest.mark.anyio

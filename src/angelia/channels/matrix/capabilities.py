@@ -7,6 +7,14 @@ from angelia.channels.matrix.settings import MatrixSettings
 TEXT = 8_000
 """Bytes: an edit says them three times, escaped to twice as many, and an event holds 65,536 ("Size limits")."""
 
+EDIT_PACE = 3.0
+"""Seconds. A Synapse with its own defaults takes ten messages or edits at once, and one each five seconds beyond them
+(`rc_message` of its configuration manual): an answer of a minute may grow, and what follows it is not held up.
+"""
+
+GROWS_FROM = 200
+"""Characters: what is shorter is there before it would have grown twice, and is marked as edited for nothing."""
+
 TYPING = 20.0
 """Seconds for which people are shown that we write."""
 
@@ -36,5 +44,7 @@ def capabilities(settings: MatrixSettings) -> Capabilities:
         text_limit=TEXT,
         units=Units.BYTES,
         idempotent=True,
+        edit_pace=EDIT_PACE,
         typing_seconds=TYPING,
+        grows_from=GROWS_FROM,
     )

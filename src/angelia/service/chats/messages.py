@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from angelia.channels.capabilities import Kind, NativeMethod
 from angelia.channels.markup.dialect import Dialect
+from angelia.channels.markup.reader import read_markdown
+from angelia.channels.markup.tree import Paragraph
 from angelia.channels.outgoing import Button, OutAlbum, OutFile, Outgoing, OutText
 from angelia.channels.plan import CannotPiece, FilePiece, Piece, TextPiece, plan
 from angelia.channels.port import Channel, abilities_for
@@ -37,7 +39,7 @@ def messages(
     later each time, and is as long.
     """
     capabilities, dialect = abilities_for(channel, receipt.address), channel.dialect
-    parts = receipt.parts if _has_buttons_for(receipt, channel) else (*receipt.parts, _numbers(receipt.choices))
+    parts = receipt.parts if _has_buttons_for(receipt, channel) else _numbered(receipt)
     planned = plan(parts, capabilities, dialect, partial(link, receipt) if link else None)
     made = [message for piece in planned for message in _messages(piece, channel, path_of)]
     buttons = tuple(Button(choice.label, choice.value) for choice in receipt.choices)
@@ -54,10 +56,17 @@ def _has_buttons_for(receipt: Receipt, channel: Channel) -> bool:
     return not receipt.choices or (isinstance(way, NativeMethod) and (not way.most or len(receipt.choices) <= way.most))
 
 
-def _numbers(choices: tuple[e.QuestionChoice, ...]) -> Text:
-    """Choices as numbers to type, where the network has no buttons or not enough of them."""
-    lines = "\n".join(f"{number}. {choice.label}" for number, choice in enumerate(choices, 1))
-    return Text(f"{lines}\n\nAnswer with the number.")
+def _numbered(receipt: Receipt) -> tuple[Content, ...]:
+    """A question with its choices as numbers to type, where the network has no buttons or not enough of them; a text
+    that ends within code has them behind it.
+    """
+    lines = "\n".join(f"{number}. {choice.label}" for number, choice in enumerate(receipt.choices, 1))
+    numbers = f"{lines}\n\nAnswer with the number."
+    match receipt.parts:
+        case (*before, Text(text=asked)) if isinstance(read_markdown(f"{asked}\n\n{numbers}")[-1], Paragraph):
+            return (*before, Text(f"{asked}\n\n{numbers}"))
+        case parts:
+            return (*parts, Text(numbers))
 
 
 def _messages(piece: Piece, channel: Channel, path_of: PathOf) -> Iterator[Outgoing | CannotSend]:

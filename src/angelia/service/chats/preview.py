@@ -2,6 +2,11 @@
 
 from math import inf
 
+from angelia.channels.capabilities import Capabilities
+from angelia.channels.markup.dialect import Dialect
+from angelia.channels.markup.growing import whole_so_far
+from angelia.channels.markup.renderer import render_within
+from angelia.channels.outgoing import OutText
 from angelia.context.media_lines import while_written
 from angelia.core.entry import Address
 from angelia.core.ids import ConversationId, DeliveryId
@@ -62,3 +67,10 @@ class Preview:
         self._pieces = ["".join(self._pieces)]
         said = self._pieces[0].strip() or "\n\n".join(part for part in (self._progress.strip(), self._far) if part)
         return while_written(said[:limit]).strip()
+
+
+def as_it_grows(words: str, dialect: Dialect, capabilities: Capabilities, end: str = "") -> OutText | None:
+    """What a chat is shown of words that are still being written, in its markup; None while there is nothing to see."""
+    limit = capabilities.text_limit - len(end.encode())
+    found = render_within(whole_so_far(words), dialect, limit, capabilities.units)
+    return OutText(found[0].plain + end, found[0].marked + end) if found else None

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 from math import inf
 
+from msgspec.structs import replace
+
 from angelia.channels.capabilities import Kind, Units
 from angelia.channels.failures import ChannelError, Later, MessageGone, NotSent, Rejected, Unsure
-from angelia.channels.outgoing import OutText
 from angelia.channels.port import HasDrafts, albums_in, drafts_in
 from angelia.core import entry as e
 from angelia.core.content import Media, Text
@@ -18,7 +19,7 @@ from angelia.core.ids import CallId, place_named, sortable_id
 from angelia.service.chats.clock_pause import ClockPause
 from angelia.service.chats.delivery import NOTICE, ChatDelivery, DeliveryStores, preview_key, told_id
 from angelia.service.chats.open_channel import OpenChannel, Wait
-from angelia.service.chats.preview import MORE, Preview
+from angelia.service.chats.preview import MORE, Preview, as_it_grows
 from angelia.store.log.projections import PREVIEW
 from angelia.store.tables.outbox import Receipt
 
@@ -175,6 +176,7 @@ class ChatWriter:
             await self._show(draft, words)
         except Later as later:
             self._preview_pause.begin(now, later.seconds)
+            draft.given_up = not drafts_in(channel, draft.address)  # with an edit more the answer itself would wait
         except ChannelError as error:  # the answer itself still comes; only watching it grow is given up
             logger.info("a preview in %s is given up: %s", self._address.door, error)
             draft.given_up = True
@@ -195,19 +197,23 @@ class ChatWriter:
         if drafts is not None:
             await self._show_draft(drafts, draft, words)
         elif channel.capabilities.can(Kind.EDIT):
-            await self._show_message(draft, OutText(f"{words}{MORE}", reply_to=draft.reply_to))
-            draft.shown = words
+            text = as_it_grows(words, channel.dialect, channel.capabilities, MORE)
+            if text and (draft.message or len(words) >= channel.capabilities.grows_from):
+                await self._show_message(draft, replace(text, reply_to=draft.reply_to))
+                draft.shown = words
         else:
             draft.given_up = True
 
     async def _show_draft(self, drafts: HasDrafts, draft: Preview, words: str) -> None:
         """Nothing of it stays, so that nothing is written down: the answer comes as a message of its own."""
+        channel = self._line.channel
+        text = as_it_grows(words, channel.dialect, channel.capabilities)
+        if text is None:
+            return
         try:
-            await drafts.draft(draft.address, OutText(words), preview_key(draft.delivery))
+            await drafts.draft(draft.address, text, preview_key(draft.delivery))
         except Rejected as refused:  # the channel has none there from now on, so that the next look goes by a message
-            logger.warning(
-                "%s shows no drafts in a chat, its answers grow as messages: %s", self._address.door, refused
-            )
+            logger.warning("%s shows no drafts in a chat, its answers grow as messages: %s", channel.door, refused)
             draft.shown, draft.fades = "", inf
             return
         except (NotSent, Unsure) as error:  # a draft may be repeated
@@ -216,7 +222,7 @@ class ChatWriter:
             return
         crash_point("preview.drafted")
         draft.shown = words
-        draft.fades = self._stores.clock() + self._line.channel.capabilities.draft_seconds * _RENEWED * 1000
+        draft.fades = self._stores.clock() + channel.capabilities.draft_seconds * _RENEWED * 1000
 
     async def _show_message(self, draft: Preview, text: OutText) -> None:
         channel, append = self._line.channel, self._stores.transcript.append
