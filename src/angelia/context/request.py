@@ -87,6 +87,7 @@ class ModelRequest(Struct, frozen=True):
     generation, each request's messages extend the last one's, and a message with the same `seq` is the same.
     If the last message is the ASSISTANT's, the model is to go on in place (only where the profile allows prefill).
     `effort` is the thinking effort: "", "low", "medium" or "high". It goes `without` these parameters of its wire.
+    `body` is about how many bytes it will be.
     """
 
     profile: Profile
@@ -98,3 +99,4 @@ class ModelRequest(Struct, frozen=True):
     effort: str = ""
     cache_hour: bool = False
     without: frozenset[str] = frozenset()
+    body: int = 0

@@ -457,13 +457,16 @@ class ModelAsked(Fact, frozen=True):
 
 
 class ModelSaid(Fact, frozen=True):
-    """A finished reply. `cost` is millionths of a US dollar, -1 when the price is unknown."""
+    """A finished reply. `cost` is millionths of a US dollar, -1 when the price is unknown. `body` is as in
+    `ModelFailed`.
+    """
 
     model: str
     parts: tuple[ReplyPart, ...]
     stop: StopReason
     usage: Usage = Usage()
     cost: int = -1
+    body: int = 0
 
 
 class FileNamed(Struct, frozen=True, forbid_unknown_fields=True):
@@ -480,13 +483,17 @@ class FilesNamed(Fact, frozen=True):
 
 
 class ModelFailed(Fact, frozen=True):
-    """A request that brought no usable reply. `partial` is what had arrived; it is never projected."""
+    """A request that brought no usable reply. `partial` is what had arrived; it is never projected.
+
+    `body` is the bytes of the request by our own measure, 0 where it is too small for any limit.
+    """
 
     model: str
     failure: Failure
     partial: tuple[ReplyPart, ...] = ()
     usage: Usage = Usage()
     cost: int = -1
+    body: int = 0
 
 
 class RemedyUsed(Fact, frozen=True):

@@ -11,7 +11,7 @@ from angelia.context.compaction import CompactionInput
 from angelia.context.request import ToolSpec
 from angelia.context.summary import flaw, prompt, transcript
 from angelia.context.tokens import text_tokens
-from angelia.context.view import View, request_size
+from angelia.context.view import View, estimated_size, request_size
 from angelia.core import entry as e
 from angelia.core.errors import AngeliaError, ModelError
 from angelia.core.failure import PASSING
@@ -93,6 +93,10 @@ class Compactor:
         """
         return await self._move(self.ground_for(frame, share), turn, "the provider asked for less")
 
+    def body_of(self, frame: RequestFrame) -> int:
+        """The bytes of the next request's body, by our own measure."""
+        return estimated_size(frame.view, self._fixed(frame)).bytes
+
     def _in_window(self, frame: RequestFrame) -> Fit:
         return budget_for(self._log.entries, frame.view, self._fixed(frame), allowed_for(frame.view, self._space))
 
@@ -135,7 +139,7 @@ def allowed_for(view: View, space: ContextBudget) -> Allowance:
     windows = [learnt.tokens, profile.window, space.summariser.window if space.summariser else 0]
     window = min((known for known in windows if known), default=0)
     usual = allowance(profile, share=space.share, reserve=space.reserve, window=window)
-    sizes = [limit for limit in (usual.bytes, int(learnt.bytes * 0.95)) if limit]
+    sizes = [limit for limit in (usual.bytes, learnt.bytes) if limit]
     return Allowance(usual.tokens, min(sizes, default=0))
 
 

@@ -198,6 +198,7 @@ class Driver:
             effort=settings.effort,
             cache_hour=settings.cache_hour,
             without=view.learnt.without,
+            body=self._compactor.body_of(RequestFrame(view, bound.system, bound.tools)),
         )
 
     def _seen(self) -> views.View:

@@ -3,6 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from msgspec.structs import replace
+
+from angelia.context.limits import LEAST_BYTES
 from angelia.context.request import ModelRequest
 from angelia.core import entry as e
 from angelia.core.content import ReplyPart, Text, Thinking, ToolCall
@@ -52,10 +55,13 @@ class ModelCall:
         changed = [setup] if setup != in_force else []
         entries = await self._log.append(*changed, asked, lease=lease)
         crash_point("model.asked")
+        made = request()
+        body = made.body if made.body >= LEAST_BYTES else 0
         try:
-            reply = await self._stream(request(), entries[-1].at)
+            reply = await self._stream(made, entries[-1].at)
         except ModelError as failed:
-            return [e.ModelFailed(setup.model, failed.failure, _cleaned(failed.partial))]
+            refused = body if failed.failure.kind is FailureKind.BODY_TOO_LARGE else 0
+            return [e.ModelFailed(setup.model, failed.failure, _cleaned(failed.partial), body=refused)]
         except asyncio.CancelledError:
             partial = (Text(clean("".join(self._text))),) if self._text else ()
             stopped = Failure(FailureKind.STREAM_CUT, said="stopped before it was finished")
@@ -64,6 +70,8 @@ class ModelCall:
         crash_point("model.replied")
         cost = await self._cost(reply.usage)
         said = _fact(setup.model, reply, cost, entries[-1].seq)
+        if isinstance(said, e.ModelSaid):
+            said = replace(said, body=body)
         return [said, *named_by(self._log.entries, effect.continues, said, entries[-1].seq)]
 
     async def _stream(self, request: ModelRequest, since: int) -> Reply:
