@@ -146,7 +146,7 @@ class Storm:
 
         db = self._open()
         outbox = Outbox(db)
-        stores = DeliveryStores(Transcript(db), outbox, BlobStore(self.home), self.clock)
+        stores = DeliveryStores(Transcript(db), outbox, BlobStore(self.home), self.clock, steady=self.clock)
         dispatcher = DeliveryDispatcher(stores, self.clock.wait)
         dispatcher.connect(OpenChannel(RecordingChannel(self.far, capabilities=self.capabilities), self.settings))
         on_crash_point(hook)

@@ -93,7 +93,7 @@ class Gallery:
 
     async def _life(self, died: asyncio.Event) -> bool:
         db = self._open()
-        stores = DeliveryStores(Transcript(db), outbox := Outbox(db), BlobStore(self._home), self.clock)
+        stores = DeliveryStores(Transcript(db), outbox := Outbox(db), BlobStore(self._home), self.clock, steady=self.clock)
         dispatcher = DeliveryDispatcher(stores, self.clock.wait)
         dispatcher.connect(OpenChannel(RecordingChannel(self.far, capabilities=self._capabilities), ChannelSettings()))
         running = asyncio.create_task(dispatcher.run())

@@ -112,7 +112,7 @@ async def chat_sessions(
 ) -> AsyncIterator[OneChat]:
     far = FarEnd(trouble)
     db = Database.open(folder, clock=lambda: found.now)
-    stores = DeliveryStores(Transcript(db), Outbox(db), BlobStore(folder), lambda: found.now)
+    stores = DeliveryStores(Transcript(db), Outbox(db), BlobStore(folder), lambda: found.now, steady=lambda: found.now)
     found = OneChat(far, stores, channel(far, capabilities=WITH_DRAFTS))
     await stores.transcript.append(TALK, [e.ConversationOpened("chat", "/w")])
     running = asyncio.create_task(found.writer.run())

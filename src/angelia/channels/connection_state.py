@@ -60,7 +60,7 @@ class ConnectionState:
 
     def well(self, why: str = "") -> None:
         """The network is there for us, as of now; how long it was not is told if it was not."""
-        now = self._context.clock()
+        now = self._context.steady()
         if self.state is not ConnectionHealth.CONNECTED:
             self.tell(ConnectionHealth.CONNECTED, why, max(now - self._heard, 1) if self._heard else 0)
         self._heard, self.failures = now, 0
@@ -73,6 +73,6 @@ class ConnectionState:
         """How it stands from now on. A connection that is lost may have been dead for as long as silence is borne."""
         before, self.state = self.state, state
         if before is ConnectionHealth.CONNECTED is not state:
-            self._heard = max(self._heard, self._context.clock() - int(self._silence * 1000))
+            self._heard = max(self._heard, self._context.steady() - int(self._silence * 1000))
         self._context.report(Health(state, why, gap_ms))
         self._changed(before, state)

@@ -17,7 +17,7 @@ from angelia.channels.markup.dialect import Dialect
 from angelia.channels.outgoing import OutAlbum, Outgoing, OutText
 from angelia.channels.settings import ChannelSettings, Secret
 from angelia.core.entry import Address
-from angelia.core.ids import Clock
+from angelia.core.ids import Clock, steady_clock
 
 
 class Channel(Protocol):
@@ -186,7 +186,8 @@ class ChannelContext(Struct, frozen=True):
     """What a channel is handed. `folder` is its own and private, for what its library keeps (sessions, keys).
 
     `recall` and `remember` keep a few short values durably, such as a cursor. `report` is told how the connection is.
-    `commands` are our verbs and what each does, for a network that shows a menu of them.
+    `commands` are our verbs and what each does, for a network that shows a menu of them. `clock` tells the time, which
+    may be set; spans are measured by `steady`.
     """
 
     door: str
@@ -197,6 +198,7 @@ class ChannelContext(Struct, frozen=True):
     remember: Callable[[str, str], Awaitable[None]]
     report: Callable[[Health], None]
     commands: Mapping[str, str]
+    steady: Clock = steady_clock
 
 
 class ChannelProvider(Struct, frozen=True):

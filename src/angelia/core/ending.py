@@ -146,9 +146,12 @@ class GoingInCircles(Outcome, frozen=True):
 
 
 class Faulted(Outcome, frozen=True):
-    """A fault of ours ended the turn; `code` finds it in the log file."""
+    """A fault of ours ended the turn; `code` finds it in the log file. `no_files` says that it had no open file left,
+    which is no fault of the code but of the limit.
+    """
 
     code: str
+    no_files: bool = False
 
 
 Ending = (

@@ -18,6 +18,8 @@ AngeliaError                 what happened, why, what next
 └─ SandboxError             see `angelia.sandboxes.port`
 """
 
+import errno
+
 import msgspec
 
 from angelia.core.content import ReplyPart
@@ -25,6 +27,15 @@ from angelia.core.failure import Failure
 
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 """What decoding somebody's JSON can raise: not JSON, not UTF-8, or nested beyond reason."""
+
+
+def no_file_left(error: BaseException | None) -> bool:
+    """Whether it came of too many open files, however it is called now."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            return True
+        error = error.__cause__
+    return False
 
 
 class AngeliaError(Exception):

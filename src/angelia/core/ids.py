@@ -18,12 +18,20 @@ Clock = Callable[[], int]
 SHORT = 8
 """Last characters of a conversation's id that people are shown; `Transcript.find` takes them."""
 
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def wall_clock() -> int:
     """Unix time in milliseconds, by this machine's clock."""
     return time.time_ns() // 1_000_000
+
+
+def steady_clock() -> int:
+    """Milliseconds since some instant, by a clock that nobody sets: for pauses and spans. On Linux it goes on while the
+    machine sleeps (clock_gettime(2), CLOCK_BOOTTIME).
+    """
+    return time.clock_gettime_ns(_STEADY) // 1_000_000
 
 
 def sortable_id(clock: Clock = wall_clock, entropy: Callable[[int], bytes] = os.urandom) -> str:

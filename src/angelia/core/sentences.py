@@ -65,6 +65,9 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
         case end.GoingInCircles(tool=tool, times=times):
             circles = f"Stopped: the same call of {tool} gave the same result {times} times, even after a reminder."
             return f"{circles} Say what to do differently."
+        case end.Faulted(code=code, no_files=True):
+            files = f"Angelia had no open file left, so that this turn could not go on ({code}). Your message is kept."
+            return f"{files} Write “continue” once other work is done, or raise the limit (`ulimit -n`)."
         case end.Faulted(code=code):
             fault = f"Something went wrong inside Angelia ({code}). Your message is kept."
             return f"{fault} Write “continue” to try again; `angelia doctor` says more."
@@ -93,6 +96,9 @@ def sentence_in_chat(ending: end.Ending) -> str:
             return f"The account that pays for my thinking is empty. {_OPERATOR} tops it up. {_KEPT}"
         case end.WrongAddress():
             return f"The model that I think with is not where it was said to be. {_OPERATOR} corrects that. {_KEPT}"
+        case end.Faulted(code=code, no_files=True):
+            again = "Your message is kept: write “continue” to try again in a while."
+            return f"Too much is open here at once for me to go on. {again} Whoever runs me can raise the limit: {code}."
         case end.Faulted(code=code):
             again = "Your message is kept: write “continue” to try again."
             return f"Something went wrong inside me. {again} If it happens again, tell whoever runs me: {code}."

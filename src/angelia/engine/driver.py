@@ -14,7 +14,7 @@ from angelia.context.request import ModelRequest, ToolSpec
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.crash import crash_point
-from angelia.core.errors import Fenced, StoreError
+from angelia.core.errors import Fenced, StoreError, no_file_left
 from angelia.core.failure import AS_IT_WAS
 from angelia.core.ids import Clock, sortable_id
 from angelia.core.profile import Profile
@@ -112,7 +112,7 @@ class Driver:
             code = sortable_id(self._clock)[-8:]
             logger.exception("turn faulted, code %s", code, exc_info=error)
             self._turn = advance(self._turn, self._log.entries, self._settings.rules.table)
-            await self._close(m.Close(end.Faulted(code)), lease)
+            await self._close(m.Close(end.Faulted(code, no_file_left(error))), lease)
             return m.Rest()
         finally:
             forget()

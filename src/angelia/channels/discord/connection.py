@@ -118,7 +118,7 @@ class DiscordConnection:
         async with opened(url, self._timeouts.silence, lambda: self._ledger.seq) as socket:
             async for frame in socket.frames(opening):
                 await self._take(s.DiscordEvent(frame.t or "", bytes(frame.d), frame.s or 0), queue)
-                if self._context.clock() - self._remembered > NOTED:
+                if self._context.steady() - self._remembered > NOTED:
                     await self._remember()
         raise DiscordLost("it ended")
 
@@ -216,7 +216,7 @@ class DiscordConnection:
             self._memory = replace(self._memory, menu=shown)
 
     async def _remember(self) -> None:
-        self._remembered = self._context.clock()
+        self._remembered = self._context.steady()
         session = self._memory.session
         noted = replace(session, seq=self._ledger.seq) if session else None
         kept = replace(self._memory, session=noted, message=self._ledger.message)

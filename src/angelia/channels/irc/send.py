@@ -31,7 +31,7 @@ class IrcWriter:
         self._settings = settings
         self._context = context
         self._timeouts = timeouts
-        self.pace = IrcPace(settings.line_seconds, context.clock)
+        self.pace = IrcPace(settings.line_seconds, context.steady)
         self._nicks: dict[str, str] = {}
         self._one = asyncio.Lock()
 

@@ -159,7 +159,7 @@ class SlackConnection:
             news = None
         taken = intake.take(news) if news else None
         queue.begin(_acknowledge(socket, frame.envelope_id, taken))
-        if self._context.clock() - self._remembered > NOTED:
+        if self._context.steady() - self._remembered > NOTED:
             await self._remember()
 
     # -- what was missed --------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class SlackConnection:
             self._remembered = 0  # a chat that is not written down would not be asked
 
     async def _remember(self) -> None:
-        self._remembered = self._context.clock()
+        self._remembered = self._context.steady()
         kept = replace(self._memory, mark=self._ledger.mark)
         await self._context.remember(_MEMORY, msgspec.json.encode(kept).decode())
 

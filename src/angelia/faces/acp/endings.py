@@ -46,6 +46,8 @@ def stop_reason(ending: end.Ending) -> str:  # noqa: C901 - one closed table, on
             raise _fault(ending, "The provider refuses the request.")
         case end.NothingToSay() | end.ToolConfusion() | end.GoingInCircles() | end.Stalled():
             raise _fault(ending, "The model stopped without an answer.")
+        case end.Faulted(no_files=True):
+            raise _fault(ending, "Angelia had no open file left.")
         case end.Faulted():
             raise _fault(ending, "Something went wrong inside Angelia.")
         case _:

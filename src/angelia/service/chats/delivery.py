@@ -38,7 +38,7 @@ from angelia.core import entry as e
 from angelia.core.content import Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import BadInput, NotFound, StoreDamaged
-from angelia.core.ids import Clock, DeliveryId
+from angelia.core.ids import Clock, DeliveryId, steady_clock
 from angelia.service.chats.albums import stands_in_albums, together
 from angelia.service.chats.messages import CannotSend, messages, open_words, repeated
 from angelia.service.chats.open_channel import OpenChannel, Wait
@@ -69,7 +69,7 @@ UNSEEN = "What it asks about did not arrive whole, so that there is nothing to p
 
 class DeliveryStores(Struct, frozen=True):
     """Where deliveries are written down, and their bytes are. `link` gives addresses to files that cannot go;
-    `for_chat` says where the bytes lie that a chat gets of a medium (`Renditions.path_for_chat`), the blob without it.
+    Pauses are by `steady`. `for_chat` says where the bytes lie that a chat gets of a medium (`Renditions.path_for_chat`), the blob without it.
     """
 
     transcript: Transcript
@@ -77,6 +77,7 @@ class DeliveryStores(Struct, frozen=True):
     blobs: BlobStore
     clock: Clock
     link: LinkTo | None = None
+    steady: Clock = steady_clock
     for_chat: Callable[[Media], Awaitable[Path]] | None = None
 
 

@@ -82,7 +82,7 @@ class Gateway:
             services.blobs,
             services.clock,
             link,
-            services.renditions.path_for_chat,
+            for_chat=services.renditions.path_for_chat,
         )
         self.dispatcher = DeliveryDispatcher(stores, wait)
         self.chat_sessions = ChatSessions(services, self.dispatcher)

@@ -5,7 +5,6 @@ queued, asked about because it waited out an outage, done as one of our verbs, o
 """
 
 import asyncio
-import errno
 import logging
 from collections.abc import Sequence
 from weakref import WeakValueDictionary
@@ -16,7 +15,7 @@ from angelia.channels.incoming import Confirmed, Envelope, IncomingMessage, Noti
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.crash import crash_point
-from angelia.core.errors import AngeliaError, BadInput, ConfigError, MissingPart, StoreError
+from angelia.core.errors import AngeliaError, BadInput, ConfigError, MissingPart, StoreError, no_file_left
 from angelia.core.ids import sortable_id
 from angelia.core.principal import OWNER
 from angelia.core.text import clean
@@ -104,7 +103,7 @@ class Inbound:
             logger.warning("a message through %s cannot be answered: %s", envelope.address.door, error)
             await self._refuse(line, envelope, f"{error.what} {_NOT_SET_UP}")
         except Exception as error:
-            if _no_file_left(error):
+            if no_file_left(error):
                 self._chat_sessions.let_rest_go()
                 raise StoreError(
                     "No more files can be opened now.",
@@ -257,15 +256,6 @@ class Inbound:
         task = asyncio.create_task(mark())
         self._marks.add(task)
         task.add_done_callback(self._marks.discard)
-
-
-def _no_file_left(error: BaseException | None) -> bool:
-    """Whether it came of that, however it is called now."""
-    while error is not None:
-        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-            return True
-        error = error.__cause__
-    return False
 
 
 def _words(envelope: Envelope, said: IncomingMessage) -> tuple[Text, ...]:

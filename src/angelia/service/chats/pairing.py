@@ -89,7 +89,7 @@ class Strangers:
         """Wait for others, then ask the owner about all of whom nobody has told them yet."""
         key_value, clock = self._chat_sessions.services.key_value, self._chat_sessions.services.clock
         try:
-            told = int(await key_value.get(_told_key(door), "0"))
+            told = told_by(int(await key_value.get(_told_key(door), "0")), clock())
             if await self._untold(door, told):
                 await wait(None, pause_ms(told, clock()) / 1000)
         finally:
@@ -143,6 +143,16 @@ class Strangers:
     def _code(self, one: Paired) -> str:
         code = self._codes.pop(one.principal, "")
         return f"code {code}" if code else "with a code"
+
+
+def told_by(told: int, now: int) -> int:
+    """The time of the last of whom the owner was told, 0 if it is still to come: the clock was set back meanwhile, and
+    everybody who waits is told of again.
+
+    >>> told_by(1_000, 2_000), told_by(9_000, 2_000)
+    (1000, 0)
+    """
+    return told if told <= now else 0
 
 
 def pause_ms(told: int, now: int) -> int:

@@ -21,7 +21,8 @@ class Preview:
 
     `delivery` is the one that will bring the answer. Words come in many small pieces and are joined when they are
     looked at. `shown` is what the chat has seen, `message` the network's id of it, empty before the first showing and
-    where the network shows drafts: then it has to be shown again at `fades`, in milliseconds; a message never fades.
+    where the network shows drafts: then it has to be shown again at `fades`, in milliseconds
+    of a clock that nobody sets; a message never fades.
     """
 
     def __init__(

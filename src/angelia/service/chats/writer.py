@@ -16,9 +16,9 @@ from angelia.core.content import Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
 from angelia.core.ids import CallId, place_named, sortable_id
-from angelia.service.chats.clock_pause import ClockPause
 from angelia.service.chats.delivery import NOTICE, ChatDelivery, DeliveryStores, preview_key, told_id
 from angelia.service.chats.open_channel import OpenChannel, Wait
+from angelia.service.chats.pause import Pause
 from angelia.service.chats.preview import MORE, Preview, as_it_grows
 from angelia.store.log.projections import PREVIEW
 from angelia.store.tables.outbox import Receipt
@@ -50,9 +50,9 @@ class ChatWriter:
         self._gathered: Receipt | None = None
         self._draft: Preview | None = None
         self._working: e.Address | None = None
-        self._preview_pause = ClockPause()
-        self._typing_pause = ClockPause()
-        self._send_pause = ClockPause()
+        self._preview_pause = Pause()
+        self._typing_pause = Pause()
+        self._send_pause = Pause()
         self._wake = asyncio.Event()
 
     def give(self, receipts: Sequence[Receipt]) -> None:
@@ -113,7 +113,7 @@ class ChatWriter:
     async def _deliver(self, due: Sequence[Receipt]) -> None:
         receipt = due[0]
         try:
-            await self._wait(None, self._send_pause.left(self._stores.clock()))
+            await self._wait(None, self._send_pause.left(self._stores.steady()))
             if len(due) == 1 and self._may_grow(receipt):
                 self._gathered = receipt
                 await self._wait(None, _GATHERED_S)
@@ -129,7 +129,7 @@ class ChatWriter:
             logger.exception("a delivery to %s faulted, code %s", self._address.door, code, exc_info=error)
             await self._faulted(receipt, code)
             return
-        self._send_pause.begin(self._stores.clock(), self._line.channel.capabilities.pace)
+        self._send_pause.begin(self._stores.steady(), self._line.channel.capabilities.pace)
         for one in settled:
             self._finish(one)
 
@@ -164,7 +164,7 @@ class ChatWriter:
     # -- what is shown before the answer is there ------------------------------------------------------------------
 
     async def _show_preview(self) -> None:
-        draft, channel, now = self._draft, self._line.channel, self._stores.clock()
+        draft, channel, now = self._draft, self._line.channel, self._stores.steady()
         if draft is None or draft.given_up or not self._streams or self._preview_pause.left(now):
             return
         words = draft.words(_characters(channel.capabilities.text_limit, channel.capabilities.units) - len(MORE))
@@ -218,11 +218,11 @@ class ChatWriter:
             return
         except (NotSent, Unsure) as error:  # a draft may be repeated
             logger.info("a draft in %s is shown later: %s", self._address.door, error)
-            self._preview_pause.begin(self._stores.clock(), _AFTER_A_FAULT_S)
+            self._preview_pause.begin(self._stores.steady(), _AFTER_A_FAULT_S)
             return
         crash_point("preview.drafted")
         draft.shown = words
-        draft.fades = self._stores.clock() + channel.capabilities.draft_seconds * _RENEWED * 1000
+        draft.fades = self._stores.steady() + channel.capabilities.draft_seconds * _RENEWED * 1000
 
     async def _show_message(self, draft: Preview, text: OutText) -> None:
         channel, append = self._line.channel, self._stores.transcript.append
@@ -267,7 +267,7 @@ class ChatWriter:
         draft.message = draft.shown = ""
 
     async def _show_typing(self) -> None:
-        channel, now = self._line.channel, self._stores.clock()
+        channel, now = self._line.channel, self._stores.steady()
         if self._working is None or self._typing_pause.left(now) or not channel.capabilities.can(Kind.TYPING):
             return
         self._typing_pause.begin(now, channel.capabilities.typing_seconds * _RENEWED)
@@ -280,7 +280,7 @@ class ChatWriter:
 
     def _until_next(self) -> float | None:
         """Seconds until the preview or the sign of typing is due; None when only news can bring work."""
-        capabilities, due, now = self._line.channel.capabilities, [], self._stores.clock()
+        capabilities, due, now = self._line.channel.capabilities, [], self._stores.steady()
         if self._draft is not None and not self._draft.given_up and self._streams:
             due.append(self._preview_pause.left(now))
         if self._working is not None and capabilities.can(Kind.TYPING):
