@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from angelia.channels.capabilities import As, Capabilities, IncomingKind, Kind, NativeMethod, Never, Units, Way, faults
+from angelia.channels.capabilities import As, Capabilities, IncomingKind, Kind, NativeMethod, Units, Way, faults
 from angelia.channels.markup.html import TelegramHtml
 from angelia.channels.plan import CannotPiece, FilePiece, Piece, TextPiece, plan
 from angelia.core.content import BlobRef, Content, Media, MediaKind, Text

@@ -262,7 +262,11 @@ The ~~wrong~~ ![picture](https://x.de/c.png) end."""
 def test_no_raw_marks_are_seen_while_a_text_grows(dialect: Dialect) -> None:
     for end in range(1, len(GROWN) + 1):
         for one in render_within(whole_so_far(GROWN[:end]), dialect, 2000, Units.UTF16):
-            seen = re.sub(r'a = "[*]?[*]?(not)?|2\*3\*4|2\*3\*?|2\*', "", one.plain.partition("a = ")[0] + one.plain.rpartition("\n\n")[2] * ("The" in one.plain))
+            seen = re.sub(
+                r'a = "[*]?[*]?(not)?|2\*3\*4|2\*3\*?|2\*',
+                "",
+                one.plain.partition("a = ")[0] + one.plain.rpartition("\n\n")[2] * ("The" in one.plain),
+            )
             assert not re.search(r"[`*~]|\]\(|\[(?!x\])|^#", seen), (GROWN[:end], one.plain)
     assert whole_so_far(GROWN) == GROWN
 

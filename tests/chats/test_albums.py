@@ -93,7 +93,9 @@ class Gallery:
 
     async def _life(self, died: asyncio.Event) -> bool:
         db = self._open()
-        stores = DeliveryStores(Transcript(db), outbox := Outbox(db), BlobStore(self._home), self.clock, steady=self.clock)
+        stores = DeliveryStores(
+            Transcript(db), outbox := Outbox(db), BlobStore(self._home), self.clock, steady=self.clock
+        )
         dispatcher = DeliveryDispatcher(stores, self.clock.wait)
         dispatcher.connect(OpenChannel(RecordingChannel(self.far, capabilities=self._capabilities), ChannelSettings()))
         running = asyncio.create_task(dispatcher.run())
@@ -146,7 +148,10 @@ async def test_pictures_that_follow_each_other_stand_together_each_with_its_rece
 
 async def test_files_stand_with_files_and_words_stand_above_what_they_tell_of(tmp_path: Path) -> None:
     gallery = Gallery(tmp_path, FarEnd())
-    picture, paper = [await gallery.media(n) for n in range(4)], [await gallery.media(n, MediaKind.DOCUMENT) for n in (4, 5)]
+    picture, paper = (
+        [await gallery.media(n) for n in range(4)],
+        [await gallery.media(n, MediaKind.DOCUMENT) for n in (4, 5)],
+    )
     rows: Sequence[tuple[Content, ...]] = [
         (picture[0],),
         (picture[1],),
@@ -185,7 +190,10 @@ async def test_whatever_dies_no_picture_is_lost_and_none_is_there_twice_unmarked
     tmp_path: Path, point: str, trouble: ChannelTrouble, idempotent: bool
 ) -> None:
     troubles = [trouble]
-    far = FarEnd(lambda method: troubles.pop() if troubles and method == "send_album" else ChannelTrouble.NONE, idempotent=idempotent)
+    far = FarEnd(
+        lambda method: troubles.pop() if troubles and method == "send_album" else ChannelTrouble.NONE,
+        idempotent=idempotent,
+    )
     gallery = Gallery(tmp_path, far)
     await gallery.pictures(3)
     await gallery.delivered(dies_at=point)
@@ -200,7 +208,9 @@ async def test_whatever_dies_no_picture_is_lost_and_none_is_there_twice_unmarked
     assert all(there[str(n)] for n in range(4)), "a picture is lost"
     assert len(albums - marked) <= 1, "an album is there twice, and no mark says so"
     assert not (idempotent and (marked or unknown or set(there.values()) != {1}))
-    assert [one.status for one in receipts if one.origin.startswith("c") and one not in unknown] == ["sent"] * (4 - len(unknown))
+    assert [one.status for one in receipts if one.origin.startswith("c") and one not in unknown] == ["sent"] * (
+        4 - len(unknown)
+    )
 
 
 async def test_what_comes_later_does_not_join_an_album_that_may_be_there(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_text_is_seen_while_it_comes(tmp_path: Path) -> None:
         terminal.sees("The answer")
         terminal.press(CTRL_C)
         terminal.sees("broke off here")
-        terminal.sees("Stopped by the owner.")
+        terminal.sees("Stopped.")
         assert "The answer" in terminal.screen
         assert "before it ends" not in terminal.seen
 
@@ -104,7 +104,7 @@ def test_ctrl_c_stops_the_turn_and_says_so_and_once_more_leaves(tmp_path: Path) 
         terminal.types("begin")
         terminal.sees("▸ $ cat gate")
         terminal.press(CTRL_C)
-        terminal.sees("Stopped by the owner.")
+        terminal.sees("Stopped.")
         terminal.press(CTRL_C)
         assert terminal.ends() == 0
         assert place.kinds()[-3:] == ["TurnClosed", "DeliveryQueued", "DeliverySettled"]
@@ -116,7 +116,7 @@ def test_esc_stops_the_turn(tmp_path: Path) -> None:
         terminal.types("hello")
         terminal.sees("The")
         terminal.press(ESC)
-        terminal.sees("Stopped by the owner.")
+        terminal.sees("Stopped.")
         assert "TurnClosed" in place.kinds()
 
 

@@ -109,7 +109,7 @@ def test_a_resize_while_it_is_written_leaves_each_line_once(tmp_path: Path) -> N
                     rows = terminal.later()
                     assert _once(shown_since(rows), to=13), "\n".join(rows)
                 terminal.press("Escape")
-                terminal.sees("Stopped by the owner")
+                terminal.sees("Stopped.")
                 assert sum(" ready " in row or "Esc stops" in row for row in terminal.rows) == 1
         finally:
             terminal.close()

@@ -105,7 +105,7 @@ def test_steer_is_read_at_the_next_step_and_stop_ends_the_turn(tmp_path: Path) -
         terminal.sees("▸ $ cat two")
         assert "in blue, please" in str(requests(place)[1])
         terminal.types("/stop")
-        terminal.sees("Stopped by the owner.")
+        terminal.sees("Stopped.")
         assert "never said" not in terminal.seen
 
 

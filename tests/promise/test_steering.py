@@ -81,7 +81,7 @@ async def test_a_stop_ends_a_running_command_at_once(tmp_path: Path) -> None:
             assert await chat.ending() == end.Cancelled(OWNER)
             assert not is_alive(int(number))
             assert [fact.status for fact in chat.facts(e.ToolFinished)] == [CallStatus.CANCELLED]
-            assert chat.words() == ["Stopped by the owner. What was done so far is kept; write to go on."]
+            assert chat.words() == ["Stopped. What was done so far is kept; write to go on."]
 
 
 async def test_a_stop_ends_a_request_that_is_never_answered(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ async def test_an_interrupt_from_the_keyboard_stops_the_turn_aloud(tmp_path: Pat
         process.send_signal(signal.SIGINT)
         out, err = await process.communicate()
     assert (process.returncode, out) == (3, b"")
-    assert b"Stopped by the owner." in err
+    assert b"Stopped." in err
     assert not is_alive(int(number))
 
 

@@ -219,7 +219,7 @@ def test_a_conversation_at_work_on_this_machine_is_listed_and_its_turn_can_be_st
             assert (seen["spec"], seen["where"], seen["standing"]) == ("local", str(place.work), "open")
             ended = place.run("sandbox", "stop", *seen["conversations"], "--yes")
             assert "The running turn is told to stop" in ended.err
-            terminal.sees("Stopped by the owner")
+            terminal.sees("Stopped.")
         assert found(place) == []
 
 

@@ -30,7 +30,7 @@ _WITHOUT_RUNNING = frozenset({CallStatus.REFUSED, CallStatus.BAD_CALL})
 class InView(Struct, frozen=True):
     """`private`: words or files of a person's, or what tools read here. `untrusted`: what nobody answers for.
 
-    `named` are the URLs that stood in the owner's own words, whole.
+    `named` are the URLs that stood in the owner's own words, whole: not in what they pass on or quote.
     """
 
     private: bool = False
@@ -79,8 +79,9 @@ class InViewFold:
             case e.Opening(parts=parts, sender=sender, forwarded=forwarded):
                 self._private = True
                 own = sender in self._owners
-                if own:
-                    self._named.update(url for part in parts if isinstance(part, Text) for url in urls_in(part.text))
+                if own and not forwarded:
+                    said = [_unquoted(part.text) for part in parts if isinstance(part, Text)]
+                    self._named.update(url for text in said for url in urls_in(text))
                 # Who sends a file need not have written it; who records a voice message speaks.
                 files = [part for part in parts if isinstance(part, Media) and part.media is not MediaKind.VOICE]
                 return not own or forwarded or bool(files)
@@ -93,6 +94,11 @@ class InViewFold:
             case _:
                 pass
         return False
+
+
+def _unquoted(text: str) -> str:
+    """Without quoted lines: they may be anybody's."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith(">"))
 
 
 def outside_words(log: Sequence[e.Entry], owner: Principal) -> tuple[int, ...]:

@@ -24,8 +24,8 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
         case end.StayedSilent(why=why):
             return f"Nothing to tell: {why}"
         case end.Cancelled(by=by):
-            whom = "the owner" if by == OWNER else by
-            return f"Stopped by {whom}. What was done so far is kept; write to go on."
+            stopped = "Stopped." if by == OWNER else f"Stopped by {by}."
+            return f"{stopped} What was done so far is kept; write to go on."
         case end.Stalled(seconds=seconds):
             return f"Ended: nothing was heard of it for {_minutes(seconds)}. What was done so far is kept."
         case end.StepLimit(steps=steps):
@@ -98,7 +98,9 @@ def sentence_in_chat(ending: end.Ending) -> str:
             return f"The model that I think with is not where it was said to be. {_OPERATOR} corrects that. {_KEPT}"
         case end.Faulted(code=code, no_files=True):
             again = "Your message is kept: write “continue” to try again in a while."
-            return f"Too much is open here at once for me to go on. {again} Whoever runs me can raise the limit: {code}."
+            return (
+                f"Too much is open here at once for me to go on. {again} Whoever runs me can raise the limit: {code}."
+            )
         case end.Faulted(code=code):
             again = "Your message is kept: write “continue” to try again."
             return f"Something went wrong inside me. {again} If it happens again, tell whoever runs me: {code}."

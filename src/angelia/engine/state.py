@@ -11,7 +11,7 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
-from angelia.core.principal import OWNER, Principal
+from angelia.core.principal import ANGELIA, OWNER, Principal
 from angelia.core.slices import SLICE, SlicedFold, at_once
 from angelia.engine.calls import Asked, CallState, Declined, OpenCall, Permitted, Started, Wanted, calls_of
 from angelia.engine.remedies import DEFAULT, Remedy, Table, Uses
@@ -153,7 +153,9 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
         case e.ApprovalGiven():
             return _call_if_asked(turn, fact.call, Permitted(), entry.at) if _counts(turn, fact) else turn
         case e.ApprovalRefused():
-            return _call_if_asked(turn, fact.call, Declined(fact.why or f"{fact.by} said no"), entry.at)
+            declined = Declined(fact.why or f"{fact.by} said no")
+            counts = fact.by == ANGELIA or _counts(turn, fact)
+            return _call_if_asked(turn, fact.call, declined, entry.at) if counts else turn
         case e.CancelAsked():
             stopped = replace(turn, cancelled_at=entry.seq, cancelled_by=fact.by, silent_s=fact.silent_s)
             return stopped if turn.opened else turn
@@ -290,8 +292,8 @@ def _call(turn: Turn, call: CallId, state: CallState) -> Turn:
     return replace(turn, calls=tuple(replace(c, state=state) if c.id == call else c for c in turn.calls))
 
 
-def _counts(turn: Turn, fact: e.ApprovalGiven) -> bool:
-    """Whether a yes is from somebody who may give it: no door can let anybody else through."""
+def _counts(turn: Turn, fact: e.ApprovalGiven | e.ApprovalRefused) -> bool:
+    """Whether an answer is from somebody who may give it: no door can let anybody else's through."""
     return any(c.id == fact.call and isinstance(c.state, Asked) and fact.by in c.state.approvers for c in turn.calls)
 
 

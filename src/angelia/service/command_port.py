@@ -1,10 +1,10 @@
 """What a command of a conversation acts on, and what it can come to."""
 
 from collections.abc import Callable
-from datetime import tzinfo
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
@@ -193,7 +193,7 @@ class ConversationsPort(CommandPort, Protocol):
         ...
 
     @property
-    def zone(self) -> tzinfo | None:
+    def zone(self) -> ZoneInfo | None:
         """In which zone moments are told; None for this machine's."""
         ...
 

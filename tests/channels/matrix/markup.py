@@ -3,8 +3,43 @@
 import re
 from html.parser import HTMLParser
 
-_BLOCKS = {"table", "thead", "tbody", "tr", "p", "div", "blockquote", "ul", "ol", "li", "pre", "h1", "h2", "h3", "h4", "h5", "h6"}
-_TAGS = _BLOCKS | {"del", "a", "sup", "sub", "b", "i", "u", "strong", "em", "s", "code", "span", "details", "summary", "th", "td"}
+_BLOCKS = {
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "p",
+    "div",
+    "blockquote",
+    "ul",
+    "ol",
+    "li",
+    "pre",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+}
+_TAGS = _BLOCKS | {
+    "del",
+    "a",
+    "sup",
+    "sub",
+    "b",
+    "i",
+    "u",
+    "strong",
+    "em",
+    "s",
+    "code",
+    "span",
+    "details",
+    "summary",
+    "th",
+    "td",
+}
 _EMPTY = {"br", "hr"}
 _ADDRESSES = re.compile(r"(https?|ftp|mailto|magnet):")
 

@@ -206,7 +206,6 @@ class _Inlines:
             case _:
                 return (PlainWords(token.content),) if token.content else ()
 
-
     def _within_a_word(self, opening: "Token") -> bool:
         """Whether letters or digits touch the marks from outside on both sides: `2*3*4` is a product."""
         ahead = range(self._at, len(self._tokens))

@@ -36,7 +36,9 @@ def _joins(place: Place, first: Place, size: int, way: NativeMethod) -> bool:
     if not isinstance(message, OutFile) or not isinstance(head, OutFile) or place.doubts != first.doubts:
         return False
     family, fits = _FAMILIES.get(message.kind), not way.limit or size + message.size <= way.limit
-    return family is not None and family is _FAMILIES.get(head.kind) and not (message.caption or message.reply_to) and fits
+    return (
+        family is not None and family is _FAMILIES.get(head.kind) and not (message.caption or message.reply_to) and fits
+    )
 
 
 def _size(place: Place) -> int:

@@ -1,7 +1,7 @@
 """What a chat lends to a command, and how what it comes to reads there."""
 
-from datetime import UTC
 from typing import assert_never
+from zoneinfo import ZoneInfo
 
 from angelia.core import entry as e
 from angelia.core.content import Text
@@ -32,7 +32,6 @@ class ChatCommandPort:
     """A chat, for one command that somebody gave there."""
 
     place = CommandPlace.CHAT
-    zone = UTC
     keys = ()
 
     def __init__(self, chat_sessions: ChatSessions, sender: Sender) -> None:
@@ -47,6 +46,11 @@ class ChatCommandPort:
     def services(self) -> CommandServices:
         """See the port."""
         return self._chat_sessions.services.commands
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """See the port: the zone in which times are meant here, by the settings."""
+        return ZoneInfo(self.services.schedules().now_in().zone)
 
     def may(self, right: CommandRight) -> bool:
         """See the port."""

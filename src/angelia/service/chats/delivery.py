@@ -261,9 +261,7 @@ class ChatDelivery:
 
     async def start(self, places: Sequence[Place], tries: int) -> None:
         """Write down that the next thing is the send; it is the one number `tries` in this life."""
-        begun = [
-            e.DeliveryStarted(place.receipt.id, place.receipt.attempt + tries, place.number) for place in places
-        ]
+        begun = [e.DeliveryStarted(place.receipt.id, place.receipt.attempt + tries, place.number) for place in places]
         await self._append(places[0].receipt, *begun)
         crash_point("delivery.started")
 
