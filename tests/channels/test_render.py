@@ -187,8 +187,10 @@ ROWS = [
     (
         "a|b\n-|-\n1|**2**",
         MatrixHtml(),
-        "<table><thead><tr><th>a</th><th>b</th></tr></thead>"
-        "<tbody><tr><td>1</td><td><strong>2</strong></td></tr></tbody></table>",
+        (
+            "<table><thead><tr><th>a</th><th>b</th></tr></thead>"
+            "<tbody><tr><td>1</td><td><strong>2</strong></td></tr></tbody></table>"
+        ),
     ),
     ("2*3*4 and 2**3**4, a*b + c*d", TelegramHtml(), "2*3*4 and 2**3**4, a*b + c*d"),
     ("2*3*4", MatrixHtml(), "<p>2*3*4</p>"),

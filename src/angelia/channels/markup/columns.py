@@ -8,7 +8,8 @@ import wcwidth
 def columns(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """A table's rows as text, the head's underlined; rows are equally long.
 
-    >>> print(*columns([["a", "bc"], ["def", "g"]]), sep="\\n")
+    >>> for row in columns([["a", "bc"], ["def", "g"]]):
+    ...     print(row)
     a   │ bc
     ────┼───
     def │ g

@@ -2,7 +2,7 @@
 
 import re
 
-_UNFINISHED = re.compile(r"!?\[[^\]\n]*(?:\](?:\([^)\n]*)?)?\Z|[*_~`]+\Z")
+_UNFINISHED = re.compile(r"!?\[[^\]\n]*(?:\](?:\([^)\n]*)?)?\Z|[*_~`]+\Z|^#{1,6}[ ]?\Z", re.MULTILINE)
 """A link or mark at the end, of which nobody knows yet what it will be."""
 _FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
 

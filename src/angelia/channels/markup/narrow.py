@@ -8,7 +8,7 @@ NARROW = 40
 
 
 def narrowed(block: Block) -> tuple[Block, ...]:
-    """A wide table as one item for each row: its first cell, and beneath it the others, each after its column's head."""
+    """A wide table as an item for each row: its first cell, and beneath it the others, each after its column's head."""
     if not isinstance(block, Table) or not block.headed or widest(block.lines) <= NARROW or len(block.rows) < 2:
         return (block,)
     head, *rows = block.rows

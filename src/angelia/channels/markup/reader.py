@@ -42,7 +42,7 @@ _LINKABLE = re.compile(r"(?i)(https?://|mailto:)\S+$")
 _NEWLINE = re.compile(r"\r\n?")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,32}")
 
-_TASK = re.compile(r"\[([ xX])\][ \n](?=.)", re.DOTALL)
+_TASK = re.compile(r"\[([ xX])\][ \n]")
 _EMPTY, _DONE = "☐", "☑"
 
 RULE = "———"

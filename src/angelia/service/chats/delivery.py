@@ -68,8 +68,9 @@ UNSEEN = "What it asks about did not arrive whole, so that there is nothing to p
 
 
 class DeliveryStores(Struct, frozen=True):
-    """Where deliveries are written down, and their bytes are. `link` gives addresses to files that cannot go;
-    Pauses are by `steady`. `for_chat` says where the bytes lie that a chat gets of a medium (`Renditions.path_for_chat`), the blob without it.
+    """Where deliveries are written down, and their bytes are. `link` gives addresses to files that cannot go. Pauses
+    are by `steady`. `for_chat` says where the bytes lie that a chat gets of a medium (`Renditions.path_for_chat`), the
+    blob without it.
     """
 
     transcript: Transcript
@@ -146,11 +147,11 @@ class ChatDelivery:
         files = tuple(place.message for place in run if isinstance(place.message, OutFile))
         album = OutAlbum(tuple(replace(file, reply_to="") for file in files), files[0].reply_to)
         came = await _Tries(self, run, album).until_known(run[0].doubts)
-        if isinstance(came, SendFailed):
+        if isinstance(came, SendFailed) and not came.spent:
             logger.info("an album for %s goes one by one: %s", run[0].receipt.address.door, came.why)
             return False
         for at, place in enumerate(run):
-            place.delivery.outcomes[place.number] = came if isinstance(came, Unknown) else Delivered(came[at])
+            place.delivery.outcomes[place.number] = Delivered(came[at]) if isinstance(came, tuple) else came
         await self._note([place.delivery for place in run], run)
         return True
 
@@ -158,10 +159,11 @@ class ChatDelivery:
         """That messages are there, the receipts of deliveries that are whole by it, and a word to the person of those
         that are not there: one commit.
         """
-        facts: list[e.AnyFact] = []
-        for place in brought:
-            if isinstance(outcome := place.delivery.outcomes[place.number], Delivered):
-                facts.append(e.PieceArrived(place.receipt.id, place.number, outcome.platform_id))
+        facts: list[e.AnyFact] = [
+            e.PieceArrived(place.receipt.id, place.number, outcome.platform_id)
+            for place in brought
+            if isinstance(outcome := place.delivery.outcomes[place.number], Delivered)
+        ]
         whole = [delivery for delivery in dict.fromkeys(deliveries) if not delivery.missing]
         for delivery in whole:
             facts += self._settled(delivery)
@@ -348,7 +350,7 @@ class _Tries:
                 return Doubt()
             self._failed += 1
             if self._failed >= self._most_tries:
-                return SendFailed(f"{failed} It was tried {self._failed} times.")
+                return SendFailed(f"{failed} It was tried {self._failed} times.", spent=True)
             if isinstance(failed, f.Unsure) and isinstance(self._message, OutAlbum):
                 await self._delivering.rest(pause(self._failed))
                 return Doubt()  # as long as it is in doubt no other file joins it, and its key stays the same

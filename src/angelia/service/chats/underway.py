@@ -18,9 +18,10 @@ class Delivered(Struct, frozen=True):
 
 
 class SendFailed(Struct, frozen=True):
-    """It is not there and will not be, because of `why`."""
+    """It is not there and will not be, because of `why`; `spent` says that every try was used, and none refused."""
 
     why: str
+    spent: bool = False
 
 
 class Unknown(Struct, frozen=True):

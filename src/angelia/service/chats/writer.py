@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 from itertools import takewhile
 from math import inf
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from angelia.channels.capabilities import Kind, Units
 from angelia.channels.failures import ChannelError, Later, MessageGone, NotSent, Rejected, Unsure
+from angelia.channels.outgoing import OutText
 from angelia.channels.port import HasDrafts, albums_in, drafts_in
 from angelia.core import entry as e
 from angelia.core.content import Media, Text
@@ -105,8 +107,7 @@ class ChatWriter:
         for place, receipt in enumerate(self._queue):
             waits = receipt.after and not await self._stores.outbox.is_settled(receipt.conversation, receipt.after)
             if not waits:
-                same = (receipt.conversation, receipt.address, receipt.after)
-                run = takewhile(lambda one: (one.conversation, one.address, one.after) == same, self._queue[place:])
+                run = takewhile(partial(_go_together, receipt), self._queue[place:])
                 return sorted(run, key=lambda one: place_named(CallId(one.origin)) if one.after else (0, 0))
         return ()
 
@@ -286,6 +287,11 @@ class ChatWriter:
         if self._working is not None and capabilities.can(Kind.TYPING):
             due.append(self._typing_pause.left(now))
         return max(min(due), _LOOK_S) if due else None
+
+
+def _go_together(receipt: Receipt, other: Receipt) -> bool:
+    same = (receipt.conversation, receipt.address, receipt.after)
+    return same == (other.conversation, other.address, other.after)
 
 
 def _characters(limit: int, units: Units) -> int:

@@ -113,7 +113,7 @@ async def _trouble(kind: Kind, trouble: Trouble, make: Make) -> None:
 
 async def meets(stage: Stage, outgoing: OutText | OutFile | OutAlbum, trouble: Trouble) -> None:
     """Send something into a trouble: the failure is of the right type, and nothing arrived that it denies."""
-    network, to, key = stage.network, stage.network.here, sortable_id()
+    network, key = stage.network, sortable_id()
     before = len(network.arrived)
     network.misbehave(trouble)
     sending = _sent(stage, outgoing, key)
@@ -174,8 +174,8 @@ async def _sent(stage: Stage, outgoing: OutText | OutFile | OutAlbum, key: str) 
     channel, to = stage.channel, stage.network.here
     if not isinstance(outgoing, OutAlbum):
         return (await channel.send(to, outgoing, key),)
-    if not isinstance(channel, HasAlbums):
-        raise AssertionError("The table has albums, and the channel is no `HasAlbums`.")
+    expect(isinstance(channel, HasAlbums), "the table has albums, and the channel is no `HasAlbums`")
+    assert isinstance(channel, HasAlbums)
     return await channel.send_album(to, outgoing, key)
 
 
