@@ -28,7 +28,8 @@ class Scene:
         async def nobody(*_: Any) -> NoReturn:
             raise AssertionError("nothing else is asked of a context")
 
-        context = ChannelContext("door", Path(), lambda: self.now, nobody, nobody, nobody, self.told.append, {})
+        wall, steady = (lambda: 0), (lambda: self.now)  # the machine's clock is set back, and that changes nothing
+        context = ChannelContext("door", Path(), wall, nobody, nobody, nobody, self.told.append, {}, steady)
         self.standing = ConnectionState(context, 0.0, 60.0, changed)
 
     async def meets(self, *ends: ChannelError, lost: Callable[[ChannelError], None] = lambda error: None) -> int:

@@ -8,7 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from angelia.channels.capabilities import Capabilities
 from angelia.channels.failures import Rejected
 from angelia.channels.outgoing import OutText
 from angelia.channels.settings import ChannelSettings
@@ -109,11 +111,14 @@ async def chat_sessions(
     folder: Path,
     trouble: Callable[[str], ChannelTrouble] = lambda _: ChannelTrouble.NONE,
     channel: Callable[..., RecordingChannel] = RecordingChannel,
+    capabilities: Capabilities = WITH_DRAFTS,
+    wall: Callable[[int], int] = lambda now: now,
 ) -> AsyncIterator[OneChat]:
     far = FarEnd(trouble)
-    db = Database.open(folder, clock=lambda: found.now)
-    stores = DeliveryStores(Transcript(db), Outbox(db), BlobStore(folder), lambda: found.now, steady=lambda: found.now)
-    found = OneChat(far, stores, channel(far, capabilities=WITH_DRAFTS))
+    db = Database.open(folder, clock=lambda: wall(found.now))
+    clocks = (lambda: wall(found.now)), (lambda: found.now)
+    stores = DeliveryStores(Transcript(db), Outbox(db), BlobStore(folder), clocks[0], steady=clocks[1])
+    found = OneChat(far, stores, channel(far, capabilities=capabilities))
     await stores.transcript.append(TALK, [e.ConversationOpened("chat", "/w")])
     running = asyncio.create_task(found.writer.run())
     try:
@@ -226,3 +231,45 @@ async def test_an_answer_that_an_earlier_life_began_as_a_message_goes_on_as_that
         await chat.deliver(ANSWER, "One two.")
         assert chat.far.texts("7") == ["One two."]
         assert chat.drafts() == []
+
+
+async def test_a_clock_that_is_set_back_holds_up_neither_drafts_nor_the_answer(tmp_path: Path) -> None:
+    year = 365 * 86_400_000
+    async with chat_sessions(tmp_path, wall=lambda now: 2 * year - now // 5_000 * 100_000) as chat:
+        await chat.grow("I look.")
+        await chat.passed(200)
+        at = [now for method, now in chat.calls if method == "draft"]
+        assert all(20_000 < later - now < 30_000 for now, later in pairwise(at))
+        assert len(at) > 5
+        await chat.deliver(ANSWER, "Done.")
+        assert chat.far.texts("7") == ["Done."]
+
+
+async def test_a_growing_message_stops_when_the_network_says_so_and_the_answer_is_edited_into_it(
+    tmp_path: Path,
+) -> None:
+    edits = iter([ChannelTrouble.NONE, ChannelTrouble.LATER])
+
+    def weather(method: str) -> ChannelTrouble:
+        return next(edits, ChannelTrouble.NONE) if method == "edit" else ChannelTrouble.NONE
+
+    async with chat_sessions(tmp_path, weather, capabilities=ABILITIES) as chat:
+        for tries, words in enumerate(("**One", " two", " three**")):
+            await chat.grow(words)
+            await chat.until(lambda tries=tries: chat.called("send") + chat.called("edit") == tries + 1)  # type: ignore[misc]  # bound now
+        assert chat.far.texts("7") == ["**One two** …"]
+        await chat.grow(" four")
+        await chat.passed(100)
+        assert chat.called("edit") == 2, "an edit more, and the answer would wait as well"
+        await chat.deliver(ANSWER, "**One two three** four.")
+        assert chat.far.texts("7") == ["**One two three** four."]
+        assert (chat.called("send"), chat.called("edit")) == (1, 3)
+
+
+async def test_a_short_answer_is_not_seen_growing_where_that_is_not_worth_a_message(tmp_path: Path) -> None:
+    async with chat_sessions(tmp_path, capabilities=replace(ABILITIES, grows_from=20)) as chat:
+        await chat.grow("Nineteen letters it")
+        await chat.passed(100)
+        assert chat.far.messages == {}
+        await chat.grow(" has no more.")
+        await chat.until(lambda: chat.far.texts("7") == ["Nineteen letters it has no more. …"])

@@ -126,6 +126,7 @@ async def test_where_two_questions_are_open_a_bare_yes_answers_neither(tmp_path:
             (place / name / ".env").write_text(name)
         await life.says("Go on.")
         await far.when(lambda far: sum("Answer with the number" in text for text in far.texts("7")) == 2)
+        assert all("\n\n1. " in text for text in far.texts("7") if "Answer with" in text), "in the question's message"
         for words in ("1", "/approve"):
             await life.says(words)
         await far.when(lambda far: sum("2 questions are open here" in text for text in far.texts("7")) == 2)

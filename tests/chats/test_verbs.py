@@ -163,10 +163,16 @@ async def test_new_begins_anew_and_resume_comes_back(tmp_path: Path) -> None:
             assert far.texts("7")[-1] == "Heard one, three."
 
 
+CHATHAM = ("sandbox.confine=off", "schedule.zone=Pacific/Chatham")
+
+
 async def test_nobody_reaches_anothers_conversations_and_only_presets_are_offered(tmp_path: Path) -> None:
     far = FarEnd()
     settings = replace(OPEN, model=("openai-chat:m", "openai-chat:other"))
-    async with ModelServer(lambda _: say("Yes.")) as server, town(tmp_path, server, far, settings) as life:
+    async with (
+        ModelServer(lambda _: say("Yes.")) as server,
+        town(tmp_path, server, far, settings, sets=CHATHAM) as life,
+    ):
         await life.says("mine", chat="7")
         await life.answered(1, "7")
         mine = await life.app.doors.conversation(e.Address("chat", "7"))
@@ -178,6 +184,7 @@ async def test_nobody_reaches_anothers_conversations_and_only_presets_are_offere
         await life.says("/model openai-chat:expensive", chat="8", sender=BEN)
         texts = await life.answered(4, "8")
         assert mine[-8:] not in texts[1]
+        assert "LAST USED (Pacific/Chatham)" in texts[1], "nobody far away takes its times for theirs"
         assert "fits 0" in texts[2]
         assert "There is no model" in texts[3]
         await life.says("/model openai-chat:other", chat="8", sender=BEN)

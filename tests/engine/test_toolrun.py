@@ -12,7 +12,7 @@ from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId
-from angelia.core.principal import OWNER, Principal
+from angelia.core.principal import ANGELIA, OWNER, Principal
 from angelia.engine.question import digest
 from angelia.policy.verdict import Allow, Ask, Deny, Effect, Verdict
 from angelia.testing.logs.playbook import reply, started
@@ -62,6 +62,20 @@ async def test_a_yes_counts_from_those_alone_who_may_give_it(tmp_path: Path) -> 
         await answer(one, "other arguments", by=Principal("chat", "2"))
         await one.drive()
         assert (tool.ran, one.results) == (["rm old"], [("ok", "Noted.")])
+
+
+@pytest.mark.parametrize(("by", "counts"), [(Principal("chat", "2"), False), (OWNER, True), (ANGELIA, True)])
+async def test_a_no_counts_from_those_alone_who_may_answer(tmp_path: Path, by: Principal, counts: bool) -> None:
+    tool = Probe()
+    async with driven(tmp_path, [NOTE, say("Well.")], World((tool,), ask)) as one:
+        await one.say("Go.")
+        await one.drive()
+        await one.log.append(e.ApprovalRefused(only_call(one), by, "not like this"))
+        await one.drive()
+        assert len(one.results) == counts
+        await answer(one, one.facts(e.ApprovalAsked)[0].digest)
+        await one.drive()
+        assert tool.ran == ([] if counts else ["rm old"])
 
 
 @pytest.mark.parametrize(

@@ -140,3 +140,12 @@ def test_only_the_owner_names_an_address() -> None:
     assert "https://named.example/start" in seen.named
     assert not any("brought" in url or "guest" in url for url in seen.named)
     assert "https://guest.example/" in in_view([e.Entry(1, 0, log[-1])], owner=GUEST).named
+
+
+def test_what_the_owner_passes_on_or_quotes_names_nothing() -> None:
+    """Whoever wrote it would name where private words may go."""
+    asked, link = "Look at https://mine.example/ and this.", "https://theirs.example/"
+    forwarded = e.UserSaid((Text(f"{asked}\n[forwarded …]\n> {link}"),), forwarded=True)
+    quoted = e.UserSaid((Text(f"[in answer to this message:]\n> see {link}\n{asked}"),))
+    for fact, named in ((forwarded, set()), (quoted, {"https://mine.example/"})):
+        assert in_view([e.Entry(1, 0, fact)]).named == named
