@@ -1,4 +1,4 @@
-"""A server that refuses what is too large, and does not say from where on: the limit is found, and not run into again."""
+"""A server that refuses what is too large without a number: its limit is found, and not run into again and again."""
 
 from pathlib import Path
 
