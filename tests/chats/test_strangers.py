@@ -99,3 +99,16 @@ async def test_a_question_about_a_stranger_that_a_life_owed_is_put_by_the_next(t
             await far.when(lambda far: "As a guest" in far.texts("7")[-1])
             await life.says("thanks", chat="99", sender=STRANGER)
             await far.when(lambda far: "Hello." in far.texts("99"))
+
+
+async def test_after_a_clock_that_was_years_ahead_the_owner_hears_of_strangers_again(tmp_path: Path) -> None:
+    ahead, right = 1_900_000_000_000, 1_700_000_000_000
+    now, far = [ahead], FarEnd()
+    async with ModelServer([]) as server, town(tmp_path, server, far, clock=lambda: now[0]) as life:
+        await life.says("/status")
+        await life.says("hello?", chat="99", sender=STRANGER)
+        await far.when(lambda far: len(far.in_chat("7")) == 2)
+        now[0] = right
+        await life.says("hello?", chat="666", sender=LIAR)
+        await far.when(lambda far: len(far.in_chat("7")) == 3)
+        assert "666" in far.texts("7")[2]

@@ -1,6 +1,7 @@
 """Every effect is judged, begun in the log before it happens, and ended there whatever comes of it."""
 
 import asyncio
+import errno
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -255,3 +256,20 @@ async def test_what_the_policy_is_told_is_what_the_tool_would_do(tmp_path: Path)
         await one.say("Go.")
         await one.drive()
         assert [effect.command for effect in judged] == tool.ran == ["rm old"]  # type: ignore[union-attr]
+
+
+async def test_a_turn_that_has_no_file_left_to_open_says_so_and_goes_on_later(tmp_path: Path) -> None:
+    async def starve(arguments: Words, context: ToolContext) -> ToolOutcome:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    async with driven(tmp_path, [NOTE, say("Well.")], World((Probe(act=starve),))) as one:
+        await one.say("Go.")
+        await one.drive()
+        (closed,) = one.facts(e.TurnClosed)
+        assert isinstance(closed.ending, end.Faulted)
+        assert closed.ending.no_files
+        ((_, _, told),) = one.told
+        assert "Too much is open here at once" in told
+        await one.say("continue")
+        await one.drive()
+        assert one.told[-1][2] == "Well."
