@@ -115,9 +115,12 @@ async def chat_sessions(
     wall: Callable[[int], int] = lambda now: now,
 ) -> AsyncIterator[OneChat]:
     far = FarEnd(trouble)
-    db = Database.open(folder, clock=lambda: wall(found.now))
-    clocks = (lambda: wall(found.now)), (lambda: found.now)
-    stores = DeliveryStores(Transcript(db), Outbox(db), BlobStore(folder), clocks[0], steady=clocks[1])
+
+    def set_back() -> int:
+        return wall(found.now)
+
+    db = Database.open(folder, clock=set_back)
+    stores = DeliveryStores(Transcript(db), Outbox(db), BlobStore(folder), set_back, steady=lambda: found.now)
     found = OneChat(far, stores, channel(far, capabilities=capabilities))
     await stores.transcript.append(TALK, [e.ConversationOpened("chat", "/w")])
     running = asyncio.create_task(found.writer.run())
