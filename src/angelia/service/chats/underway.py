@@ -37,7 +37,8 @@ class Underway:
     """One delivery: its messages, and what became of those before."""
 
     def __init__(self, receipt: Receipt, planned: Sequence[Outgoing | CannotSend], progress: Progress) -> None:
-        self.receipt, self.planned, self.progress = receipt, planned, progress
+        self.receipt, self.planned = receipt, planned
+        self.progress = progress
         self.outcomes: dict[int, Outcome] = {at: Delivered(name) for at, name in progress.arrived.items()}
 
     @property
