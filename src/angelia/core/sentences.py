@@ -66,13 +66,17 @@ def sentence(ending: end.Ending) -> str:  # noqa: C901 - one closed table, one c
             circles = f"Stopped: the same call of {tool} gave the same result {times} times, even after a reminder."
             return f"{circles} Say what to do differently."
         case end.Faulted(code=code, no_files=True):
-            files = f"Angelia had no open file left, so that this turn could not go on ({code}). Your message is kept."
-            return f"{files} Write “continue” once other work is done, or raise the limit (`ulimit -n`)."
+            return _no_files(code)
         case end.Faulted(code=code):
             fault = f"Something went wrong inside Angelia ({code}). Your message is kept."
             return f"{fault} Write “continue” to try again; `angelia doctor` says more."
         case _:
             assert_never(ending)
+
+
+def _no_files(code: str) -> str:
+    files = f"Angelia had no open file left, so that this turn could not go on ({code}). Your message is kept."
+    return f"{files} Write “continue” once other work is done, or raise the limit (`ulimit -n`)."
 
 
 def sentence_in_chat(ending: end.Ending) -> str:

@@ -154,8 +154,7 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             return _call_if_asked(turn, fact.call, Permitted(), entry.at) if _counts(turn, fact) else turn
         case e.ApprovalRefused():
             declined = Declined(fact.why or f"{fact.by} said no")
-            counts = fact.by == ANGELIA or _counts(turn, fact)
-            return _call_if_asked(turn, fact.call, declined, entry.at) if counts else turn
+            return _call_if_asked(turn, fact.call, declined, entry.at) if _counts(turn, fact) else turn
         case e.CancelAsked():
             stopped = replace(turn, cancelled_at=entry.seq, cancelled_by=fact.by, silent_s=fact.silent_s)
             return stopped if turn.opened else turn
@@ -293,7 +292,9 @@ def _call(turn: Turn, call: CallId, state: CallState) -> Turn:
 
 
 def _counts(turn: Turn, fact: e.ApprovalGiven | e.ApprovalRefused) -> bool:
-    """Whether an answer is from somebody who may give it: no door can let anybody else's through."""
+    """Whether an answer is from somebody who may give it: no door can let anybody else's through. We may only refuse."""
+    if isinstance(fact, e.ApprovalRefused) and fact.by == ANGELIA:
+        return True
     return any(c.id == fact.call and isinstance(c.state, Asked) and fact.by in c.state.approvers for c in turn.calls)
 
 
