@@ -292,7 +292,7 @@ def _call(turn: Turn, call: CallId, state: CallState) -> Turn:
 
 
 def _counts(turn: Turn, fact: e.ApprovalGiven | e.ApprovalRefused) -> bool:
-    """Whether an answer is from somebody who may give it: no door can let anybody else's through. We may only refuse."""
+    """Whether an answer is from somebody who may give it: no door can let others' through. We may only refuse."""
     if isinstance(fact, e.ApprovalRefused) and fact.by == ANGELIA:
         return True
     return any(c.id == fact.call and isinstance(c.state, Asked) and fact.by in c.state.approvers for c in turn.calls)
