@@ -438,6 +438,30 @@ class NotesShown(Fact, frozen=True):
     left_out: int = 0
 
 
+class LearningAsked(Fact, frozen=True):
+    """What the person said up to the entry `upto` is about to be looked through for notes, by the model `by`.
+
+    It is not looked through again, whatever comes of it.
+    """
+
+    upto: int
+    by: str
+
+
+class LearningEnded(Fact, frozen=True):
+    """What came of a look: the notes of `numbers`, or none because of `why`.
+
+    `cost` is millionths of a US dollar, -1 when the price is unknown.
+    """
+
+    upto: int
+    by: str
+    numbers: tuple[int, ...] = ()
+    why: str = ""
+    usage: Usage = Usage()
+    cost: int = -1
+
+
 class SetupChanged(Fact, frozen=True):
     """The model, the system prompt, the tools and the profile from here on; the last three are JSON or text blobs."""
 
@@ -877,6 +901,8 @@ AnyFact = (
     | NoteDropped
     | NotesShown
     | Imported
+    | LearningAsked
+    | LearningEnded
     | SetupChanged
     | ModelAsked
     | ModelSaid
@@ -920,6 +946,8 @@ SideFact = (
     | NoteDropped
     | NotesShown
     | Imported
+    | LearningAsked
+    | LearningEnded
     | DeliveryQueued
     | DeliveryStarted
     | DeliverySettled

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,6 +42,9 @@ from angelia.tools.discovery import MakeToolset
 from angelia.tools.port import ChildrenAccess, ConversationContext
 from angelia.tools.registry import Registry
 from angelia.tools.skills.toolset import SkillTools
+
+if TYPE_CHECKING:
+    from angelia.service.notes.learner import Learner
 
 
 class ConversationModes:
@@ -88,6 +92,7 @@ class _Open:
         self.notes: ConversationNotes | None = None
         self.skills: ConversationSkills | None = None
         self.children: Children | None = None
+        self.learner: Learner | None = None
 
 
 class Conversations:
@@ -199,7 +204,10 @@ class Conversations:
             return (await made(registry))[1]
 
         bound, first = await made(box.registry)
-        await session.attach(RenewingDriver(session, box, prompt, make, first))
+        driver = RenewingDriver(session, box, prompt, make, first)
+        if learner := self._learner(session):
+            driver.at_rest = learner.look
+        await session.attach(driver)
         children.go_on()
         return bound
 
@@ -278,6 +286,27 @@ class Conversations:
             opened.notes = ConversationNotes(session, self._deps.notes)
         return opened.notes
 
+    def _learner(self, session: Session) -> "Learner | None":
+        """What learns from a conversation; None where the settings name no model for it, or it has no notes."""
+        opened, notes, context = self._of(session), self.notes(session), self._deps.loaded.config.context
+        if opened.learner is None and notes and context.learner:
+            from angelia.context.learning import INSTRUCTIONS
+            from angelia.service.models.second_model import summariser
+            from angelia.service.notes.learner import Learner, LearningSources
+
+            catalog = self._deps.drivers.model_catalog
+            ask = summariser(context.learner, catalog, context.summary_seconds, INSTRUCTIONS)
+            sources = LearningSources(ask, lambda: self._may_spend(session), context.learn_after)
+            opened.learner = Learner(session, notes, self._deps.notes, sources)
+        return opened.learner
+
+    async def _may_spend(self, session: Session) -> bool:
+        """Whether the caps of the day leave room for more."""
+        limits, day = limits_in(self._deps.loaded.config, session.door), 86_400_000
+        spent = await self._deps.transcript.spent(OWNER, self._deps.clock() // day * day)
+        within = not limits.day_cost or spent.cost < limits.day_cost * 1e6
+        return within and (not limits.day_tokens or spent.tokens < limits.day_tokens)
+
     def prompt(self, session: Session) -> ConversationPrompt:
         """The system prompt of a conversation; what it says is there once the conversation has been employed."""
         opened = self._of(session)
@@ -330,6 +359,9 @@ class Conversations:
             await opened.children.close()
         await session.close()
         if opened:
+            if opened.learner:
+                await opened.learner.close()
+                opened.learner = None
             box, opened.toolbox = opened.toolbox, None
             if box:  # before the sandbox, in which they work
                 await box.close()

@@ -160,6 +160,7 @@ class RenewingDriver:
         first: TurnDriver,
     ) -> None:
         """`first` was made with the registry that `box` has now, and with the facts of `prompt`."""
+        self.at_rest: Callable[[], None] = lambda: None
         self._session = session
         self._box = box
         self._prompt = prompt
@@ -178,7 +179,10 @@ class RenewingDriver:
         if opened and opened != self._begun:
             self._begun = opened
             await self._renew(lease)
-        return await self._driver.drive(lease, spent_today)
+        rest = await self._driver.drive(lease, spent_today)
+        if not self._session.turn.opened:
+            self.at_rest()
+        return rest
 
     async def _renew(self, lease: Lease) -> None:
         await self._box.ready()

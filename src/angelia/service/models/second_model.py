@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from angelia.models.speech.port import Listener
 
 
-def summariser(spec: str, model_catalog: ModelCatalog, seconds: float) -> Summariser:
-    """A summariser that uses the model `spec`; it is bound when it is first needed.
+def summariser(spec: str, model_catalog: ModelCatalog, seconds: float, instructions: str = INSTRUCTIONS) -> Summariser:
+    """A summariser that uses the model `spec`, or what writes by other `instructions`; it is bound when it is first
+    needed.
 
     Raises:
         ConfigError: `spec` names no vendor or no model.
@@ -38,12 +39,12 @@ def summariser(spec: str, model_catalog: ModelCatalog, seconds: float) -> Summar
 
     async def write(prompt: str, most_tokens: int) -> Written:
         nonlocal bound
-        bound = bound or await model_catalog.bound(spec, INSTRUCTIONS, ())
+        bound = bound or await model_catalog.bound(spec, instructions, ())
         try:
             async with asyncio.timeout(seconds):
                 return await _written(bound, prompt, most_tokens)
         except TimeoutError:
-            said = f"the summary was not finished within {seconds:g} s"
+            said = f"it was not finished within {seconds:g} s"
             raise ModelError(Failure(FailureKind.UNREACHABLE, said=said)) from None
 
     return Summariser(spec, model_catalog.profile(spec).window, write)
@@ -56,7 +57,7 @@ async def _written(bound: BoundModel, prompt: str, most_tokens: int) -> Written:
         if isinstance(piece, Reply) and piece.stop is StopReason.END:
             text = "".join(part.text for part in piece.parts if isinstance(part, Text))
             return Written(text, piece.usage, await bound.cost(piece.usage))
-    raise ModelError(Failure(FailureKind.CUT_OFF, said="the summary did not end by itself"))
+    raise ModelError(Failure(FailureKind.CUT_OFF, said="it did not end by itself"))
 
 
 _PROMPT = "Describe what is attached, completely and soberly, for a reader who cannot see it. Quote any text in it."

@@ -60,7 +60,7 @@ class ConversationNotes:
     async def remember(self, call: CallId, text: str, scope: NoteScope, what: NoteKind, replaces: int) -> NoteTaken:
         """See `NotesAccess`."""
         if earlier := self._made_by(call):
-            return self._told(earlier, waits=not self._was_kept(earlier.number))
+            return self.told(earlier, waits=not self._was_kept(earlier.number))
         words = self._sources.redact(clean(" ".join(text.split())))
         about = self._scope(scope)
         known = await self._sources.notes.at([about])
@@ -78,7 +78,7 @@ class ConversationNotes:
             )
             kept = [] if waits else [e.NoteKept(number, ANGELIA)]
             if await self._session.log.append(proposed, *kept):
-                return self._told(proposed, waits=waits)
+                return self.told(proposed, waits=waits)
 
     async def recall(self, query: str, most: int) -> str:
         """See `NotesAccess`."""
@@ -158,7 +158,8 @@ class ConversationNotes:
         facts = (entry.fact for entry in self._session.log.entries)
         return any(isinstance(fact, e.NoteKept) and fact.number == number for fact in facts)
 
-    def _told(self, note: e.NoteProposed, *, waits: bool) -> NoteTaken:
+    def told(self, note: e.NoteProposed, *, waits: bool) -> NoteTaken:
+        """What model and person are told of a note that was proposed."""
         number = note.number
         if not waits:
             told = f"remembered: {unambiguous_line(note.text)}  /forget {number}"

@@ -49,6 +49,8 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
     A request carries at most `old_media` bytes of pictures and files that are older than the newest; 0 for any number.
     `instructions` are your own, for every conversation; with `folder_instructions` the model follows the `AGENTS.md` of
     the folder it works in, once you trust it. Without `notes` conversations neither read nor write any.
+    `learner` is the model that proposes notes after corrections and folds, empty for none; it looks once a conversation
+    has rested for `learn_after` seconds.
     """
 
     share: float = 0.8
@@ -59,6 +61,8 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
     instructions: str = ""
     folder_instructions: bool = True
     notes: bool = True
+    learner: str = ""
+    learn_after: float = 5.0
     summariser: str = ""
     summary_seconds: float = 120.0
 

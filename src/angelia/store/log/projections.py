@@ -20,6 +20,7 @@ from angelia.core.entry import (
     DoorMoved,
     Entry,
     Keyed,
+    LearningEnded,
     ModelFailed,
     ModelSaid,
     NoteDropped,
@@ -194,13 +195,18 @@ def _closed(connection: sqlite3.Connection, at: _At, fact: TurnClosed) -> None:
     )
 
 
-def _spent(connection: sqlite3.Connection, at: _At, fact: ModelSaid | ModelFailed | ViewMoved) -> None:
+def _spent(connection: sqlite3.Connection, at: _At, fact: ModelSaid | ModelFailed | ViewMoved | LearningEnded) -> None:
     usage = fact.usage
     if not isinstance(fact, ModelSaid) and usage == Usage() and fact.cost <= 0:
         return  # nothing came back, nothing is known to be billed
     tokens = (usage.input, usage.output, usage.cache_read, usage.cache_write)
-    model = (fact.summariser or "summariser") if isinstance(fact, ViewMoved) else fact.model
-    _paid(connection, at, model, (fact.cost, *tokens))
+    _paid(connection, at, _payee(fact), (fact.cost, *tokens))
+
+
+def _payee(fact: ModelSaid | ModelFailed | ViewMoved | LearningEnded) -> str:
+    if isinstance(fact, ViewMoved):
+        return fact.summariser or "summariser"
+    return fact.by if isinstance(fact, LearningEnded) else fact.model
 
 
 def _heard(connection: sqlite3.Connection, at: _At, fact: Transcribed) -> None:
@@ -359,6 +365,7 @@ _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     ModelSaid: _spent,
     ModelFailed: _spent,
     ViewMoved: _spent,
+    LearningEnded: _spent,
     Transcribed: _heard,
     ToolFinished: _called,
     DeliveryQueued: _queued,
