@@ -1,5 +1,6 @@
 """Homes of three agents, in the layouts of three versions each: all of it is accounted for, and nothing is doubled."""
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -206,3 +207,15 @@ async def test_a_conversation_that_went_on_here_is_not_added_to(tmp_path: Path) 
         account = await imported(app, agent, tmp_path / "old")
         assert await stored(app) == before
     assert any("went on here since" in file.why for file in account.files)
+
+
+async def test_two_runs_at_once_double_nothing(tmp_path: Path) -> None:
+    agent, make = HOMES["hermes with a database"]
+    make(tmp_path / "old")
+    async with opened(tmp_path) as app:
+        await asyncio.gather(*(imported(app, agent, tmp_path / "old") for _ in range(2)))
+        both = await stored(app)
+    async with opened(tmp_path / "alone") as app:
+        await imported(app, agent, tmp_path / "old")
+        alone = await stored(app)
+    assert {name: len(log) for name, log in both.items()} == {name: len(log) for name, log in alone.items()}
