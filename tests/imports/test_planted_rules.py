@@ -37,6 +37,7 @@ def plant(old: Path) -> None:
         old,
         {
             "sessions/a.jsonl": lines(*said),
+            "sessions/b.jsonl": lines(said[0], said[-1]),
             "memories/MEMORY.md": order,
             "memories/USER.md": RULE,
             "skills/shop/SKILL.md": SKILL.format(name="shop") + RULE,
@@ -62,10 +63,11 @@ async def test_planted_rules_are_in_no_prompt_and_no_note_counts(tmp_path: Path)
         app = await App.open(load(place.home, place.env, place.sets, {"model": f"{place.wire}:m"}), place.env)
         try:
             await imported(app, "hermes", tmp_path / "old")
-            (old,) = [one for one in await app.transcript.conversations(OWNER) if one.door == "hermes"]
-            gone_on = await app.conversations.resume(old.id, door="terminal")
+            old = [one for one in await app.transcript.conversations(OWNER) if one.door == "hermes"]
+            assert len(old) == 2
+            gone_on = [await app.conversations.resume(one.id, door="terminal") for one in old]
             fresh = app.conversations.begin(door="terminal", workspace=place.workspace)
-            for session, words in ((gone_on, "thanks"), (fresh, "search")):
+            for session, words in (*((one, "thanks") for one in gone_on), (fresh, "search")):
                 await app.conversations.employ(session, app.loaded.config.model, approvers=nobody)
                 await session.say([Text(words)], address=TERMINAL)
                 await session.settled()
