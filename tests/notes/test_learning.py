@@ -149,9 +149,9 @@ def test_only_the_persons_own_words_are_looked_through() -> None:
     assert words == WordsToLearn(8, ("Mine.", "No, mine."))
 
 
-def test_what_a_schedule_began_and_what_was_looked_through_teaches_nothing() -> None:
-    occurred = e.Occurred((Text("Do it."),))
-    assert words_to_learn(log(occurred, ANSWER, said("No, not so.")), OWNER) is None
+def test_what_a_schedule_or_a_parent_began_and_what_was_looked_through_teaches_nothing() -> None:
+    for began in (e.Occurred((Text("Do it."),)), e.Delegated((Text("Do it."),))):
+        assert words_to_learn(log(began, ANSWER, said("No, not so.")), OWNER) is None
     assert words_to_learn(log(said("a"), ANSWER, said("No."), e.LearningAsked(4, "m")), OWNER) is None
     again = words_to_learn(log(said("a"), ANSWER, said("No."), e.LearningAsked(4, "m"), said("No, so.")), OWNER)
     assert again == WordsToLearn(6, ("No, so.",))

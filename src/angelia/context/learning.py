@@ -1,7 +1,7 @@
 """What a person said that may be worth a note: when to look, what is shown to a model, and what of its reply counts.
 
 Only the person's own words are shown. Nothing that a model said is, since it may have come out of a note; nothing of
-tools, of other people, of a schedule. And a note counts as found only with the words that it rests on.
+tools, of other people, of a schedule or a parent conversation. And a note counts as found only with the words that it rests on.
 """
 
 import json
@@ -73,11 +73,11 @@ def corrects(text: str) -> bool:
 def words_to_learn(entries: Sequence[e.Entry], owner: Principal) -> WordsToLearn | None:
     """What to look through now: after a fold, or once the person has corrected what was said; else nothing.
 
-    A conversation that a schedule began has nothing to learn from.
+    A conversation that a schedule or another conversation began has nothing to learn from.
     """
     known = next((one.fact.upto for one in reversed(entries) if isinstance(one.fact, e.LearningAsked)), 0)
     fresh = [one for one in entries[known:] if not isinstance(one.fact, e.LearningEnded)]
-    if any(isinstance(one.fact, e.Occurred) for one in entries):
+    if any(isinstance(one.fact, e.Occurred | e.Delegated) for one in entries):
         return None
     replied = any(isinstance(one.fact, e.ModelSaid) for one in entries[:known])
     due, messages = False, list[str]()
