@@ -140,7 +140,7 @@ async def test_no_planted_rule_is_kept_or_carried_into_another_conversation(
 
 def test_whatever_a_tool_brings_is_from_elsewhere_but_for_those_that_repeat_the_persons_or_the_models_words() -> None:
     own = {"ask_user", "edit", "recall", "remember", "send_file", "todo", "write"}
-    own |= {"schedule", "schedules", "stay_silent", "unschedule", "use_skill"}
+    own |= {"schedule", "schedules", "stay_silent", "unschedule", "use_skill", "delegate", "helper"}
     names = {tool.name for make in own_toolsets() for tool in make().tools()} | {"open_page", "server__tool"}
     for name in names:
         asked = e.ModelSaid("m", (ToolCall(CallId("c1_0"), name, "{}"),), e.StopReason.TOOL_CALLS)

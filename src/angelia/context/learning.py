@@ -1,7 +1,8 @@
 """What a person said that may be worth a note: when to look, what is shown to a model, and what of its reply counts.
 
 Only the person's own words are shown. Nothing that a model said is, since it may have come out of a note; nothing of
-tools, of other people, of a schedule or a parent conversation. And a note counts as found only with the words that it rests on.
+tools, of other people, of a schedule or a parent conversation. And a note counts as found only with the words that it
+rests on.
 """
 
 import json
