@@ -24,8 +24,9 @@ def by_task(scripts: Mapping[str, Sequence[Step]]) -> Answerer:
     """The steps of whoever was first told one of these words, in order by the replies in its history."""
 
     def answer(request: ReceivedRequest) -> Step:
-        first = next(said.text for said in request.heard.messages if said.role == "user")
-        steps = next(steps for words, steps in scripts.items() if words in first)
+        said = [one.text for one in request.heard.messages if one.role == "user"]
+        told = "\n".join(text for text in said if "[note from the system]" not in text)
+        steps = next(steps for words, steps in scripts.items() if words in told)
         past = request.heard.replies
         return steps[past] if past < len(steps) else say(f"nothing more to say after {past} replies")
 
