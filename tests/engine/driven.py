@@ -18,6 +18,7 @@ from angelia.engine.driver import BoundModel, Driver, Settings
 from angelia.engine.live import Live
 from angelia.engine.log import Log
 from angelia.engine.machine import Rest, Rules
+from angelia.engine.speech import AnswerSpeaker
 from angelia.engine.transcription import Transcriber, Wording
 from angelia.models.port import Credential
 from angelia.policy.verdict import Allow, Effect, RunCommand, Verdict
@@ -87,6 +88,7 @@ class World(Struct, frozen=True):
     judge: Callable[[Sequence[Effect]], Awaitable[Verdict]] = allow
     place: Callable[[Media], Awaitable[str]] | None = None
     transcriber: Transcriber | None = None
+    speaker: AnswerSpeaker | None = None
     redact: Callable[[str], str] = str
 
 
@@ -101,10 +103,10 @@ class Driven:
         self.profile = Profile("scripted:m", "scripted", "m", "scripted", audio=Ability.NO)
         self._ahead = 0
 
-    async def say(self, *parts: str | Media, sender: e.Address = ANN) -> None:
+    async def say(self, *parts: str | Media, sender: e.Address = ANN, answer: e.AnswerForm = e.AnswerForm.TEXT) -> None:
         """A person speaks."""
         words = tuple(Text(part) if isinstance(part, str) else part for part in parts)
-        await self.log.append(e.UserSaid(words, address=sender, reply_to="m1"))
+        await self.log.append(e.UserSaid(words, address=sender, reply_to="m1", answer=answer))
 
     async def given(self, *lines: Line) -> None:
         """What an earlier life left in the log; see `testing.logs.playbook`."""
@@ -160,8 +162,12 @@ class Driven:
         bound = BoundModel(self.profile, self.provider.session(), "Be kind.", registry.specs(), setup, key, _free)
         place = world.place or _nowhere
         deps = BrokerDeps(registry, world.judge, self._calling, world.redact, self.background, place, lambda _: ())
-        rules = Rules(traits={tool.name: tool.traits for tool in world.tools}, can_place=world.place is not None)
-        wording = Wording(transcriber=world.transcriber)
+        rules = Rules(
+            traits={tool.name: tool.traits for tool in world.tools},
+            can_place=world.place is not None,
+            can_speak=world.speaker is not None,
+        )
+        wording = Wording(transcriber=world.transcriber, speaker=world.speaker)
         return Driver(self.log, [bound], Broker(self.log, deps), Settings(rules), self._clock, wording)
 
     def _calling(self, call: ToolCall, answer: str) -> ToolContext:

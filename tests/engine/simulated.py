@@ -76,6 +76,8 @@ class Simulated:
                 self.listen(effect)
             case m.PlaceFiles(message=seq):
                 self.add(e.FilesPlaced(seq, (e.Placed(0, "file", f"inbox/{seq}"),)))
+            case m.SpeakAnswer(replies=replies):
+                self.add(e.SpeechAsked(replies, "mouth"), e.SpeechMade(replies, why="It is silent."))
             case m.Compact():
                 self.add(e.ViewMoved(reason="fit"))
             case m.Close(ending=ending):

@@ -15,7 +15,7 @@ from angelia.core.sentences import sentence
 from angelia.engine import machine as m
 from angelia.engine.caps import TurnCaps
 from angelia.engine.duplicate_sends import without_repeats
-from angelia.engine.endings import closing_words
+from angelia.engine.endings import closing_parts
 from angelia.engine.live import Live
 from angelia.engine.repairs import RemedyMeans, use_remedy
 from angelia.tools.port import Delivery, ToolOutcome
@@ -42,7 +42,7 @@ def closed(simulated: Simulated) -> tuple[end.Ending, str]:
     while not isinstance(effect := simulated.decide(), m.Close):
         assert isinstance(effect, m.RunTools | m.Settle)
         simulated.perform(effect)
-    (words,) = closing_words(simulated.log, simulated.turn, effect)
+    (words,) = closing_parts(simulated.log, simulated.turn, effect)
     assert isinstance(words, Text)
     simulated.perform(effect)
     return effect.ending, words.text

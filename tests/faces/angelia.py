@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -136,6 +136,14 @@ class Terminal:
             if time.monotonic() > until or not self._read(until - time.monotonic()):
                 raise AssertionError(f"{text!r} was not seen in:\n{self.screen}\n\nwritten: {self._words[self._at :]}")
         self._at = found + len(wanted)
+
+    def until(self, holds: Callable[[], bool], seconds: float = SECONDS) -> None:
+        """Read on until something is true."""
+        until = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > until:
+                raise AssertionError(f"It never came to be; the screen is:\n{self.screen}")
+            self._read(0.05)
 
     def comes_to_rest(self) -> None:
         """Read on until nothing is written but what counts seconds."""

@@ -38,7 +38,7 @@ class UsageMeter:
                 if fact.usage != e.Usage():
                     self._count(fact.usage, fact.cost)
                 self.context = fact.tokens_after or self.context
-            case e.ToolFinished(paid=paid):
+            case e.ToolFinished(paid=paid) | e.SpeechMade(paid=paid):
                 self.cost += max(paid.cost, 0)
                 self.unpriced += paid.cost < 0
             case _:

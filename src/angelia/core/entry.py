@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from angelia.core.content import BlobRef, CallStatus, Content, Form, MediaKind, ReplyPart, ToolCall
+from angelia.core.content import BlobRef, CallStatus, Content, Form, Media, MediaKind, ReplyPart, ToolCall
 from angelia.core.ending import Ending
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
@@ -31,6 +31,15 @@ class Arrival(StrEnum):
     """At the next step, also of a running turn."""
     QUEUE = "queue"
     """Only after the running turn has closed."""
+
+
+class AnswerForm(StrEnum):
+    """In what an answer is given."""
+
+    TEXT = "text"
+    VOICE = "voice"
+    """Spoken; in text where that fails, and what it cannot say."""
+    BOTH = "both"
 
 
 class StopReason(StrEnum):
@@ -144,6 +153,7 @@ class Opener(Struct, frozen=True):
     principal: Principal
     address: Address
     reply_to: str = ""
+    answer: AnswerForm = AnswerForm.TEXT
 
 
 class Opening(Fact, frozen=True):
@@ -151,7 +161,7 @@ class Opening(Fact, frozen=True):
 
     `key` is unique per door: a repeat is absorbed. `reply_to` is the message that an answer refers to, as the network
     knows it; empty where answers stand alone. `forwarded` says that words or files of others are among the parts: they
-    are quoted there, and are nobody's orders.
+    are quoted there, and are nobody's orders. The turn that it opens is answered in the form `answer`.
     """
 
     parts: tuple[Content, ...]
@@ -161,11 +171,12 @@ class Opening(Fact, frozen=True):
     arrival: Arrival = Arrival.STEER
     reply_to: str = ""
     forwarded: bool = False
+    answer: AnswerForm = AnswerForm.TEXT
 
     @property
     def opener(self) -> Opener:
         """Who opens the turn by this, and where its ending goes."""
-        return Opener(self.sender, self.address, self.reply_to)
+        return Opener(self.sender, self.address, self.reply_to, self.answer)
 
 
 class UserSaid(Opening, frozen=True):
@@ -573,6 +584,25 @@ class ToolFinished(Fact, frozen=True):
     skill: UsedSkill | None = None
 
 
+class SpeechAsked(Fact, frozen=True):
+    """The replies of these entries, which answer the turn, are about to be spoken by `by`, and perhaps paid for."""
+
+    replies: tuple[int, ...]
+    by: str
+
+
+class SpeechMade(Fact, frozen=True):
+    """What speaking these replies came to: `media` is the sound, with its words beside it.
+
+    `why` says why there is none, and is empty otherwise; it may have been `paid` for all the same.
+    """
+
+    replies: tuple[int, ...]
+    media: Media | None = None
+    why: str = ""
+    paid: Payment = Payment()
+
+
 class FilesChanged(Fact, frozen=True):
     """A call changed files of the workspace, and what they were is kept: `angelia undo` takes it back.
 
@@ -907,6 +937,8 @@ AnyFact = (
     | ModelAsked
     | ModelSaid
     | FilesNamed
+    | SpeechAsked
+    | SpeechMade
     | ModelFailed
     | RemedyUsed
     | ToolStarted

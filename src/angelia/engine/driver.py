@@ -22,7 +22,7 @@ from angelia.engine import machine as m
 from angelia.engine.broker import Broker, find_calls
 from angelia.engine.caps import time_left
 from angelia.engine.compaction import Compactor, ContextBudget, RequestFrame
-from angelia.engine.endings import answer_of, closing_facts
+from angelia.engine.endings import answer_of, closing_facts, words_to_speak
 from angelia.engine.log import Log
 from angelia.engine.model_call import Cost, ModelCall
 from angelia.engine.remedies import Remedy
@@ -161,11 +161,8 @@ class Driver:
                 await self._remedy(effect, lease)
             case m.PlaceFiles(message=seq):
                 await self._interruptibly(self._broker.place_files(seq, lease))
-            case m.Transcribe(message=seq):
-                assert self._wording.transcriber
-                await self._interruptibly(transcribe(self._log, seq, self._wording.transcriber, lease))
-            case m.LeaveUnheard(message=seq, why=why):
-                await leave_unheard(self._log, seq, why, lease)
+            case m.Transcribe() | m.LeaveUnheard() | m.SpeakAnswer():
+                await self._hear_or_speak(effect, lease)
             case m.Compact():
                 await self._log.append(await self._compactor.make_fit(self._frame(), self._turn), lease=lease)
             case m.Close():
@@ -270,6 +267,20 @@ class Driver:
         )
         facts = await use_remedy(effect, means)
         await self._log.append(*facts, *notices_of(effect, means.wait_until, self._turn, self._log), lease=lease)
+
+    async def _hear_or_speak(self, effect: m.Transcribe | m.LeaveUnheard | m.SpeakAnswer, lease: Lease) -> None:
+        match effect:
+            case m.Transcribe(message=seq):
+                assert self._wording.transcriber
+                await self._interruptibly(transcribe(self._log, seq, self._wording.transcriber, lease))
+            case m.LeaveUnheard(message=seq, why=why):
+                await leave_unheard(self._log, seq, why, lease)
+            case m.SpeakAnswer(replies=replies):
+                from angelia.engine.speech import speak_answer
+
+                assert self._wording.speaker
+                words = words_to_speak(self._log.entries, self._turn, replies)
+                await self._interruptibly(speak_answer(self._log, replies, words, self._wording.speaker, lease))
 
     async def _refresh(self) -> None:
         """Read the keys of the model again, where its vendor's can be."""

@@ -1,7 +1,7 @@
 """What ends a turn, and what a person reads then."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -10,7 +10,7 @@ from angelia.context.media_forms import label
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Content, Media, Text
-from angelia.core.ids import ConversationId, delivery_id
+from angelia.core.ids import CallId, ConversationId, delivery_id
 from angelia.core.media_parts import media_parts
 from angelia.core.sentences import sentence, sentence_in_chat
 from angelia.engine.broker import Words
@@ -41,7 +41,7 @@ def closing_facts(conversation: ConversationId, log: Sequence[e.Entry], turn: Tu
         to = turn.opener
         name = delivery_id(conversation, f"t{turn.opened}")
         origin = "answer" if isinstance(effect.ending, end.Answered) else "ending"
-        facts.append(e.DeliveryQueued(name, to.address, closing_words(log, turn, effect), origin, to.reply_to))
+        facts.append(e.DeliveryQueued(name, to.address, closing_parts(log, turn, effect), origin, to.reply_to))
     if moved := _closing_move(log, effect.ending, turn.opened):
         facts.insert(0, moved)
     if not silent and (not isinstance(effect.ending, end.Answered) or effect.ending.note):
@@ -49,25 +49,43 @@ def closing_facts(conversation: ConversationId, log: Sequence[e.Entry], turn: Tu
     return facts
 
 
-def closing_words(log: Sequence[e.Entry], turn: Turn, effect: Close) -> tuple[Content, ...]:
+def closing_parts(log: Sequence[e.Entry], turn: Turn, effect: Close) -> tuple[Content, ...]:
     """Overtaken answers, the answer, the sentence of the ending; never nothing, and nothing twice.
 
-    A whole answer is given whatever ends the turn. Files that went out are left out of the words that name them.
+    A whole answer is given whatever ends the turn. Files that went out are left out of the words that name them. What
+    was spoken comes as sound, and as words only where these are to go along.
     """
-    unsent = {file.call for file in turn.files.unsent}
+    sounds = tuple(one.media for one in turn.speeches if one.media)
+    alone = turn.opener is not None and turn.opener.answer is e.AnswerForm.VOICE
+    heard = {seq for one in turn.speeches if one.media and alone for seq in one.replies}
     whole = turn.answer if not turn.joins else ()
-    answer = said_text(log, effect.answer or whole, unsent)
+    replies = [seq for seq in effect.answer or whole if seq not in heard]
     answered = isinstance(effect.ending, end.Answered)
-    if answered and not effect.answer and not mending(turn):
-        answer = turn.progress
+    of_progress = answered and not effect.answer and not mending(turn)
+    answer = turn.progress if of_progress else said_text(log, replies, _unsent(turn))
+    said = _below_overtaken(log, turn, answer, heard)
     missing = "" if answered else note(turn.files)
-    before = said_text(log, turn.overtaken, unsent)
-    if before.strip() in answer:  # a reply that was mended says it once more
-        before = ""
     told = sentence_in_chat if turn.opener and _is_chat(turn.opener.address) else sentence
-    said = (before, answer, missing, told(effect.ending))
-    words = "\n\n".join(text for text in said if text.strip())
-    return (Text(words or f"Here is {_files_sent(log[turn.opened :])}."),)
+    words = "\n\n".join(text for text in (said, missing, told(effect.ending)) if text.strip())
+    if not words and not sounds:
+        words = f"Here is {_files_sent(log[turn.opened :])}."
+    return (*((Text(words),) if words else ()), *sounds)
+
+
+def words_to_speak(log: Sequence[e.Entry], turn: Turn, replies: Collection[int]) -> str:
+    """What these replies say to the person, as Markdown."""
+    answer = said_text(log, [seq for seq in turn.answer if seq in replies], _unsent(turn))
+    return _below_overtaken(log, turn, answer, set(turn.overtaken).difference(replies))
+
+
+def _below_overtaken(log: Sequence[e.Entry], turn: Turn, answer: str, without: Collection[int]) -> str:
+    """The answer below those that it overtook; one that was mended says it once more."""
+    before = said_text(log, [seq for seq in turn.overtaken if seq not in without], _unsent(turn))
+    return answer if before.strip() in answer else "\n\n".join(text for text in (before, answer) if text.strip())
+
+
+def _unsent(turn: Turn) -> set[CallId]:
+    return {file.call for file in turn.files.unsent}
 
 
 def _is_chat(address: e.Address) -> bool:

@@ -6,7 +6,7 @@ running, so a call that was started and has no result was started in a life that
     no open turn                    Rest, or Compact if a person asked for it
     a person asked to stop          Settle the open calls, Close(Cancelled)
     nothing was heard of a child    Settle the open calls, Close(Stalled)
-    a final reply, nothing unread,  Close(Answered)
+    a final reply, nothing unread,  Close(Answered), or SpeakAnswer
         the files it names sent
     a scheduled turn has nothing    Close(StayedSilent)
         to tell
@@ -29,6 +29,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from angelia.core import ending as end
+from angelia.core import entry as e
 from angelia.core.content import CallStatus
 from angelia.core.entry import Payment
 from angelia.core.failure import Failure, FailureKind
@@ -47,7 +48,7 @@ from angelia.engine.remedies import (
     next_remedy,
 )
 from angelia.engine.reply_files import note
-from angelia.engine.state import Turn, carried, mending, readable
+from angelia.engine.state import Turn, carried, mending, readable, unspoken
 from angelia.tools.port import Traits
 
 
@@ -107,6 +108,12 @@ class LeaveUnheard(Struct, frozen=True):
     why: str
 
 
+class SpeakAnswer(Struct, frozen=True):
+    """Have these replies spoken, which answer the turn."""
+
+    replies: tuple[int, ...]
+
+
 class Compact(Struct, frozen=True):
     """Move the view before the next request, which would not fit."""
 
@@ -118,7 +125,19 @@ class Close(Struct, frozen=True):
     answer: tuple[int, ...] = ()
 
 
-Effect = Rest | AskModel | RunTools | Settle | UseRemedy | PlaceFiles | Transcribe | LeaveUnheard | Compact | Close
+Effect = (
+    Rest
+    | AskModel
+    | RunTools
+    | Settle
+    | UseRemedy
+    | PlaceFiles
+    | Transcribe
+    | LeaveUnheard
+    | SpeakAnswer
+    | Compact
+    | Close
+)
 
 
 class Fit(StrEnum):
@@ -143,6 +162,7 @@ class Rules(Struct, frozen=True):
     credentials: tuple[int, ...] = (1,)
     can_refresh: bool = False
     can_describe: bool = False
+    can_speak: bool = False
     can_place: bool = False
 
 
@@ -169,7 +189,7 @@ def decide(turn: Turn, rules: Rules, moment: Moment) -> Effect:
         stopped = end.Stalled(turn.silent_s) if turn.silent_s else end.Cancelled(turn.cancelled_by)
         return _abandon(turn, _STOPPED_BY[bool(turn.silent_s)]) or Close(stopped)
     if _answered(turn):
-        return _given(turn)
+        return _spoken(turn, rules, moment)
     if turn.silent and not (turn.calls or readable(turn)):
         return Close(end.StayedSilent(turn.silent))
     left = time_left(turn, rules.limits, moment.now)
@@ -200,9 +220,25 @@ def _lacks_files(turn: Turn) -> bool:
     return bool(turn.answer and not turn.calls and turn.failure and turn.failure.kind is FailureKind.FILE_REFUSED)
 
 
-def _given(turn: Turn) -> Close:
-    """The answer stands; what of its files could not be sent is noted."""
-    return Close(end.Answered(note=note(turn.files)), turn.answer)
+def _given(turn: Turn, why_text: str = "") -> Close:
+    """The answer stands; its note says which files could not be sent, and why it is text where it was to be sound."""
+    silent = [why_text, *(one.why for one in turn.speeches)]
+    notes = [note(turn.files), *(f"This was not spoken: {why}" for why in dict.fromkeys(silent) if why)]
+    return Close(end.Answered(note="\n".join(one for one in notes if one)), turn.answer)
+
+
+def _spoken(turn: Turn, rules: Rules, moment: Moment) -> SpeakAnswer | Close:
+    """An answer is spoken where that is wanted, once, and if it may still take time and money."""
+    replies, left = unspoken(turn), time_left(turn, rules.limits, moment.now)
+    if turn.opener is None or turn.opener.answer is e.AnswerForm.TEXT or not replies:
+        return _given(turn)
+    if not rules.can_speak:
+        return _given(turn, "nothing is set any more that speaks.")
+    if left is not None and left <= 0:
+        return _given(turn, "the turn's time is up.")
+    if capped := money_spent(turn, rules.limits, moment.day_cost):
+        return _given(turn, f"{capped.what} has reached {capped.spent}, and the cap is {capped.cap}.")
+    return SpeakAnswer(replies)
 
 
 def _abandon(turn: Turn, why: str) -> Settle | None:

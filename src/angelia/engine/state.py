@@ -36,6 +36,7 @@ class Turn(Struct, frozen=True):
     `answer` names the replies that make up the answer so far; `joins` says that the next one continues them.
     `overtaken` are whole answers that a later message went beyond; they are delivered with the last one.
     `files` are those that the answer names.
+    `speeches` are those of which the log says that they began, each with what came of it.
     `progress` is the last text that came with calls, `since` the tools called in that reply and later.
     `trouble_since` is when the first request since the last reply failed, 0 if none did.
     `stale` counts finished calls in a row that brought nothing new this turn. Times are Unix milliseconds.
@@ -74,6 +75,7 @@ class Turn(Struct, frozen=True):
     answer: tuple[int, ...] = ()
     overtaken: tuple[int, ...] = ()
     files: Files = Files()
+    speeches: tuple[e.SpeechMade, ...] = ()
     progress: str = ""
     since: frozenset[str] = frozenset()
     results: Mapping[str, int] = {}
@@ -138,9 +140,9 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
         case e.SetupChanged():
             return replace(turn, model=fact.model, setup=fact)
         case e.FilesNamed():
-            calls = calls_of(fact)
-            opened = tuple(OpenCall(call.id, call.name, Wanted()) for call in calls)
-            return replace(turn, calls=opened, files=replace(turn.files, calls=calls))
+            return _files_named(turn, fact)
+        case e.SpeechAsked() | e.SpeechMade():
+            return _speech(turn, fact) if turn.opened else turn
         case e.ModelFailed():
             since = turn.trouble_since or entry.at
             return _spent(replace(turn, asked=0, orphans=0, failure=fact.failure, trouble_since=since), fact)
@@ -287,6 +289,23 @@ def _tool_finished(turn: Turn, fact: e.ToolFinished) -> Turn:
     )
 
 
+_INTERRUPTED = (
+    "Angelia was interrupted while it was spoken. That may have been paid for, so it is not done again by itself."
+)
+
+
+def _speech(turn: Turn, fact: e.SpeechAsked | e.SpeechMade) -> Turn:
+    made = fact if isinstance(fact, e.SpeechMade) else e.SpeechMade(fact.replies, why=_INTERRUPTED)
+    others = tuple(one for one in turn.speeches if one.replies != fact.replies)
+    return replace(turn, speeches=(*others, made), cost=turn.cost + max(made.paid.cost, 0))
+
+
+def _files_named(turn: Turn, fact: e.FilesNamed) -> Turn:
+    calls = calls_of(fact)
+    opened = tuple(OpenCall(call.id, call.name, Wanted()) for call in calls)
+    return replace(turn, calls=opened, files=replace(turn.files, calls=calls))
+
+
 def _call(turn: Turn, call: CallId, state: CallState) -> Turn:
     return replace(turn, calls=tuple(replace(c, state=state) if c.id == call else c for c in turn.calls))
 
@@ -340,6 +359,12 @@ def _turn_closed(turn: Turn, entry: e.Entry) -> Turn:
 def mending(turn: Turn) -> bool:
     """Whether the model was told that its answer, which stands, names files that could not be sent."""
     return bool(note(turn.files)) and not turn.answer
+
+
+def unspoken(turn: Turn) -> tuple[int, ...]:
+    """The replies of the answer, overtaken ones included, that nobody has begun to speak."""
+    begun = {seq for one in turn.speeches for seq in one.replies}
+    return tuple(seq for seq in (*turn.overtaken, *turn.answer) if seq not in begun)
 
 
 def readable(turn: Turn) -> tuple[int, ...]:

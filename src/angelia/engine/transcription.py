@@ -1,6 +1,7 @@
 """Recordings that a model cannot hear, written down by something that can; asked for and answered in the log."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,6 +16,9 @@ from angelia.core.profile import Profile
 from angelia.core.text import clean
 from angelia.engine.log import Log
 from angelia.store.log.lease import Lease
+
+if TYPE_CHECKING:
+    from angelia.engine.speech import AnswerSpeaker
 
 Describe = Callable[[Media], Awaitable[str]]
 """Puts a medium into words; empty where it cannot."""
@@ -38,10 +42,11 @@ class Transcriber(Struct, frozen=True):
 
 
 class Wording(Struct, frozen=True):
-    """What puts media into words where a model does not take them; None where nothing does."""
+    """What puts media into words where a model does not take them, and answers into sound; None where nothing does."""
 
     describe: Describe | None = None
     transcriber: Transcriber | None = None
+    speaker: "AnswerSpeaker | None" = None
 
 
 def not_heard(log: Sequence[e.Entry], recordings: Iterable[int], profile: Profile, refused: Refused) -> tuple[int, ...]:

@@ -61,9 +61,8 @@ from angelia.tools.port import Toolset
 from angelia.tools.standalone import Standalone
 
 if TYPE_CHECKING:
+    from angelia.service.chats.voice_answers import VoiceAnswers
     from angelia.service.models.speech import Speech
-
-if TYPE_CHECKING:
     from angelia.service.schedule.keep_time import ClockServices
     from angelia.service.schedule.service import ScheduleService
     from angelia.service.skills.proposals import ProposalBox
@@ -172,11 +171,15 @@ class App:
     @cached_property
     def speech(self) -> "Speech":
         """What speaks, as it is set; nothing of it is loaded before its first use."""
+        return self.speech_of(self.loaded.config.speaker, self.loaded.config.voice)
+
+    def speech_of(self, speaker: str, voice: str = "") -> "Speech":
+        """What speaks by this speaker, whatever is set."""
         from angelia.service.models.speech import Speech, SpeechDeps
 
         voices = self.loaded.home / "voices"
         deps = SpeechDeps(self.model_catalog, voices, self.blobs, self.media, self.redaction.text)
-        return Speech(self.loaded.config.speaker, self.loaded.config.voice, deps)
+        return Speech(speaker, voice, deps)
 
     def _speech_tools(self) -> Toolset:
         from angelia.tools.people.speak import SpeakTool
@@ -204,7 +207,15 @@ class App:
             undo=self.undo_services,
             notes=self.notes,
             schedules=lambda: self.schedule_service,
+            voice_answers=lambda: self.voice_answers,
         )
+
+    @cached_property
+    def voice_answers(self) -> "VoiceAnswers":
+        """Which chats are answered by voice."""
+        from angelia.service.chats.voice_answers import VoiceAnswers
+
+        return VoiceAnswers(self.key_value, self.loaded.config)
 
     @cached_property
     def skills(self) -> "Skills":
@@ -262,12 +273,12 @@ class App:
                 mode=self.modes.of,
                 schedules=lambda session: ConversationSchedules(lambda: self.schedule_service, session),
             ),
-            drivers=DriverSources(self.loaded.config, self.model_catalog, self.blobs, self.clock),
+            drivers=DriverSources(self.loaded.config, self.model_catalog, self.blobs, self.clock, lambda: self.speech),
         )
 
-    def terminal_delivery(self, session: Session) -> TerminalDelivery:
-        """What brings answers and files to the terminal."""
-        return TerminalDelivery(session, self.blobs, self.outbox_folder)
+    def terminal_delivery(self, session: Session, spoken: Path | None = None) -> TerminalDelivery:
+        """What brings answers and files to the terminal; see there."""
+        return TerminalDelivery(session, self.blobs, self.outbox_folder, spoken)
 
     @property
     def schedule_service(self) -> "ScheduleService":

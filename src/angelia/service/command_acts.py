@@ -250,6 +250,11 @@ async def view(port: TerminalPort, number: str) -> ShownByDoor:
     return ShownByDoor()
 
 
+async def talk(port: TerminalPort, _: str) -> ShownByDoor:
+    await port.talk()
+    return ShownByDoor()
+
+
 async def copy(port: TerminalPort, number: str) -> CommandReply:
     return CommandReply(port.copy(_number(number)))
 
@@ -284,6 +289,14 @@ async def schedule(port: ConversationsPort, words: str) -> CommonResult:
     from angelia.service.schedule.commands import schedule
 
     return await schedule(port, words)
+
+
+async def voice(port: ConversationsPort, word: str) -> CommandReply:
+    from angelia.service.chats.voice_answers import MEANINGS
+
+    answers = port.services.voice_answers()
+    mode = await answers.choose(port.address, word.lower()) if word else await answers.mode(port.address)
+    return CommandReply(MEANINGS[mode])
 
 
 async def export(port: TerminalPort, name: str) -> CommandReply:

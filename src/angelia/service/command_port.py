@@ -21,6 +21,7 @@ from angelia.store.tables.notes import Notes
 from angelia.store.tables.outbox import Outbox
 
 if TYPE_CHECKING:
+    from angelia.service.chats.voice_answers import VoiceAnswers
     from angelia.service.schedule.service import ScheduleService
 
 _CODE = 4
@@ -61,6 +62,7 @@ class CommandServices(Struct, frozen=True):
     undo: UndoServices
     notes: Notes
     schedules: "Callable[[], ScheduleService]"
+    voice_answers: "Callable[[], VoiceAnswers]"
 
 
 class OpenQuestion(Struct, frozen=True):
@@ -238,6 +240,14 @@ class TerminalPort(ConversationsPort, Protocol):
 
         Raises:
             BadInput: there are not so many.
+        """
+        ...
+
+    async def talk(self) -> None:
+        """Listen and speak from here on.
+
+        Raises:
+            AngeliaError: something that is needed for it is missing; says what.
         """
         ...
 

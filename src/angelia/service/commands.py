@@ -219,6 +219,17 @@ COMMANDS: tuple[TerminalCommand, ...] = (
             _CHAT: "a mode lasts as long as the program, and a gateway starts anew without being seen; set policy.mode"
         },
     ),
+    ConversationsCommand(
+        "voice",
+        "[off|replies|always]",
+        "say or change what is answered by voice here",
+        acts.voice,
+        who_with=_IN_CHARGE,
+        absent={
+            CommandPlace.TERMINAL: "it is for chats; /talk speaks and listens here",
+            _EDITOR: "an editor plays no sound",
+        },
+    ),
     CommonCommand("status", "", "what is going on here: conversation, folder, model, mode", acts.status),
     CommonCommand("usage", "", "tokens and money, here and today", acts.usage),
     CommonCommand("context", "", "what fills the model's window", acts.context),
@@ -283,6 +294,16 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         "copy a block of code exactly; 1 is the newest",
         acts.copy,
         absent={_EDITOR: "an editor copies by itself", _CHAT: "a chat copies by itself"},
+    ),
+    TerminalCommand(
+        "talk",
+        "",
+        "speak instead of typing, and hear the answers",
+        acts.talk,
+        absent={
+            _EDITOR: "an editor has no microphone",
+            _CHAT: "send a voice message; /voice says which messages are answered by voice",
+        },
     ),
     ConversationsCommand(
         "remind",

@@ -108,7 +108,7 @@ console.log(JSON.stringify({
     edit: await made({ text: 'better', edit: key }),
     deletion: await made({ delete: key }),
     reaction: await made({ react: { text: '👍', key } }),
-    voice: await file('voice'),
+    voice: await file('voice', { waveform: Buffer.from([...Array(32).fill(0), ...Array(32).fill(100)]).toString('base64') }),
     paper: await file('document', { name: 'a.pdf', mime: 'application/pdf', caption: 'the paper' })
   },
   brought: brought.length,

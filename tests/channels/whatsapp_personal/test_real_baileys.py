@@ -1,6 +1,7 @@
 """The pinned Baileys, installed as a person would install it, has what the bridge relies on."""
 
 import asyncio
+import base64
 import os
 from pathlib import Path
 from typing import Any
@@ -103,5 +104,6 @@ def makes_what_goes_out(made: dict[str, Any]) -> None:
     assert (reaction["text"], reaction["key"]["id"]) == ("👍", "3EB0")
     voice = said["voice"]["audioMessage"]
     assert (voice["ptt"], voice["seconds"], voice["fileLength"]) == (True, 1, "5")
+    assert list(base64.b64decode(voice["waveform"])) == [0] * 32 + [100] * 32
     paper = said["paper"]["documentMessage"]
     assert (paper["fileName"], paper["caption"], paper["mimetype"]) == ("a.pdf", "the paper", "application/pdf")

@@ -7,15 +7,16 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from angelia.context.media_lines import without_files
+from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.codec import to_json_line
 from angelia.core.content import Content, Text, ToolCall
-from angelia.core.errors import BadInput
+from angelia.core.errors import BadInput, ConfigError
 from angelia.core.principal import OWNER
 from angelia.core.sentences import sentence
 from angelia.core.text import one_line
@@ -34,6 +35,9 @@ from angelia.service.conversation.terminal_delivery import AGAIN, TERMINAL
 from angelia.service.models.choice import choose
 from angelia.service.skills.conversation_skills import unseen_in_words
 
+if TYPE_CHECKING:
+    from angelia.service.app import App
+
 _PATH = click.Path(path_type=Path, readable=False)
 """Whether it can be read is said by whoever reads it, in a sentence of ours."""
 
@@ -45,6 +49,7 @@ _PATH = click.Path(path_type=Path, readable=False)
 @click.option("--original", is_flag=True, help="Attached pictures keep their size.")
 @conversation_options
 @click.option("--json", "as_json", is_flag=True, help="Print the entries as they are committed, one JSON line each.")
+@click.option("--speak", type=_PATH, metavar="FILE", help="Speak the answer, too, into a new file (Ogg with Opus).")
 @click.option("--stream", is_flag=True, help="Print text as it comes; a reply that is asked again is said so.")
 @turn_options
 def ask(words: tuple[str, ...], **given: Any) -> int:
@@ -55,6 +60,7 @@ def ask(words: tuple[str, ...], **given: Any) -> int:
 async def _ask(question: str, given: dict[str, Any]) -> int:
     piped = "" if sys.stdin.isatty() else await asyncio.to_thread(_read_stdin)
     app = await open_app(given)
+    spoken = _demand_speech(app, given["speak"])
     session = await session_for(app, given, _note)
     choice = await choose(app.loaded.config.model, app.model_catalog, app.key_value, None)
     if choice.because:
@@ -67,7 +73,7 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
             parts.extend(attached.parts)
             for note in attached.notes:
                 _note(note)
-    delivery = app.terminal_delivery(session)
+    delivery = app.terminal_delivery(session, spoken)
     overdue = delivery.unsettled()
     asking = bool(parts or session.turn.opened)
     if not asking and not overdue:
@@ -87,12 +93,12 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     _notes([words for words in (not_followed(prompt.facts.folder, prompt.where), unseen) if words])
     _stop_on_interrupt(session)
     if parts:
-        await session.say(parts, address=TERMINAL)
+        await session.say(parts, address=TERMINAL, answer=e.AnswerForm.BOTH if spoken else e.AnswerForm.TEXT)
     closed = await session.settled()
     assert closed is not None
     for queued in delivery.due() if asking else ():
         await delivery.deliver(queued, screen.way_of(queued, session.log.entries), _draw)
-    code = exits.code_of(closed.ending)
+    code = _code(closed.ending, spoken)
     if code:
         _note(f"the conversation is kept: angelia ask --resume {session.conversation}")
     if left := [started.call for started in session.children]:
@@ -101,6 +107,29 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     _notes([*app.model_catalog.notes, *await app.upkeep.tidy()])
     await app.close()
     return code
+
+
+def _code(ending: end.Ending, spoken: Path | None) -> int:
+    """The exit code of the ending; an answer that is not `spoken` where that was wanted says why, and has failed."""
+    code = exits.code_of(ending)
+    return code if code or spoken is None or spoken.exists() else exits.FAILED
+
+
+def _demand_speech(app: "App", file: Path | None) -> Path | None:
+    """The file for the spoken answer. Something must be set that speaks, and the file be new, before anything is asked.
+
+    Raises:
+        BadInput, ConfigError: it is not so.
+    """
+    if file is None:
+        return None
+    if file.exists():
+        raise BadInput(f"{file} exists already; nothing was asked.", then="Name another file.")
+    if not app.loaded.config.speaker:
+        from angelia.service.models.speech import HOW
+
+        raise ConfigError("Nothing is set that speaks; nothing was asked.", then=HOW)
+    return file
 
 
 def _stop_on_interrupt(session: Session) -> None:
@@ -216,6 +245,9 @@ class _Screen:
         note = _note_beside(queued, log)
 
         def show(text: str) -> None:
+            if Text(text) not in queued.parts:  # where a file is
+                _note(text)
+                return
             self._answer(text.removesuffix(note).rstrip("\n") if note else text)
             if note:
                 _note(note)

@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "setup": ("setup.command:setup", "Set everything up by a few questions."),
     "ask": ("ask:ask", "One question, one answer on stdout."),
     "paint": ("painting:paint", "Make a picture from words, or change one."),
+    "voices": ("voices:voices", "List voices, and hear how they sound."),
     "acp": ("acp:acp", "Let an editor use Angelia (Agent Client Protocol)."),
     "gateway": ("gateway:gateway", "Be reachable in chat networks."),
     "schedule": ("schedule:schedule", "What is done at which times: add, list, pause, look at."),

@@ -82,7 +82,7 @@ def totals(turn: Iterable[e.Entry]) -> TurnTotals:
             unknown = unknown or (fact.cost < 0 and any(counts))
         if isinstance(fact, e.ModelSaid | e.ModelFailed | e.ViewMoved | e.Transcribed):
             cost += max(fact.cost, 0)
-        if isinstance(fact, e.ToolFinished):
+        if isinstance(fact, e.ToolFinished | e.SpeechMade):
             cost += max(fact.paid.cost, 0)
             unknown = unknown or fact.paid.cost < 0
     return TurnTotals(model, e.Usage(*sums), -1 if unknown else cost)

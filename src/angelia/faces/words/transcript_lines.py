@@ -121,6 +121,8 @@ class TranscriptLines:
                 for one in spoken:
                     if not one.why:
                         yield TranscriptLine(Tone.NOTE, f"heard by {by}: {one.text or 'nothing'}")
+            case e.SpeechMade(media=Media() as media):
+                yield TranscriptLine(Tone.NOTE, f"spoken: {media.seconds:.0f} s")
             case e.SystemSaid(text=text):
                 yield TranscriptLine(Tone.NOTE, f"told the model: {one_line(text)}")
             case e.SetupChanged(model=model):

@@ -9,6 +9,8 @@ import logging
 from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
+from msgspec.structs import replace
+
 from angelia.channels.capabilities import Kind
 from angelia.channels.failures import ChannelError
 from angelia.channels.incoming import Confirmed, Envelope, IncomingMessage, Noticed, Pressed
@@ -155,9 +157,17 @@ class Inbound:
         """The message, and what its sender is told at once: one commit."""
         running = bool(session.turn.opened)
         arrival = arrival_of(sender.person, session)
-        passed_on = _is_passed_on(envelope)
+        passed_on = _is_passed_on(envelope)  # what others have said is no wish to be answered aloud
+        form = await self._services.commands.voice_answers().form(envelope.address, () if passed_on else parts)
         heard = e.UserSaid(
-            parts, sender.person, envelope.address, envelope.key, arrival, sender.reply_to, forwarded=passed_on
+            parts,
+            sender.person,
+            envelope.address,
+            envelope.key,
+            arrival,
+            sender.reply_to,
+            forwarded=passed_on,
+            answer=form,
         )
         facts: list[e.AnyFact] = [*self._begun(sender), heard]
         notes = list(missing)
@@ -183,6 +193,8 @@ class Inbound:
         if not any(isinstance(fact, e.UserSaid) for fact in facts):
             text = envelope.what.text if isinstance(envelope.what, IncomingMessage) else ""
             facts.insert(0, e.CommandGiven(clean(text), sender.person, envelope.address, envelope.key))
+        form = await self._services.commands.voice_answers().form(envelope.address, ())
+        facts = [replace(fact, answer=form) if isinstance(fact, e.UserSaid) else fact for fact in facts]
         facts.append(notice(session.conversation, envelope, reply.text))
         crash_point("inbound.before_commit")
         await session.record(*facts)

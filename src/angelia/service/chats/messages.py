@@ -127,11 +127,21 @@ def repeated(message: Outgoing | OutAlbum, dialect: Dialect) -> Outgoing | OutAl
 
 
 def open_words(receipt: Receipt, settled: e.DeliverySettled) -> str:
-    """What a person is told of a delivery that is not known to have arrived."""
+    """What a person is told of a delivery that is not known to have arrived; what a voice message says, in words."""
     what = _names(receipt.parts)
     if settled.status is e.DeliveryStatus.FAILED:
-        return f"{what} could not be delivered: {settled.detail} It is kept in the conversation."
+        told = f"{what} could not be delivered: {settled.detail} It is kept in the conversation."
+        if said := _words_of_sounds(receipt.parts):
+            told += f" It says:\n\n{said}"
+        return told
     return f"Nobody knows whether {what} arrived: {settled.detail}. It is kept in the conversation; ask for it again."
+
+
+def _words_of_sounds(parts: tuple[Content, ...]) -> str:
+    """What is said in recordings of ours: as it was written, if that was to go along."""
+    spoken = [part.words for part in parts if isinstance(part, Media) and part.words]
+    written = [part.text for part in parts if isinstance(part, Text)] if spoken else []
+    return "\n\n".join(written or spoken)
 
 
 def _names(parts: tuple[Content, ...]) -> str:

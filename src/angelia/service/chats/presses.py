@@ -89,9 +89,16 @@ async def _wanted(
     if meaning.yes:
         await chat_sessions.work(session, line)
         key = f"{aside.key}:wanted"
+        form = await chat_sessions.services.commands.voice_answers().form(aside.address, aside.parts)
         facts.append(
             e.UserSaid(
-                aside.parts, aside.sender, aside.address, key, reply_to=aside.reply_to, forwarded=aside.forwarded
+                aside.parts,
+                aside.sender,
+                aside.address,
+                key,
+                reply_to=aside.reply_to,
+                forwarded=aside.forwarded,
+                answer=form,
             )
         )
     await session.record(*facts)

@@ -74,7 +74,8 @@ class ChatWatch:
             opener = self._session.turn.opener
             reply_to = opener.reply_to if opener else ""
             self._draft = Preview(self._session.conversation, delivery, address, reply_to)
-            writer.draft(self._draft)
+            if opener is None or opener.answer is e.AnswerForm.TEXT:  # one that is spoken has no words that could grow
+                writer.draft(self._draft)
         writer.working(None if self._session.questions() else address)
 
     def _address(self) -> e.Address | None:

@@ -1,5 +1,8 @@
 """What drives a conversation: its models, bound to its prompt and its tools, with the rules of the settings."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -9,6 +12,7 @@ from angelia.engine.broker import Broker, BrokerDeps
 from angelia.engine.compaction import ContextBudget, Summariser
 from angelia.engine.driver import BoundModel, Driver, Settings
 from angelia.engine.log import Log
+from angelia.engine.transcription import Wording
 from angelia.service.conversation.prompt import ConversationPrompt
 from angelia.service.models.catalog import ModelCatalog
 from angelia.service.models.second_model import summariser, wording
@@ -17,14 +21,18 @@ from angelia.service.settings.rules import rules_for
 from angelia.store.media.blobs import BlobStore
 from angelia.tools.registry import Registry
 
+if TYPE_CHECKING:
+    from angelia.service.models.speech import Speech
+
 
 class DriverSources(Struct, frozen=True):
-    """What every driver of a home is made with."""
+    """What every driver of a home is made with; `speech` is what speaks, where it is set."""
 
     config: Config
     model_catalog: ModelCatalog
     blobs: BlobStore
     clock: Clock
+    speech: "Callable[[], Speech]"
 
 
 class WantedModel(Struct, frozen=True):
@@ -48,10 +56,10 @@ async def driver_for(
     """
     config = sources.config
     bound_models = [await _bound(sources, spec, prompt, deps.registry) for spec in (wanted.spec, *config.fallback)]
-    words = await wording(config.transcriber, config.describer, sources.model_catalog, sources.blobs)
-    capped, describes = replace(config, limits=wanted.limits), words.describe is not None
+    words = await _wording(sources)
+    capped = replace(config, limits=wanted.limits)
     settings = Settings(
-        rules=rules_for(capped, deps.registry, bound_models, can_describe=describes),
+        rules=rules_for(capped, deps.registry, bound_models, words),
         space=ContextBudget(
             config.context.share,
             config.context.max_output or config.context.reserve,
@@ -71,6 +79,16 @@ async def _bound(sources: DriverSources, spec: str, prompt: ConversationPrompt, 
     catalog = sources.model_catalog
     profile = catalog.profile(spec)
     return await catalog.bound(spec, prompt.prompt_for(profile).text, _offered(registry, profile.window))
+
+
+async def _wording(sources: DriverSources) -> Wording:
+    config = sources.config
+    words = await wording(config.transcriber, config.describer, sources.model_catalog, sources.blobs)
+    if not config.speaker:
+        return words
+    from angelia.engine.speech import AnswerSpeaker
+
+    return replace(words, speaker=AnswerSpeaker(sources.speech().name, sources.speech().speak_answer))
 
 
 SMALL_WINDOW = 32_000

@@ -72,6 +72,7 @@ class Session:
         sender: Principal = OWNER,
         key: str = "",
         arrival: e.Arrival = e.Arrival.STEER,
+        answer: e.AnswerForm = e.AnswerForm.TEXT,
     ) -> bool:
         """Store a message, durably; False if its key is known already, in which case nothing changed.
 
@@ -85,7 +86,7 @@ class Session:
         crash_point("say.before_commit")
         if self._runner and self._opened is None:
             self._runner.expect()
-        added = await self._put(e.UserSaid(safe, sender, address, key, arrival))
+        added = await self._put(e.UserSaid(safe, sender, address, key, arrival, answer=answer))
         crash_point("say.committed")
         return bool(added)
 

@@ -7,6 +7,8 @@ from filecmp import cmp
 from itertools import count
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from angelia.core import entry as e
 from angelia.core.content import Media, MediaKind, Text
 from angelia.core.crash import crash_point
@@ -27,12 +29,15 @@ _LONGEST = 240
 
 
 class TerminalDelivery:
-    """Settles what is addressed to the terminal, in order, once each."""
+    """Settles what is addressed to the terminal, in order, once each. Answers that are spoken go to `spoken`, if that
+    is given, and other files to `folder`.
+    """
 
-    def __init__(self, session: Session, blobs: BlobStore, folder: Path) -> None:
+    def __init__(self, session: Session, blobs: BlobStore, folder: Path, spoken: Path | None = None) -> None:
         self._session = session
         self._blobs = blobs
         self._folder = folder
+        self._spoken = spoken
 
     def unsettled(self) -> list[e.DeliveryQueued]:
         """What was queued for this door and has no receipt yet, oldest first."""
@@ -65,7 +70,7 @@ class TerminalDelivery:
                     show(text)
                 case Media():
                     try:
-                        path = await asyncio.to_thread(copied, part, self._blobs, self._folder)
+                        path = await asyncio.to_thread(self._copied, part, queued.origin)
                     except (OSError, AngeliaError) as error:
                         why = error.strerror or error if isinstance(error, OSError) else error
                         failures.append(f"{part.name}: {why}")
@@ -83,6 +88,11 @@ class TerminalDelivery:
         crash_point("delivery.settled")
         if failures:
             show(f"Could not be saved to {self._folder}: {detail.rstrip('.')}. It is kept in the conversation.")
+
+    def _copied(self, media: Media, origin: str) -> Path:
+        if self._spoken and origin == "answer":
+            return copied(replace(media, name=self._spoken.name), self._blobs, self._spoken.absolute().parent)
+        return copied(media, self._blobs, self._folder)
 
     async def keep(self, queued: e.DeliveryQueued) -> None:
         """Nobody is attached: the log keeps it, and it is shown when somebody is."""

@@ -9,10 +9,10 @@ from msgspec import Struct
 from angelia.core.content import BlobRef, Media, MediaKind
 from angelia.core.entry import Payment
 from angelia.core.errors import AngeliaError, ConfigError, KeyMissing
-from angelia.models.catalog.vendors import SPEECH_VENDORS
+from angelia.models.catalog.vendors import SPEECH_VENDORS, Vendor
 from angelia.models.port import Credential
 from angelia.models.speakers.language_words import language_of
-from angelia.models.speakers.port import Speaker, VoiceName
+from angelia.models.speakers.port import Speaker, SpokenSound, VoiceName
 from angelia.models.speakers.registry import WIRE, SpeakerContext, open_speaker
 from angelia.models.speakers.speakable import pieces, speakable
 from angelia.service.models.catalog import ModelCatalog
@@ -93,6 +93,38 @@ class Speech:
             return NotSpoken(str(error), Payment())
         return await self._spoken(speaker, sentences, (voice or self._voice, language), told)
 
+    async def speak_answer(self, text: str) -> VoiceNote | NotSpoken:
+        """Speak a whole answer in the usual voice."""
+        return await self.speak(text, "", lambda _: None)
+
+    async def aloud(self, sentence: str, voice: str = "", language: str = "") -> SpokenSound:
+        """Speak a sentence that is speakable, for whoever listens now: as WAV.
+
+        Raises:
+            AngeliaError: it could not be; it may have been paid for.
+        """
+        sound = await self._opened().speak(self._deps.redact(sentence), voice or self._voice, language)
+        if sound.data.startswith(b"RIFF"):
+            return sound
+        if not sound.data:
+            raise AngeliaError(_empty(self.spec))
+        return SpokenSound(await self._deps.processes.as_wav(sound.data), sound.cost)
+
+    async def as_note(self, sound: bytes) -> EncodedVoice:
+        """A sound as a voice note.
+
+        Raises:
+            BadInput, MissingPart: see `MediaProcesses.encode_voice`.
+        """
+        return await self._deps.processes.encode_voice([sound])
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing is paid: it speaks on this machine, or on a server of one's own."""
+        kind = self.spec.partition(":")[0]
+        vendor = self._vendor
+        return vendor.local if vendor else kind in ("local", "command")
+
     async def voices(self) -> tuple[VoiceName, ...]:
         """See `Speaker.voices`.
 
@@ -129,11 +161,17 @@ class Speech:
 
     def _paid(self, costs: Sequence[int]) -> Payment:
         cost = -1 if -1 in costs else sum(costs)
-        return Payment(self._said_of, cost) if cost else Payment()
+        return Payment(self.name, cost) if cost else Payment()
 
     @property
-    def _said_of(self) -> str:
+    def name(self) -> str:
+        """As people read it."""
         return "command" if self.spec.startswith("command:") else self.spec
+
+    @property
+    def _vendor(self) -> Vendor | None:
+        kind = self.spec.partition(":")[0]
+        return self._deps.model_catalog.rows.get(kind) or SPEECH_VENDORS.get(kind)
 
     def _opened(self) -> Speaker:
         if self._speaker is None:
@@ -144,8 +182,7 @@ class Speech:
         if not self.spec:
             raise ConfigError("Nothing is set that speaks.", then=HOW)
         kind, _, rest = self.spec.partition(":")
-        catalog = self._deps.model_catalog
-        vendor = catalog.rows.get(kind) or SPEECH_VENDORS.get(kind)
+        catalog, vendor = self._deps.model_catalog, self._vendor
         speaks_wire = kind in catalog.rows and kind not in ("local", *SPEECH_VENDORS)
 
         async def reach() -> "tuple[httpx2.AsyncClient, Credential]":
@@ -156,8 +193,7 @@ class Speech:
                 raise KeyMissing(f"There is no key for the speaker {self.spec}.", then=f"Set {name}, or name another.")
             return client, pool[0]
 
-        free = vendor is not None and vendor.local
-        context = SpeakerContext(self.spec, rest, self._deps.voices, catalog.timeouts, reach, free)
+        context = SpeakerContext(self.spec, rest, self._deps.voices, catalog.timeouts, reach, self.free)
         return open_speaker(WIRE if speaks_wire else kind, context)
 
 

@@ -135,7 +135,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     hears nothing: `vendor:name`, `local` (Whisper on this machine), or `command:LINE` with `{file}` in it.
 
     `speaker` speaks: `local` or `local:VOICE` (this machine), `command:LINE`, `elevenlabs:MODEL`, or `vendor:name`;
-    `voice` is whose voice, empty for the speaker's usual one.
+    `voice` is whose voice, empty for the speaker's usual one. `voice_answers` says which messages of a chat are
+    answered by voice (`replies`: voice messages) until somebody says `/voice` there; with `voice_words` the words go
+    along.
 
     `vendors` are rows of your own, laid over those in `models/catalog/vendors.toml`; `key_command`, `key_file` and
     `key_variable` in a row say where more of its keys come from. `channels` are the chat networks of the gateway, each
@@ -148,6 +150,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     transcriber: str = ""
     speaker: str = ""
     voice: str = ""
+    voice_answers: Literal["off", "replies", "always"] = "replies"
+    voice_words: bool = True
     effort: Literal["", "low", "medium", "high"] = ""
     limits: Caps = Caps()
     context: ContextSettings = ContextSettings()

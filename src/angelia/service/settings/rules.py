@@ -11,6 +11,7 @@ from angelia.engine.caps import UNWATCHED_PATIENCE, TurnCaps
 from angelia.engine.driver import BoundModel
 from angelia.engine.machine import Rules
 from angelia.engine.remedies import DEFAULT, Remedy, Table
+from angelia.engine.transcription import Wording
 from angelia.service.settings.config import Caps, Config
 from angelia.tools.registry import Registry
 
@@ -18,7 +19,7 @@ SCHEDULE = "schedule"
 """The door of a schedule's own log, and of the conversations that its turns begin."""
 
 
-def rules_for(config: Config, registry: Registry, bound_models: Sequence[BoundModel], *, can_describe: bool) -> Rules:
+def rules_for(config: Config, registry: Registry, bound_models: Sequence[BoundModel], wording: Wording) -> Rules:
     """What the machine may assume in this process.
 
     Raises:
@@ -31,7 +32,8 @@ def rules_for(config: Config, registry: Registry, bound_models: Sequence[BoundMo
         model=bound_models[0].profile.name,
         credentials=tuple(len(bound.credentials) for bound in bound_models),
         can_refresh=bound_models[0].refresh is not None,
-        can_describe=can_describe,
+        can_describe=wording.describe is not None,
+        can_speak=wording.speaker is not None,
         can_place=True,
     )
 

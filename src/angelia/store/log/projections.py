@@ -35,6 +35,7 @@ from angelia.core.entry import (
     Scheduled,
     ScheduleState,
     SetAside,
+    SpeechMade,
     ToolFinished,
     Transcribed,
     TurnClosed,
@@ -214,7 +215,7 @@ def _heard(connection: sqlite3.Connection, at: _At, fact: Transcribed) -> None:
         _paid(connection, at, fact.by, (fact.cost, 0, 0, 0, 0))
 
 
-def _called(connection: sqlite3.Connection, at: _At, fact: ToolFinished) -> None:
+def _called(connection: sqlite3.Connection, at: _At, fact: ToolFinished | SpeechMade) -> None:
     if fact.paid.cost:
         _paid(connection, at, fact.paid.to, (fact.paid.cost, 0, 0, 0, 0))
 
@@ -368,6 +369,7 @@ _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     LearningEnded: _spent,
     Transcribed: _heard,
     ToolFinished: _called,
+    SpeechMade: _called,
     DeliveryQueued: _queued,
     DeliveryStarted: _started,
     DeliveryPutOff: _put_off,

@@ -81,7 +81,13 @@ class EncodeVoice(Struct, frozen=True, tag=True):
     name: str = ""
 
 
-MediaJob = MeasurePicture | FindTransparency | RedrawPicture | CountPages | ReadPages | EncodeVoice
+class DecodeSound(Struct, frozen=True, tag=True):
+    """`store.media.voice_notes.as_wav`."""
+
+    name: str = ""
+
+
+MediaJob = MeasurePicture | FindTransparency | RedrawPicture | CountPages | ReadPages | EncodeVoice | DecodeSound
 
 ANSWERS: dict[type, object] = {
     MeasurePicture: Pixels,
@@ -90,6 +96,7 @@ ANSWERS: dict[type, object] = {
     CountPages: int,
     ReadPages: tuple[Page, ...],
     EncodeVoice: EncodedVoice,
+    DecodeSound: bytes,
 }
 """What each is answered with, where it can be opened."""
 
@@ -141,6 +148,6 @@ def broke_down(job: MediaJob, limits: MediaLimits) -> MediaLimitMet:
 
 def media_type(job: MediaJob) -> MediaType:
     """What decodes it."""
-    if isinstance(job, EncodeVoice):
+    if isinstance(job, EncodeVoice | DecodeSound):
         return MediaType.SOUND
     return MediaType.PICTURE if isinstance(job, MeasurePicture | FindTransparency | RedrawPicture) else MediaType.PDF

@@ -39,6 +39,7 @@ from angelia.store.media.jobs import (
     REFUSED,
     TAKEN,
     CountPages,
+    DecodeSound,
     EncodeVoice,
     FindTransparency,
     JobRefusal,
@@ -156,6 +157,15 @@ class MediaProcesses:
         """
         encoded: EncodedVoice = await self._run(EncodeVoice(tuple(map(len, sounds))), b"".join(sounds))
         return encoded
+
+    async def as_wav(self, sound: bytes) -> bytes:
+        """See `store.media.voice_notes.as_wav`.
+
+        Raises:
+            BadInput, MissingPart: as `encode_voice`.
+        """
+        decoded: bytes = await self._run(DecodeSound(), sound)
+        return decoded
 
     def close(self) -> None:
         """End what waits. Idempotent; what is asked later starts anew."""

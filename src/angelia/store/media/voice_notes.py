@@ -1,6 +1,7 @@
-"""Sounds of any format made one voice note: Ogg with Opus, mono, with its length and how its loudness goes."""
+"""Sounds of any format made one voice note: Ogg with Opus, mono, with its length and how its loudness goes; or WAV."""
 
 import io
+import wave
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -72,6 +73,22 @@ def encode_voice(sounds: Sequence[bytes]) -> EncodedVoice:
             lengths.append(round((written - before) / RATE, 3))
         out.mux(stream.encode(None))
     return EncodedVoice(file.getvalue(), round(written / RATE, 3), loudness.peaks(), tuple(lengths))
+
+
+def as_wav(data: bytes) -> bytes:
+    """A sound of any format as WAV, mono, which every program plays.
+
+    Raises:
+        BadInput: as `encode_voice`.
+    """
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(RATE)
+        for frame in _samples(data, 0):
+            out.writeframesraw(bytes(frame.planes[0])[: frame.samples * 2])
+    return file.getvalue()
 
 
 def _samples(data: bytes, number: int) -> "Iterator[av.AudioFrame]":

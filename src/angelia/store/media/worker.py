@@ -24,6 +24,7 @@ from angelia.store.media.jobs import (
     REFUSED,
     TAKEN,
     CountPages,
+    DecodeSound,
     EncodeVoice,
     FindTransparency,
     JobRefusal,
@@ -34,7 +35,7 @@ from angelia.store.media.jobs import (
     RedrawPicture,
 )
 from angelia.store.media.pictures import check, is_transparent, redraw
-from angelia.store.media.voice_notes import encode_voice
+from angelia.store.media.voice_notes import as_wav, encode_voice
 
 IDLE_S = 20.0
 """How long a process that was started in advance waits for its medium before it ends."""
@@ -112,6 +113,9 @@ def _done(job: MediaJob, file: BinaryIO) -> object:
         case EncodeVoice(sizes=sizes):
             file.seek(0)
             return encode_voice([file.read(size) for size in sizes])
+        case DecodeSound():
+            file.seek(0)
+            return as_wav(file.read())
 
 
 def _load(of: MediaType) -> None:

@@ -5,6 +5,7 @@ from angelia.core.content import MediaKind
 from angelia.core.ids import DeliveryId
 from angelia.core.media_parts import media_parts
 from angelia.core.principal import Principal
+from angelia.testing.logs.playbook import voice
 from angelia.testing.logs.random_draft import RandomLog
 
 CHAT = e.Address("telegram", "7")
@@ -35,6 +36,19 @@ def write_down(draft: RandomLog, seq: int) -> None:
     if draft.choose(3):
         lines = tuple(e.Spoken(at, why="noise") if draft.choose(4) == 1 else e.Spoken(at, "hello") for at in spoken)
         draft.add(e.Transcribed(seq, "ear", lines))
+
+
+def speak(draft: RandomLog, replies: tuple[int, ...]) -> None:
+    """An answer is perhaps spoken, with sound or without."""
+    if draft.choose(4) == 1:
+        draft.add(e.SpeechAsked(replies, "mouth"))
+        match draft.choose(3):
+            case 1:
+                draft.add(e.SpeechMade(replies, voice(), paid=e.Payment("mouth", 9)))
+            case 2:
+                draft.add(e.SpeechMade(replies, why="It was silent."))
+            case _:
+                pass
 
 
 def preview(draft: RandomLog, answer: DeliveryId) -> None:

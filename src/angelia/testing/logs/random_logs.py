@@ -15,7 +15,7 @@ from angelia.core.ids import CallId, ConversationId, DeliveryId, call_id, delive
 from angelia.core.media_parts import media_parts
 from angelia.core.principal import OWNER
 from angelia.testing.logs.playbook import MODEL, opened, setup
-from angelia.testing.logs.random_beside import come_in, go_out, preview, write_down
+from angelia.testing.logs.random_beside import come_in, go_out, preview, speak, write_down
 from angelia.testing.logs.random_draft import RandomLog
 
 
@@ -98,9 +98,10 @@ class _Story(RandomLog):
                 self.add(e.ModelSaid(MODEL, (self.thinking(),), e.StopReason.END))
                 self.add(e.RemedyUsed(FailureKind.THINKING_ONLY, "continue"), e.SystemSaid("Go on."))
             case _:
-                self.add(e.ModelSaid(MODEL, self.words(), e.StopReason.END, e.Usage(100 + asked, 10)))
+                said = self.add(e.ModelSaid(MODEL, self.words(), e.StopReason.END, e.Usage(100 + asked, 10)))
                 if self.choose(4) == 1:
                     self.named(asked)
+                speak(self, (said,))
         return choice != 0
 
     def failure(self) -> None:

@@ -1,9 +1,12 @@
 """What goes out through the bridge, and what its refusals mean."""
 
+import base64
 import hashlib
+from itertools import pairwise
+from math import ceil
 from typing import Any, assert_never
 
-from angelia.channels.capabilities import Capabilities, NativeMethod
+from angelia.channels.capabilities import Capabilities, Kind, NativeMethod
 from angelia.channels.failures import ChannelError, Later, LoginFailed, MessageGone, NotSent, Rejected, Unsure
 from angelia.channels.kinds import refuse_too_large
 from angelia.channels.markup.dialect import Dialect
@@ -13,6 +16,9 @@ from angelia.channels.whatsapp.send import words
 
 FLOOD = 60.0
 """Seconds to wait where WhatsApp does not say how long."""
+
+POINTS = 64
+"""Of a waveform."""
 
 
 def content_of(outgoing: Outgoing, capabilities: Capabilities, dialect: Dialect) -> dict[str, Any]:
@@ -40,7 +46,21 @@ def _file(file: OutFile, capabilities: Capabilities, dialect: Dialect) -> dict[s
     refuse_too_large(file, capabilities, "WhatsApp")
     caption = words(file.caption, dialect) if file.caption else ""
     about = {"mime": file.mime, "name": file.name, "seconds": file.seconds, "caption": caption}
-    return {"kind": file.kind, "path": str(file.path), **about}
+    drawn = {"waveform": waveform(file.peaks)} if file.kind is Kind.VOICE and file.peaks else {}
+    return {"kind": file.kind, "path": str(file.path), **about, **drawn}
+
+
+def waveform(peaks: bytes) -> str:
+    """How the loudness goes, as apps draw it: 64 bytes from 0 to 100, the loudest of them 100 (Baileys,
+    `getAudioWaveform`), in base64.
+
+    >>> list(base64.b64decode(waveform(bytes([0, 50, 25]))))[::20]
+    [0, 0, 100, 50]
+    """
+    loudest = max(max(peaks), 1)
+    edges = [len(peaks) * point / POINTS for point in range(POINTS + 1)]
+    points = (max(peaks[int(start) : max(ceil(end), int(start) + 1)]) for start, end in pairwise(edges))
+    return base64.b64encode(bytes(point * 100 // loudest for point in points)).decode()
 
 
 def number_of(key: str) -> str:

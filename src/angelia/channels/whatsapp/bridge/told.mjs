@@ -8,7 +8,9 @@ export const FILES = {
   video: (path, { caption, mime }) => ({ video: path, caption, mimetype: mime }),
   animation: (path, { caption, mime }) => ({ video: path, caption, mimetype: mime, gifPlayback: true }),
   audio: (path, { mime, seconds }) => ({ audio: path, mimetype: mime, seconds }),
-  voice: (path, { mime, seconds }) => ({ audio: path, mimetype: mime, seconds, ptt: true }),
+  voice: (path, { mime, seconds, waveform }) => ({
+    audio: path, mimetype: mime, seconds, ptt: true, ...(waveform && { waveform: Buffer.from(waveform, 'base64') })
+  }),
   document: (path, { caption, mime, name }) => ({ document: path, caption, mimetype: mime, fileName: name })
 }
 

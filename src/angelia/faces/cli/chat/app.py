@@ -39,6 +39,7 @@ from angelia.service.commands import terminal_command
 
 if TYPE_CHECKING:
     from angelia.faces.cli.chat.conversation_view import ConversationView
+    from angelia.faces.cli.chat.talk import Talk
     from angelia.service.app import App
     from angelia.service.conversation.session import Session
 
@@ -78,6 +79,7 @@ class ChatApp:
         self._folder_question = FolderQuestion(screen, self.choice, wall_clock)
         self._commands = commands(self)
         self._guard: asyncio.Task[None] | None = None
+        self.talking: Talk | None = None
         self.input: Input
 
     @property
@@ -118,6 +120,7 @@ class ChatApp:
         try:
             await given.run()
         finally:
+            await self._end_talk()
             for task in (*tasks, *([self._guard] if self._guard else [])):
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -208,6 +211,7 @@ class ChatApp:
             SandboxError, ConfigError, MissingPart: its sandbox cannot be had.
         """
         self.must_rest()
+        await self._end_talk()
         left = self._open
         forget = session.live.watch(left.watching.now.see)  # an image may have to be fetched
         try:
@@ -262,7 +266,9 @@ class ChatApp:
     async def _do(self, act: Act) -> None:
         match act:
             case Typed(text=text):
-                if command := terminal_command(text):
+                if self.talking and not text.strip() and not self.attached:
+                    await self.talking.send()
+                elif command := terminal_command(text):
                     await self._commands.show(await command(self._commands))
                     if self.ready.is_set():
                         await self._ask_about_folder()
@@ -285,6 +291,8 @@ class ChatApp:
             case PlanKey():
                 self.plan_turned = not self.plan_turned
                 self.input.refresh()
+            case StopKey() | BreakKey() if self.talking:
+                await self.talking.stop()
             case StopKey():
                 await self.session.stop(OWNER)
             case BreakKey():
@@ -295,6 +303,36 @@ class ChatApp:
                 self.screen.note(f"{left_out}Ctrl-C once more leaves")
             case EndKey():
                 self.leave()
+
+    async def talk(self) -> None:
+        """Listen and speak from here on, instead of reading and writing.
+
+        Raises:
+            BadInput: it is talked already.
+            ConfigError, NoSound: something that is needed for it is missing.
+        """
+        from angelia.faces.cli.chat.talk import Talk, TalkDeps
+
+        await self.ready.wait()
+        if self.talking:
+            raise BadInput("It listens already.", then="Esc leaves.")
+        deps = TalkDeps(
+            self.app, self.session, self.profile, self.screen, changed=self.input.refresh, over=self._talk_is_over
+        )
+        self.talking = Talk(deps)
+        try:
+            await self.talking.begin()
+        except AngeliaError:
+            self.talking = None
+            raise
+
+    def _talk_is_over(self) -> None:
+        self.talking = None
+        self.input.refresh()
+
+    async def _end_talk(self) -> None:
+        if self.talking:
+            await self.talking.end()
 
     async def _heard(self, text: str) -> None:
         """Stored first: what is asked before a turn may begin can stay unanswered, and nothing typed is lost by it."""

@@ -183,6 +183,10 @@ class TerminalCommandPort:
         write_new(target, as_markdown(session.conversation, session.log.entries).encode())
         return target
 
+    async def talk(self) -> None:
+        """See the port."""
+        await self._chat.talk()
+
     def leave(self) -> None:
         """See the port."""
         self._chat.leave()

@@ -74,6 +74,8 @@ def _state(chat: "ChatApp") -> list[str]:
         return ["waiting for your answer"]
     if turn.cancelled_at:
         return ["stopping"]
+    if chat.talking and (state := chat.talking.state):
+        return [state, "Enter sends, Esc leaves" if state == "listening" else "Esc stops"]
     if turn.opened:
         word = "waiting" if now.resting or now.awaiting else "writing" if now.writes else "working"
         return [f"{word} {seconds} s", "Esc stops"]

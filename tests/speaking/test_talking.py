@@ -1,0 +1,157 @@
+"""Answers that are spoken in the terminal: into a file, or sentence by sentence in a conversation that is talked."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from angelia.faces.words.spoken_sentences import SpokenSentences
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.speech_server import SpeechFailure
+from angelia.testing.model.steps import How, Step, cut_after, say
+from angelia.testing.model.voice_server import VoiceServer, hum
+from tests.faces.angelia import CTRL_D, ESC, Terminal, serving
+from tests.promise.lives import Place
+from tests.speaking.test_speak_tool import place_for
+
+pytestmark = pytest.mark.anyio
+
+FIVE = "It is **five**. Or six.\n\n```\ncode\n```\n\nMEDIA:a.txt\n"
+
+
+def test_a_sentence_is_said_as_soon_as_the_next_one_has_begun() -> None:
+    said = SpokenSentences()
+    spoken = [said.write(letter) for letter in FIVE]
+    assert [one for sentences in spoken for one in sentences] == ["It is five.", "Or six."]
+    assert FIVE[: [bool(one) for one in spoken].index(True) + 1] == "It is **five**. Or s"
+    assert said.end() == ("a line of code.",)
+    assert said.write("Ja.") == ()
+    assert said.end() == ("Ja.",)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_however_it_comes_each_sentence_is_said_once(size: int) -> None:
+    text = "# Heute\n\nDas kostet 3,50 €. Es ist z. B. teuer!\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n* eins\n* zwei\n"
+    said, whole = SpokenSentences("de"), SpokenSentences("de")
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    spoken = [sentence for piece in pieces for sentence in said.write(piece)] + [*said.end()]
+    assert spoken == [*whole.write(text), *whole.end()]
+
+
+async def test_an_answer_is_printed_and_spoken_into_a_file(tmp_path: Path) -> None:
+    async with VoiceServer() as voice, ModelServer([say("It is **five**.")]) as server:
+        place = place_for(server, voice, tmp_path)
+        life = await place.ask("--speak", str(tmp_path / "answer.ogg"), "What time is it?")
+    assert (life.status, life.stdout) == (0, "It is **five**.\n")
+    assert (tmp_path / "answer.ogg").read_bytes().startswith(b"OggS")
+    assert [order.text for order in voice.orders] == ["It is five."]
+    assert not (place.home / "outbox").exists()
+
+
+async def test_an_answer_that_cannot_be_spoken_is_printed_and_ends_with_1(tmp_path: Path) -> None:
+    async with VoiceServer(lambda _: SpeechFailure(500, "Broken.")) as voice, ModelServer([say("Five.")]) as server:
+        place = place_for(server, voice, tmp_path)
+        life = await place.ask("--speak", str(tmp_path / "answer.ogg"), "What time is it?")
+    assert (life.status, life.stdout) == (1, "Five.\n")
+    assert "This was not spoken" in life.stderr
+    assert not (tmp_path / "answer.ogg").exists()
+
+
+async def test_nothing_is_asked_where_it_could_not_be_spoken_or_written(tmp_path: Path) -> None:
+    there = tmp_path / "there.ogg"
+    there.write_text("mine")
+    async with VoiceServer() as voice, ModelServer([]) as server:
+        taken = await place_for(server, voice, tmp_path).ask("--speak", str(there), "What time is it?")
+        mute = await Place(tmp_path / "mute", server).ask("--speak", str(tmp_path / "new.ogg"), "What time is it?")
+    assert (taken.status, mute.status) == (2, 1)
+    assert "exists already; nothing was asked" in taken.stderr
+    assert "Nothing is set that speaks; nothing was asked" in mute.stderr
+    assert there.read_text() == "mine"
+
+
+RECORDER = """#!/bin/sh
+for path; do :; done
+trap 'cp "$SAMPLE" "$path"; exit 0' INT
+while :; do sleep 0.02; done
+"""
+"""A microphone that hears the same thing each time, once it is told to stop."""
+
+PLAYER = """#!/bin/sh
+for path; do :; done
+tail -c +5 "$path" >> "$HEARD"
+echo >> "$HEARD"
+"""
+"""A loudspeaker that writes down what it plays."""
+
+SETTINGS = """
+speaker = "command:printf RIFF; cat"
+transcriber = "command:test -s {file} && echo What time is it?"
+"""
+
+
+@contextmanager
+def talking(folder: Path, *steps: Step) -> Iterator[tuple[Terminal, Callable[[], list[str]]]]:
+    """A terminal on a machine with microphone and loudspeaker, and what was heard of the latter."""
+    programs, heard = folder / "programs", folder / "heard"
+    programs.mkdir()
+    for name, script in (("arecord", RECORDER), ("pw-play", PLAYER)):
+        (programs / name).write_text(script)
+        (programs / name).chmod(0o755)
+    (folder / "said.wav").write_bytes(hum("What time is it?"))
+    more = {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "SAMPLE": str(folder / "said.wav"),
+        "HEARD": str(heard),
+    }
+    with serving(folder, list(steps)) as place:
+        place.home.mkdir(exist_ok=True)
+        (place.home / "config.toml").write_text(SETTINGS)
+        more |= {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": place.url}
+        with place.chat(model="anthropic:test", **more) as terminal:  # a wire that carries no sound
+            yield terminal, lambda: heard.read_text().split("\n")[:-1] if heard.exists() else []
+
+
+def test_in_a_terminal_what_is_said_is_shown_and_the_answer_is_spoken(tmp_path: Path) -> None:
+    with talking(tmp_path, say("It is **five**. Or six.")) as (terminal, heard):
+        terminal.sees("/help")
+        terminal.types("/talk")
+        terminal.sees("listening: Enter sends what you say, Esc leaves")
+        terminal.types("")
+        terminal.sees("heard by a program of yours: What time is it?")
+        terminal.sees("It is five. Or six.")
+        terminal.sees("listening: Enter sends what you say, Esc leaves")
+        assert heard() == ["It is five.", "Or six."]
+        terminal.press(ESC)
+        terminal.sees("no longer listening")
+        terminal.press(CTRL_D)
+        assert terminal.ends() == 0
+
+
+def test_a_sentence_is_heard_while_the_next_is_written_and_esc_stops_both(tmp_path: Path) -> None:
+    endless = cut_after(say("It is five. Or six, or sev"), 1000, how=How.SILENCE)
+    with talking(tmp_path, endless) as (terminal, heard):
+        terminal.sees("/help")
+        terminal.types("/talk")
+        terminal.sees("listening")
+        terminal.types("")
+        terminal.sees("heard by")
+        terminal.until(lambda: heard() == ["It is five."])
+        terminal.press(ESC)
+        terminal.sees("listening: Enter sends")
+        assert heard() == ["It is five."]
+        terminal.press(CTRL_D)
+        assert terminal.ends() == 0
+
+
+def test_without_a_microphone_it_is_said_what_was_looked_for(tmp_path: Path) -> None:
+    with serving(tmp_path, [say("Never.")]) as place:
+        place.home.mkdir(exist_ok=True)
+        (place.home / "config.toml").write_text(SETTINGS)
+        with place.chat(PATH=str(tmp_path)) as terminal:
+            terminal.sees("/help")
+            terminal.types("/talk")
+            terminal.sees("Nothing on this machine records sound. Looked for: arecord, parecord, sox, ffmpeg.")
+            terminal.press(CTRL_D)
+            assert terminal.ends() == 0
