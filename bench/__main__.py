@@ -24,6 +24,7 @@ from bench import (
     rounds,
     sandboxes,
     soak,
+    speech,
     startup,
     store,
     streams,
@@ -77,6 +78,7 @@ def measure(bench: Benchmark, peers: dict[str, str], only: str) -> Iterator[tupl
             "pictures": lambda: pictures.rows(bench),
             "local": lambda: local.rows(bench),
             "sandboxes": lambda: sandboxes.rows(bench),
+            "speech": lambda: speech.rows(bench),
         }
         for part, rows in parts.items():
             if only in ("", part):
