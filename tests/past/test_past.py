@@ -10,6 +10,9 @@ from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput
 from angelia.core.ids import CallId, ConversationId, new_conversation
 from angelia.core.principal import OWNER, Principal
+from angelia.store.log import query_terms
+from angelia.store.log import ranked_search as ranked_search_module
+from angelia.store.log.query_terms import MOST_WORDS
 from angelia.store.log.ranked_search import Within, around, one_within, ranked_search
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
@@ -130,6 +133,35 @@ async def test_a_question_without_words_is_refused_and_unknown_words_are_named(d
     found = await ranked_search(db, MINE, "aeroplane plum")
     assert len(found.hits) == 1
     assert found.terms.unknown == ("aeroplan",)
+
+
+async def test_of_a_page_the_longest_words_are_looked_up_and_the_rest_is_told(db: Database) -> None:
+    await told(db, "The chrysanthemum blooms.")
+    page = " ".join(f"w{number}" for number in range(500)) + " chrysanthemum"
+    found = await ranked_search(db, MINE, page)
+    assert [hit.found.text for hit in found.hits] == ["The chrysanthemum blooms."]
+    assert found.terms.beyond == 501 - MOST_WORDS
+
+
+async def test_a_word_in_too_many_messages_is_looked_for_among_the_newest(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (query_terms, ranked_search_module):
+        monkeypatch.setattr(module, "MOST_POSTINGS", 5)
+    await told(db, *(f"plums, number {number}" for number in range(9)), "A pear.")
+    found = await ranked_search(db, MINE, "plum pears")
+    assert [hit.found.text for hit in found.hits] == ["A pear."]
+    assert found.terms.common == ("plum",)
+    common = await ranked_search(db, MINE, "plum")
+    assert common.newest_only
+    assert common.hits[0].found.text == "plums, number 8"
+    assert common.matches == 5
+
+
+@pytest.mark.parametrize("query", ["a", "by"])
+async def test_a_short_word_is_that_word_and_not_the_beginning_of_others(db: Database, query: str) -> None:
+    await told(db, "apples", "bytes", f"word {query} word")
+    assert [hit.found.text for hit in (await ranked_search(db, MINE, query)).hits] == [f"word {query} word"]
 
 
 def text_of(fact: e.ToolFinished) -> str:

@@ -17,6 +17,7 @@ from angelia.core.errors import NotFound
 from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.core.timing import Every
+from angelia.store.log.ranked_search import Within, around, one_within, ranked_search
 from angelia.store.log.search import search
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
@@ -95,6 +96,7 @@ async def furnish(db: Database) -> Kept:
     transcript, pairings = Transcript(db), Pairings(db)
     for whose, word, cost in ((ANN, "canaryerased", 70_000), (BEN, "crumberased", 1)):
         await transcript.erase(await keep(db, whose, word, cost), BlobStore(db.home))
+    await keep(db, BEN, "crumbfirst", 0)  # so that Ann's lies among what is Ben's
     ann, ben = await keep(db, ANN, "canary", 7_000), await keep(db, BEN, "crumb", 2)
     for one, word, conversation in ((ANN, "canary", ann), (BEN, "crumb", ben)):
         await TrustedFiles(KeyValue(db)).put(FileAnswer(one, "", f"/{word}", word, trusted=True, at=1))
@@ -135,6 +137,11 @@ async def _noted(kept: Kept, viewer: Principal, _: ConversationId) -> object:
     return [await notes.find(viewer, note.number) for note in await notes.list(OWNER)]
 
 
+async def _read_on(kept: Kept, viewer: Principal, named: ConversationId) -> object:
+    found = await one_within(kept.db, Within(viewer), named[-6:])
+    return await around(kept.db, found, 2, 20) if found else "nothing"
+
+
 def _theirs(viewer: Principal) -> Holds:
     return Holds(e.NoteScope.PERSON, "", viewer)
 
@@ -151,6 +158,9 @@ QUERIES: dict[str, Query] = {
     "one by a part of its id": lambda kept, viewer, named: Transcript(kept.db).find(viewer, named[:6]),
     "an export": _exported,
     "search": lambda kept, viewer, _: search(kept.db, viewer, "word"),
+    "search by rank": lambda kept, viewer, _: ranked_search(kept.db, Within(viewer), "which word"),
+    "the same in a folder": lambda kept, viewer, _: ranked_search(kept.db, Within(viewer, folder="/work"), "word"),
+    "the past by a part of its id": _read_on,
     "receipts": lambda kept, viewer, named: Outbox(kept.db).receipts(viewer, named),
     "what is permitted": lambda kept, viewer, _: Grants(kept.db).list(viewer),
     "what a remembered yes covers": lambda kept, viewer, named: Grants(kept.db).matching(viewer, *WORKED_IN, named),
@@ -170,6 +180,9 @@ QUERIES: dict[str, Query] = {
 }
 
 _OWN_ALONE = {
+    "search by rank",
+    "the same in a folder",
+    "the past by a part of its id",
     "the last of their own (--continue)",
     "what a remembered yes covers",
     "the notes of a scope",
@@ -201,6 +214,12 @@ async def test_everybody_finds_what_is_their_own(kept: Kept, query: str) -> None
 async def test_the_owner_of_a_home_sees_all_that_guests_did_in_it(kept: Kept, query: str) -> None:
     seen = str(await _found_or_not(QUERIES[query](kept, OWNER, kept.ann)))
     assert ("canary" in seen or "crumb" in seen) is (query not in _OWN_ALONE)
+
+
+async def test_who_asks_for_a_word_does_not_learn_whether_somebody_else_said_it(kept: Kept) -> None:
+    said, unsaid = [await ranked_search(kept.db, Within(BEN), one) for one in ("canary", "zeppelin")]
+    assert (said.hits, said.terms.used, said.matches) == (unsaid.hits, unsaid.terms.used, unsaid.matches)
+    assert (said.terms.unknown, unsaid.terms.unknown) == (("canar",), ("zeppelin",))
 
 
 @pytest.mark.parametrize(("viewer", "cost"), [(ANN, 77_000), (BEN, 3), (OWNER, 77_003), (Principal("chat", "cy"), 0)])
@@ -250,6 +269,7 @@ WITHOUT_VIEWER = {
     "ChatBindings.heard": RUNS,
     "Notes.next_number": "a number that is free",
     "Notes.at": OF_SCOPES,
+    "Notes.same": OF_SCOPES,
     "Notes.newest": OF_SCOPES,
     "Notes.numbered": OF_SCOPES,
     "Notes.of_conversation": OF_ONE,

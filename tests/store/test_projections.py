@@ -23,6 +23,11 @@ from angelia.core.entry import (
     DeliveryStatus,
     ModelFailed,
     ModelSaid,
+    NoteDropped,
+    NoteKept,
+    NoteKind,
+    NoteProposed,
+    NoteScope,
     SetupChanged,
     StopReason,
     ToolFinished,
@@ -48,6 +53,22 @@ doors = st.sampled_from(["terminal", "telegram"])
 deliveries = st.sampled_from([DeliveryId("d1"), DeliveryId("d2"), DeliveryId("d3")])
 usages = st.builds(Usage, input=st.integers(0, 9), output=st.integers(0, 9))
 costs = st.integers(-1, 1000)
+numbers = st.integers(1, 3)
+notes = st.one_of(
+    st.builds(
+        NoteProposed,
+        number=numbers,
+        scope=st.sampled_from(NoteScope),
+        about=words,
+        what=st.sampled_from(NoteKind),
+        text=words,
+        by=st.just(OWNER),
+        outside=st.lists(numbers, max_size=2).map(tuple),
+        replaces=st.integers(0, 3),
+    ),
+    st.builds(NoteKept, number=numbers, by=st.just(OWNER)),
+    st.builds(NoteDropped, number=numbers, by=st.just(OWNER)),
+)
 
 
 def facts(refs: list[BlobRef]) -> st.SearchStrategy[AnyFact]:
@@ -56,6 +77,7 @@ def facts(refs: list[BlobRef]) -> st.SearchStrategy[AnyFact]:
     parts = st.lists(st.one_of(st.builds(Text, text=words), media), max_size=3).map(tuple)
     addresses = st.builds(Address, door=doors)
     return st.one_of(
+        notes,
         st.builds(UserSaid, parts=parts, address=addresses, key=st.sampled_from(["", "1", "2", "3"])),
         st.builds(
             ModelSaid,
@@ -110,7 +132,8 @@ async def _live(home: Path, data: st.DataObject) -> None:
 
 def _repeats_itself(some: list[AnyFact]) -> bool:
     keys = [(fact.address.door, fact.key) for fact in some if isinstance(fact, UserSaid) and fact.key]
-    return len(keys) != len(set(keys))
+    numbers = [fact.number for fact in some if isinstance(fact, NoteProposed)]
+    return len(keys) != len(set(keys)) or len(numbers) != len(set(numbers))
 
 
 def _everything(connection: Any) -> dict[str, Any]:

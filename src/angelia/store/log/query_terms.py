@@ -15,30 +15,47 @@ from angelia.store.log.word_index import RUN
 MOST_POSTINGS = 20_000
 """Messages that are ranked for one question, about."""
 
+MOST_WORDS = 64
+"""Words of a question that are looked up, the longest: they are the rarest, and whoever pastes a page asks by those."""
+
 _LEAST_STEM = 3
 _ENDINGS = ("ingly", "ings", "edly", "ies", "ied", "ing", "ers", "est", "es", "ed", "er", "ly", "en", "s", "e", "y")
 """What English words, and some others, end with beyond their stem; what is left begins all forms of the word."""
 
 
 class Term(Struct, frozen=True):
-    """One thing that is asked for: `text` begins a word, or is one where it is a pair. `held` counts its messages."""
+    """One thing that is asked for: `text` begins a word, or is one where it is short or a pair.
+
+    `held` counts its messages, and no further than `MOST_POSTINGS`; `forms` are the words that were counted.
+    """
 
     text: str
     begins: bool
     held: int
+    forms: tuple[str, ...] = ()
 
     @property
     def expression(self) -> str:
         """As FTS5 reads it."""
         return f'"{self.text}"*' if self.begins else f'"{self.text}"'
 
+    @property
+    def newest_first(self) -> str:
+        """The same for a term in too many messages: whole words, which are read from the newest on, where a beginning
+        would be gathered from all of the index first.
+        """
+        return " OR ".join(f'"{form}"' for form in self.forms)
+
 
 class Terms(Struct, frozen=True):
-    """What is asked for, rarest first; `common` are in too many messages to be ranked, `unknown` in none."""
+    """What is asked for, rarest first; `common` are in too many messages to be ranked, `unknown` in none. `beyond`
+    counts the words of a long question that were not looked up.
+    """
 
     used: tuple[Term, ...]
     common: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    beyond: int = 0
 
 
 def stem(word: str) -> str:
@@ -58,10 +75,11 @@ def stem(word: str) -> str:
 def terms_for(connection: sqlite3.Connection, query: str) -> Terms:
     """The terms by which a question is ranked; none where there is no word in it, or none that a message holds."""
     known, unknown = list[Term](), list[str]()
-    for text, begins in dict.fromkeys(_wanted(query)):
-        held = _held(connection, text, begins=begins)
-        if held:
-            known.append(Term(text, begins, held))
+    wanted = sorted(dict.fromkeys(_wanted(query)), key=lambda one: -len(one[0]))
+    for text, begins in wanted[:MOST_WORDS]:
+        term = _counted(connection, text, begins=begins)
+        if term.held:
+            known.append(term)
         else:
             unknown.append(text)
     known.sort(key=lambda term: (term.held, term.text))
@@ -71,19 +89,21 @@ def terms_for(connection: sqlite3.Connection, query: str) -> Terms:
         if used and postings > MOST_POSTINGS:
             break
         used.append(term)
-    return Terms(tuple(used), tuple(term.text for term in known[len(used) :]), tuple(unknown))
+    common = tuple(term.text for term in known[len(used) :])
+    return Terms(tuple(used), common, tuple(unknown), len(wanted[MOST_WORDS:]))
 
 
 def _wanted(query: str) -> list[tuple[str, bool]]:
     """What to look up, and whether it begins a word."""
     wanted: list[tuple[str, bool]] = []
-    for word in re.findall(r"\w+", _folded(query)):
-        for piece in re.split(f"({RUN})", word):
+    for found in re.findall(r"\w+", _folded(query)):
+        for piece in re.split(f"({RUN})", found):
             if re.fullmatch(RUN, piece):
                 pairs = [piece[at : at + 2] for at in range(max(len(piece) - 1, 1))]
                 wanted += [(pair, len(pair) == 1) for pair in pairs]
             elif piece.strip("_"):
-                wanted.append((stem(piece.strip("_")), True))
+                word = stem(piece.strip("_"))
+                wanted.append((word, len(word) >= _LEAST_STEM))
     return wanted
 
 
@@ -94,7 +114,14 @@ def _folded(query: str) -> str:
     return unicodedata.normalize("NFC", bare)  # Hangul and kana were taken apart, too
 
 
-def _held(connection: sqlite3.Connection, text: str, *, begins: bool) -> int:
+def _counted(connection: sqlite3.Connection, text: str, *, begins: bool) -> Term:
     above = f"{text}\U0010ffff" if begins else text
-    query = "SELECT coalesce(sum(doc), 0) FROM terms WHERE term >= ? AND term <= ?"
-    return int(connection.execute(query, (text, above)).fetchone()[0])
+    held, forms = 0, list[str]()
+    for form, messages in connection.execute(
+        "SELECT term, doc FROM terms WHERE term >= ? AND term <= ?", (text, above)
+    ):
+        held += messages
+        forms.append(form)
+        if held > MOST_POSTINGS:
+            break
+    return Term(text, begins, held, tuple(forms))

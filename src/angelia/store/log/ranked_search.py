@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.core.entry import Address
 from angelia.core.errors import BadInput
@@ -16,7 +17,7 @@ from angelia.core.principal import Principal
 from angelia.store.log import word_index
 from angelia.store.log.chain import StoredEntry
 from angelia.store.log.examined import at_place
-from angelia.store.log.query_terms import MOST_POSTINGS, Terms, terms_for
+from angelia.store.log.query_terms import MOST_POSTINGS, Term, Terms, terms_for
 from angelia.store.log.search import catch_up
 from angelia.store.sql.database import Database
 
@@ -33,6 +34,7 @@ _CANDIDATES = 4
 """Times as many as are wanted, since some are neighbours of each other, or cannot be read."""
 _MOST_PASSED = 6
 """Entries without words, such as calls, that may stand between a message and its neighbour."""
+_HOLDING = "SELECT rowid FROM words WHERE words MATCH ?"
 ECHO = "From earlier conversations,"
 """Begins what the model is told of a search, so that no later search finds it in place of what was found."""
 
@@ -127,25 +129,56 @@ async def around(db: Database, conversation: ConversationId, seq: int, turns: in
 
 def _ranked(connection: sqlite3.Connection, within: Within, query: str, limit: int) -> RankedFound:
     terms = terms_for(connection, query)
-    where, values = _conditions(within)
-    conversations = connection.execute(
-        f"SELECT count(*) FROM conversations AS c WHERE {_ours(within)[0]}",  # noqa: S608 - fixed text
-        _ours(within)[1],
-    ).fetchone()[0]
+    where, values = _ours(within)
+    counted = f"SELECT count(*) FROM conversations AS c WHERE {where}"  # noqa: S608 - fixed text
+    conversations = connection.execute(counted, values).fetchone()[0]
     if not terms.used:
         return RankedFound((), terms, conversations, 0, newest_only=False)
-    expression = " OR ".join(term.expression for term in terms.used)
     newest_only = terms.used[0].held > MOST_POSTINGS
+    if newest_only:
+        places = _newest(connection, within, terms.used[0])
+    else:
+        places = _best(connection, within, terms)
+        terms = _theirs(connection, terms, places)
+    hits, damaged = _hits(connection, places[: limit * _CANDIDATES], limit)
+    return RankedFound(tuple(hits), terms, conversations, len(places), newest_only, tuple(damaged))
+
+
+def _best(connection: sqlite3.Connection, within: Within, terms: Terms) -> list[int]:
+    """Every place that holds one of the words, the best first."""
+    where, values = _conditions(within)
+    expression = " OR ".join(term.expression for term in terms.used)
     score = f"bm25(words) * CASE e.kind WHEN 'ToolFinished' THEN {_OF_TOOLS} ELSE 1 END"
     rows = connection.execute(
         f"SELECT words.rowid FROM words JOIN entries AS e ON e.id = words.rowid"  # noqa: S608 - fixed text
-        f" JOIN conversations AS c ON c.id = e.conversation WHERE words MATCH ? AND {where}"
-        f" ORDER BY {'words.rowid DESC' if newest_only else score} LIMIT ?",
-        (expression, *values, -1 if not newest_only else limit * _CANDIDATES),
+        f" JOIN conversations AS c ON c.id = e.conversation WHERE words MATCH ? AND {where} ORDER BY {score}",
+        (expression, *values),
     )
-    places = [place for (place,) in rows]
-    hits, damaged = _hits(connection, places[: limit * _CANDIDATES], limit)
-    return RankedFound(tuple(hits), terms, conversations, len(places), newest_only, tuple(damaged))
+    return [place for (place,) in rows]
+
+
+def _newest(connection: sqlite3.Connection, within: Within, term: Term) -> list[int]:
+    """The newest places that hold a common word, of the newest `MOST_POSTINGS` of everybody's."""
+    where, values = _conditions(within)
+    rows = connection.execute(
+        "SELECT w.place FROM (SELECT rowid AS place FROM words WHERE words MATCH ?"  # noqa: S608 - fixed text
+        f" ORDER BY rowid DESC LIMIT {MOST_POSTINGS}) AS w JOIN entries AS e ON e.id = w.place"
+        f" JOIN conversations AS c ON c.id = e.conversation WHERE {where} ORDER BY w.place DESC",
+        (term.newest_first, *values),
+    )
+    return [place for (place,) in rows]
+
+
+def _theirs(connection: sqlite3.Connection, terms: Terms, places: Sequence[int]) -> Terms:
+    """The terms as far as these places tell: that a word stands in what somebody else said is nothing to be told."""
+    searched = set(places)
+    held = {
+        term.text: sum(place in searched for (place,) in connection.execute(_HOLDING, (term.expression,)))
+        for term in terms.used
+    }
+    used = tuple(replace(term, held=held[term.text]) for term in terms.used if held[term.text])
+    unknown = (*terms.unknown, *(text for text, count in held.items() if not count))
+    return replace(terms, used=used, unknown=unknown)
 
 
 def _hits(connection: sqlite3.Connection, places: Iterable[int], limit: int) -> tuple[list[RankedHit], list[str]]:

@@ -82,13 +82,30 @@ def _look(
 
 
 def _indexed(connection: sqlite3.Connection, viewer: Principal, expression: str) -> list[int]:
-    theirs, values = visible_to(viewer, "c.owner")
-    joined = " JOIN entries AS e ON e.id = words.rowid JOIN conversations AS c ON c.id = e.conversation"
-    query = (
-        f"SELECT words.rowid FROM words{'' if viewer == OWNER else joined}"  # noqa: S608 - fixed text
-        f" WHERE words MATCH ? AND {theirs} ORDER BY words.rowid DESC LIMIT ?"
-    )
+    values: tuple[object, ...] = ()
+    if viewer == OWNER:
+        query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
+    else:
+        theirs, owners = visible_to(viewer, "c.owner")
+        query = (
+            "SELECT words.rowid FROM words JOIN entries AS e ON e.id = words.rowid"  # noqa: S608 - fixed text
+            " JOIN conversations AS c ON c.id = e.conversation WHERE words MATCH ?"
+            f" AND words.rowid BETWEEN ? AND ? AND {theirs} ORDER BY words.rowid DESC LIMIT ?"
+        )
+        values = (*_span(connection, viewer), *owners)
     return [place for (place,) in connection.execute(query, (expression, *values, _LOOKED_AT))]
+
+
+def _span(connection: sqlite3.Connection, viewer: Principal) -> tuple[int, int]:
+    """The first and the last place of what somebody may see: who said little is not looked for among a million."""
+    theirs, values = visible_to(viewer, "c.owner")
+    query = (
+        "SELECT coalesce(min(first.id), 0), coalesce(max(last.id), 0) FROM conversations AS c"  # noqa: S608 - fixed text
+        " JOIN entries AS first ON first.conversation = c.id AND first.seq = 1"
+        f" JOIN entries AS last ON last.conversation = c.id AND last.seq = c.last_seq WHERE {theirs}"
+    )
+    least, most = connection.execute(query, values).fetchone()
+    return int(least), int(most)
 
 
 def _not_indexed(connection: sqlite3.Connection, viewer: Principal, expression: str) -> list[int]:
