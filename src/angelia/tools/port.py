@@ -326,10 +326,22 @@ class PastQuestion(Struct, frozen=True):
     kind: str = ""
 
 
+class PastFound(Struct, frozen=True):
+    """What a search of earlier conversations is told as, and what it cost, where a model ordered what was found."""
+
+    text: str
+    paid: Payment = Payment()
+
+
 class PastAccess(Protocol):
     """Earlier conversations of the same person, in a group those of the chat alone."""
 
-    async def search(self, question: PastQuestion, limit: int) -> str:
+    @property
+    def costs(self) -> bool:
+        """Whether a search may cost something."""
+        ...
+
+    async def search(self, question: PastQuestion, limit: int) -> PastFound:
         """The best messages with what stood beside each, and what was searched.
 
         Raises:

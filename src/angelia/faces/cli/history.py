@@ -65,19 +65,22 @@ def search(words: tuple[str, ...], limit: int, ranked: bool, as_json: bool, **gi
 
 
 async def _search_ranked(query: str, limit: int, as_json: bool, given: dict[str, Any]) -> int:
+    from angelia.service.past.find_past import find_past
     from angelia.service.past.words import hit_lines, searched
-    from angelia.store.log.ranked_search import Within, ranked_search
+    from angelia.store.log.ranked_search import Within
     from angelia.tools.port import PastQuestion
 
     app = await open_app(given)  # what was said since the last search is indexed first, which a reader cannot
     with working("searching"):
-        found = await ranked_search(app.db, Within(OWNER), query, limit)
+        looked = await find_past(app.db, Within(OWNER), query, limit, app.reranking)
+    found = looked.found
     for hit in found.hits:
         if as_json:
             echo_json(msgspec.json.encode(hit))
         else:
             echo(plain(hit_lines(hit)) + "\n")
-    echo(searched(found, PastQuestion(query)), err=True)
+    echo(f"{searched(found, PastQuestion(query))} {looked.told}".rstrip(), err=True)
+    await app.close()
     return 0
 
 

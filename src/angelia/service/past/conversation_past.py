@@ -1,5 +1,6 @@
 """Earlier conversations as one conversation may search and read them: its owner's, in a group those of its chat."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from angelia.core import entry as e
@@ -7,10 +8,11 @@ from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import short
 from angelia.service.conversation.session import Session
 from angelia.service.notes.scopes import answers_in_group, chat_of
+from angelia.service.past.find_past import OrdersAnew, find_past
 from angelia.service.past.words import found_in_words, passage_line
-from angelia.store.log.ranked_search import Within, around, one_within, ranked_search
+from angelia.store.log.ranked_search import Within, around, one_within
 from angelia.store.sql.database import Database
-from angelia.tools.port import PastQuestion
+from angelia.tools.port import PastFound, PastQuestion
 
 _MOST_READ = 2_000
 """Characters of each message that `read_past` shows."""
@@ -19,15 +21,20 @@ _MOST_READ = 2_000
 class ConversationPast:
     """See `tools.port.PastAccess`."""
 
-    def __init__(self, session: Session, db: Database) -> None:
+    def __init__(self, session: Session, db: Database, reranking: Callable[[], OrdersAnew | None]) -> None:
         self._session = session
         self._db = db
+        self._reranking = reranking
 
-    async def search(self, question: PastQuestion, limit: int) -> str:
+    @property
+    def costs(self) -> bool:
         """See `PastAccess`."""
-        within = self._within(question)
-        found = await ranked_search(self._db, within, question.query, limit)
-        return found_in_words(found, question)
+        return self._reranking() is not None
+
+    async def search(self, question: PastQuestion, limit: int) -> PastFound:
+        """See `PastAccess`."""
+        found = await find_past(self._db, self._within(question), question.query, limit, self._reranking())
+        return PastFound(found_in_words(found.found, question, found.told), found.paid)
 
     async def read(self, conversation: str, near: int, turns: int) -> str:
         """See `PastAccess`."""

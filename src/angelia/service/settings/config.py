@@ -138,6 +138,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     `voice` is whose voice, empty for the speaker's usual one. `voice_answers` says which messages of a chat are
     answered by voice (`replies`: voice messages) until somebody says `/voice` there; with `voice_words` the words go
     along.
+    `ranker` orders anew what a search of the past has found by its words: a model of embeddings, `vendor:name`; it is
+    sent what was found. Empty for the order by words.
 
     `vendors` are rows of your own, laid over those in `models/catalog/vendors.toml`; `key_command`, `key_file` and
     `key_variable` in a row say where more of its keys come from. `channels` are the chat networks of the gateway, each
@@ -152,6 +154,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     voice: str = ""
     voice_answers: Literal["off", "replies", "always"] = "replies"
     voice_words: bool = True
+    ranker: str = ""
     effort: Literal["", "low", "medium", "high"] = ""
     limits: Caps = Caps()
     context: ContextSettings = ContextSettings()

@@ -28,13 +28,13 @@ class SearchPast:
     name = "search_past"
     description = (
         "Find what was said or done in earlier conversations; any of the words may match. Finding nothing proves "
-        "nothing: ask in other words. Days are YYYY-MM-DD."
+        "nothing: ask in other words."
     )
     arguments: type[Struct] = SearchPastArguments
-    traits = Traits(reads_only=True, housekeeping=True, replayable=True, spare=True)
 
-    def __init__(self, past: Callable[[], PastAccess]) -> None:
+    def __init__(self, past: Callable[[], PastAccess], *, costs: bool = False) -> None:
         self._past = past
+        self.traits = Traits(reads_only=True, housekeeping=True, replayable=not costs, costs=costs, spare=True)
 
     async def effects(self, arguments: SearchPastArguments, context: object) -> Sequence[Effect]:
         """None: it is the person's own past. What it brings counts as words from elsewhere."""
@@ -43,4 +43,5 @@ class SearchPast:
     async def run(self, arguments: SearchPastArguments, context: object) -> ToolOutcome:
         """The hits, and what was searched."""
         question = PastQuestion(arguments.query, arguments.since, arguments.before, arguments.folder, arguments.kind)
-        return ToolOutcome((Text(await self._past().search(question, MOST_HITS)),))
+        found = await self._past().search(question, MOST_HITS)
+        return ToolOutcome((Text(found.text),), paid=found.paid)

@@ -1,0 +1,1 @@
+"""What orders passages anew by how near they are to a question."""

@@ -1,0 +1,39 @@
+"""A search of the past as it is set up: by words, and in a model's order where the person named one."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from angelia.core.entry import Payment
+from angelia.store.log.ranked_search import RankedFound, Within, ranked_search
+from angelia.store.sql.database import Database
+
+
+class FoundPast(Struct, frozen=True):
+    """What was found, a sentence about who ordered it (empty for by words alone), and what that cost."""
+
+    found: RankedFound
+    told: str = ""
+    paid: Payment = Payment()
+
+
+class OrdersAnew(Protocol):
+    """Who orders the best `candidates` of a search anew."""
+
+    @property
+    def candidates(self) -> int: ...
+
+    async def best(self, question: str, found: RankedFound, limit: int) -> FoundPast:
+        """The first `limit` hits in an order of its own; in that of the words where it cannot say, which is told."""
+        ...
+
+
+async def find_past(db: Database, within: Within, query: str, limit: int, orders: OrdersAnew | None) -> FoundPast:
+    """The best `limit` hits.
+
+    Raises:
+        BadInput: as `ranked_search`.
+    """
+    if orders is None:
+        return FoundPast(await ranked_search(db, within, query, limit))
+    return await orders.best(query, await ranked_search(db, within, query, orders.candidates), limit)

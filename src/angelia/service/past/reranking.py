@@ -1,0 +1,85 @@
+"""The hundred best hits of a search by words, ordered anew by a model of the person's choice."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from angelia.core.entry import Payment, Usage
+from angelia.core.errors import AngeliaError, ConfigError, ModelError
+from angelia.core.text import one_line
+from angelia.models.catalog.prices import flat_cost
+from angelia.models.port import Credential
+from angelia.models.rankers.embeddings import EmbeddingRanker
+from angelia.models.rankers.port import Ranker
+from angelia.service.models.catalog import ModelCatalog
+from angelia.service.past.find_past import FoundPast
+from angelia.store.log.ranked_search import RankedFound, RankedHit
+
+if TYPE_CHECKING:
+    import httpx2
+
+CANDIDATES = 100
+"""Hits that are compared with the question; more costs more than it finds."""
+
+
+class Reranking:
+    """See `OrdersAnew`; `spec` is the setting `ranker`, and `redact` hides known secrets."""
+
+    candidates = CANDIDATES
+    """See there."""
+
+    def __init__(self, spec: str, catalog: ModelCatalog, redact: Callable[[str], str]) -> None:
+        self._spec = spec
+        self._catalog = catalog
+        self._redact = redact
+
+    async def best(self, question: str, found: RankedFound, limit: int) -> FoundPast:
+        """The first `limit` hits in the ranker's order; in that of the words where it could not be asked."""
+        if len(found.hits) < 2:
+            return FoundPast(_only(found, found.hits[:limit]))
+        texts = [self._redact(_whole(hit)) for hit in found.hits]
+        try:
+            scored = await self._ranker().scores(self._redact(question), texts)
+        except AngeliaError as error:
+            why = one_line(str(error), 300).rstrip(".")
+            told = f"Ordered by words alone: {self._spec} could not be asked ({why})."
+            left = isinstance(error, ModelError)  # then it may have been paid for
+            return FoundPast(_only(found, found.hits[:limit]), told, self._paid(0) if left else Payment())
+        order = sorted(range(len(texts)), key=lambda at: -scored.scores[at])
+        hits = [found.hits[at] for at in order[:limit]]
+        told = f"The first {len(texts)} by their words were ordered anew by {self._spec}."
+        return FoundPast(_only(found, hits), told, self._paid(scored.tokens))
+
+    def _paid(self, tokens: int) -> Payment:
+        vendor = self._catalog.rows.get(self._spec.partition(":")[0])
+        if vendor is None or vendor.local:
+            return Payment()
+        prices = self._catalog.profile(self._spec).prices
+        return Payment(self._spec, flat_cost(prices, Usage(input=tokens)) if tokens else -1)
+
+    def _ranker(self) -> Ranker:
+        kind, _, model = self._spec.partition(":")
+        vendor = self._catalog.rows.get(kind)
+        if vendor is None or not model or kind == "local":
+            raise ConfigError(
+                f"The setting `ranker` is {self._spec!r}, which names no model of a server.",
+                then="Write vendor:model, such as openai:text-embedding-3-small.",
+            )
+
+        async def reach() -> "tuple[httpx2.AsyncClient, Credential]":
+            client = await self._catalog.client(vendor)
+            if client is None:
+                raise ConfigError(f"{kind} has no address at which it could be asked.", then="Name another vendor.")
+            return client, (await self._catalog.credentials(self._spec))[0]
+
+        return EmbeddingRanker(model, reach)
+
+
+def _whole(hit: RankedHit) -> str:
+    """A message with what stood beside it: alone it often does not say what it is about."""
+    return "\n".join(one.text for one in (hit.found, hit.earlier, hit.later) if one)
+
+
+def _only(found: RankedFound, hits: Sequence[RankedHit]) -> RankedFound:
+    return replace(found, hits=tuple(hits))
