@@ -19,6 +19,7 @@ from angelia.core.principal import ANGELIA
 from angelia.core.text import clean
 from angelia.core.unambiguous import unambiguous_line
 from angelia.service.conversation.session import Session
+from angelia.service.notes.own_sentences import is_sentence_of
 from angelia.service.notes.scopes import scopes_of
 from angelia.service.notes.sources import source_line
 from angelia.store.tables.notes import Holds, Notes, StoredNote, in_one_of
@@ -63,12 +64,13 @@ class ConversationNotes:
             return self.told(earlier, waits=not self._was_kept(earlier.number))
         words = self._sources.redact(clean(" ".join(text.split())))
         about = self._scope(scope)
-        known = await self._sources.notes.at([about])
-        if same := next((note for note in known if note.text.casefold() == words.casefold()), None):
+        if same := await self._sources.notes.same(about, words):
             return NoteTaken(f"That is known already, as note {same.number}.")
         replaced = await self._replaced(replaces, about)
         outside = self._outside(call)
         waits = bool(outside) or (replaced is not None and replaced.settled_by != str(ANGELIA))
+        if waits and not replaces and what is not NoteKind.RULE:  # what was said for once is made no rule by others
+            waits = not is_sentence_of(words, self._session.log.entries, self._session.owner)
         if waits and len(await self._sources.notes.at([about], ("waits",))) >= MOST_WAITING:
             return NoteTaken(f"Nothing was noted: {MOST_WAITING} notes wait for the person's yes already.")
         while True:  # somebody else may have taken the number

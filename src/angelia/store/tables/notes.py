@@ -85,6 +85,13 @@ class Notes:
         """
         return await self._db.read(lambda connection: _at(connection, scopes, states, -1))
 
+    async def same(self, scope: Holds, text: str) -> StoredNote | None:
+        """The note that counts in this scope and says these very words, case of the letters A to Z aside."""
+        where, values = _where(scope)
+        wanted = f"{where} AND n.state = 'kept' AND n.text = ? COLLATE NOCASE AND {_REPLACED} IS NULL LIMIT 1"
+        found = await self._db.read(lambda connection: _notes(connection, wanted, (*values, text)))
+        return next(iter(found), None)
+
     async def newest(self, scopes: Sequence[Holds], most: int) -> tuple[list[StoredNote], int]:
         """The first `most` kept notes of each scope, as `at` gives them, and how many there are in all."""
 
