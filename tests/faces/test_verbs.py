@@ -28,6 +28,7 @@ ANSWERS = (
     ("/undo", "There is nothing to take back."),
     ("/notes", "Nothing is remembered here yet."),
     ("/forget 7", "There is no note 7 here."),
+    ("/skills", "There are no skills here"),
     ("/approve", "Nothing is asked."),
     ("/deny", "Nothing is asked."),
     ("/sessions", "BEGAN WITH"),

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from angelia.context.media_aging import shortened_results
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Text, ToolCall
 from angelia.core.entry import Address
+from angelia.core.ids import CallId
 from angelia.core.principal import OWNER, Principal
 from angelia.policy.approvers import nobody
+from angelia.service.command_port import CommandTable
 from angelia.service.conversation.conversations import Conversations
+from angelia.service.skills.skill_acts import listed
 from angelia.skills.remarks import remarks_on
 from angelia.skills.skill import read_skill
 from angelia.testing.model.answerers import by_replies
@@ -212,6 +216,49 @@ async def test_a_file_that_was_changed_between_yes_and_use_is_refused_and_both_a
             assert "x.example" not in "".join(map(body, server.requests))
             notices = [fact for fact in talk.facts(e.DeliveryQueued) if fact.origin == "notice"]
             assert any("was not used" in str(fact.parts) for fact in notices)
+
+
+async def test_after_a_fold_a_line_says_which_skills_were_in_use_and_the_model_takes_them_again(tmp_path: Path) -> None:
+    replies = [call("use_skill", {"name": "tea"}), say("Boiled."), call("use_skill", {"name": "tea"})]
+    async with talking(tmp_path, replies) as (place, talk, server):
+        write_skill(skills_of(place))
+        await pin(talk, place)
+        await turn(talk)
+        assert "PLUM" in body(server.requests[-1])
+        fold = e.ViewMoved("folded", keep_from=len(talk.session.log.entries), summary="Tea was made.")
+        await talk.session.record(fold)
+        await turn(talk, "more tea")
+        told = str(server.requests[-2].body["messages"])
+        assert "PLUM" not in told
+        assert "skills whose words are folded with the rest: tea; before going on" in told
+        assert "PLUM" in body(server.requests[-1])
+
+
+def test_a_skill_is_not_shortened_where_other_results_are() -> None:
+    long, used = (Text("word " * 2_000),), e.UsedSkill("tea", "ab" * 32)
+    facts = [
+        e.ToolFinished(CallId("c1_0"), CallStatus.OK, long, skill=used),
+        e.ToolFinished(CallId("c2_0"), CallStatus.OK, long),
+        e.ToolFinished(CallId("c3_0"), CallStatus.OK, long),
+    ]
+    log = [e.Entry(seq, 0, fact) for seq, fact in enumerate(facts, 1)]
+    assert [one.call for one in shortened_results(log, keep_newest=1)] == ["c2_0"]
+    assert [one.call for one in shortened_results(log, keep_newest=0)] == ["c1_0", "c2_0", "c3_0"]
+
+
+async def test_a_conversation_lists_its_skills_and_those_that_nobody_has_seen(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (place, talk, _):
+        write_skill(skills_of(place))
+        write_skill(skills_of(place), "coffee", description="Makes coffee.")
+        await pin(talk, place)
+        told = listed(await talk.app.command_services.skills(talk.session))
+        assert isinstance(told, CommandTable)
+        assert [row[0::2] for row in told.rows] == [
+            ("NAME", "STATE"),
+            ("coffee", "new: not seen yet"),
+            ("tea", "pinned"),
+        ]
+        assert told.then.startswith("A skill is new or changed here")
 
 
 @pytest.mark.parametrize("name", ["cake", "../tea", "TEA", "", "?"])

@@ -51,12 +51,15 @@ def line(media: Media, age: int) -> str:
 
 
 def shortened_results(log: Sequence[e.Entry], *, keep_newest: int) -> tuple[e.Shortened, ...]:
-    """Old tool results over the limit as head and tail, with the call by which the whole can be read again."""
+    """Old tool results over the limit as head and tail, with the call by which the whole can be read again.
+
+    A skill stays whole, unless not even the newest result may.
+    """
     results = [entry.fact for entry in log if isinstance(entry.fact, e.ToolFinished)]
     short = []
     for fact in results[: max(len(results) - keep_newest, 0)]:
         text = "\n".join(part.text for part in fact.parts if isinstance(part, Text))
-        if len(text) > SHORT_RESULT:
+        if len(text) > SHORT_RESULT and not (fact.skill and keep_newest):
             pointer = f"blob:{fact.full.sha256[:12]}" if fact.full else f"call:{fact.call}"
             size = size_words(fact.full.size) if fact.full else f"{len(text)} characters"
             whole = f'\n[{size} in all, shortened: read("{pointer}") shows the whole]'

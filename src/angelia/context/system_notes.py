@@ -17,6 +17,7 @@ from angelia.core.entry import (
     Imported,
     Pinned,
     SystemSaid,
+    ToolFinished,
     Unpinned,
     WorkEnded,
     WorkKind,
@@ -137,8 +138,27 @@ def pins(log: Sequence[Entry]) -> tuple[str, ...]:
     return tuple(held)
 
 
-def told_summary(summary: str, media: str, pinned: Sequence[str]) -> str:
-    """What stands for the folded part of a conversation: the summary, the lines of its media, and pinned words."""
+def skills_taken(log: Sequence[Entry]) -> tuple[str, ...]:
+    """The names of the skills that were handed out, each once, the one that was taken last at the end."""
+    taken = dict.fromkeys(one.skill.name for one in reversed(_results(log)) if one.skill)
+    return tuple(reversed(taken))
+
+
+def _results(log: Sequence[Entry]) -> list[ToolFinished]:
+    return [entry.fact for entry in log if type(entry.fact) is ToolFinished]
+
+
+def told_summary(summary: str, media: str, pinned: Sequence[str], skills: Sequence[str] = ()) -> str:
+    """What stands for the folded part of a conversation: the summary, the lines of its media, pinned words, and which
+    skills were in use, whose words no summary repeats.
+    """
     shown = f"\n\n[pictures and files from before, oldest first]\n{media}" if media else ""
     kept = "\n\n[pinned by the person, word for word]\n" + "\n".join(pinned) if pinned else ""
-    return f"[summary of the conversation so far; go on with the person's running request]\n{summary}{shown}{kept}"
+    used = (
+        f"\n\n[skills whose words are folded with the rest: {', '.join(skills)}; before going on with what one of them "
+        "is for, take it again (`use_skill`)]"
+        if skills
+        else ""
+    )
+    head = "[summary of the conversation so far; go on with the person's running request]"
+    return f"{head}\n{summary}{shown}{kept}{used}"

@@ -16,7 +16,15 @@ from angelia.context.limits import Learnt, learnt_limits
 from angelia.context.media_forms import AsText, Refused, form_of
 from angelia.context.pairing import as_words, results_message, without_native
 from angelia.context.request import MessagePart, RequestMessage, Result, Role, Shown
-from angelia.context.system_notes import about_ending, about_files, note_of, pins, system_note, told_summary
+from angelia.context.system_notes import (
+    about_ending,
+    about_files,
+    note_of,
+    pins,
+    skills_taken,
+    system_note,
+    told_summary,
+)
 from angelia.context.transcripts import transcript_line, with_transcripts
 from angelia.core import entry as e
 from angelia.core.content import Content, Text, ToolCall
@@ -78,7 +86,8 @@ def folding(view: View, log: Sequence[e.Entry]) -> SlicedFold[View]:
         fold = _Fold(View(view.profile, generation=move.seq, moved=move.fact), before=view)
         if move.fact.summary or move.fact.folded:
             media = told_media(move.fact.folded, view.profile.window)
-            text = told_summary(move.fact.summary, media, pins(log[: move.seq]))
+            skills = skills_taken(log[: max(move.fact.keep_from - 1, 0)])
+            text = told_summary(move.fact.summary, media, pins(log[: move.seq]), skills)
             fold.show(RequestMessage(move.seq, Role.USER, (Text(text),)))
         fresh = log[_first_in_sight(move.fact) - 1 :]
     else:

@@ -63,6 +63,7 @@ from angelia.tools.standalone import Standalone
 if TYPE_CHECKING:
     from angelia.service.chats.voice_answers import VoiceAnswers
     from angelia.service.models.speech import Speech
+    from angelia.service.past.reranking import Reranking
     from angelia.service.schedule.keep_time import ClockServices
     from angelia.service.schedule.service import ScheduleService
     from angelia.service.skills.proposals import ProposalBox
@@ -208,6 +209,7 @@ class App:
             notes=self.notes,
             schedules=lambda: self.schedule_service,
             voice_answers=lambda: self.voice_answers,
+            skills=lambda session: self.conversations.skills(session).there(),
         )
 
     @cached_property
@@ -216,6 +218,15 @@ class App:
         from angelia.service.chats.voice_answers import VoiceAnswers
 
         return VoiceAnswers(self.key_value, self.loaded.config)
+
+    @cached_property
+    def reranking(self) -> "Reranking | None":
+        """What orders a search of the past anew; None where the person has named no model for that."""
+        if not self.loaded.config.ranker:
+            return None
+        from angelia.service.past.reranking import Reranking
+
+        return Reranking(self.loaded.config.ranker, self.model_catalog, self.redaction.text)
 
     @cached_property
     def skills(self) -> "Skills":
@@ -259,6 +270,7 @@ class App:
             ),
             notes=NoteSources(self.notes, self.loaded.home, self.redaction.text, context.notes),
             skills=SkillSources(self.loaded.home, lambda: self.skills, lambda: self.proposals),
+            reranking=lambda: self.reranking,
             workplaces=WorkplaceDeps(
                 loaded=self.loaded,
                 running=self.running,

@@ -359,3 +359,9 @@ def named_question(found: Sequence[OpenQuestion], words: str) -> tuple[OpenQuest
     return CommandReply(
         "\n".join([f"{len(found)} questions are open here. Answer one: /approve CODE or /deny CODE", *lines])
     )
+
+
+async def skills(port: CommandPort, _: str) -> CommonResult:
+    from angelia.service.skills.skill_acts import listed
+
+    return listed(await port.services.skills(_conversation(port)))

@@ -1,6 +1,6 @@
 """What a command of a conversation acts on, and what it can come to."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -23,6 +23,7 @@ from angelia.store.tables.outbox import Outbox
 if TYPE_CHECKING:
     from angelia.service.chats.voice_answers import VoiceAnswers
     from angelia.service.schedule.service import ScheduleService
+    from angelia.service.skills.seen import JudgedSkill
 
 _CODE = 4
 """Digits of a question's digest by which people name it."""
@@ -63,6 +64,7 @@ class CommandServices(Struct, frozen=True):
     notes: Notes
     schedules: "Callable[[], ScheduleService]"
     voice_answers: "Callable[[], VoiceAnswers]"
+    skills: "Callable[[Session], Awaitable[list[JudgedSkill]]]"
 
 
 class OpenQuestion(Struct, frozen=True):

@@ -167,6 +167,7 @@ async def _start(_: ConversationsPort, __: str) -> CommandReply:
 
 _EDITOR, _CHAT = CommandPlace.EDITOR, CommandPlace.CHAT
 _IN_CHARGE = CommandRight.IN_CHARGE
+_OWNER = CommandRight.OWNER
 _OWN_SESSIONS = {_EDITOR: "an editor begins and opens its sessions itself"}
 _FILES_COME = {
     _EDITOR: "an editor attaches files to a prompt itself",
@@ -262,6 +263,9 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         who=CommandRight.OWN,
     ),
     CommonCommand("forget", "N", "drop a note; /notes keep N brings it back", note_acts.forget, who=CommandRight.OWN),
+    CommonCommand(
+        "skills", "", "the skills where this conversation works, and how you stand to each", acts.skills, who=_OWNER
+    ),
     CommonCommand("approve", "[CODE] [ANSWER]", "say yes to what is asked of you, or answer it", acts.approve),
     CommonCommand("deny", "[CODE] [WHAT INSTEAD]", "say no to what is asked of you", acts.deny),
     ConversationsCommand("sessions", "", "the last conversations", acts.sessions, absent=_OWN_SESSIONS),

@@ -11,15 +11,14 @@ import click
 from angelia.core.errors import BadInput
 from angelia.core.moment import when
 from angelia.core.principal import OWNER
-from angelia.core.text import one_line
 from angelia.faces.cli import skill_review
 from angelia.faces.cli.options import open_app, settings_options
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
-from angelia.faces.words.skills import state_in_words
 from angelia.faces.words.widths import table
 from angelia.service.skills.conversation_skills import unseen_in_words
 from angelia.service.skills.seen import SkillState
+from angelia.service.skills.skill_acts import HEAD, skill_row
 from angelia.skills.skill import read_skill
 
 if TYPE_CHECKING:
@@ -65,10 +64,9 @@ async def _list(app: "App", workspace: Path | None) -> int:
             err=True,
         )
         return 0
-    rows = [(one.skill.called, str(one.of), state_in_words(one), one_line(one.skill.description, 200)) for one in there]
+    rows = [skill_row(one) for one in there]
     rows += [(one.name, "gone", f"seen {when(one.at)}", one.path) for one in gone.values()]
-    head = ("NAME", "WHOSE", "STATE", "WHAT IT DOES")
-    echo("\n".join(table([head, *rows], screen().columns if sys.stdout.isatty() else 0)))
+    echo("\n".join(table([HEAD, *rows], screen().columns if sys.stdout.isatty() else 0)))
     if unseen := unseen_in_words(sum(one.unseen for one in there)):
         echo(f"\n{unseen}", err=True)
     return 0

@@ -1,30 +1,16 @@
 """Skills in words: a row each, one in full, and what has changed since it was seen."""
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from angelia.core.text import one_line
 from angelia.faces.words.transcript_lines import Tone, TranscriptLine
-from angelia.service.skills.seen import JudgedSkill, SkillState, seen_files
+from angelia.service.skills.seen import JudgedSkill, seen_files
+from angelia.service.skills.skill_acts import state_in_words
 from angelia.store.tables.seen_skills import SeenFile
 
 SHOWN_LINES = 60
 """Of a file besides SKILL.md, and of a diff, where the whole is one key further."""
-
-_STATES: Mapping[SkillState, str] = {
-    SkillState.PINNED: "pinned",
-    SkillState.NEW: "new: not seen yet",
-    SkillState.CHANGED: "changed since you saw it",
-    SkillState.DECLINED: "you said no",
-    SkillState.UNUSABLE: "cannot be used",
-}
-
-
-def state_in_words(judged: JudgedSkill) -> str:
-    """What a row of the list says of it."""
-    if judged.behind:
-        return f"pinned; {judged.behind} counts in its place"
-    return f"{_STATES[judged.state]}, not used for 60 days" if judged.unused else _STATES[judged.state]
 
 
 def whole(

@@ -32,6 +32,7 @@ from angelia.service.delegation.rights import may_call
 from angelia.service.files.instruction_files import on_this_machine
 from angelia.service.notes.conversation_notes import ConversationNotes, NoteSources
 from angelia.service.past.conversation_past import ConversationPast
+from angelia.service.past.find_past import OrdersAnew
 from angelia.service.places.presets import chosen, kept
 from angelia.service.settings.config import Loaded
 from angelia.service.settings.rules import limits_in
@@ -77,6 +78,7 @@ class ConversationDeps(Struct, frozen=True):
     prompts: PromptSources
     notes: NoteSources
     skills: SkillSources
+    reranking: Callable[[], OrdersAnew | None]
     workplaces: WorkplaceDeps
     drivers: DriverSources
 
@@ -264,7 +266,7 @@ class Conversations:
                 box.tell,
                 lambda text: session.live.emit(Resting(self._deps.clock(), text)),
                 self.notes(session),
-                ConversationPast(session, self._deps.db),
+                ConversationPast(session, self._deps.db, self._deps.reranking),
                 self._delegation(session),
             )
         )

@@ -17,7 +17,12 @@ _QUOTED = (">", "|")
 
 
 def is_sentence_of(text: str, log: Sequence[e.Entry], person: Principal) -> bool:
-    """Whether `text` is a sentence of a message that this person wrote, letter case and blanks aside."""
+    """Whether `text` is a sentence of a message that this person wrote, letter case and blanks aside.
+
+    In a conversation that was imported nobody answers for who wrote what.
+    """
+    if any(isinstance(entry.fact, e.Imported) for entry in log):
+        return False
     wanted = _bare(text)
     return len(re.findall(r"\w+", wanted)) >= _LEAST_WORDS and any(
         wanted == _bare(one) for entry in log for one in _sentences(entry.fact, person)

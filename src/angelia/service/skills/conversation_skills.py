@@ -70,10 +70,7 @@ class ConversationSkills:
 
     async def look(self) -> None:
         """See `SkillSource`."""
-        workspace = self._workspace()
-        there: list[JudgedSkill] = []
-        if self._session.owner == OWNER and any_folder(workspace, self._sources.own_home):
-            there = await self._sources.skills().look(OWNER, workspace)
+        there = await self.there()
         pinned = [one for one in there if one.state == "pinned" and not one.behind]
         before, self._usable = self._usable, {one.skill.name: one for one in sorted(pinned, key=_name)}
         listed = tuple(
@@ -83,6 +80,15 @@ class ConversationSkills:
         self.unseen = tuple(one.skill.digest for one in there if one.unseen)
         self._changed = {name for name in before if name not in self._usable}
         self.may_propose = self._session.owner == OWNER and after_long_turn(self._session.log.entries)
+
+    async def there(self) -> "list[JudgedSkill]":
+        """Every skill where the conversation works, those that cannot be used included; none for anybody but the owner
+        of the home.
+        """
+        workspace = self._workspace()
+        if self._session.owner != OWNER or not any_folder(workspace, self._sources.own_home):
+            return []
+        return await self._sources.skills().look(OWNER, workspace)
 
     def news(self) -> list[str]:
         """What model and person are told of skills that could be used in the last turn and cannot any more."""
