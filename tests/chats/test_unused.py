@@ -1,11 +1,15 @@
 """Conversations that nobody uses are not held open: nothing of them is lost, and nothing that goes on is cut off."""
 
+import asyncio
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
 
 from angelia.core import entry as e
 from angelia.service.chats import sessions
+from angelia.service.chats.open_channel import wait
 from angelia.testing.channels.recording_channel import FarEnd
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
@@ -50,6 +54,25 @@ async def test_what_was_left_a_day_ago_is_let_go_and_goes_on_where_it_stopped(tm
         await life.answered(3)
         await life.says("Who am I?")
         assert (await life.answered(4))[-1] == "Heard: My name is Ann., Who am I?"
+
+
+async def test_what_was_let_go_takes_no_memory_any_more(tmp_path: Path) -> None:
+    """Its log is what grows: nothing holds on to it, neither the model's view nor whoever watched it."""
+    far, days = FarEnd(), Days()
+    async with ModelServer(lambda _: say("Heard.")) as server, town(tmp_path, server, far, clock=days) as life:
+        for number in range(5):
+            await life.says("hello", chat=f"{number}")
+            await life.answered(1, chat=f"{number}")
+        logs = [weakref.ref(one.session.log) for one in life.gateway.chat_sessions._open.values()]
+        assert len(logs) == 5
+        days.next()
+        await life.says("Good morning.", chat="8")
+        await life.answered(1, chat="8")
+        async with asyncio.timeout(30):
+            while life.gateway.chat_sessions._leaving:
+                await wait(None, 0.01)
+        gc.collect()
+        assert [log() for log in logs] == [None] * 5
 
 
 async def test_no_more_are_held_open_than_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
