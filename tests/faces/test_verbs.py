@@ -29,6 +29,7 @@ ANSWERS = (
     ("/notes", "Nothing is remembered here yet."),
     ("/forget 7", "There is no note 7 here."),
     ("/skills", "There are no skills here"),
+    ("/tree", "this conversation"),
     ("/approve", "Nothing is asked."),
     ("/deny", "Nothing is asked."),
     ("/sessions", "BEGAN WITH"),
