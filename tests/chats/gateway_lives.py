@@ -26,7 +26,7 @@ from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, say
 from angelia.testing.networks.telegram_server import TOKEN, TOKEN_VARIABLE, TelegramServer
 from angelia.testing.networks.telegram_world import ANN, HERE
-from tests.chats.nursery import Nursery
+from tests.nursery import Nursery
 from tests.promise.lives import environment
 
 COLOUR = "orange"

@@ -13,7 +13,7 @@ from angelia.testing.model.server import ModelServer
 from angelia.testing.networks.telegram_server import TelegramServer
 from angelia.testing.networks.telegram_world import GROUP, HERE
 from tests.chats.gateway_lives import Story, tell
-from tests.chats.nursery import Nursery
+from tests.nursery import Nursery
 
 pytestmark = pytest.mark.anyio
 

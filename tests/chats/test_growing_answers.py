@@ -17,7 +17,7 @@ from angelia.testing.networks.telegram_schema import BotApiError
 from angelia.testing.networks.telegram_server import TelegramServer
 from angelia.testing.networks.telegram_world import GROUP, HERE
 from tests.chats.gateway_lives import PATIENCE_S, Story, seen
-from tests.chats.nursery import Nursery
+from tests.nursery import Nursery
 from tests.promise.pipes import pipes, write, written
 
 pytestmark = pytest.mark.anyio

@@ -14,7 +14,7 @@ from angelia.faces.cli.chat.live_view import LiveView
 from angelia.faces.words.reply_stream import ReplyStream
 from angelia.faces.words.transcript_lines import TranscriptLines
 from angelia.service.delegation.tree import below, shown_rows, tree_of
-from angelia.testing import crash
+from tests import nursery
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Hang, call, say
 from tests.delegation.family import WAIT, by_task, delegate, family, until
@@ -48,9 +48,9 @@ async def test_a_conversation_is_deleted_with_those_that_worked_for_it(tmp_path:
         place = Place(tmp_path, server)
         assert (await place.ask("Begin.")).status == 0
         one = await place.conversation()
-        shown = await crash.run(["tree"], place.env)
+        shown = await nursery.run(["tree"], place.env)
         assert [line.split()[1] for line in shown.stdout.splitlines()[1:]] == ["at", "Answered"]
-        gone = await crash.run(["delete", one, "--yes-really"], place.env)
+        gone = await nursery.run(["delete", one, "--yes-really"], place.env)
         assert gone.status == 0, gone.stderr
     assert b"A secret." not in (place.home / "angelia.db").read_bytes()
 

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from msgspec import Struct
 from angelia.testing import crash
 from angelia.testing.model.server_process import model_server_process
 from angelia.testing.model.steps import Step, dump_steps
+from tests.nursery import Birth, run_with
 
 SECONDS = 30
 """How long a test waits for anything; only a failure takes that long."""
@@ -59,16 +59,9 @@ class Place(Struct, frozen=True):
 
     def run(self, *words: str, stdin: bytes = b"", **more: str) -> Ended:
         """Run a command line to its end."""
-        ended = subprocess.run(
-            [sys.executable, "-m", "angelia", *words],
-            cwd=self.work,
-            env=self.environment(more),
-            input=stdin,
-            capture_output=True,
-            check=False,
-            timeout=2 * SECONDS,
-        )
-        return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+        birth = Birth(words, self.environment(more), str(self.work))
+        ended = run_with(birth, stdin, 2 * SECONDS)
+        return Ended(ended.status, ended.stdout, ended.stderr)
 
     def ask(self, *words: str, stdin: bytes = b"", **more: str) -> Ended:
         """`angelia ask` of the test model."""

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from angelia.core.errors import BadInput
 from angelia.service.backups.archive import unpack
 from angelia.store.sql.database import Database
-from angelia.testing import crash
 from angelia.testing.model.steps import call, say
+from tests import nursery
 from tests.faces.angelia import Place, serving
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 2000
@@ -204,7 +204,7 @@ def _remember(connection: sqlite3.Connection) -> None:
 @pytest.mark.anyio
 async def test_killed_at_any_point_it_leaves_no_half_backup(lived: Place) -> None:
     env = lived.environment({})
-    passed = await crash.occurrences(["backup"], env)
+    passed = await nursery.occurrences(["backup"], env)
     points = [point for point in passed if point.startswith("backup.")]
     assert {point.partition(":")[0] for point in points} == {
         "backup.copied",
@@ -216,7 +216,7 @@ async def test_killed_at_any_point_it_leaves_no_half_backup(lived: Place) -> Non
     for point in points:
         for made in backups(lived):
             made.unlink()
-        await crash.run_killed_at(point, ["backup"], env)
+        await nursery.run_killed_at(point, ["backup"], env)
         assert len(backups(lived)) == (whole if "after" in point else 0)
     assert lived.run("backup").code == 0
 
@@ -226,7 +226,7 @@ async def test_killed_at_any_point_it_leaves_no_half_backup(lived: Place) -> Non
 async def test_a_restore_that_is_killed_leaves_no_home_that_could_be_taken_for_one(lived: Place) -> None:
     lived.run("backup")
     there = elsewhere(lived)
-    await crash.run_killed_at("restore.before_log:1", ["restore", str(backups(lived)[0])], there.environment({}))
+    await nursery.run_killed_at("restore.before_log:1", ["restore", str(backups(lived)[0])], there.environment({}))
     assert "is not there" in there.run("sessions").err
     assert there.ask("Are you whole?").code == 1
     assert "is not empty" in there.run("restore", str(backups(lived)[0])).err

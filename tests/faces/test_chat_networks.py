@@ -13,8 +13,8 @@ from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import say
 from angelia.testing.networks.telegram_server import TOKEN, TelegramServer
 from angelia.testing.networks.telegram_world import ANN, HERE, NOWHERE
-from tests.chats.nursery import Nursery
 from tests.faces.angelia import MODEL, Ended, Place
+from tests.nursery import Nursery
 
 pytestmark = pytest.mark.anyio
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from angelia.testing import crash
 from angelia.testing.model.steps import call, say
+from tests import nursery
 from tests.faces.angelia import CTRL_C, CTRL_D, Place, requests, serving
 from tests.skills.folders import write_skill
 
@@ -195,7 +195,7 @@ def test_a_script_and_a_conversation_are_told_how_many_are_unseen_and_nothing_el
 async def test_killed_while_a_yes_is_kept_there_is_no_yes_and_the_next_one_counts(place: Place) -> None:
     folder = write_skill(mine(place))
     argv = ["skills", "pin", str(folder)]
-    await crash.run_killed_at("skill.files_kept:1", argv, env=place.environment({}))
+    await nursery.run_killed_at("skill.files_kept:1", argv, env=place.environment({}))
     assert "new: not seen" in states(place)["tea"]
     assert place.run("skills", "pin", "tea").code == 0
     assert "pinned" in states(place)["tea"]

@@ -6,7 +6,7 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.ids import ConversationId
-from angelia.testing import crash
+from tests import nursery
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, say
@@ -36,7 +36,7 @@ async def test_two_commands_lead_from_a_home_of_hermes_to_an_answer_that_knows_i
             ["import", "hermes", str(tmp_path / "person/.hermes"), "-C", str(place.workspace)],
             place.argv("What is my boat called?"),
         ]
-        ended = [await crash.run(words, place.env) for words in typed]
+        ended = [await nursery.run(words, place.env) for words in typed]
     assert [one.status for one in ended] == [0, 0], ended
     assert len(ended) == STEPS
     assert "5 notes wait for your yes" in ended[0].stdout
@@ -48,7 +48,7 @@ async def test_a_dry_run_in_json_names_every_file(tmp_path: Path) -> None:
     async with ModelServer(asked_of_the_past) as server:
         place = Place(tmp_path, server)
         words = ["import", "hermes", str(tmp_path / "old"), "--dry-run", "--json", "-C", str(place.workspace)]
-        ended = await crash.run(words, place.env)
+        ended = await nursery.run(words, place.env)
     files = [path for path in (tmp_path / "old").rglob("*") if path.is_file()]
     assert len(ended.stdout.splitlines()) == len(files)
     assert '"path":"state.db","verdict":"taken"' in ended.stdout
@@ -68,8 +68,8 @@ async def test_killed_on_the_way_and_run_again_it_is_complete_and_nothing_is_dou
     async with ModelServer(asked_of_the_past) as server:
         place = Place(tmp_path, server)
         words = ["import", agent, str(tmp_path / "old"), "-C", str(place.workspace)]
-        await crash.run_killed_at(point, words, place.env)
-        again = await crash.run(words, place.env)
+        await nursery.run_killed_at(point, words, place.env)
+        again = await nursery.run(words, place.env)
     assert again.status == 0, again
     async with opened(tmp_path) as app:
         killed = what_is_in(await stored(app))

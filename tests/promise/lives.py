@@ -15,6 +15,7 @@ from angelia.store.sql.upkeep import verify
 from angelia.testing import crash
 from angelia.testing.crash import Run
 from angelia.testing.model.server import ModelServer
+from tests import nursery
 
 WIRES = ("openai-chat", "openai-responses", "anthropic")
 CHAT = WIRES[0]
@@ -54,8 +55,8 @@ class Place:
     async def ask(self, *words: str, at: str = "", entry: str = crash.ANGELIA, stdin: bytes = b"") -> Run:
         """Ask; be killed at the crash point `at` if one is named."""
         if at:
-            return await crash.run_killed_at(at, self.argv(*words), self.env, entry=entry, stdin=stdin)
-        return await crash.run(self.argv(*words), self.env, entry=entry, stdin=stdin)
+            return await nursery.run_killed_at(at, self.argv(*words), self.env, entry=entry, stdin=stdin)
+        return await nursery.run(self.argv(*words), self.env, entry=entry, stdin=stdin)
 
     async def entries(self) -> list[Entry]:
         """The log of the last conversation; empty when there is none."""

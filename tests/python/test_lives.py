@@ -11,9 +11,9 @@ import pytest
 
 from angelia import BlockingAgent, NotAnswered, Question, Yes, endings, events
 from angelia.core import entry as e
-from angelia.testing import crash
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, hang, say, slowly
+from tests import nursery
 from tests.python.conftest import AskModelAt
 from tests.python.programs import Program
 
@@ -55,7 +55,7 @@ async def test_a_program_that_is_killed_finds_its_answer_in_the_next_one(
             "ANGELIA_CONFINE": "off",
             "ANGELIA_MODE": "autonomous",
         }
-        died = await crash.run_killed_at(point, [], env, entry="program:run")
+        died = await nursery.run_killed_at(point, [], env, entry="program:run")
         conversation = died.stdout.split()[0]
         settings = {"sandbox.confine": "off"}
         async with program.agent(settings=settings) as agent, agent.conversation(conversation) as talk:

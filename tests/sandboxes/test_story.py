@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chats.nursery import Nursery
 from tests.chats.test_gateway_crashes import killed_at_each
+from tests.nursery import Nursery
 
 from .daemon import IMAGE, Daemon
 

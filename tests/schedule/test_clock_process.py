@@ -14,9 +14,9 @@ from angelia.core.principal import OWNER
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.store.tables.schedules import Schedules
-from angelia.testing import crash
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
+from tests import nursery
 from tests.faces.angelia import MODEL, Place
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ def _place(tmp_path: Path, url: str) -> Place:
 
 async def _scheduled(place: Place, when: str, **more: str) -> None:
     words = ["schedule", "add", when, "Say hello.", "--model", MODEL, "--yes"]
-    run = await crash.run(words, {**place.environment(more), "PWD": str(place.work)})
+    run = await nursery.run(words, {**place.environment(more), "PWD": str(place.work)})
     assert run.status == 0, run.stderr
 
 
@@ -58,16 +58,16 @@ async def test_killed_at_each_point_a_time_begins_one_turn_that_is_told_once(tmp
     async with ModelServer([say("Hello.")] * 500) as server:
         whole = _place(tmp_path / "whole", server.base_url.removesuffix("/v1"))
         await _scheduled(whole, "in 1 second")
-        run = await crash.run_killed_at(LAST, ["clock"], whole.environment({}))
+        run = await nursery.run_killed_at(LAST, ["clock"], whole.environment({}))
         first = run.passed.index("schedule.before_commit:1")
         points = [point for point in run.passed[first:] if not point.startswith(("tips.", "blob."))]
         assert {"schedule.committed:1", "model.asked:1", "turn.before_close:1"} <= {*points, "turn.before_close:1"}
         for number, point in enumerate(points):
             place = _place(tmp_path / f"{number}", server.base_url.removesuffix("/v1"))
             await _scheduled(place, "in 1 second")
-            await crash.run_killed_at(point, ["clock"], place.environment({}))
+            await nursery.run_killed_at(point, ["clock"], place.environment({}))
             if not any(isinstance(fact, e.TurnClosed) for fact in await _log(place.home)):
-                await crash.run_killed_at(LAST, ["clock"], place.environment({}))
+                await nursery.run_killed_at(LAST, ["clock"], place.environment({}))
             facts = await _log(place.home)
             kinds = [type(fact) for fact in facts]
             assert [kinds.count(kind) for kind in (e.Occurred, e.TurnClosed, e.DeliveryQueued)] == [1, 1, 1], point
@@ -95,7 +95,7 @@ async def test_a_second_clock_waits_and_the_first_hears_at_once_of_what_another_
                 await clock.wait()
         facts = await _log(place.home)
         assert not any(isinstance(fact, e.DeliveryQueued) for fact in facts)
-        history = await crash.run(["schedule", "history", await _id(place.home)], env)
+        history = await nursery.run(["schedule", "history", await _id(place.home)], env)
         assert "silent" in history.stdout
         assert "all is well" in history.stdout
         assert len(server.requests) == 1

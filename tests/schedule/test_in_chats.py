@@ -13,9 +13,9 @@ from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
 from angelia.testing.networks.telegram_server import TelegramServer
 from angelia.testing.networks.telegram_world import HERE
-from tests.chats.nursery import Nursery
 from tests.faces.angelia import Place
 from tests.faces.test_chat_networks import added, ran
+from tests.nursery import Nursery
 
 pytestmark = pytest.mark.anyio
 

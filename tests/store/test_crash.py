@@ -11,7 +11,7 @@ from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
 from angelia.store.sql.database import Database
-from angelia.testing import crash
+from tests import nursery
 from tests.store.processes import line, rest_of, start
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +44,7 @@ async def test_killed_before_the_commit_nothing_was_acknowledged_and_nothing_is_
     home: Path, occurrence: int
 ) -> None:
     argv = ["append", str(home), NAME, "3"]
-    ended = await crash.run_killed_at(f"append.before_commit:{occurrence}", argv, ENV, entry=CHILD)
+    ended = await nursery.run_killed_at(f"append.before_commit:{occurrence}", argv, ENV, entry=CHILD)
     assert len(ended.stdout.split()) == occurrence - 1
     assert await survived(home) == occurrence
 
@@ -52,16 +52,16 @@ async def test_killed_before_the_commit_nothing_was_acknowledged_and_nothing_is_
 @pytest.mark.parametrize("occurrence", [1, 2, 3])
 async def test_killed_after_the_commit_it_is_there_though_nobody_heard(home: Path, occurrence: int) -> None:
     argv = ["append", str(home), NAME, "3"]
-    ended = await crash.run_killed_at(f"append.after_commit:{occurrence}", argv, ENV, entry=CHILD)
+    ended = await nursery.run_killed_at(f"append.after_commit:{occurrence}", argv, ENV, entry=CHILD)
     assert len(ended.stdout.split()) == occurrence - 1
     assert await survived(home) == occurrence + 1
 
 
 async def test_killed_in_a_shared_commit_all_or_none_are_there(home: Path) -> None:
     argv = ["append_together", str(home), NAME, "50"]
-    ended = await crash.run_killed_at("append.before_commit:1", argv, ENV, entry=CHILD)
+    ended = await nursery.run_killed_at("append.before_commit:1", argv, ENV, entry=CHILD)
     assert (ended.stdout, await survived(home)) == ("", 1)
-    ended = await crash.run_killed_at("append.after_commit:1", argv, ENV, entry=CHILD)
+    ended = await nursery.run_killed_at("append.after_commit:1", argv, ENV, entry=CHILD)
     assert (ended.stdout, await survived(home)) == ("", 51)
 
 
@@ -78,7 +78,7 @@ async def test_killed_at_a_random_instant_every_acknowledged_entry_is_there(home
 
 @pytest.mark.parametrize(("point", "left"), [("blob.before_rename", 0), ("blob.after_rename", 1)])
 async def test_killed_while_a_blob_is_stored_it_is_there_whole_or_not_at_all(home: Path, point: str, left: int) -> None:
-    await crash.run_killed_at(f"{point}:1", ["put", str(home), NAME, "0.2"], ENV, entry=CHILD)
+    await nursery.run_killed_at(f"{point}:1", ["put", str(home), NAME, "0.2"], ENV, entry=CHILD)
     blobs = BlobStore(home)
     assert len(await blobs.all()) == left
     assert await blobs.verify() == []

@@ -20,7 +20,7 @@ from angelia.store.sql import upkeep
 from angelia.store.sql.copies import copy_daily
 from angelia.store.sql.copy_folder import copies
 from angelia.store.sql.database import FILE, Database
-from angelia.testing import crash
+from tests import nursery
 from tests.store import rows
 from tests.store.processes import command, line, output, rest_of, start
 from tests.store.words import said
@@ -246,7 +246,7 @@ async def test_killed_while_it_copies_there_is_no_half_copy(home: Path, point: s
     db = Database.open(home)
     await Transcript(db).append(ConversationId("c1"), [ConversationOpened("terminal", "/")])
     db.close()
-    await crash.run_killed_at(point, ["copy", str(home), "c1"], dict(os.environ), entry="tests.store.child:main")
+    await nursery.run_killed_at(point, ["copy", str(home), "c1"], dict(os.environ), entry="tests.store.child:main")
     assert copies(home) == []
     db = Database.open(home)
     assert await copy_daily(db, 1_790_000_000_000)

@@ -18,7 +18,7 @@ from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import tips, upkeep
 from angelia.store.sql.database import FILE, Database
-from angelia.testing import crash
+from tests import nursery
 from tests.store.processes import line, rest_of, start
 from tests.store.words import said
 
@@ -201,7 +201,7 @@ async def test_an_erased_conversation_is_no_loss(home: Path) -> None:
 @pytest.mark.parametrize("point", ["tips.written:1", "append.before_commit:1", "append.after_commit:1"])
 async def test_killed_while_it_erases_it_does_not_take_that_for_a_loss(home: Path, point: str) -> None:
     await filled(home)
-    await crash.run_killed_at(point, ["erase", str(home), TWO], dict(os.environ), entry=CHILD)
+    await nursery.run_killed_at(point, ["erase", str(home), TWO], dict(os.environ), entry=CHILD)
     Database.open(home).close()
     assert await problems_of(home) == []
 
@@ -209,7 +209,7 @@ async def test_killed_while_it_erases_it_does_not_take_that_for_a_loss(home: Pat
 @pytest.mark.parametrize("point", ["append.before_commit:2", "append.after_commit:2", "tips.written:2"])
 async def test_killed_between_a_commit_and_its_tip_the_log_is_whole(home: Path, point: str) -> None:
     await filled(home)
-    await crash.run_killed_at(point, ["append", str(home), ONE, "3"], dict(os.environ), entry=CHILD)
+    await nursery.run_killed_at(point, ["append", str(home), ONE, "3"], dict(os.environ), entry=CHILD)
     Database.open(home).close()
     assert await problems_of(home) == []
 

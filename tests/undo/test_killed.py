@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from angelia.testing import crash
 from angelia.testing.model.answerers import by_replies
 from angelia.testing.model.server import ModelServer
+from tests import nursery
 from tests.promise.lives import Place
 from tests.undo.restoring import changed, taken_back
 from tests.undo.test_turns import CHANGES, OFF
@@ -31,7 +31,7 @@ async def test_a_turn_that_was_killed_anywhere_is_taken_back(tmp_path: Path) -> 
     async with ModelServer(by_replies(list(CHANGES))) as server:
         whole = Place(tmp_path / "whole", server, sets=OFF)
         furnish(whole.workspace)
-        passed = await crash.occurrences(whole.argv("Change things."), whole.env)
+        passed = await nursery.occurrences(whole.argv("Change things."), whole.env)
     points = _each_kind([at for at in passed if at.startswith(("undo.", "put.", "command."))])
     assert len(points) > 8
     for at, point in enumerate(points):
@@ -40,7 +40,7 @@ async def test_a_turn_that_was_killed_anywhere_is_taken_back(tmp_path: Path) -> 
             before = tree(furnish(place.workspace))
             await place.ask("Change things.", at=point)
             left = tree(place.workspace)
-            done = await crash.run(["undo", "--yes"], place.env)
+            done = await nursery.run(["undo", "--yes"], place.env)
             assert done.status == 0 or left == before, (point, done.stderr)
             assert _without_drafts(tree(place.workspace)) == before, point
 
@@ -50,14 +50,14 @@ async def test_taking_back_that_was_killed_anywhere_is_done_the_next_time(tmp_pa
     before = tree(furnish(lived))
     changed(home, lived)
     assert tree(lived) != before
-    points = await crash.occurrences([str(home), str(lived)], ENV, entry=ENTRY)
+    points = await nursery.occurrences([str(home), str(lived)], ENV, entry=ENTRY)
     assert tree(lived) == before
     assert len(points) > 20
     for at, point in enumerate(points):
         workspace, own = tmp_path / f"{at}", tmp_path / f"{at}-home"
         before = tree(furnish(workspace))
         changed(own, workspace)
-        await crash.run_killed_at(point, [str(own), str(workspace)], ENV, entry=ENTRY)
+        await nursery.run_killed_at(point, [str(own), str(workspace)], ENV, entry=ENTRY)
         restored = taken_back(own, workspace)
         assert restored.failed == (), point
         assert _without_drafts(tree(workspace)) == before, point

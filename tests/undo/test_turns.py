@@ -11,6 +11,7 @@ from angelia.testing import crash
 from angelia.testing.model.answerers import by_replies
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, say
+from tests import nursery
 from tests.promise.lives import Place
 from tests.undo.trees import furnish, tree
 
@@ -36,7 +37,7 @@ async def _lived(folder: Path, *steps: Step, sets: tuple[str, ...] = OFF) -> tup
 
 
 async def _undo(place: Place, *words: str) -> crash.Run:
-    return await crash.run(["undo", *words], place.env)
+    return await nursery.run(["undo", *words], place.env)
 
 
 async def test_a_turn_is_taken_back_to_the_byte_and_put_back_again(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ async def test_deleting_a_conversation_reaches_what_was_kept(tmp_path: Path) -> 
         await place.ask("Change things.")
         assert list((place.home / "undo").glob("*/*/journal"))
         found = await place.conversation()
-        gone = await crash.run(["delete", "--yes-really", found], place.env)
+        gone = await nursery.run(["delete", "--yes-really", found], place.env)
         assert gone.status == 0, gone.stderr
         assert not [*(place.home / "undo").rglob("*.*"), *(place.home / "undo").glob("*")]
     finally:

@@ -1,0 +1,360 @@
+"""A warm process that bears others: each is a process of its own with everything imported, and begins at once.
+
+    python -m tests.nursery
+
+A fresh interpreter takes a quarter of a second of a processor to begin, and the tests begin thousands. So lives that
+are not about beginning are forked from one that has: under the crash recorder, as `angelia.testing.crash` runs them,
+with an environment, a folder and outputs of their own. What a start itself does is seen in `tests/house/test_start_up`.
+"""
+
+import array
+import asyncio
+import atexit
+import io
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+from msgspec import Struct
+
+from angelia.core.crash import on_crash_point
+from angelia.testing.crash import ANGELIA, NotReached, Recorder, Run
+
+ROOT = Path(__file__).parents[1]
+WARM = (
+    *("angelia.__main__", "angelia.faces.cli.main", "angelia.faces.cli.gateway", "angelia.faces.gateway.foreground"),
+    *("angelia.faces.cli.ask", "angelia.channels.telegram.channel", "angelia.models.wires.openai_chat"),
+    *("angelia.sandboxes.local.sandbox", "angelia.policy.judge", "angelia.policy.shell.classifier"),
+    "angelia.store.media.measure",
+    *(f"angelia.tools.files.{name}" for name in ("edit", "find", "read", "write")),
+    *(f"angelia.tools.people.{name}" for name in ("ask_user", "look_again", "send_file", "todo")),
+    *("angelia.tools.shell.shell", "angelia.tools.shell.process", "angelia.tools.web.fetch"),
+    *("PIL.PngImagePlugin", "pypdfium2", "markdown_it", "rich.console", "tree_sitter", "tree_sitter_bash"),
+    *("httpx2", "angelia.http.transport", "tomllib", "sqlite3", "zoneinfo"),
+)
+"""What a command or a gateway imports before it does anything, and the dearest of what it imports later."""
+SECONDS = 120.0
+"""How long a life may take."""
+_LONGEST = 1 << 17
+
+
+class Birth(Struct, frozen=True):
+    """What a child is to run. With it come four descriptors: its input, output and errors, and where its number and its
+    status are told. `passed` is the log of its crash points, if it is to have one, and `at` where it is killed.
+    """
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str
+    entry: str = ANGELIA
+    passed: str = ""
+    at: str = ""
+
+
+class Child:
+    """A process that lives or has lived; its outputs lie in a folder, `out` and `err`, its crash points in `passed`."""
+
+    def __init__(self, birth: Birth, place: Path, stdin: int) -> None:
+        self.place = place
+        told, tell = os.pipe()
+        outputs = [os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) for name in ("out", "err")]
+        try:
+            given = [stdin, *outputs, tell]
+            with _ONE_BY_ONE:
+                socket.send_fds(_server(), [msgspec.json.encode(birth)], given)
+        finally:
+            for end in (*outputs, tell):
+                os.close(end)
+        self._told = os.fdopen(told, "rb", buffering=0)
+        self.pid = int(self._line())
+
+    def wait(self, seconds: float = SECONDS) -> int:
+        """Its exit code, negative for a signal.
+
+        Raises:
+            TimeoutError: it goes on.
+        """
+        if not select.select([self._told], [], [], seconds)[0]:
+            raise TimeoutError(f"a life took longer than {seconds} s; so far: {self.run(0)}")
+        with self._told:
+            return int(self._line())
+
+    def status(self) -> asyncio.Future[int]:
+        """The same, for one who goes on meanwhile."""
+        loop = asyncio.get_running_loop()
+        status: asyncio.Future[int] = loop.create_future()
+
+        def told() -> None:
+            loop.remove_reader(self._told)
+            if not status.cancelled():
+                status.set_result(self.wait())
+
+        loop.add_reader(self._told, told)
+        return status
+
+    def kill(self, number: signal.Signals) -> None:
+        """Send it a signal, unless it has ended and that was seen."""
+        with suppress(ProcessLookupError):
+            if not self._told.closed:
+                os.kill(self.pid, number)
+
+    def run(self, status: int) -> Run:
+        """What it left, when it ended with this status."""
+        out, err = (self._read(name) for name in ("out", "err"))
+        return Run(status, out, err, tuple(self._read("passed").splitlines()))
+
+    def _read(self, name: str) -> str:
+        file = self.place / name
+        return file.read_text(errors="replace") if file.exists() else ""
+
+    def _line(self) -> bytes:
+        line = b""
+        while not line.endswith(b"\n"):
+            if not (byte := self._told.read(1)):
+                raise AssertionError("the nursery has ended before its children")
+            line += byte
+        return line
+
+
+class Gateway:
+    """A child that goes on beside the test."""
+
+    def __init__(self, child: Child) -> None:
+        self._child, self.pid = child, child.pid
+        self.status = child.status()
+
+    def kill(self, number: signal.Signals) -> None:
+        """Send it a signal, unless it has ended."""
+        self._child.kill(number)
+
+    async def ended(self) -> Run:
+        """How it ended."""
+        return self._child.run(await self.status)
+
+
+class Nursery:
+    """For the length of an `async with`; its children end with it."""
+
+    def __init__(self) -> None:
+        self._children: list[Gateway] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for child in self._children:
+            child.kill(signal.SIGKILL)
+            await child.status
+
+    async def bear(
+        self, argv: Sequence[str], env: Mapping[str, str], place: Path, *, at: str = "", entry: str = ANGELIA
+    ) -> Gateway:
+        """Begin a life that kills itself at the crash point `at`, if one is named."""
+        passed = place / "passed"
+        passed.touch()
+        birth = Birth(tuple(argv), dict(env), str(ROOT), entry, str(passed), at)
+        with Path(os.devnull).open("rb") as nothing:
+            child = Gateway(Child(birth, place, nothing.fileno()))
+        self._children.append(child)
+        return child
+
+
+async def run(argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA, stdin: bytes = b"") -> Run:
+    """See `angelia.testing.crash.run`."""
+    return await _whole_life("", argv, env, entry, stdin)
+
+
+async def occurrences(argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA) -> list[str]:
+    """See `angelia.testing.crash.occurrences`."""
+    return list((await run(argv, env, entry=entry)).passed)
+
+
+async def run_killed_at(
+    point: str, argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA, stdin: bytes = b""
+) -> Run:
+    """See `angelia.testing.crash.run_killed_at`.
+
+    Raises:
+        NotReached: the run ended before; its output is in the message.
+    """
+    ended = await _whole_life(point, argv, env, entry, stdin)
+    if ended.status != -signal.SIGKILL or point not in ended.passed:
+        raise NotReached(f"{point} was not reached; status {ended.status}, passed {ended.passed}\n{ended.stderr}")
+    return ended
+
+
+async def _whole_life(at: str, argv: Sequence[str], env: Mapping[str, str], entry: str, stdin: bytes) -> Run:
+    with tempfile.TemporaryDirectory(prefix="angelia-life-") as folder:
+        passed = Path(folder, "passed")
+        passed.touch()
+        birth = Birth(tuple(argv), dict(env), str(Path.cwd()), entry, str(passed), at)
+        with _fed(stdin) as given:
+            child = Child(birth, Path(folder), given)
+        try:
+            async with asyncio.timeout(SECONDS):
+                return child.run(await child.status())
+        finally:
+            child.kill(signal.SIGKILL)
+
+
+def run_with(birth: Birth, stdin: bytes, seconds: float = SECONDS) -> Run:
+    """Let it live to its end with this input.
+
+    Raises:
+        TimeoutError: it went on, and was killed.
+    """
+    with tempfile.TemporaryDirectory(prefix="angelia-life-") as folder:
+        with _fed(stdin) as given:
+            child = Child(birth, Path(folder), given)
+        try:
+            return child.run(child.wait(seconds))
+        finally:
+            child.kill(signal.SIGKILL)
+
+
+@contextmanager
+def _fed(data: bytes) -> Iterator[int]:
+    """A pipe that gives these bytes."""
+    read, write = os.pipe()
+
+    def feed() -> None:
+        with suppress(BrokenPipeError), os.fdopen(write, "wb") as file:
+            file.write(data)
+
+    threading.Thread(target=feed, daemon=True).start()
+    try:
+        yield read
+    finally:
+        os.close(read)
+
+
+_ONE_BY_ONE = threading.Lock()
+
+
+@cache
+def _server() -> socket.socket:
+    """One for all tests of this process, begun with the first; it ends when this socket is closed, by our end."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    words = (sys.executable, "-m", "tests.nursery", str(theirs.fileno()))
+    env = {**os.environ, "PYTHONUTF8": "1"}
+    process = subprocess.Popen(words, cwd=ROOT, env=env, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+    theirs.close()
+
+    def end() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(end)
+    return ours
+
+
+def main(descriptor: int) -> None:
+    """Bear children until nobody is left who asks for any, and tell how each ends."""
+    for name in WARM:
+        import_module(name)
+    asked = socket.socket(fileno=descriptor)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    telling: dict[int, int] = {}
+    while True:
+        ready, _, _ = select.select([descriptor, woken], [], [])
+        if woken in ready:
+            os.read(woken, 4096)
+            _tell_of_deaths(telling)
+        if descriptor in ready:
+            data, given = _received(asked)
+            if not data:
+                return
+            birth = msgspec.json.decode(data, type=Birth)
+            pid = os.fork()
+            if not pid:
+                _begin(birth, given[:3])
+            telling[pid] = given[3]
+            os.write(given[3], b"%d\n" % pid)
+            for end in given[:3]:
+                os.close(end)
+
+
+def _received(asked: socket.socket) -> tuple[bytes, list[int]]:
+    fds = array.array("i")
+    data, rest, _, _ = asked.recvmsg(_LONGEST, socket.CMSG_LEN(4 * fds.itemsize), socket.MSG_CMSG_CLOEXEC)
+    for _, _, found in rest:
+        fds.frombytes(found[: len(found) - len(found) % fds.itemsize])
+    return data, list(fds)
+
+
+def _begin(birth: Birth, given: Sequence[int]) -> None:
+    try:
+        _live(birth, given)
+    except SystemExit as ended:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
+    except BaseException:  # noqa: BLE001 - nothing of the nursery may run on in its child
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _live(birth: Birth, given: Sequence[int]) -> None:
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for theirs, ours in enumerate(given):
+        os.dup2(ours, theirs)
+    os.closerange(3, 1024)
+    _open_streams()
+    os.environ.clear()
+    os.environ.update(birth.env)
+    os.chdir(birth.cwd)
+    sys.path[:0] = [one for one in birth.env.get("PYTHONPATH", "").split(os.pathsep) if one]
+    if birth.passed:
+        on_crash_point(Recorder(Path(birth.passed), birth.at))
+    sys.argv = ["angelia", *birth.argv]
+    module, _, function = birth.entry.partition(":")
+    getattr(import_module(module), function)()
+
+
+def _open_streams() -> None:
+    """Anew, as a fresh interpreter does: what they know of what they lead to is from the nursery."""
+    sys.stdin = sys.__stdin__ = io.TextIOWrapper(os.fdopen(0, "rb", closefd=False), encoding="utf-8")  # type: ignore[misc]
+    sys.stdout = sys.__stdout__ = io.TextIOWrapper(os.fdopen(1, "wb", closefd=False), encoding="utf-8")  # type: ignore[misc]
+    errors = io.TextIOWrapper(os.fdopen(2, "wb", closefd=False), encoding="utf-8", line_buffering=True)
+    sys.stderr = sys.__stderr__ = errors  # type: ignore[misc]
+
+
+def _tell_of_deaths(telling: dict[int, int]) -> None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            return
+        if (end := telling.pop(pid, None)) is not None:
+            with suppress(BrokenPipeError):
+                os.write(end, b"%d\n" % os.waitstatus_to_exitcode(status))
+            os.close(end)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
