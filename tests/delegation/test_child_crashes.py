@@ -18,8 +18,8 @@ from angelia.store.sql.database import Database
 from angelia.store.tables.outbox import Outbox
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Speak, call, say, with_usage
-from tests.nursery import Nursery
 from tests.delegation.family import WAIT, by_task, delegate
+from tests.nursery import Nursery
 from tests.promise.lives import Place
 
 pytestmark = pytest.mark.anyio

@@ -14,9 +14,9 @@ from angelia.faces.cli.chat.live_view import LiveView
 from angelia.faces.words.reply_stream import ReplyStream
 from angelia.faces.words.transcript_lines import TranscriptLines
 from angelia.service.delegation.tree import below, shown_rows, tree_of
-from tests import nursery
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Hang, call, say
+from tests import nursery
 from tests.delegation.family import WAIT, by_task, delegate, family, until
 from tests.promise.lives import Place
 

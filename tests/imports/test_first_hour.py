@@ -6,10 +6,10 @@ import pytest
 
 from angelia.core import entry as e
 from angelia.core.ids import ConversationId
-from tests import nursery
 from angelia.testing.model.received import ReceivedRequest
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, say
+from tests import nursery
 from tests.imports.old_homes import HOMES, hermes_with_database, hermes_with_profiles
 from tests.imports.test_imported_homes import imported, opened, stored
 from tests.promise.lives import Place
