@@ -29,8 +29,8 @@ from angelia.testing.model.steps import Speak, say
 from angelia.testing.model.voice_server import VoiceServer, Voicing, hum, humming
 from angelia.testing.networks.telegram_server import TelegramServer
 from tests.chats.gateway_lives import Story
-from tests.chats.nursery import Nursery
 from tests.chats.town import Town, town
+from tests.nursery import Nursery
 
 pytestmark = pytest.mark.anyio
 
