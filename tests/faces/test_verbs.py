@@ -30,6 +30,7 @@ ANSWERS = (
     ("/forget 7", "There is no note 7 here."),
     ("/skills", "There are no skills here"),
     ("/tree", "this conversation"),
+    ("/talk", "Nothing is set that speaks."),
     ("/approve", "Nothing is asked."),
     ("/deny", "Nothing is asked."),
     ("/sessions", "BEGAN WITH"),
