@@ -12,6 +12,7 @@ from angelia.core.principal import OWNER, Principal
 from angelia.policy.approvers import Approvers
 from angelia.testing.model.steps import Hang, call, calls, say
 from tests.delegation.family import WAIT, by_task, child_log, delegate, family, until, words
+from tests.skills.folders import write_skill
 
 pytestmark = pytest.mark.anyio
 
@@ -296,3 +297,24 @@ async def test_children_of_a_conversation_that_was_left_go_on_when_it_is_opened_
         (ended,) = talk.facts(e.WorkEnded)
         assert words(ended) == "Behind the door."
         assert sum(isinstance(fact, e.Delegated) for fact in await child_log(talk)) == 1
+
+
+async def test_what_a_skill_narrows_is_narrow_for_the_helpers_that_are_opened_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    script = by_task(
+        {
+            "touch the stone": [call("shell", {"command": "touch stone"}), say("It cannot be touched.")],
+            "Begin": [call("use_skill", {"name": "tea"}), delegate("touch the stone"), WAIT, say("Done.")],
+        }
+    )
+    async with family(tmp_path, script, sets=("sandbox.confine=off",)) as (talk, _):
+        workspace = tmp_path / "workspace"
+        write_skill(workspace / ".agents" / "skills", more="allowed-tools: delegate helper")
+        await talk.app.skills.pin(OWNER, (await talk.app.skills.named(OWNER, workspace, "tea")).skill)
+        await talk.say("Begin.")
+        assert await talk.ending() == end.Answered()
+        (touched,) = [fact for fact in await child_log(talk) if isinstance(fact, e.ToolFinished)]
+        assert touched.status is CallStatus.REFUSED
+        assert not (workspace / "stone").exists()

@@ -109,6 +109,14 @@ class Fact(Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defau
     """Something that happened."""
 
 
+class UsedSkill(Struct, frozen=True, omit_defaults=True):
+    """A skill that a call handed out, in the version with this digest; `allowed` are the tools that it works with."""
+
+    name: str
+    digest: str
+    allowed: tuple[str, ...] = ()
+
+
 class ChildTerms(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """On which terms a child conversation works, as its parent opened it; what the parent may not, it may not either.
 
@@ -116,7 +124,8 @@ class ChildTerms(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     own children. `name` is what parent and person call it, unique among the children of `parent`. `model` is empty for
     the one of the settings. `tools` are the only ones that it has, empty for all that a child may have. `max_cost` is
     what is reserved for it and for its own children, millionths of a US dollar, and `max_steps` counts model calls in
-    each of its turns; 0 is no cap of its own.
+    each of its turns; 0 is no cap of its own. `skills` are those that were in use where it was opened: what they narrow
+    is narrow for it too.
     """
 
     parent: ConversationId
@@ -127,6 +136,7 @@ class ChildTerms(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     tools: tuple[str, ...] = ()
     max_cost: int = 0
     max_steps: int = 0
+    skills: tuple[UsedSkill, ...] = ()
 
 
 class ConversationOpened(Fact, frozen=True):
@@ -556,14 +566,6 @@ class ToolStarted(Fact, frozen=True):
     call: CallId
     replayable: bool = False
     may_cost: Payment = Payment()
-
-
-class UsedSkill(Struct, frozen=True, omit_defaults=True):
-    """A skill that a call handed out, in the version with this digest; `allowed` are the tools that it works with."""
-
-    name: str
-    digest: str
-    allowed: tuple[str, ...] = ()
 
 
 class ToolFinished(Fact, frozen=True):

@@ -1,4 +1,4 @@
-"""What a skill leaves to be called: its `allowed-tools` take tools away for a turn, and give none.
+"""What a skill leaves to be called: its `allowed-tools` take tools away for a turn and what it opens, and give none.
 
 In the standard the field names tools that are approved beforehand. Nothing is approved by a file here; but a skill that
 says what it works with is held to it, so that what it was misled to do with another tool is not done.
@@ -30,7 +30,7 @@ _OURS = {
 
 def narrowed_away(entries: Sequence[e.Entry], call: ToolCall) -> str:
     """Why a call is not made in the running turn, given the skills that were used in it; empty if it may be judged."""
-    for skill in _in_turn(entries):
+    for skill in skills_in_use(entries):
         if skill.allowed and not allows(skill.allowed, call):
             return (
                 f"The skill {skill.name}, which is in use in this turn, works with these tools alone: "
@@ -58,14 +58,17 @@ def allows(allowed: Iterable[str], call: ToolCall) -> bool:
     return False
 
 
-def _in_turn(entries: Sequence[e.Entry]) -> list[e.UsedSkill]:
+def skills_in_use(entries: Sequence[e.Entry]) -> tuple[e.UsedSkill, ...]:
+    """Those of the running turn, and for a child those that were in use where it was opened."""
     found = []
     for entry in reversed(entries):
         if isinstance(entry.fact, e.TurnClosed):
             break
         if isinstance(entry.fact, e.ToolFinished) and entry.fact.skill is not None:
             found.append(entry.fact.skill)
-    return found
+    opened = entries[0].fact if entries else None
+    inherited = opened.child.skills if isinstance(opened, e.ConversationOpened) and opened.child else ()
+    return (*found, *inherited)
 
 
 def _matches(pattern: str, arguments: str) -> bool:

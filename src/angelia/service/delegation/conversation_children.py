@@ -11,6 +11,7 @@ from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import CallId, ConversationId, sortable_id
 from angelia.core.principal import ANGELIA, OWNER
 from angelia.core.text import clean
+from angelia.engine.allowed_tools import skills_in_use
 from angelia.engine.caps import money_left
 from angelia.service.conversation.session import DAY_MS
 from angelia.service.conversation.speakers import guests_in
@@ -65,6 +66,7 @@ class ConversationChildren:
             tools=planned.tools or (own.tools if own else ()),
             max_cost=planned.max_cost,
             max_steps=planned.max_steps,
+            skills=tuple(dict.fromkeys(skills_in_use(self._parent.log.entries))),
         )
 
     async def _means(self) -> Means:
