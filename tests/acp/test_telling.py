@@ -165,6 +165,7 @@ def test_every_ending_is_a_true_stop_reason_or_an_error_with_its_sentence() -> N
         end.Answered(),
         end.StayedSilent("nothing new"),
         end.Cancelled(OWNER),
+        end.Stalled(300),
         end.StepLimit(9),
         end.BudgetSpent("money today", "$2", "$1"),
         end.BudgetSpent("tokens this turn", "2", "1"),
