@@ -34,6 +34,7 @@ soak: setup-dev  # what kills processes, again and again; an hour of faults; pro
 	@for round in $$(seq $(ROUNDS)); do echo "round $$round of $(ROUNDS)"; $(BIN)/pytest -q -x $(DEADLY) || exit 1; done
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 	ANGELIA_TESTS_EXPLORE=$(EXPLORE) $(BIN)/pytest -q -n auto --timeout 3600 tests/schedule/test_clockwork.py \
+	  tests/notes/test_notes_side_by_side.py tests/delegation/test_child_crashes.py \
 	  $$(grep -rl 'import.*given' --include='test_*.py' tests)
 	$(BIN)/python -m tests.mutants
 

@@ -19,6 +19,7 @@ from angelia.store.tables.outbox import Outbox
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Speak, call, say, with_usage
 from tests.delegation.family import WAIT, by_task, delegate
+from tests.examples import TIMES
 from tests.nursery import Nursery
 from tests.promise.lives import Place
 
@@ -126,10 +127,18 @@ async def test_the_story_whole_costs_to_the_cent_what_was_asked_for(tmp_path: Pa
         assert set(CHOSEN) <= set(passed)
 
 
+async def _everywhere(folder: Path) -> tuple[str, ...]:
+    """Each occurrence that a whole life passes."""
+    async with ModelServer(by_task(PRICED)) as server, Nursery() as nursery:
+        return (await Story(folder, server).live(nursery))[1]
+
+
 @pytest.mark.slow
+@pytest.mark.timeout(3600 if TIMES else 300)
 async def test_killed_where_children_begin_work_and_end_each_is_told_once_and_nothing_happens_twice(
     tmp_path: Path,
 ) -> None:
+    points = await _everywhere(tmp_path / "whole") if TIMES else CHOSEN  # all of them take minutes: `make soak`
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
     async with Nursery() as nursery:
 
@@ -137,5 +146,8 @@ async def test_killed_where_children_begin_work_and_end_each_is_told_once_and_no
             async with gate:
                 return point, await _found(tmp_path / re.sub(r"\W", "-", point), nursery, point)
 
-        found = dict(await asyncio.gather(*map(one, CHOSEN)))
-    assert {point: said for point, said in found.items() if said} == {}
+        found = dict(await asyncio.gather(*map(one, points)))
+    missed = [point for point, said in found.items() if said and said[0].startswith("not reached")]
+    assert not set(missed) & set(CHOSEN)
+    assert len(missed) < len(points) / 5, "what goes into one commit is left to chance, and little else"
+    assert {point: said for point, said in found.items() if said and point not in missed} == {}
