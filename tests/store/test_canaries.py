@@ -260,6 +260,7 @@ WITHOUT_VIEWER = {
     "Transcript.news": OF_ONE,
     "Transcript.erase": OF_ONE,
     "Outbox.progress": OF_ONE,
+    "Outbox.is_settled": RUNS,
     "Outbox.pending": RUNS,
     "Outbox.at": RUNS,
     "Outbox.by_platform_id": RUNS,
