@@ -112,6 +112,21 @@ def test_deleting_asks_twice_and_leaves_nothing(tmp_path: Path) -> None:
         assert one_colour("red") not in kept
 
 
+def test_what_was_learnt_in_a_conversation_is_told_before_it_goes(tmp_path: Path) -> None:
+    note = call("remember", {"text": "Ann never eats fish.", "scope": "person", "kind": "preference"})
+    with serving(tmp_path, [note, say("Noted.")]) as place:
+        place.ask("I never eat fish.")
+        whole = json.loads(place.run("sessions", "--json").out)["id"]
+        assert "Ann never eats fish." in place.run("notes").out
+        with place.terminal("delete", whole) as terminal:
+            terminal.sees("1 note that was made in it goes with it.")
+            terminal.types("y")
+            terminal.sees("type the last 4 characters")
+            terminal.types(whole[-4:])
+            assert terminal.ends() == 0
+        assert "Ann never eats fish." not in place.run("notes").out
+
+
 def answered(place: Place, conversation: str, *answers: str) -> int:
     """Run `delete` in a terminal, with these answers; its exit code."""
     argv = ["-m", "angelia", "delete", conversation]

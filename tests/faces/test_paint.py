@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
+from PIL import Image
 
 from angelia.testing.model.pictures import one_colour
 from angelia.testing.painters.server import Answer, ImagesServer, MadePictures, PaintRefusal
@@ -67,6 +69,22 @@ def test_a_picture_is_changed_as_it_lies_there(place: Place) -> None:
     assert ended.code == 0, ended.err
     assert [one.data for one in server.requests[0].pictures] == [RED]
     assert (place.work / "out.png").read_bytes() == BLUE
+
+
+def test_that_nothing_shines_through_is_seen_in_what_came_and_told(place: Place) -> None:
+    clear = png(Image.new("RGBA", (8, 8), (0, 0, 0, 0)))
+    with brush(lambda request: MadePictures((clear, RED))) as server:
+        ended = paint(place, server, "A leaf.", "-o", "a.png", "--count", "2", "--transparent")
+    assert ended.code == 0
+    assert "Note: a-2.png has no transparent part; asked for was a transparent background." in ended.err
+    assert "a.png has no" not in ended.err
+    assert server.requests[0].fields["background"] == "transparent"
+
+
+def png(image: Image.Image) -> bytes:
+    written = BytesIO()
+    image.save(written, "PNG")
+    return written.getvalue()
 
 
 def test_what_is_there_is_not_written_over_and_nothing_is_paid(place: Place) -> None:
