@@ -94,7 +94,7 @@ STATES = {
     "writing": State((cut_after(say(REPLY), 120, how=How.SILENCE),), said("tomato")),
     "working": State((PLAN, WAITS), said("test_31 ... ok")),
     "mistyped": State((say("Hello."),), said("There is no command", text="/sesions")),
-    "plan folded": State((PLAN, WAITS), then(said("test_31 ... ok"), "\x14", "Mend the total")),
+    "plan folded": State((PLAN, WAITS), then(said("test_31 ... ok"), "\x14", "plan 1/4")),
     "failed": State((call("shell", {"command": FAILS}), say("It fails.")), said("It fails.", "ready")),
     "whole output": State(
         (call("shell", {"command": FAILS}), say("It fails.")),
