@@ -1,8 +1,9 @@
 """Answers that are spoken in the terminal: into a file, or sentence by sentence in a conversation that is talked."""
 
 import os
+import select
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from angelia.testing.model.steps import How, Step, cut_after, say
 from angelia.testing.model.voice_server import VoiceServer, hum
 from tests.faces.angelia import CTRL_D, ESC, Terminal, serving
 from tests.promise.lives import Place
+from tests.promise.pipes import is_alive
 from tests.speaking.test_speak_tool import place_for
 
 pytestmark = pytest.mark.anyio
@@ -72,11 +74,11 @@ async def test_nothing_is_asked_where_it_could_not_be_spoken_or_written(tmp_path
 
 
 RECORDER = """#!/bin/sh
-for path; do :; done
-trap 'cp "$SAMPLE" "$path"; exit 0' INT
-while :; do sleep 0.02; done
+echo $$ > "$NUMBER"
+trap 'exit 0' INT
+while :; do cat "$SAMPLE" || exit 1; sleep 0.02; done
 """
-"""A microphone that hears the same thing each time, once it is told to stop."""
+"""A microphone that hears the same thing again and again, until it is told to stop or nobody listens."""
 
 PLAYER = """#!/bin/sh
 for path; do :; done
@@ -103,6 +105,7 @@ def talking(folder: Path, *steps: Step) -> Iterator[tuple[Terminal, Callable[[],
     more = {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "SAMPLE": str(folder / "said.wav"),
+        "NUMBER": str(folder / "number"),
         "HEARD": str(heard),
     }
     with serving(folder, list(steps)) as place:
@@ -145,6 +148,28 @@ def test_a_sentence_is_heard_while_the_next_is_written_and_esc_stops_both(tmp_pa
         assert terminal.ends() == 0
 
 
+def test_a_microphone_is_not_left_on_by_who_was_killed(tmp_path: Path) -> None:
+    with talking(tmp_path, say("Never.")) as (terminal, _):
+        terminal.sees("/help")
+        terminal.types("/talk")
+        terminal.sees("listening")
+        number = tmp_path / "number"
+        terminal.until(lambda: number.exists() and bool(number.read_text().strip()))
+        assert is_alive(int(number.read_text()))
+        terminal.kill()
+        ends(int(number.read_text()))
+
+
+def ends(number: int) -> None:
+    """Wait until a process is no more."""
+    with suppress(ProcessLookupError):
+        found = os.pidfd_open(number)
+        try:
+            assert select.select([found], [], [], 20)[0], "it still listens"
+        finally:
+            os.close(found)
+
+
 def test_without_a_microphone_it_is_said_what_was_looked_for(tmp_path: Path) -> None:
     with serving(tmp_path, [say("Never.")]) as place:
         place.home.mkdir(exist_ok=True)
@@ -152,6 +177,6 @@ def test_without_a_microphone_it_is_said_what_was_looked_for(tmp_path: Path) -> 
         with place.chat(PATH=str(tmp_path)) as terminal:
             terminal.sees("/help")
             terminal.types("/talk")
-            terminal.sees("Nothing on this machine records sound. Looked for: arecord, parecord, sox, ffmpeg.")
+            terminal.sees("Nothing on this machine records sound. Looked for: arecord, parec, sox, ffmpeg.")
             terminal.press(CTRL_D)
             assert terminal.ends() == 0

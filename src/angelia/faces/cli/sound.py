@@ -1,9 +1,11 @@
 """The sound of this machine: programs that are found here record what is said and play what is to be heard."""
 
 import asyncio
+import os
 import shutil
 import signal
 import tempfile
+import wave
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,15 +17,21 @@ from angelia.core.text import clean, one_line
 from angelia.models.speech.command import begun, run_program
 
 FILE = "{file}"
-"""Stands for the path of the sound in the lines below."""
+"""Stands for the path of the sound in the lines of players."""
+
+RATE = 16_000
+"""Samples a second, each of 16 bits and of one channel: as Whisper hears."""
 
 RECORDERS = (
-    ("arecord", "-q", "-f", "S16_LE", "-r", "16000", "-c", "1", FILE),
-    ("parecord", "--file-format=wav", "--format=s16le", "--rate=16000", "--channels=1", FILE),
-    ("sox", "-q", "-d", "-b", "16", "-r", "16000", "-c", "1", FILE),
-    ("ffmpeg", "-loglevel", "error", "-y", "-f", "pulse", "-i", "default", "-ac", "1", "-ar", "16000", FILE),
+    ("arecord", "-q", "-t", "raw", "-f", "S16_LE", "-r", f"{RATE}", "-c", "1"),
+    ("parec", "--format=s16le", f"--rate={RATE}", "--channels=1"),
+    ("sox", "-q", "-d", "-t", "raw", "-e", "signed-integer", "-b", "16", "-L", "-r", f"{RATE}", "-c", "1", "-"),
+    ("ffmpeg", "-loglevel", "error", "-f", "pulse", "-i", "default", "-ac", "1", "-ar", f"{RATE}", "-f", "s16le", "-"),
 )
-"""What records until it is interrupted, the first that is here: 16 kHz, mono, as Whisper hears."""
+"""What writes bare samples to its output until it is interrupted, the first that is here.
+
+Through a pipe and not into a file: a recorder whose listener has died is ended by its next sample.
+"""
 
 PLAYERS = (
     ("pw-play", FILE),
@@ -38,8 +46,8 @@ PLAYERS = (
 _ENDS_S = 5.0
 """Seconds that a recorder may take to write its file out."""
 
-_HEADER = 44
-"""Bytes of a WAV file without any sound."""
+_PIECE = 1 << 16
+"""Bytes that are taken at once, two seconds at most."""
 
 
 class NoSound(AngeliaError):
@@ -94,10 +102,13 @@ class SoundRecording:
         self._path = Path(self._folder.name) / "recording.wav"
         self._line = _RECORDS.found()
         self._process: asyncio.subprocess.Process | None = None
+        self._taking: asyncio.Task[bytes] | None = None
+        self._bytes = 0
 
     async def begin(self) -> None:
         """Listen from here on."""
-        self._process = await begun(_filled(self._line, self._path))
+        self._process = await begun(self._line)
+        self._taking = asyncio.create_task(self._take(self._process))
 
     async def end(self) -> Path:
         """Listen no more; the file is there until `forget`.
@@ -105,17 +116,19 @@ class SoundRecording:
         Raises:
             NoSound: nothing was recorded; says what the program complained of.
         """
-        process = self._process
+        process, taking = self._process, self._taking
         assert process is not None
+        assert taking is not None
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGINT)
         try:
             async with asyncio.timeout(_ENDS_S):
-                _, complaint = await process.communicate()
+                complaint = await asyncio.shield(taking)
         except TimeoutError:
-            process.kill()
-            _, complaint = await process.communicate()
-        if not self._path.is_file() or self._path.stat().st_size <= _HEADER:
+            _kill(process)
+            complaint = await taking
+        await process.wait()
+        if not self._bytes:
             last = clean(complaint.decode(errors="replace")).strip().rpartition("\n")[2]
             why = one_line(last, 300) or "It wrote no sound."
             raise NoSound(f"{self._line[0]} recorded nothing.", why, "Is there a microphone, and may it be used?")
@@ -123,12 +136,35 @@ class SoundRecording:
 
     async def forget(self) -> None:
         """Stop it, and take the file away. Idempotent."""
-        process = self._process
+        process, taking = self._process, self._taking
         if process and process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.communicate()
+            _kill(process)
+        if taking:
+            await taking
+        if process:
+            await process.wait()
         self._folder.cleanup()
+
+    async def _take(self, process: asyncio.subprocess.Process) -> bytes:
+        """Write down what comes; returns what the program complained of."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.close()
+        complaining = asyncio.create_task(process.stderr.read())
+        with wave.open(str(self._path), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(RATE)
+            while data := await process.stdout.read(_PIECE):
+                self._bytes += len(data)
+                file.writeframesraw(data)
+        return await complaining
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _filled(line: Sequence[str], path: Path) -> tuple[str, ...]:
