@@ -42,6 +42,9 @@ from angelia.sandboxes.terminal import Terminal
 
 _ENVIRONMENT = {"HOME": HOME, "USER": "angelia", "LANG": "C.UTF-8"}
 
+_DYING_S, _LOOKS = 2.0, 20
+"""Seconds in which what was killed is gone from a container, also on a machine that is busy; and how often we look."""
+
 logger = logging.getLogger("angelia.sandboxes")
 
 
@@ -239,8 +242,16 @@ class DockerSandbox(FilesByExec):
         if keeper is not None:
             await keeper.close()
             await keeper.status()
-        if container and not self._stays and not await in_use(self._engine, container):
+        if container and not self._stays and not await self._stays_in_use(container):
             await remove(self._engine, container)
+
+    async def _stays_in_use(self, container: str) -> bool:
+        """Whether somebody else uses it, and goes on: what a life held that was killed ends by itself in a moment."""
+        for _ in range(_LOOKS):
+            if not await in_use(self._engine, container):
+                return False
+            await asyncio.sleep(_DYING_S / _LOOKS)
+        return True
 
     def _plan(self) -> ContainerPlan:
         bound = self._bound
