@@ -22,7 +22,7 @@ import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +32,8 @@ import msgspec
 from msgspec import Struct
 
 from angelia.core.crash import on_crash_point
-from angelia.testing.crash import ANGELIA, NotReached, Recorder, Run
+from angelia.testing import crash
+from angelia.testing.crash import ANGELIA, Recorder, Run
 
 ROOT = Path(__file__).parents[1]
 WARM = (
@@ -130,7 +131,7 @@ class Child:
         return line
 
 
-class Gateway:
+class LivingChild:
     """A child that goes on beside the test."""
 
     def __init__(self, child: Child) -> None:
@@ -150,7 +151,7 @@ class Nursery:
     """For the length of an `async with`; its children end with it."""
 
     def __init__(self) -> None:
-        self._children: list[Gateway] = []
+        self._children: list[LivingChild] = []
 
     async def __aenter__(self) -> Self:
         return self
@@ -164,42 +165,19 @@ class Nursery:
 
     async def bear(
         self, argv: Sequence[str], env: Mapping[str, str], place: Path, *, at: str = "", entry: str = ANGELIA
-    ) -> Gateway:
+    ) -> LivingChild:
         """Begin a life that kills itself at the crash point `at`, if one is named."""
         passed = place / "passed"
         passed.touch()
         birth = Birth(tuple(argv), dict(env), str(ROOT), entry, str(passed), at)
         with Path(os.devnull).open("rb") as nothing:
-            child = Gateway(Child(birth, place, nothing.fileno()))
+            child = LivingChild(Child(birth, place, nothing.fileno()))
         self._children.append(child)
         return child
 
 
-async def run(argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA, stdin: bytes = b"") -> Run:
-    """See `angelia.testing.crash.run`."""
-    return await _whole_life("", argv, env, entry, stdin)
-
-
-async def occurrences(argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA) -> list[str]:
-    """See `angelia.testing.crash.occurrences`."""
-    return list((await run(argv, env, entry=entry)).passed)
-
-
-async def run_killed_at(
-    point: str, argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA, stdin: bytes = b""
-) -> Run:
-    """See `angelia.testing.crash.run_killed_at`.
-
-    Raises:
-        NotReached: the run ended before; its output is in the message.
-    """
-    ended = await _whole_life(point, argv, env, entry, stdin)
-    if ended.status != -signal.SIGKILL or point not in ended.passed:
-        raise NotReached(f"{point} was not reached; status {ended.status}, passed {ended.passed}\n{ended.stderr}")
-    return ended
-
-
-async def _whole_life(at: str, argv: Sequence[str], env: Mapping[str, str], entry: str, stdin: bytes) -> Run:
+async def forked(at: str, argv: Sequence[str], env: Mapping[str, str], entry: str, stdin: bytes) -> Run:
+    """See `angelia.testing.crash.Live`."""
     with tempfile.TemporaryDirectory(prefix="angelia-life-") as folder:
         passed = Path(folder, "passed")
         passed.touch()
@@ -211,6 +189,11 @@ async def _whole_life(at: str, argv: Sequence[str], env: Mapping[str, str], entr
                 return child.run(await child.status())
         finally:
             child.kill(signal.SIGKILL)
+
+
+run = partial(crash.run, live=forked)
+occurrences = partial(crash.occurrences, live=forked)
+run_killed_at = partial(crash.run_killed_at, live=forked)
 
 
 def run_with(birth: Birth, stdin: bytes, seconds: float = SECONDS) -> Run:

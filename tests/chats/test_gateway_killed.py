@@ -25,7 +25,7 @@ from angelia.testing.model.steps import Step, say
 from angelia.testing.networks.telegram_server import TelegramServer
 from angelia.testing.networks.telegram_world import GROUP, HERE
 from tests.chats.gateway_lives import PATIENCE_S, Story, seen
-from tests.nursery import Gateway, Nursery
+from tests.nursery import LivingChild, Nursery
 
 pytestmark = pytest.mark.anyio
 
@@ -79,11 +79,11 @@ class Talk(Story):
             db.close()
 
 
-async def begun(chat: Talk, nursery: Nursery, folder: str, at: str = "") -> Gateway:
+async def begun(chat: Talk, nursery: Nursery, folder: str, at: str = "") -> LivingChild:
     return await nursery.bear(["gateway"], chat.env, Path(tempfile.mkdtemp(dir=folder)), at=at)
 
 
-async def until(chat: Talk, child: Gateway, word: str, calls: float) -> None:
+async def until(chat: Talk, child: LivingChild, word: str, calls: float) -> None:
     """Until the life has ended itself, made so many calls, or answered."""
     before = chat.calls
     done = asyncio.create_task(chat.network.when(lambda: chat.calls >= before + calls or chat.answered(word)))

@@ -130,3 +130,11 @@ async def test_a_voice_is_given_back_some_time_after_it_spoke() -> None:
 async def test_a_language_without_a_voice_is_spoken_by_espeak() -> None:
     assert (await made("local", "").speak("Der Termin ist am Montag.", "", "de")).data.startswith(b"RIFF")
     assert "espeak-ng" in can_speak(Path("/nonexistent"))
+
+
+async def test_a_machine_without_a_voice_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("angelia.models.speakers.local.piper_voices", lambda folder: ())
+    with pytest.raises(ConfigError, match="no voice on this machine") as told:
+        await made("local", "").voices()
+    assert "Install espeak-ng" in str(told.value)

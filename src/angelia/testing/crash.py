@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -44,31 +44,12 @@ def command(log: Path, argv: Sequence[str], *, at: str = "", entry: str = ANGELI
     return [sys.executable, "-m", "angelia.testing.crash", *options, "--", *argv]
 
 
-async def run(argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA, stdin: bytes = b"") -> Run:
-    """Run the command line with these arguments and exactly this environment, to its own end."""
-    return await _run("", argv, env, entry, stdin)
+Live = Callable[[str, Sequence[str], Mapping[str, str], str, bytes], Awaitable[Run]]
+"""Lives to the point that is named first, or to its end: with these arguments, environment, entry point and input."""
 
 
-async def occurrences(argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA) -> list[str]:
-    """Every occurrence of every crash point that a whole run passes, in order: `name:occurrence`."""
-    return list((await run(argv, env, entry=entry)).passed)
-
-
-async def run_killed_at(
-    point: str, argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA, stdin: bytes = b""
-) -> Run:
-    """Run until `point` (`name:occurrence`), and be killed there.
-
-    Raises:
-        NotReached: the run ended before; its output is in the message.
-    """
-    ended = await _run(point, argv, env, entry, stdin)
-    if ended.status != -signal.SIGKILL or point not in ended.passed:
-        raise NotReached(f"{point} was not reached; status {ended.status}, passed {ended.passed}\n{ended.stderr}")
-    return ended
-
-
-async def _run(at: str, argv: Sequence[str], env: Mapping[str, str], entry: str, stdin: bytes) -> Run:
+async def fresh_process(at: str, argv: Sequence[str], env: Mapping[str, str], entry: str, stdin: bytes) -> Run:
+    """A life in an interpreter of its own; see `Live`."""
     with tempfile.TemporaryDirectory(prefix="angelia-crash-") as folder:
         log = Path(folder, "passed")
         log.touch()
@@ -84,6 +65,40 @@ async def _run(at: str, argv: Sequence[str], env: Mapping[str, str], entry: str,
         assert process.returncode is not None
         passed = tuple(log.read_text().splitlines())
         return Run(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), passed)
+
+
+async def run(
+    argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA, stdin: bytes = b"", live: Live = fresh_process
+) -> Run:
+    """Run the command line with these arguments and exactly this environment, to its own end."""
+    return await live("", argv, env, entry, stdin)
+
+
+async def occurrences(
+    argv: Sequence[str], env: Mapping[str, str], *, entry: str = ANGELIA, live: Live = fresh_process
+) -> list[str]:
+    """Every occurrence of every crash point that a whole run passes, in order: `name:occurrence`."""
+    return list((await run(argv, env, entry=entry, live=live)).passed)
+
+
+async def run_killed_at(
+    point: str,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    entry: str = ANGELIA,
+    stdin: bytes = b"",
+    live: Live = fresh_process,
+) -> Run:
+    """Run until `point` (`name:occurrence`), and be killed there.
+
+    Raises:
+        NotReached: the run ended before; its output is in the message.
+    """
+    ended = await live(point, argv, env, entry, stdin)
+    if ended.status != -signal.SIGKILL or point not in ended.passed:
+        raise NotReached(f"{point} was not reached; status {ended.status}, passed {ended.passed}\n{ended.stderr}")
+    return ended
 
 
 class Recorder:

@@ -16,7 +16,6 @@ from angelia.faces.words.widths import table
 
 if TYPE_CHECKING:
     from angelia.models.speakers.port import VoiceName
-    from angelia.service.app import App
     from angelia.service.models.speech import Speech
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
@@ -46,10 +45,14 @@ async def _voices(words: list[str], given: dict[str, Any], *, sample: bool, outp
     if output and output.exists():
         raise BadInput(f"{output} exists already; nothing was asked and nothing paid.", then="Name another file.")
     app = await open_app(given)
-    speech = _speech(app)
+    unset = not app.loaded.config.speaker
+    speech = app.speech_of("local") if unset else app.speech
     try:
         with working("asking for voices"):
             known = await speech.voices()
+        if unset:
+            told = 'Nothing is set that speaks; these are the voices of this machine. Use them with: speaker = "local"'
+            echo(told, err=True)
         found = [one for one in known if all(_fits(one, word) for word in words)]
         if known and not found:
             listed = f"{len(known)} others are listed by `angelia voices`."
@@ -61,14 +64,6 @@ async def _voices(words: list[str], given: dict[str, Any], *, sample: bool, outp
     finally:
         await speech.close()
         await app.close()
-
-
-def _speech(app: "App") -> "Speech":
-    """What is set, or what this machine has."""
-    if app.loaded.config.speaker:
-        return app.speech
-    echo('Nothing is set that speaks; these are the voices of this machine. Use them with: speaker = "local"', err=True)
-    return app.speech_of("local")
 
 
 def _fits(voice: "VoiceName", word: str) -> bool:

@@ -101,13 +101,19 @@ class LocalSpeaker:
                 return SpokenSound(await run_program(argv, text.encode(), "speaks"))
 
     async def voices(self) -> tuple[VoiceName, ...]:
-        """See the port."""
+        """See the port.
+
+        Raises:
+            ConfigError: there is none.
+        """
         piper = await asyncio.to_thread(piper_voices, self._folder) if find_spec("piper") else ()
         named = [VoiceName(one.name, one.language, "Piper") for one in piper]
         if program := shutil.which(ESPEAK):
             listed = (await run_program((program, "--voices"), b"", "speaks")).decode(errors="replace")
             rows = [row.split() for row in listed.splitlines()[1:]]
             named += [VoiceName(f"{ESPEAK}:{row[1]}", row[1][:2], row[3].replace("_", " ")) for row in rows if row[3:]]
+        if not named:
+            raise _no_voice(self._folder)
         return tuple(sorted(named, key=lambda one: one.name != self._usual))
 
     async def close(self) -> None:

@@ -20,6 +20,7 @@ from angelia.store.log.examined import at_place
 from angelia.store.log.query_terms import MOST_POSTINGS, Term, Terms, terms_for
 from angelia.store.log.search import catch_up
 from angelia.store.sql.database import Database
+from angelia.store.sql.visibility import RECORDS
 
 KINDS = {
     "people": ("UserSaid", "Transcribed"),
@@ -130,7 +131,7 @@ async def around(db: Database, conversation: ConversationId, seq: int, turns: in
 def _ranked(connection: sqlite3.Connection, within: Within, query: str, limit: int) -> RankedFound:
     terms = terms_for(connection, query)
     where, values = _ours(within)
-    counted = f"SELECT count(*) FROM conversations AS c WHERE {where}"  # noqa: S608 - fixed text
+    counted = f"SELECT count(*) FROM conversations AS c WHERE {where} AND c.door NOT IN {RECORDS}"  # noqa: S608 - fixed
     conversations = connection.execute(counted, values).fetchone()[0]
     if not terms.used:
         return RankedFound((), terms, conversations, 0, newest_only=False)

@@ -36,7 +36,7 @@ from angelia.store.log.references import blobs_in
 from angelia.store.media.blobs import BlobStore, require
 from angelia.store.sql.database import Database
 from angelia.store.sql.tips import Tip
-from angelia.store.sql.visibility import visible_to
+from angelia.store.sql.visibility import RECORDS, visible_to
 from angelia.store.sql.wholeness import not_whole, strays
 from angelia.store.tables import grants
 
@@ -206,7 +206,7 @@ class Transcript:
         """
         conditions: list[tuple[str, tuple[object, ...]]] = [
             visible_to(viewer),
-            *([] if scheduled else [("door NOT IN ('schedule', 'import')", ())]),
+            *([] if scheduled else [(f"door NOT IN {RECORDS}", ())]),
             ("door <> 'parent'", ()),
             *([("owner = ?", (str(owner),))] if owner is not None else []),
             *([("workspace = ?", (workspace,))] if workspace is not None else []),
