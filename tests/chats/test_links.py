@@ -15,7 +15,8 @@ from angelia.core import entry as e
 from angelia.core.content import Media
 from angelia.core.errors import ConfigError
 from angelia.core.ids import wall_clock
-from angelia.faces.gateway.server import GatewayServer, serve
+from angelia.faces.gateway.server import GatewayServer
+from angelia.faces.listener.serve import serve
 from angelia.service.chats.open_channel import wait
 from angelia.service.files.links import KEY_BYTES, KEY_FILE, links_of
 from angelia.service.settings.config import GatewaySettings

@@ -12,9 +12,10 @@ import pytest
 import uvicorn
 
 from angelia.channels.webhooks import WebResponse
-from angelia.faces.gateway.connection import bounded
-from angelia.faces.gateway.server import GatewayServer, serve
-from angelia.faces.gateway.unfinished import ListenerLimits, UnfinishedBodies
+from angelia.faces.gateway.server import GatewayServer
+from angelia.faces.listener.connection import bounded
+from angelia.faces.listener.serve import serve
+from angelia.faces.listener.unfinished import ListenerLimits, UnfinishedBodies
 from angelia.service.app import App
 from angelia.service.chats.gateway import Gateway
 from angelia.service.chats.open_channel import wait

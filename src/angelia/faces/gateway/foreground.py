@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from angelia.channels.health import ConnectionHealth
 from angelia.core.errors import AngeliaError
-from angelia.faces.gateway.server import GatewayServer, serve
+from angelia.faces.gateway.server import GatewayServer
+from angelia.faces.listener.serve import serve
 from angelia.faces.words.output import Painted, draw, echo
 from angelia.faces.words.paint import Paint, screen
 from angelia.faces.words.widths import table

@@ -3,31 +3,23 @@
 import hmac
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from contextlib import contextmanager
-from typing import Any
 from urllib.parse import parse_qsl, quote
 
 from angelia.channels.kinds import UNKNOWN
 from angelia.channels.webhooks import WebHead, WebRequest, WebResponse
 from angelia.core.content import Media
-from angelia.core.errors import AngeliaError, ConfigError, MissingPart
+from angelia.core.errors import AngeliaError
 from angelia.core.text import file_name
-from angelia.faces.gateway.connection import bounded
-from angelia.faces.gateway.unfinished import ListenerLimits, Receive, UnfinishedBodies
+from angelia.faces.listener.serve import Scope, Send
+from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
 from angelia.service.chats.gateway import Gateway
 
 LIMITS = ListenerLimits()
-MOST_HEAD = 16_384
-"""Bytes of a request's line and headers."""
 
 logger = logging.getLogger("angelia.gateway")
 
 FILES = "/files/"
 """What the path of every link begins with."""
-
-Scope = MutableMapping[str, Any]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class GatewayServer:
@@ -101,63 +93,6 @@ class GatewayServer:
         well = all(one["state"] == "connected" for one in channels.values())
         body = json.dumps({"ok": well, "channels": channels}).encode()
         return WebResponse(200 if well else 503, body, "application/json")
-
-
-async def serve(server_app: GatewayServer, listen: str) -> None:
-    """Listen until cancelled.
-
-    Raises:
-        ConfigError: `listen` is no address, or it cannot be had.
-        MissingPart: uvicorn is not installed.
-    """
-    host, colon, port = listen.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise ConfigError(f"gateway.listen is {listen!r}.", "Expected an address and a port, such as 127.0.0.1:8787.")
-    try:
-        import uvicorn
-    except ModuleNotFoundError as error:
-        raise MissingPart("Listening for webhooks", "gateway") from error
-
-    class Server(uvicorn.Server):
-        """A server that leaves the signals to the gateway."""
-
-        @contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            """The gateway has its own way to end."""
-            yield
-
-    server = Server(
-        uvicorn.Config(
-            server_app,
-            host=host,
-            port=int(port),
-            lifespan="off",
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            http=bounded(server_app.limits),
-            ws="none",
-            h11_max_incomplete_event_size=MOST_HEAD,
-            limit_concurrency=server_app.limits.connections,
-            timeout_keep_alive=5,
-            log_config=None,
-        )
-    )
-    _log_as_ours(logging.getLogger("uvicorn"))
-    try:
-        await server.serve()
-    except SystemExit as error:
-        raise ConfigError(f"The address {listen} cannot be had.", then="Is another gateway running?") from error
-    finally:
-        for listening in getattr(server, "servers", ()):  # one that was cancelled leaves them open
-            listening.close()
-
-
-def _log_as_ours(server: logging.Logger) -> None:
-    """Faults go into our log; what strangers do wrong is no news, and the terminal is not theirs."""
-    ours = logging.getLogger("angelia").handlers
-    server.handlers = list(ours)
-    server.propagate = not ours
 
 
 async def _say(send: Send, answer: WebResponse, *, last: bool = False) -> None:

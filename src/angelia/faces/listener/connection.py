@@ -8,7 +8,7 @@ so many are kept, and the oldest goes first: a request that is meant comes at on
 import asyncio
 from typing import TYPE_CHECKING
 
-from angelia.faces.gateway.unfinished import ListenerLimits
+from angelia.faces.listener.unfinished import ListenerLimits
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.h11_impl import H11Protocol

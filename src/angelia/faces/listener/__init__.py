@@ -1,0 +1,1 @@
+"""HTTP for the doors that listen: one address, bounded connections, requests read within limits."""

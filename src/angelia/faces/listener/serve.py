@@ -1,0 +1,106 @@
+"""Listens at an address for an ASGI application (https://asgi.readthedocs.io, HTTP 2.3), until cancelled."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from angelia.core.errors import ConfigError, MissingPart
+from angelia.faces.listener.connection import bounded
+from angelia.faces.listener.unfinished import ListenerLimits, Receive
+
+MOST_HEAD = 16_384
+"""Bytes of a request's line and headers."""
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class AsgiApp(Protocol):
+    """What answers the requests, within its limits."""
+
+    @property
+    def limits(self) -> ListenerLimits:
+        """What strangers may take of it."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        ...
+
+
+def address_in(listen: str, setting: str) -> tuple[str, int]:
+    """Host and port of an address such as 127.0.0.1:8787.
+
+    Raises:
+        ConfigError: it is none; names the setting.
+    """
+    host, colon, port = listen.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise ConfigError(f"{setting} is {listen!r}.", "Expected an address and a port, such as 127.0.0.1:8787.")
+    return host, int(port)
+
+
+async def serve(
+    app: AsgiApp, listen: str, setting: str = "gateway.listen", begun: Callable[[int], None] = lambda port: None
+) -> None:
+    """Listen until cancelled. `begun` is called with the port once it can be reached: port 0 is any that is free.
+
+    Raises:
+        ConfigError: `listen` is no address, or it cannot be had.
+        MissingPart: uvicorn is not installed.
+    """
+    host, port = address_in(listen, setting)
+    try:
+        import uvicorn
+    except ModuleNotFoundError as error:
+        raise MissingPart(f"Listening at {listen}", "gateway") from error
+
+    class Server(uvicorn.Server):
+        """A server that leaves the signals to whoever began it, and says when it can be reached."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            """A gateway has its own way to end."""
+            yield
+
+        async def startup(self, sockets: Any = None) -> None:
+            """Listen, then say so."""
+            await super().startup(sockets)
+            if self.started:
+                begun(self.servers[0].sockets[0].getsockname()[1])
+
+    server = Server(
+        uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            lifespan="off",
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            http=bounded(app.limits),
+            ws="none",
+            h11_max_incomplete_event_size=MOST_HEAD,
+            limit_concurrency=app.limits.connections,
+            timeout_keep_alive=5,
+            log_config=None,
+        )
+    )
+    _log_as_ours(logging.getLogger("uvicorn"))
+    try:
+        await server.serve()
+    except SystemExit as error:
+        raise ConfigError(
+            f"The address {listen} cannot be had.", then="Does something listen there already?"
+        ) from error
+    finally:
+        for listening in getattr(server, "servers", ()):  # one that was cancelled leaves them open
+            listening.close()
+
+
+def _log_as_ours(server: logging.Logger) -> None:
+    """Faults go into our log; what strangers do wrong is no news, and the terminal is not theirs."""
+    ours = logging.getLogger("angelia").handlers
+    server.handlers = list(ours)
+    server.propagate = not ours
