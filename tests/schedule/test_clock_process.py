@@ -32,9 +32,10 @@ def _place(tmp_path: Path, url: str) -> Place:
     return place
 
 
-async def _scheduled(place: Place, when: str, **more: str) -> None:
-    words = ["schedule", "add", when, "Say hello.", "--model", MODEL, "--yes"]
-    run = await nursery.run(words, {**place.environment(more), "PWD": str(place.work)})
+async def _scheduled(place: Place, when: str, watch: str = "") -> None:
+    words = ["schedule", "add", when, "Say hello.", "--model", MODEL, "--yes", "-C", str(place.work)]
+    words += ["--watch", watch] if watch else []
+    run = await nursery.run(words, {**place.environment({}), "PWD": str(place.work)})
     assert run.status == 0, run.stderr
 
 
@@ -72,6 +73,22 @@ async def test_killed_at_each_point_a_time_begins_one_turn_that_is_told_once(tmp
             kinds = [type(fact) for fact in facts]
             assert [kinds.count(kind) for kind in (e.Occurred, e.TurnClosed, e.DeliveryQueued)] == [1, 1, 1], point
             assert facts[-1].parts == (Text("Hello."),) if isinstance(facts[-1], e.DeliveryQueued) else True
+
+
+async def test_killed_at_a_look_it_is_looked_at_again_and_no_model_is_asked(tmp_path: Path) -> None:
+    async with ModelServer([say("never asked for")]) as server:
+        place = _place(tmp_path, server.base_url.removesuffix("/v1"))
+        (place.work / "inbox").mkdir()
+        await _scheduled(place, "in 1 second", watch="folder: inbox")
+        for point in ("schedule.looked:1", "schedule.committed:1"):
+            run = await nursery.run_killed_at(point, ["clock"], place.environment({}))
+            assert "schedule.looked:1" in run.passed
+        db = Database.open(place.home)
+        (schedule,) = await Schedules(db).changed(0)
+        facts = [type(entry.fact) for entry in await Transcript(db).entries(schedule.id)]
+        db.close()
+        assert facts == [e.ConversationOpened, e.Scheduled, e.WatchChecked]
+        assert not server.requests
 
 
 async def test_a_second_clock_waits_and_the_first_hears_at_once_of_what_another_process_schedules(

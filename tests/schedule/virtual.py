@@ -10,8 +10,8 @@ from angelia.core import entry as e
 from angelia.core.errors import ConfigError
 from angelia.core.ids import ConversationId, sortable_id
 from angelia.core.principal import OWNER
-from angelia.core.timing import When
-from angelia.service.schedule.clockwork import Clockwork, ClockworkDeps
+from angelia.core.timing import Watch, When
+from angelia.service.schedule.clockwork import Clockwork, ClockworkDeps, Looked
 from angelia.service.schedule.occurrences import upcoming
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
@@ -22,13 +22,15 @@ CHAT = e.Address("telegram", "7001")
 
 class VirtualHome:
     """`now` is the time, Unix milliseconds; `ending` is how turns end, None for not at all. So many times as `faults`
-    says a turn cannot be driven before it can.
+    says a turn cannot be driven before it can. What is watched looks as `seen` says; `looks` counts how often it was
+    looked at, `driven` how often a turn was begun.
     """
 
     def __init__(self, home: Path, now: int) -> None:
         self.now, self.latest = now, now
         self.ending: end.Ending | None = end.Answered()
-        self.faults = 0
+        self.faults = self.looks = self.driven = 0
+        self.seen = Looked("as it was", "nothing new")
         self._home = home
         self._stores: list[Database] = []
         self.transcript = Transcript(self.store())
@@ -45,6 +47,7 @@ class VirtualHome:
         transcript = Transcript(db)
 
         async def drive(occurrence: Occurrence, _: StoredSchedule | None) -> None:
+            self.driven += 1
             if self.faults:
                 self.faults -= 1
                 raise ConfigError("No model is configured.")
@@ -53,32 +56,44 @@ class VirtualHome:
             else:
                 await asyncio.Event().wait()
 
-        return Clockwork(ClockworkDeps(transcript, Schedules(db), lambda: self.now, db.data_version, day_cost), drive)
+        async def look(_: StoredSchedule, watch: Watch) -> Looked:
+            self.looks += 1
+            return self.seen
+
+        deps = ClockworkDeps(transcript, Schedules(db), lambda: self.now, db.data_version, look, day_cost)
+        return Clockwork(deps, drive)
 
     async def add(
-        self, when: When, zone: str = "UTC", late: e.Late = e.Late.RUN, into: str = "", address: e.Address = CHAT
+        self,
+        when: When,
+        zone: str = "UTC",
+        late: e.Late = e.Late.RUN,
+        into: str = "",
+        address: e.Address = CHAT,
+        watch: Watch | None = None,
     ) -> ConversationId:
         """Schedule something now."""
         name = ConversationId(sortable_id(lambda: self.now))
-        said = e.Scheduled(when, zone, "Look.", self.now, address, late=late, into=ConversationId(into))
+        said = e.Scheduled(when, zone, "Look.", self.now, address, late=late, into=ConversationId(into), watch=watch)
         await self.transcript.append(name, [e.ConversationOpened("schedule", "/work"), said])
         return name
 
     async def look(self, clockwork: Clockwork) -> int | None:
         """Let it look, and its turns end; returns when something is due next."""
         due = await clockwork.look()
-        while self.ending is not None and clockwork._driven:
-            await asyncio.gather(*clockwork._driven.values())
+        while clockwork._looking or (self.ending is not None and clockwork._driven):
+            driven = clockwork._driven.values() if self.ending is not None else ()
+            await asyncio.gather(*clockwork._looking.values(), *driven)
             due = await clockwork.look()
         self.latest = max(self.latest, self.now)
         return due
 
-    async def facts(self) -> list[tuple[ConversationId, e.Occurred | e.OccurrencesMissed]]:
+    async def facts(self) -> list[tuple[ConversationId, e.Occurred | e.OccurrencesMissed | e.WatchChecked]]:
         """Every fact of an occurrence, with its schedule."""
-        found: list[tuple[ConversationId, e.Occurred | e.OccurrencesMissed]] = []
+        found: list[tuple[ConversationId, e.Occurred | e.OccurrencesMissed | e.WatchChecked]] = []
         for summary in await self.transcript.conversations(OWNER, 1_000_000, scheduled=True):
             for entry in await self.transcript.entries(summary.id):
-                if isinstance(entry.fact, e.OccurrencesMissed):
+                if isinstance(entry.fact, e.OccurrencesMissed | e.WatchChecked):
                     found.append((summary.id, entry.fact))
                 elif isinstance(entry.fact, e.Occurred):
                     found.append((entry.fact.schedule, entry.fact))
@@ -89,7 +104,7 @@ class VirtualHome:
         said = {one.id: one.scheduled for one in await self.schedules.changed(0)}
         found: dict[ConversationId, list[int]] = {name: [] for name in said}
         for name, fact in await self.facts():
-            if isinstance(fact, e.Occurred):
+            if isinstance(fact, e.Occurred | e.WatchChecked):
                 found[name].append(fact.due)
                 continue
             between = list(_within(said[name], fact.due, fact.last))

@@ -9,7 +9,7 @@ from angelia.core.ending import Ending
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import ANGELIA, OWNER, Principal
-from angelia.core.timing import When
+from angelia.core.timing import Watch, When
 
 
 class Address(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -197,10 +197,12 @@ class Occurred(Opening, frozen=True):
     """A schedule's time has come, and this turn begins of it; `due` is that instant, Unix milliseconds.
 
     A `due` of 0 is a run that somebody asked for by hand. An instant at or before one that has its fact is absorbed.
+    `digest` is of what the schedule watches, as it was then; empty where it watches nothing.
     """
 
     schedule: ConversationId = ConversationId("")
     due: int = 0
+    digest: str = ""
 
 
 class Delegated(Opening, frozen=True):
@@ -224,7 +226,8 @@ class Scheduled(Fact, frozen=True):
 
     It stands in a log of its own, the schedule's, whose first entry says where the runs work and whose they are.
     `text` opens each run, and its ending goes to `address`. `into` is the conversation that all of them go on with;
-    empty where each has one of its own. `model` is empty for the one of the settings.
+    empty where each has one of its own. `model` is empty for the one of the settings. `watch` is what has to have
+    changed for a run to begin; None where it is the time alone.
     """
 
     when: When
@@ -236,6 +239,7 @@ class Scheduled(Fact, frozen=True):
     late: Late = Late.RUN
     into: ConversationId = ConversationId("")
     model: str = ""
+    watch: Watch | None = None
 
 
 class ScheduleState(StrEnum):
@@ -263,6 +267,16 @@ class OccurrencesMissed(Fact, frozen=True):
     last: int
     count: int
     why: str
+
+
+class WatchChecked(Fact, frozen=True):
+    """At `due` what this log's schedule watches was looked at, and no run began: it was as before, with this `digest`,
+    or could not be looked at because of `fault`.
+    """
+
+    due: int
+    digest: str = ""
+    fault: str = ""
 
 
 class DoorMoved(Fact, frozen=True):
@@ -917,6 +931,7 @@ AnyFact = (
     | Scheduled
     | ScheduleChanged
     | OccurrencesMissed
+    | WatchChecked
     | DoorMoved
     | CommandGiven
     | TurnedAway
@@ -970,6 +985,7 @@ SideFact = (
     | Scheduled
     | ScheduleChanged
     | OccurrencesMissed
+    | WatchChecked
     | FilesChanged
     | FilesTakenBack
     | SystemSaid

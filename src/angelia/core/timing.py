@@ -1,4 +1,6 @@
-"""When something is to happen: a cron line, one moment, or an interval; an IANA zone stands beside each."""
+"""When something is to happen: at a time, of which an IANA zone says where, and only if what is watched has changed."""
+
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -26,3 +28,31 @@ class Every(Timing, frozen=True):
 
 
 When = Cron | OneTime | Every
+
+
+class WatchKind(StrEnum):
+    """What can be looked at without a model."""
+
+    COMMAND = "command"
+    """What a command prints and how it ends, without a network."""
+    ONLINE = "online"
+    """The same with the network."""
+    PAGE = "page"
+    """What stands at a URL."""
+    FOLDER = "folder"
+    """The names, sizes and times of the files in a folder, at any depth."""
+    PAST = "past"
+    """What people have said that holds some of these words."""
+
+
+class Watch(Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """What is looked at before a turn begins; as it was the last time means that none does.
+
+    `yes` is the question that the person said yes to when it was scheduled, empty where none was asked; `digest` is of
+    what it showed then.
+    """
+
+    kind: WatchKind
+    what: str
+    yes: str = ""
+    digest: str = ""

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from angelia.service.past.reranking import Reranking
     from angelia.service.schedule.keep_time import ClockServices
     from angelia.service.schedule.service import ScheduleService
+    from angelia.service.schedule.watching import Watching
     from angelia.service.skills.proposals import ProposalBox
     from angelia.service.skills.seen import Skills
     from angelia.service.tools_by_settings import ToolBySettings
@@ -305,8 +306,16 @@ class App:
             doors=self.doors,
             channels=self.loaded.config.channels,
             clock=self.clock,
+            watching=lambda: self.watching,
             zone=self.loaded.config.schedule.zone,
         )
+
+    @property
+    def watching(self) -> "Watching":
+        """What looks at what schedules watch."""
+        from angelia.service.schedule.watching import Watching
+
+        return Watching(self.conversations, self.transcript, self.db)
 
     @property
     def clock_services(self) -> "ClockServices":
@@ -321,7 +330,9 @@ class App:
         cap = round(self.loaded.config.schedule.day_cost * 1e6)
         return ClockServices(
             self.loaded.home,
-            ClockworkDeps(self.transcript, self.schedules, self.clock, self.db.data_version, cap),
+            ClockworkDeps(
+                self.transcript, self.schedules, self.clock, self.db.data_version, self.watching.look_again, cap
+            ),
             TurnSources(self.conversations, model, self.terminal_delivery),
         )
 

@@ -19,7 +19,7 @@ from angelia.faces.words.widths import table
 
 if TYPE_CHECKING:
     from angelia.service.app import App
-    from angelia.service.schedule.service import ScheduleService
+    from angelia.service.schedule.service import ScheduleService, ScheduleWish
     from angelia.store.tables.schedules import StoredSchedule
 
 HEAD = ("ID", "WHEN", "NEXT", "TOLD AT", "WHAT")
@@ -63,13 +63,19 @@ async def _list(app: "App") -> int:
 @schedule.command(
     "add",
     epilog="Examples:  angelia schedule add 18:00 'Remind me of the oven'  ·  "
-    "angelia schedule add '0 8 * * 1-5' 'Sum up my mail' --to telegram --zone Europe/Berlin",
+    "angelia schedule add 'every 10 minutes' 'Sort what is new' --watch 'folder: inbox' --to telegram",
 )
 @click.argument("when")
 @click.argument("text", metavar="WHAT")
 @click.option("--to", default="", help="Where it is told: a channel such as telegram, or telegram:CHAT. Else kept.")
 @click.option(
     "--late", type=click.Choice([one.value for one in e.Late]), default="run", help="Make up for missed times?"
+)
+@click.option(
+    "--watch",
+    default="",
+    metavar="WHAT",
+    help="Begin only if this has changed: `command: …`, `online: …`, `page: URL`, `folder: PATH`, `past: WORDS`.",
 )
 @click.option("--zone", default="", help="The IANA time zone in which WHEN is meant (default: this machine's).")
 @click.option("--model", default="", metavar="VENDOR:NAME", help="The model of its turns (default: the usual one).")
@@ -106,7 +112,29 @@ async def _add(app: "App", when: str, text: str, given: dict[str, Any], *, yes: 
     folder = given["workspace"] or folder_here(app, lambda words: echo(words, err=True))
     session = app.conversations.begin(door="terminal", workspace=folder, sandbox=sandbox)
     wish = wish_in(session, e.Address("terminal"), when, text)
-    echo(await service.add(replace(wish, to=given["to"], late=e.Late(given["late"]), zone=given["zone"], model=model)))
+    wish = replace(wish, to=given["to"], late=e.Late(given["late"]), zone=given["zone"], model=model)
+    if not given["watch"]:
+        echo(await service.add(wish))
+        return 0
+    return await _add_watching(service, wish, given["watch"])
+
+
+async def _add_watching(service: "ScheduleService", wish: "ScheduleWish", watch: str) -> int:
+    """A look that needs a yes asks for it here; the yes is to this question, for this schedule."""
+    from msgspec.structs import replace
+
+    from angelia.service.schedule.watching import NeedsYes, read_watch
+
+    watched = read_watch(watch)
+    try:
+        echo(await service.add(replace(wish, watch=watched)))
+    except NeedsYes as needed:
+        if not sys.stdin.isatty():
+            raise
+        if not sure(f"{needed.question}\nLet it run like this each time, unasked?", usual=False):
+            echo("Nothing was scheduled.", err=True)
+            return 1
+        echo(await service.add(replace(wish, watch=replace(watched, yes=needed.question))))
     return 0
 
 

@@ -133,6 +133,10 @@ class Conversations:
         )
         return self._opened(new_conversation(self._deps.clock), door, opened)
 
+    def begin_as(self, opened: e.ConversationOpened, *, door: str) -> Session:
+        """A new conversation that begins just so; see `begin`."""
+        return self._opened(new_conversation(self._deps.clock), door, opened)
+
     async def rebegin(self, session: Session, workspace: Path, sandbox: str) -> None:
         """Let a conversation in which nothing was said work in another sandbox; it is to be employed again.
 

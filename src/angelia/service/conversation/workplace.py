@@ -43,12 +43,13 @@ from angelia.tools.web.fetcher import Fetcher
 
 class Workplace(Struct, frozen=True):
     """A conversation's part in its place; `left` is what it does when it is done with it. `addresses` judges what its
-    programs may connect to.
+    programs may connect to, `fetcher` fetches under the same rules.
     """
 
     sandbox: Sandbox
     deps: BrokerDeps
     addresses: Addresses
+    fetcher: Fetcher
     left: Callable[[], Awaitable[None]]
 
     async def close(self) -> None:
@@ -130,7 +131,7 @@ def workplace(made_with: WorkplaceDeps, session: Session, *, approvers: Approver
     async def left() -> None:
         await made_with.open_places.leave(place, session.conversation)
 
-    return Workplace(sandbox, deps, fetcher.addresses_behind, left)
+    return Workplace(sandbox, deps, fetcher.addresses_behind, fetcher, left)
 
 
 InCall = Callable[[CallId], Sandbox]

@@ -3,6 +3,9 @@
 The log decides. An occurrence is committed as the beginning of its turn or as missed, and the store absorbs what is not
 later than the last one that has a fact: a second process, a restart and a clock set back change nothing. A clock is
 only looked at; it is slept on for at most `LONGEST_SLEEP_S`, since a machine that sleeps stops the timers too.
+
+What a schedule watches is looked at before anything is committed, beside the clock, since a look may take a minute. One
+that a crash cut short is made again; no two are made at once here, and of two processes' the first commit counts.
 """
 
 import asyncio
@@ -13,17 +16,19 @@ from contextlib import suppress
 from itertools import islice, takewhile
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation
-from angelia.core.timing import OneTime
+from angelia.core.text import one_line
+from angelia.core.timing import OneTime, Watch
 from angelia.service.schedule.occurrences import following, upcoming
 from angelia.service.schedule.when import shown
 from angelia.store.log.transcript import Transcript
-from angelia.store.tables.schedules import Occurrence, Schedules, StoredSchedule
+from angelia.store.tables.schedules import UNSEEN, Occurrence, Schedules, StoredSchedule
 
 GRACE_MS = 60_000
 """How late an occurrence may begin and still count as on time."""
@@ -41,6 +46,20 @@ _DAY_MS = 86_400_000
 Drive = Callable[[Occurrence, StoredSchedule | None], Awaitable[None]]
 """Drives the turn of an occurrence until it is closed."""
 
+
+class Looked(Struct, frozen=True):
+    """What a look at something watched brought. Equal digests mean that nothing has changed; `shown` is what was seen,
+    of bounded length. `fault` says why nothing could be seen, and is empty otherwise.
+    """
+
+    digest: str = ""
+    shown: str = ""
+    fault: str = ""
+
+
+Look = Callable[[StoredSchedule, Watch], Awaitable[Looked]]
+"""Looks at what a schedule watches; it never fails but by what it says."""
+
 logger = logging.getLogger("angelia.schedule")
 
 
@@ -51,6 +70,7 @@ class ClockworkDeps(Struct, frozen=True):
     schedules: Schedules
     clock: Clock
     version: Callable[[], Awaitable[int]]
+    look: Look
     day_cost: int = 0
 
 
@@ -65,6 +85,7 @@ class Clockwork:
         self._seen, self._version = 0, -1
         self._stuck: dict[ConversationId, int] = {}
         self._driven: dict[tuple[ConversationId, int], asyncio.Task[None]] = {}
+        self._looking: dict[ConversationId, asyncio.Task[None]] = {}
         self.woken = asyncio.Event()
 
     async def run(self) -> None:
@@ -84,9 +105,10 @@ class Clockwork:
 
     async def close(self) -> None:
         """Let go of the turns that are driven here: they stay open in the log."""
-        for task in self._driven.values():
+        tasks = [*self._driven.values(), *self._looking.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._driven.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def look(self) -> int | None:
         """Begin and note what is due now; returns when the next one is, Unix milliseconds, None for never."""
@@ -97,12 +119,15 @@ class Clockwork:
                 heapq.heappop(self._heap)
             if not self._heap or self._heap[0][0] > now:
                 return self._heap[0][0] if self._heap else None
-            _, name, _ = heapq.heappop(self._heap)
-            schedule = self._known[name]
+            item = heapq.heappop(self._heap)
+            schedule = self._known[item[1]]
             try:
                 await self._due(schedule, now)
             except NotFound as error:  # the conversation that it goes on with, or its own, was deleted
                 await self._pause(schedule, f"What it goes on with is gone: {error.what}")
+            except AngeliaError:  # the store is not to be had now: it is due still
+                heapq.heappush(self._heap, item)
+                raise
 
     async def _learn(self) -> None:
         """Take in what is new about schedules, and go on with the turns that nobody drives here."""
@@ -143,6 +168,8 @@ class Clockwork:
             return
         if why := await self._obstacle(schedule, now):
             await self._miss(schedule, instants[-1:], why)
+        elif said.watch:
+            self._look_first(schedule, instants[-1], said.watch)
         else:
             await self._begin(schedule, instants[-1])
 
@@ -168,12 +195,48 @@ class Clockwork:
             return f"its turns have cost ${spent / 1e6:.4f} today, and the cap is ${cap / 1e6:.4f} (schedule.day_cost)"
         return ""
 
-    async def _begin(self, schedule: StoredSchedule, due: int) -> None:
+    async def _begin(self, schedule: StoredSchedule, due: int, seen: Looked | None = None) -> None:
         missed = await self._deps.schedules.missed_since_a_turn(schedule.id)
-        facts = await run_facts(self._deps.transcript, schedule, due, missed)
+        facts = await run_facts(self._deps.transcript, schedule, due, missed, seen=seen)
         crash_point("schedule.before_commit")
         await self._deps.transcript.append(facts.conversation, facts.facts)
         crash_point("schedule.committed")
+
+    # -- what is watched ----------------------------------------------------------------------------------------------
+
+    def _look_first(self, schedule: StoredSchedule, due: int, watch: Watch) -> None:
+        """It is due again only once this has its fact."""
+        self._looking[schedule.id] = task = asyncio.create_task(self._begin_if_changed(schedule, due, watch))
+        task.add_done_callback(lambda _: self._looking.pop(schedule.id, None))
+
+    async def _begin_if_changed(self, schedule: StoredSchedule, due: int, watch: Watch) -> None:
+        looked: Looked | None = None
+        while True:
+            try:
+                looked = looked or await self._deps.look(schedule, watch)
+                await self._note_look(schedule, due, watch, looked)
+            except NotFound as error:
+                await self._pause(schedule, f"What it goes on with is gone: {error.what}")
+            except AngeliaError as error:  # the store is not to be had now
+                logger.warning("what a look at %s brought cannot be kept: %s", schedule.id, error)
+                await asyncio.sleep(LONGEST_SLEEP_S)
+                continue
+            break
+        self._version = -1
+        self.woken.set()
+
+    async def _note_look(self, schedule: StoredSchedule, due: int, watch: Watch, looked: Looked) -> None:
+        before = await self._deps.schedules.dealt_with(schedule.id) or watch.digest
+        if not looked.fault and looked.digest != before:
+            await self._begin(schedule, due, looked)
+            return
+        crash_point("schedule.looked")
+        await self._deps.transcript.append(schedule.id, [e.WatchChecked(due, looked.digest, looked.fault)])
+        crash_point("schedule.committed")
+        if looked.fault:
+            last = await self._deps.schedules.looked(schedule.id, FAILURES)
+            if len(last) == FAILURES and all(one.ending == UNSEEN for one in last):
+                await self._pause(schedule, f"What it watches could not be looked at {FAILURES} times: {looked.fault}")
 
     # -- what was begun -----------------------------------------------------------------------------------------------
 
@@ -235,9 +298,11 @@ class Beginning(Struct, frozen=True):
 
 
 async def run_facts(
-    transcript: Transcript, schedule: StoredSchedule, due: int, missed: int, key: str = ""
+    transcript: Transcript, schedule: StoredSchedule, due: int, missed: int, key: str = "", seen: Looked | None = None
 ) -> Beginning:
-    """What begins a turn of a schedule; `due` is 0 for one that somebody asks for, under a `key` of its own."""
+    """What begins a turn of a schedule; `due` is 0 for one that somebody asks for, under a `key` of its own. `seen` is
+    what has changed, None where nothing is watched.
+    """
     said = schedule.scheduled
     occurred = e.Occurred(
         _opening_words(schedule, due, missed),
@@ -248,10 +313,12 @@ async def run_facts(
         schedule=schedule.id,
         due=due,
     )
+    if seen and said.watch:
+        words = Text(_changed_words(said.watch, seen.shown))
+        occurred = replace(occurred, parts=(*occurred.parts, words), forwarded=True, digest=seen.digest)
     if said.into:
         return Beginning(said.into, [occurred])
-    first = (await transcript.entries(schedule.id))[0].fact
-    assert isinstance(first, e.ConversationOpened)
+    first = await transcript.opening(schedule.id)
     opened = e.ConversationOpened(
         first.door, first.workspace, first.sandbox, first.owner, first.preset, PlaceId(schedule.id)
     )
@@ -264,3 +331,10 @@ def _opening_words(schedule: StoredSchedule, due: int, missed: int) -> tuple[Tex
     late = f" {missed} earlier times were missed; this is for all of them." if missed else ""
     quiet = "" if isinstance(said.when, OneTime) else " If there is nothing worth telling, call stay_silent."
     return (Text(f"[Scheduled for {at}.{late}{quiet}]"), Text(said.text))
+
+
+def _changed_words(watch: Watch, shown: str) -> str:
+    from angelia.tools.web.outside_words import as_data
+
+    head = f"What is watched has changed ({watch.kind}: {one_line(watch.what, 200)}). It is now"
+    return as_data(shown or "(empty)", head, "was found there")

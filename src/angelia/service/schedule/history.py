@@ -1,5 +1,7 @@
 """What became of a schedule's times, and all that is known of it, as rows for people."""
 
+from msgspec.structs import replace
+
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.content import Text
@@ -13,15 +15,17 @@ from angelia.service.schedule.service import ScheduleService
 from angelia.service.schedule.when import shown, told
 from angelia.store.log.transcript import Transcript
 from angelia.store.tables.outbox import Outbox
-from angelia.store.tables.schedules import MISSED, Occurrence, StoredSchedule
+from angelia.store.tables.schedules import MISSED, UNCHANGED, UNSEEN, Occurrence, StoredSchedule
 
 HEAD = ("DUE", "CAME TO", "CONVERSATION", "WHAT")
+_MOST_TOGETHER = 300
+"""Occurrences at which nothing had changed that may stand in one row, as a rule."""
 
 
 async def history_rows(service: ScheduleService, schedule: StoredSchedule, limit: int) -> list[tuple[str, ...]]:
     """A head and a row for each of the last occurrences, the newest first; nothing before the first."""
     rows = []
-    for one in await service.schedules.history(schedule.id, limit):
+    for one in _together(await service.schedules.history(schedule.id, limit * _MOST_TOGETHER))[:limit]:
         due = shown(one.due, schedule.scheduled.zone)
         if one.count > 1:
             due = f"{due} – {shown(one.last, schedule.scheduled.zone)}"
@@ -29,9 +33,25 @@ async def history_rows(service: ScheduleService, schedule: StoredSchedule, limit
     return [HEAD, *rows] if rows else []
 
 
+def _together(newest_first: list[Occurrence]) -> list[Occurrence]:
+    """Those after each other at which nothing had changed are one row: there may be hundreds a day."""
+    found: list[Occurrence] = []
+    for one in newest_first:
+        later = found[-1] if found else None
+        if later and (one.ending, later.ending) == (UNCHANGED, UNCHANGED):
+            found[-1] = replace(one, last=later.last, count=one.count + later.count)
+        else:
+            found.append(one)
+    return found
+
+
 async def _came_to(transcript: Transcript, one: Occurrence) -> tuple[str, str, str]:
     if one.ending == MISSED:
         return (f"missed ({one.count})" if one.count > 1 else "missed", "", one.why)
+    if one.ending == UNCHANGED:
+        return (f"unchanged ({one.count})" if one.count > 1 else "unchanged", "", "what is watched was as before")
+    if one.ending == UNSEEN:
+        return ("not seen", "", one.why)
     where = short(one.conversation)
     try:
         entries = await transcript.entries(one.conversation, one.seq)
@@ -57,8 +77,7 @@ def _words(entries: list[e.Entry]) -> str:
 async def described(service: ScheduleService, outbox: Outbox, schedule: StoredSchedule) -> list[tuple[str, str]]:
     """All that is known of a schedule."""
     said = schedule.scheduled
-    first = (await service.transcript.entries(schedule.id))[0].fact
-    assert isinstance(first, e.ConversationOpened)
+    first = await service.transcript.opening(schedule.id)
     times = upcoming(said.when, said.zone, said.since, schedule.upto)
     coming = [shown(at, said.zone) for at, _ in zip(times, range(3), strict=False)]
     rows = [
@@ -66,6 +85,7 @@ async def described(service: ScheduleService, outbox: Outbox, schedule: StoredSc
         ("when", told(said.when, said.zone, said.since, 0).rstrip(": ")),
         ("state", f"{schedule.state}: {schedule.why}" if schedule.why else str(schedule.state)),
         ("next", ", ".join(coming) or "never"),
+        *([("watches", f"{said.watch.kind}: {said.watch.what}")] if said.watch else []),
         ("what", said.text),
         ("told at", ":".join(part for part in (said.address.door, said.address.chat, said.address.thread) if part)),
         ("missed", "one turn for all" if said.late is e.Late.RUN else "not made up for"),

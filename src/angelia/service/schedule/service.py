@@ -1,12 +1,13 @@
 """What people and models do with schedules: add, list, pause, resume, end; each is a fact in the schedule's own log."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.content import Text
@@ -14,7 +15,7 @@ from angelia.core.errors import BadInput
 from angelia.core.ids import Clock, ConversationId, delivery_id, new_conversation, short
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean, one_line
-from angelia.core.timing import OneTime
+from angelia.core.timing import OneTime, Watch
 from angelia.service.chats.owner_chat import owner_chat
 from angelia.service.conversation.session import Session
 from angelia.service.schedule.occurrences import following, upcoming
@@ -26,6 +27,9 @@ from angelia.store.log.transcript import Transcript
 from angelia.store.tables.chat_bindings import ChatBindings
 from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.schedules import Schedules, StoredSchedule
+
+if TYPE_CHECKING:
+    from angelia.service.schedule.watching import Watching
 
 MOST = 1000
 """Schedules that one person may have."""
@@ -40,7 +44,8 @@ NO_CLOCK = "Nothing keeps time now, so that nothing begins: start `angelia gatew
 
 class ScheduleWish(Struct, frozen=True):
     """What is to be scheduled, in the words of whoever wants it. `opened` is where the turns work and whose they are;
-    `here` is where it is asked for, `conversation` the one in which it is, if it is in one.
+    `here` is where it is asked for, `conversation` the one in which it is, if it is in one. `watch` is what has to have
+    changed, with the yes to looking at it; None where the time alone counts.
     """
 
     when: str
@@ -53,6 +58,7 @@ class ScheduleWish(Struct, frozen=True):
     zone: str = ""
     conversation: ConversationId = ConversationId("")
     model: str = ""
+    watch: Watch | None = None
 
 
 class ZonedNow(NamedTuple):
@@ -72,13 +78,16 @@ class ScheduleService(Struct, frozen=True):
     doors: ChatBindings
     channels: Mapping[str, dict[str, Any]]
     clock: Clock
+    watching: Callable[[], "Watching"]
     zone: str = ""
 
     async def add(self, wish: ScheduleWish, id: ConversationId | None = None) -> str:  # noqa: A002 - an id is what it is
-        """StoredSchedule it, and say what was understood. With an `id` that is there already nothing is added.
+        """Store it, and say what was understood. With an `id` that is there already nothing is added.
 
         Raises:
             BadInput: the time, the zone or the address means nothing; or it is one too many.
+            NeedsYes: looking at what it is to watch asks, and nobody has said yes to that question.
+            AngeliaError: what it is to watch cannot be looked at.
         """
         text = clean(wish.text).strip()
         if not text or len(text) > LONGEST_TEXT:
@@ -93,10 +102,13 @@ class ScheduleService(Struct, frozen=True):
             raise BadInput(f"There are {MOST} schedules already.", then="`angelia schedule remove ID` ends one.")
         into = wish.conversation if isinstance(when, OneTime) and address == wish.here else ConversationId("")
         name = id or new_conversation(self.clock)
-        said = e.Scheduled(when, zone, text, now, address, wish.by, wish.late, into, wish.model)
+        watch = await self._looked_at(name, wish)
+        said = e.Scheduled(when, zone, text, now, address, wish.by, wish.late, into, wish.model, watch)
         facts: list[e.AnyFact] = [wish.opened, said]
         where = "It is told here, in this conversation." if into else _where(address)
         words = f"Scheduled {short(name)}: {told(when, zone, now)}. {where}"
+        if watch:
+            words += f" A turn begins only if this has changed since it was last dealt with: {_watched(watch)}."
         if address.chat and address != wish.here:  # it is tried now, not when it matters
             notice = (Text(f"From now on here, {told(when, zone, now)}: {one_line(text, 200)}"),)
             facts.append(e.DeliveryQueued(delivery_id(name, "tried"), address, notice, "notice"))
@@ -122,7 +134,8 @@ class ScheduleService(Struct, frozen=True):
             if one.upto < self.clock() - _SHOWN_DONE_MS and self.next_of(one) == DONE:
                 continue
             text = one_line(said.text, 60)
-            rows.append((short(one.id), in_short(said.when, said.zone), self.next_of(one), _short(said.address), text))
+            when = in_short(said.when, said.zone) + (f", if changed: {_watched(said.watch)}" if said.watch else "")
+            rows.append((short(one.id), when, self.next_of(one), _short(said.address), text))
         return rows
 
     def next_of(self, schedule: StoredSchedule) -> str:
@@ -174,6 +187,13 @@ class ScheduleService(Struct, frozen=True):
     async def _append(self, schedule: StoredSchedule, *facts: e.AnyFact) -> None:
         await self.transcript.append(schedule.id, facts)
         wake_clock(self.home)
+
+    async def _looked_at(self, name: ConversationId, wish: ScheduleWish) -> Watch | None:
+        """What it is to watch, as it is now: a look that fails is told when it is scheduled."""
+        if wish.watch is None:
+            return None
+        seen = await self.watching().look(name, wish.opened, wish.watch)
+        return replace(wish.watch, digest=seen.digest)
 
     async def _is_there(self, name: ConversationId) -> bool:
         return any(one.id == name for one in await self.schedules.visible(OWNER))
@@ -230,6 +250,10 @@ def wish_in(session: Session, here: e.Address, when: str, text: str) -> Schedule
     opened = e.ConversationOpened(SCHEDULE, session.workspace, session.sandbox, session.owner, session.preset)
     inside = ConversationId("") if session.unspoken else session.conversation
     return ScheduleWish(when, text, OWNER, opened, here, conversation=inside)
+
+
+def _watched(watch: Watch) -> str:
+    return f"{watch.kind}: {one_line(watch.what, 80)}"
 
 
 def _where(address: e.Address) -> str:

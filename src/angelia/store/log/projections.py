@@ -43,6 +43,7 @@ from angelia.core.entry import (
     Usage,
     UserSaid,
     ViewMoved,
+    WatchChecked,
 )
 from angelia.core.errors import CodecError
 from angelia.core.ids import ConversationId, DeliveryId
@@ -62,7 +63,7 @@ TABLES = {
     "notes": "number, conversation, seq, at, owner, scope, about, what, text, outside, replaces, state, settled_by,"
     " settled_at",
     "schedules": "conversation, owner, place, changed, counted, state, why, upto",
-    "occurrences": "schedule, place, due, last, count, why, conversation, seq, ending",
+    "occurrences": "schedule, place, due, last, count, why, conversation, seq, ending, digest",
 }
 """The derived tables, each with its columns; the first ones are its key or lead to it."""
 
@@ -171,15 +172,23 @@ def _schedule_changed(connection: sqlite3.Connection, at: _At, fact: ScheduleCha
 
 def _occurred(connection: sqlite3.Connection, at: _At, fact: Occurred) -> None:
     _titled(connection, at, fact)
-    row = (fact.schedule, at.place, fact.due or at.entry.at, fact.due or at.entry.at, 1, "", at.conversation)
-    connection.execute("INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, '')", (*row, at.entry.seq))
+    due = fact.due or at.entry.at
+    row = (fact.schedule, at.place, due, due, 1, "", at.conversation, at.entry.seq, fact.digest)
+    connection.execute("INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?)", row)
     _reached_by(connection, at, fact.schedule, fact.due)
 
 
 def _missed(connection: sqlite3.Connection, at: _At, fact: OccurrencesMissed) -> None:
     row = (at.conversation, at.place, fact.due, fact.last, fact.count, fact.why, at.conversation, at.entry.seq)
-    connection.execute("INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'missed')", row)
+    connection.execute("INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'missed', '')", row)
     _reached_by(connection, at, at.conversation, fact.last)
+
+
+def _checked(connection: sqlite3.Connection, at: _At, fact: WatchChecked) -> None:
+    ending = "unseen" if fact.fault else "unchanged"
+    row = (at.conversation, at.place, fact.due, fact.due, 1, fact.fault, at.conversation, at.entry.seq, ending)
+    connection.execute("INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, fact.digest))
+    _reached_by(connection, at, at.conversation, fact.due)
 
 
 def _reached_by(connection: sqlite3.Connection, at: _At, schedule: ConversationId, due: int) -> None:
@@ -358,6 +367,7 @@ _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     Scheduled: _scheduled,
     ScheduleChanged: _schedule_changed,
     OccurrencesMissed: _missed,
+    WatchChecked: _checked,
     TurnClosed: _closed,
     DoorMoved: _door_moved,
     CommandGiven: _received,

@@ -20,6 +20,7 @@ from angelia.core.entry import (
     Occurred,
     OccurrencesMissed,
     ScheduleState,
+    WatchChecked,
 )
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, PlaceId
@@ -29,7 +30,7 @@ from angelia.store.log import word_index
 from angelia.store.log.chain import FIRST, checksum
 from angelia.store.log.change_feed import ChangeFeed
 from angelia.store.log.erase import erase
-from angelia.store.log.examined import Damage, examined, missing_at_end, read_whole
+from angelia.store.log.examined import Damage, damaged, examined, missing_at_end, read_whole
 from angelia.store.log.lease import Lease
 from angelia.store.log.projections import derive
 from angelia.store.log.references import blobs_in
@@ -157,6 +158,14 @@ class Transcript:
             StoreDamaged: one is not what was stored, or is missing; names it.
         """
         return await self._db.read(lambda connection: read_entries(connection, conversation, after))
+
+    async def opening(self, conversation: ConversationId) -> ConversationOpened:
+        """How a conversation was opened; the rest of it is not read.
+
+        Raises:
+            NotFound, CodecError, StoreDamaged: as `entries`.
+        """
+        return await self._db.read(lambda connection: _opening(connection, conversation))
 
     async def legible(self, conversation: ConversationId) -> tuple[list[Entry], list[Damage]]:
         """The entries of a conversation that can be read, and what is wrong with it: for showing it, not for going on.
@@ -308,6 +317,15 @@ def read_entries(connection: sqlite3.Connection, conversation: ConversationId, a
     return entries
 
 
+def _opening(connection: sqlite3.Connection, conversation: ConversationId) -> ConversationOpened:
+    first = next(examined(connection, conversation), None)
+    if first is None:
+        raise NotFound(f"There is no conversation {conversation}.", then="`angelia sessions` lists them.")
+    if first.damage or first.entry is None or not isinstance(first.entry.fact, ConversationOpened):
+        raise damaged(connection, conversation)
+    return first.entry.fact
+
+
 def _legible(connection: sqlite3.Connection, conversation: ConversationId) -> tuple[list[Entry], list[Damage]]:
     found = list(examined(connection, conversation))
     entries = [one.entry for one in found if one.entry]
@@ -328,7 +346,7 @@ def _is_repeat(connection: sqlite3.Connection, conversation: ConversationId, fac
         return _number_taken(connection, fact)
     if isinstance(fact, Imported):
         return any(fact.count <= known.count for known in imports_of(connection, conversation))
-    if isinstance(fact, Occurred | OccurrencesMissed) and _had_its_time(connection, fact, conversation):
+    if isinstance(fact, Occurred | OccurrencesMissed | WatchChecked) and _had_its_time(connection, fact, conversation):
         return True
     if not isinstance(fact, Keyed) or not fact.key:
         return False
@@ -350,7 +368,9 @@ def _number_taken(connection: sqlite3.Connection, fact: NoteProposed) -> bool:
     return connection.execute("SELECT 1 FROM notes WHERE number = ?", (fact.number,)).fetchone() is not None
 
 
-def _had_its_time(connection: sqlite3.Connection, fact: Occurred | OccurrencesMissed, own: ConversationId) -> bool:
+def _had_its_time(
+    connection: sqlite3.Connection, fact: Occurred | OccurrencesMissed | WatchChecked, own: ConversationId
+) -> bool:
     """Whether an occurrence has its fact, or its schedule is ended or gone; nothing begins while it is paused."""
     begins = isinstance(fact, Occurred)
     schedule = fact.schedule if isinstance(fact, Occurred) else own

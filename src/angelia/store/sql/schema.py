@@ -190,8 +190,9 @@ _PROJECTIONS = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX schedules_by_change ON schedules (changed)",
-    # One row for each fact of an occurrence: `ending` is empty while its turn is open, `missed` where there was none,
-    # else the name of the ending. `conversation` is where the turn is, or the schedule's own log.
+    # One row for each fact of an occurrence: `ending` is empty while its turn is open, `missed`, `unchanged` or
+    # `unseen` where there was none, else the name of the ending. `conversation` is where the turn is, or the schedule's
+    # own log.
     """
     CREATE TABLE occurrences (
         schedule TEXT NOT NULL,
@@ -203,6 +204,7 @@ _PROJECTIONS = (
         conversation TEXT NOT NULL,
         seq INTEGER NOT NULL,
         ending TEXT NOT NULL,
+        digest TEXT NOT NULL,
         PRIMARY KEY (schedule, place)
     ) STRICT, WITHOUT ROWID
     """,

@@ -14,6 +14,11 @@ from angelia.store.sql.visibility import visible_to
 
 MISSED = "missed"
 """The ending of an occurrence at which nothing began."""
+UNCHANGED = "unchanged"
+"""The same, because what is watched was as before."""
+UNSEEN = "unseen"
+"""The same, because what is watched could not be looked at."""
+BEGAN_NOTHING = frozenset({MISSED, UNCHANGED, UNSEEN})
 
 
 class StoredSchedule(Struct, frozen=True):
@@ -33,8 +38,8 @@ class StoredSchedule(Struct, frozen=True):
 class Occurrence(Struct, frozen=True):
     """What became of the occurrences from `due` to `last`, Unix milliseconds, which are `count`.
 
-    `ending` is the name of how the turn ended, empty while it is open, `MISSED` where there was none because of `why`.
-    `conversation` is where it is, from the entry `seq` on.
+    `ending` is the name of how the turn ended, empty while it is open; where there was none because of `why`, one of
+    `BEGAN_NOTHING`. `conversation` is where it is, from the entry `seq` on. `digest` is of what was watched then.
     """
 
     schedule: ConversationId
@@ -45,13 +50,14 @@ class Occurrence(Struct, frozen=True):
     conversation: ConversationId
     seq: int
     ending: str
+    digest: str
 
 
 _SELECT = """
     SELECT s.conversation, s.owner, s.state, s.why, s.upto, s.changed, e.version, e.body
     FROM schedules AS s JOIN entries AS e ON e.id = s.place
 """
-_OCCURRED = "SELECT schedule, due, last, count, why, conversation, seq, ending FROM occurrences"
+_OCCURRED = "SELECT schedule, due, last, count, why, conversation, seq, ending, digest FROM occurrences"
 
 
 class Schedules:
@@ -100,15 +106,35 @@ class Schedules:
 
     async def counted(self, schedule: ConversationId, limit: int) -> list[Occurrence]:
         """The last turns since it was made or resumed, the newest first."""
+        return await self._since_resumed(schedule, "ending NOT IN ('missed', 'unchanged', 'unseen')", limit)
+
+    async def looked(self, schedule: ConversationId, limit: int) -> list[Occurrence]:
+        """The last occurrences that were not missed since it was made or resumed, the newest first."""
+        return await self._since_resumed(schedule, "ending <> 'missed'", limit)
+
+    async def _since_resumed(self, schedule: ConversationId, which: str, limit: int) -> list[Occurrence]:
         since = "(SELECT counted FROM schedules WHERE conversation = schedule)"
-        query = f"{_OCCURRED} WHERE schedule = ? AND ending <> 'missed' AND place > {since} ORDER BY place DESC LIMIT ?"
+        query = f"{_OCCURRED} WHERE schedule = ? AND {which} AND place > {since} ORDER BY place DESC LIMIT ?"
         return await self._db.read(lambda connection: _occurrences(connection, query, schedule, limit))
 
-    async def missed_since_a_turn(self, schedule: ConversationId) -> int:
-        """How many occurrences were missed since one began a turn."""
+    async def dealt_with(self, schedule: ConversationId) -> str:
+        """The digest of what is watched as it was when a turn last ended well for it; empty if none has yet.
+
+        A change for which a turn began and failed is still a change at the next look.
+        """
         query = (
-            "SELECT coalesce(sum(count), 0) FROM occurrences WHERE schedule = ?1 AND place > (SELECT"
-            " coalesce(max(place), 0) FROM occurrences WHERE schedule = ?1 AND ending <> 'missed')"
+            "SELECT digest FROM occurrences WHERE schedule = ? AND digest <> ''"
+            " AND ending IN ('Answered', 'StayedSilent', 'Cancelled', 'unchanged') ORDER BY place DESC LIMIT 1"
+        )
+        row = await self._db.read(lambda connection: connection.execute(query, (schedule,)).fetchone())
+        return str(row[0]) if row else ""
+
+    async def missed_since_a_turn(self, schedule: ConversationId) -> int:
+        """How many occurrences were missed since one began a turn, or showed that nothing had changed."""
+        query = (
+            "SELECT coalesce(sum(count), 0) FROM occurrences WHERE schedule = ?1 AND ending = 'missed' AND place >"
+            " (SELECT coalesce(max(place), 0) FROM occurrences WHERE schedule = ?1"
+            " AND ending NOT IN ('missed', 'unseen'))"
         )
         return int(await self._db.read(lambda connection: connection.execute(query, (schedule,)).fetchone()[0]))
 

@@ -70,7 +70,7 @@ class Fetch:
 
 
 async def _page(fetched: Fetched, find: str, head: str, status: CallStatus, context: FetchContext) -> ToolOutcome:
-    text = await _readable(fetched)
+    text = await readable(fetched)
     hint = _DRAWN if _drawn_by_scripts(fetched, text) else ""
     found = find_passages(text, find) if find else None
     full = await context.blobs.put(text.encode(), mime="text/plain") if found or len(text) > SHOWN else None
@@ -97,7 +97,13 @@ def _drawn_by_scripts(fetched: Fetched, text: str) -> bool:
     return empty and bool(_EMPTY_ROOT.search(fetched.body))
 
 
-async def _readable(fetched: Fetched) -> str:
+async def readable(fetched: Fetched) -> str:
+    """What stands there as text: a page as Markdown, JSON in lines, the rest as it came.
+
+    Raises:
+        MissingPart: it is a web page, and the part that reads those is not installed.
+        BadInput: it says that it is a page, and cannot be read as one.
+    """
     kind, text = _kind(fetched), _decoded(fetched)
     if kind.endswith(("/json", "+json")):
         return _pretty(text)
