@@ -10,7 +10,7 @@ import pytest
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.ids import ConversationId
-from angelia.core.timing import Every, Watch, WatchKind
+from angelia.core.timing import Every, Watched, WatchKind
 from angelia.service.schedule.clockwork import FAILURES, Looked
 from angelia.service.schedule.occurrences import milliseconds
 from angelia.store.media.blobs import BlobStore
@@ -19,7 +19,7 @@ from tests.schedule.virtual import CHAT, VirtualHome
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 START = milliseconds(datetime(2025, 1, 1, tzinfo=UTC))
-WATCH = Watch(WatchKind.COMMAND, "git status", digest="as it was")
+WATCH = Watched(WatchKind.COMMAND, "git status", digest="as it was")
 
 pytestmark = pytest.mark.anyio
 

@@ -24,7 +24,7 @@ from angelia.service.settings.config import load
 pytestmark = pytest.mark.anyio
 
 
-class Watched(Struct, frozen=True):
+class Watcher(Struct, frozen=True):
     """An open home, and a folder in which schedules work."""
 
     app: App
@@ -42,13 +42,13 @@ class Watched(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def watched(tmp_path: Path, *sets: str) -> AsyncIterator[Watched]:
+async def watched(tmp_path: Path, *sets: str) -> AsyncIterator[Watcher]:
     (folder := tmp_path / "work").mkdir()
     env = {"ANGELIA_HOME": str(tmp_path / "home"), "HOME": str(tmp_path / "person")}
     app = await App.open(load(tmp_path / "home", env, sets), env)
     try:
         session = app.conversations.begin(door="terminal", workspace=folder)
-        yield Watched(app, folder, wish_in(session, TERMINAL, "every 10 minutes", "Look at it."))
+        yield Watcher(app, folder, wish_in(session, TERMINAL, "every 10 minutes", "Look at it."))
     finally:
         await app.close()
 

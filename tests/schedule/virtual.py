@@ -10,7 +10,7 @@ from angelia.core import entry as e
 from angelia.core.errors import ConfigError
 from angelia.core.ids import ConversationId, sortable_id
 from angelia.core.principal import OWNER
-from angelia.core.timing import Watch, When
+from angelia.core.timing import Watched, When
 from angelia.service.schedule.clockwork import Clockwork, ClockworkDeps, Looked
 from angelia.service.schedule.occurrences import upcoming
 from angelia.store.log.transcript import Transcript
@@ -56,7 +56,7 @@ class VirtualHome:
             else:
                 await asyncio.Event().wait()
 
-        async def look(_: StoredSchedule, watch: Watch) -> Looked:
+        async def look(_: StoredSchedule, watch: Watched) -> Looked:
             self.looks += 1
             return self.seen
 
@@ -70,7 +70,7 @@ class VirtualHome:
         late: e.Late = e.Late.RUN,
         into: str = "",
         address: e.Address = CHAT,
-        watch: Watch | None = None,
+        watch: Watched | None = None,
     ) -> ConversationId:
         """Schedule something now."""
         name = ConversationId(sortable_id(lambda: self.now))

@@ -97,7 +97,7 @@ def test_random_logs_keep_the_rules(log: list[e.Entry]) -> None:
 
 _ELSEWHERE = {
     *(e.NoteProposed, e.NoteKept, e.NoteDropped, e.NotesShown),
-    *(e.Scheduled, e.ScheduleChanged, e.Occurred, e.OccurrencesMissed),
+    *(e.Scheduled, e.ScheduleChanged, e.Occurred, e.OccurrencesMissed, e.WatchChecked),
     *(e.Imported, e.Delegated, e.LearningAsked, e.LearningEnded),
 }
 """Facts that no turn stands on: of notes, of schedules, which have logs of their own, of imports, of learning, and how

@@ -9,7 +9,7 @@ from angelia.core.ending import Ending
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import ANGELIA, OWNER, Principal
-from angelia.core.timing import Watch, When
+from angelia.core.timing import Watched, When
 
 
 class Address(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -239,7 +239,7 @@ class Scheduled(Fact, frozen=True):
     late: Late = Late.RUN
     into: ConversationId = ConversationId("")
     model: str = ""
-    watch: Watch | None = None
+    watch: Watched | None = None
 
 
 class ScheduleState(StrEnum):

@@ -45,7 +45,7 @@ class WatchKind(StrEnum):
     """What people have said that holds some of these words."""
 
 
-class Watch(Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+class Watched(Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
     """What is looked at before a turn begins; as it was the last time means that none does.
 
     `yes` is the question that the person said yes to when it was scheduled, empty where none was asked; `digest` is of

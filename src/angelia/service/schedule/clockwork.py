@@ -24,7 +24,7 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, NotFound
 from angelia.core.ids import Clock, ConversationId, PlaceId, delivery_id, new_conversation
 from angelia.core.text import one_line
-from angelia.core.timing import OneTime, Watch
+from angelia.core.timing import OneTime, Watched
 from angelia.service.schedule.occurrences import following, upcoming
 from angelia.service.schedule.when import shown
 from angelia.store.log.transcript import Transcript
@@ -57,7 +57,7 @@ class Looked(Struct, frozen=True):
     fault: str = ""
 
 
-Look = Callable[[StoredSchedule, Watch], Awaitable[Looked]]
+Look = Callable[[StoredSchedule, Watched], Awaitable[Looked]]
 """Looks at what a schedule watches; it never fails but by what it says."""
 
 logger = logging.getLogger("angelia.schedule")
@@ -204,12 +204,12 @@ class Clockwork:
 
     # -- what is watched ----------------------------------------------------------------------------------------------
 
-    def _look_first(self, schedule: StoredSchedule, due: int, watch: Watch) -> None:
+    def _look_first(self, schedule: StoredSchedule, due: int, watch: Watched) -> None:
         """It is due again only once this has its fact."""
         self._looking[schedule.id] = task = asyncio.create_task(self._begin_if_changed(schedule, due, watch))
         task.add_done_callback(lambda _: self._looking.pop(schedule.id, None))
 
-    async def _begin_if_changed(self, schedule: StoredSchedule, due: int, watch: Watch) -> None:
+    async def _begin_if_changed(self, schedule: StoredSchedule, due: int, watch: Watched) -> None:
         looked: Looked | None = None
         while True:
             try:
@@ -225,7 +225,7 @@ class Clockwork:
         self._version = -1
         self.woken.set()
 
-    async def _note_look(self, schedule: StoredSchedule, due: int, watch: Watch, looked: Looked) -> None:
+    async def _note_look(self, schedule: StoredSchedule, due: int, watch: Watched, looked: Looked) -> None:
         before = await self._deps.schedules.dealt_with(schedule.id) or watch.digest
         if not looked.fault and looked.digest != before:
             await self._begin(schedule, due, looked)
@@ -333,7 +333,7 @@ def _opening_words(schedule: StoredSchedule, due: int, missed: int) -> tuple[Tex
     return (Text(f"[Scheduled for {at}.{late}{quiet}]"), Text(said.text))
 
 
-def _changed_words(watch: Watch, shown: str) -> str:
+def _changed_words(watch: Watched, shown: str) -> str:
     from angelia.tools.web.outside_words import as_data
 
     head = f"What is watched has changed ({watch.kind}: {one_line(watch.what, 200)}). It is now"

@@ -15,7 +15,7 @@ from angelia.core.errors import BadInput
 from angelia.core.ids import Clock, ConversationId, delivery_id, new_conversation, short
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean, one_line
-from angelia.core.timing import OneTime, Watch
+from angelia.core.timing import OneTime, Watched
 from angelia.service.chats.owner_chat import owner_chat
 from angelia.service.conversation.session import Session
 from angelia.service.schedule.occurrences import following, upcoming
@@ -58,7 +58,7 @@ class ScheduleWish(Struct, frozen=True):
     zone: str = ""
     conversation: ConversationId = ConversationId("")
     model: str = ""
-    watch: Watch | None = None
+    watch: Watched | None = None
 
 
 class ZonedNow(NamedTuple):
@@ -188,7 +188,7 @@ class ScheduleService(Struct, frozen=True):
         await self.transcript.append(schedule.id, facts)
         wake_clock(self.home)
 
-    async def _looked_at(self, name: ConversationId, wish: ScheduleWish) -> Watch | None:
+    async def _looked_at(self, name: ConversationId, wish: ScheduleWish) -> Watched | None:
         """What it is to watch, as it is now: a look that fails is told when it is scheduled."""
         if wish.watch is None:
             return None
@@ -252,7 +252,7 @@ def wish_in(session: Session, here: e.Address, when: str, text: str) -> Schedule
     return ScheduleWish(when, text, OWNER, opened, here, conversation=inside)
 
 
-def _watched(watch: Watch) -> str:
+def _watched(watch: Watched) -> str:
     return f"{watch.kind}: {one_line(watch.what, 80)}"
 
 

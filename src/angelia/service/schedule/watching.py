@@ -9,7 +9,7 @@ from angelia.core import entry as e
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import ConversationId, PlaceId
 from angelia.core.text import one_line
-from angelia.core.timing import Watch, WatchKind
+from angelia.core.timing import Watched, WatchKind
 from angelia.policy.approvers import owner_at
 from angelia.policy.verdict import Ask, Deny, Effect, FetchUrl, ReadPath, RunCommand
 from angelia.sandboxes.port import Command, FileKind, Judged, Reach, Sandbox, reach_here
@@ -51,14 +51,16 @@ class NeedsYes(AngeliaError):
 
     def __init__(self, question: str) -> None:
         self.question = question
-        super().__init__(f"To look there needs a yes: {question}", then="`angelia schedule add` at a terminal asks you.")
+        super().__init__(
+            f"To look there needs a yes: {question}", then="`angelia schedule add` at a terminal asks you."
+        )
 
 
-def read_watch(words: str) -> Watch:
+def read_watch(words: str) -> Watched:
     """What `command: …`, `online: …`, `page: …`, `folder: …` or `past: …` names.
 
     >>> read_watch("folder: inbox")
-    Watch(kind=<WatchKind.FOLDER: 'folder'>, what='inbox', yes='', digest='')
+    Watched(kind=<WatchKind.FOLDER: 'folder'>, what='inbox', yes='', digest='')
 
     Raises:
         BadInput: it begins with none of these, or names nothing.
@@ -66,16 +68,17 @@ def read_watch(words: str) -> Watch:
     kind, _, what = words.partition(":")
     if kind.strip() not in list(WatchKind) or not what.strip() or "\x00" in what:
         raise BadInput(f"“{one_line(words, 80)}” is nothing that can be watched.", then=FORMS)
-    return Watch(WatchKind(kind.strip()), what.strip())
+    return Watched(WatchKind(kind.strip()), what.strip())
 
 
 class Watching:
     """Looks at what schedules watch. A look leaves nothing behind but what a command itself does."""
 
     def __init__(self, conversations: Conversations, transcript: Transcript, db: Database) -> None:
-        self._conversations, self._transcript, self._db = conversations, transcript, db
+        self._conversations = conversations
+        self._transcript, self._db = transcript, db
 
-    async def look(self, schedule: ConversationId, opened: e.ConversationOpened, watch: Watch) -> Looked:
+    async def look(self, schedule: ConversationId, opened: e.ConversationOpened, watch: Watched) -> Looked:
         """What it shows now, where the schedule's turns work.
 
         Raises:
@@ -93,7 +96,7 @@ class Watching:
         finally:
             await self._conversations.leave(session)
 
-    async def look_again(self, schedule: StoredSchedule, watch: Watch) -> Looked:
+    async def look_again(self, schedule: StoredSchedule, watch: Watched) -> Looked:
         """See `clockwork.Look`."""
         try:
             return await self.look(schedule.id, await self._transcript.opening(schedule.id), watch)
@@ -107,7 +110,7 @@ class Watching:
         return Looked(_digest([f"{hit.conversation} {hit.found.seq}" for hit in hits]), "\n".join(lines))
 
 
-async def _look(place: Workplace, watch: Watch, schedule: ConversationId) -> Looked:
+async def _look(place: Workplace, watch: Watched, schedule: ConversationId) -> Looked:
     match watch.kind:
         case WatchKind.COMMAND | WatchKind.ONLINE:
             reach = Reach.NETWORK if watch.kind is WatchKind.ONLINE else Reach.CONFINED
