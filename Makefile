@@ -3,6 +3,8 @@ PYTHON ?= python3
 UV := .tools/bin/uv
 BIN := .venv/bin
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+# Containers often forbid it to have smaller layers; here every process would compile our code and the tests anew.
+export PYTHONDONTWRITEBYTECODE :=
 SYNC := UV_PYTHON_DOWNLOADS=never $(UV) sync --quiet --locked --inexact --compile-bytecode --python $(PYTHON)
 
 ROUNDS ?= 20
@@ -83,6 +85,7 @@ add: $(UV)  # an optional part: make add PART=discord
 
 setup-dev: $(UV)
 	@$(SYNC) --all-extras
+	@$(BIN)/python -m compileall -q src
 
 $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Angelia needs Python 3.11 or newer; set PYTHON=…"; exit 1; }
