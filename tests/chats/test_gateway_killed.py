@@ -1,4 +1,4 @@
-"""Gateways are killed two hundred times, anywhere, while people go on talking to them."""
+"""Gateways are killed again and again, anywhere, while people go on talking to them."""
 
 import asyncio
 import random
@@ -25,11 +25,13 @@ from angelia.testing.model.steps import Step, say
 from angelia.testing.networks.telegram_server import TelegramServer
 from angelia.testing.networks.telegram_world import GROUP, HERE
 from tests.chats.gateway_lives import PATIENCE_S, Story, seen
+from tests.examples import TIMES
 from tests.nursery import LivingChild, Nursery
 
 pytestmark = pytest.mark.anyio
 
-KILLS, PEOPLE = 200, 4
+KILLS, PEOPLE = 200 if TIMES else 60, 4
+"""Two hundred in `make soak`."""
 CALLS = 14
 """A life is over after at most so many requests to the network and the model; an answer takes some ten."""
 POINTS = (
@@ -121,7 +123,7 @@ async def what_is_broken(folder: Path, nursery: Nursery, seed: int) -> list[str]
         return lost(facts, chat.said) + wrong(facts, seen(network.arrived).texts)
 
 
-async def test_killed_two_hundred_times_it_says_everything_once(tmp_path: Path) -> None:
+async def test_killed_again_and_again_it_says_everything_once(tmp_path: Path) -> None:
     async with Nursery() as nursery:
         found = await asyncio.gather(*(what_is_broken(tmp_path, nursery, seed) for seed in range(PEOPLE)))
     assert found == [[]] * PEOPLE

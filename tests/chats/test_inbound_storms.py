@@ -1,4 +1,4 @@
-"""Ten thousand messages come in, twice and out of order, while lives end: each has one disposition that is seen."""
+"""Messages come in by the thousand, twice and out of order, while lives end: each has one disposition that is seen."""
 
 import asyncio
 import random
@@ -21,13 +21,15 @@ from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, say, slowly
 from tests.chats.storm import Killed, hurry
 from tests.chats.town import OPEN, Town, envelope, town
+from tests.examples import TIMES
 
 pytestmark = pytest.mark.anyio
 
-CHATS, MESSAGES = 100, 100
+CHATS, MESSAGES = 100, 100 if TIMES else 20
+"""Ten thousand messages in `make soak`."""
 LONG_S = 10.0
 """How long a model thinks: so long that a chat says a dozen things meanwhile."""
-DEADLY = 0.0003
+DEADLY = 0.03 / MESSAGES
 """The chance that a life ends at a crash point: some twenty lives in all."""
 
 KEYED = (e.UserSaid, e.CommandGiven, e.TurnedAway, e.SetAside)
