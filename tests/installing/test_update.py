@@ -30,11 +30,11 @@ UNREADING = {"store/sql/upkeep.py": ("    tips = db.tips.read()  # before", "   
 class Server:
     """A machine of somebody: a home, our program as `install.sh` put it there, a service manager."""
 
-    def __init__(self, place: Place, tmp_path: Path) -> None:
+    def __init__(self, place: Place) -> None:
         self.place = place
         self.program = place.home.parent / ".local/bin/angelia"
-        commands = tmp_path / "commands"
-        commands.mkdir()
+        commands = place.home.parent / "commands"
+        commands.mkdir(exist_ok=True)
         for name in ("systemctl", "journalctl"):
             line = shlex.join((sys.executable, str(ROOT / "tests/installing/systemctl.py"), name))
             (commands / name).write_text(f'#!/bin/sh\nexec {line} "$@"\n')
@@ -73,20 +73,21 @@ class Server:
                     return said
 
 
-@pytest.fixture
-def person(tmp_path: Path) -> Iterator[Path]:
-    """The home folder of whoever owns the machine, and a folder to work in beside it. What a service left is ended."""
-    (tmp_path / "work").mkdir()
-    (tmp_path / "person").mkdir()
-    yield tmp_path / "person"
-    with suppress(FileNotFoundError, ProcessLookupError):
-        os.kill(int((tmp_path / "person/systemd/pid").read_text()), signal.SIGTERM)
-
-
-async def test_a_version_that_fails_on_a_copy_is_not_taken(wheel: Path, person: Path, tmp_path: Path) -> None:
-    unreading = build_changed(tmp_path / "unreading", "0.1.2", UNREADING)
-    server = Server(Place(person / ".angelia", tmp_path / "work"), tmp_path)
+@pytest.fixture(scope="module")
+def person(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The home folder of whoever owns the machine, with our program in it. What a service left is ended."""
+    person = tmp_path_factory.mktemp("machine") / "person"
+    (person / "work").mkdir(parents=True)
+    server = Server(Place(person / ".angelia", person / "work"))
     run(ROOT / "install.sh", "--from", wheel, "--extras", "", **server.environment)
+    yield person
+    with suppress(FileNotFoundError, ProcessLookupError):
+        os.kill(int((person / "systemd/pid").read_text()), signal.SIGTERM)
+
+
+async def test_a_version_that_fails_on_a_copy_is_not_taken(person: Path, tmp_path: Path) -> None:
+    unreading = build_changed(tmp_path / "unreading", "0.1.2", UNREADING)
+    server = Server(Place(person / ".another", person / "work"))
     await server.do("config", "set", "sandbox.confine", "off")
     before = (person / ".local/share/angelia/current").readlink()
     assert "0.1.2 fails on a copy of your home" in await server.do("update", "--from", str(unreading), code=1)
@@ -94,13 +95,12 @@ async def test_a_version_that_fails_on_a_copy_is_not_taken(wheel: Path, person: 
     assert (await server.do("--version")).strip() == "angelia 0.1.0"
 
 
-async def test_the_first_hour_of_a_home_server(wheel: Path, person: Path, tmp_path: Path) -> None:
+async def test_the_first_hour_of_a_home_server(person: Path, tmp_path: Path) -> None:
     broken = build_changed(tmp_path / "broken", "0.1.1", BROKEN)
     newer = build_changed(tmp_path / "newer", "0.2.0", {})
     async with ModelServer([say("Hello."), say("Hello again.")]) as model, TelegramServer() as network:
-        place = Place(person / ".angelia", tmp_path / "work", model.url)
-        server = Server(place, tmp_path)
-        run(ROOT / "install.sh", "--from", wheel, "--extras", "", **server.environment)
+        place = Place(person / ".angelia", person / "work", model.url)
+        server = Server(place)
         place.home.mkdir()
         (place.home / "config.toml").write_text(
             f'model = "{MODEL}"\n[sandbox]\nconfine = "off"\n'
