@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Generator
-from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -99,8 +98,7 @@ def _import_from_another_end(config: pytest.Config) -> None:
     files = sorted(Path(__file__).parent.rglob("test_*.py"))
     first = len(files) * int(given["workerid"].removeprefix("gw")) // given["workercount"]
     for file in files[first:] + files[:first]:
-        with suppress(Exception):  # collecting it shows why
-            import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
+        import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
