@@ -91,7 +91,8 @@ class VirtualHome:
     async def facts(self) -> list[tuple[ConversationId, e.Occurred | e.OccurrencesMissed | e.WatchChecked]]:
         """Every fact of an occurrence, with its schedule."""
         found: list[tuple[ConversationId, e.Occurred | e.OccurrencesMissed | e.WatchChecked]] = []
-        for summary in await self.transcript.conversations(OWNER, 1_000_000, scheduled=True):
+        listed = await self.transcript.conversations(OWNER, 1_000_000)
+        for summary in [*listed, *await self.transcript.conversations(OWNER, 1_000_000, door="schedule")]:
             for entry in await self.transcript.entries(summary.id):
                 if isinstance(entry.fact, e.OccurrencesMissed | e.WatchChecked):
                     found.append((summary.id, entry.fact))

@@ -28,6 +28,7 @@ from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.notes import Holds, Notes
 from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.pairings import NoCode, Pairings
+from angelia.store.tables.questions import WaitingQuestions
 from angelia.store.tables.schedules import Schedules
 from angelia.store.tables.trusted_files import FileAnswer, TrustedFiles
 from tests.store.words import answered
@@ -86,6 +87,7 @@ async def keep(db: Database, whose: Principal, word: str, cost: int) -> Conversa
             e.NoteProposed(number, e.NoteScope.PERSON, "", e.NoteKind.FACT, f"the word is {word}", whose),
             e.NoteKept(number, whose),
             e.Scheduled(Every(60), "UTC", f"the {word} again", 0, address, whose),
+            e.ApprovalAsked(CallId("c2_0"), f"Run {word}?", "digest", approvers=(whose,)),
         ],
     )
     await transcript.append(conversation, [e.OccurrencesMissed(60_000, 60_000, 1, f"{word} slept")])
@@ -176,6 +178,9 @@ QUERIES: dict[str, Query] = {
     "the notes that a prompt holds": lambda kept, viewer, _: Notes(kept.db).numbered([_theirs(viewer)], (1, 2, 3, 4)),
     "what is scheduled": lambda kept, viewer, _: Schedules(kept.db).visible(viewer),
     "a schedule by its id": lambda kept, viewer, named: Schedules(kept.db).of(viewer, named),
+    "what waits": lambda kept, viewer, _: WaitingQuestions(kept.db).all(viewer),
+    "how much waits": lambda kept, viewer, _: WaitingQuestions(kept.db).counts(viewer),
+    "what has changed": lambda kept, viewer, _: Transcript(kept.db).changed(viewer, 1, 50),
     "trusted files": lambda kept, viewer, _: TrustedFiles(KeyValue(kept.db)).list(viewer),
 }
 
@@ -260,6 +265,8 @@ WITHOUT_VIEWER = {
     "Transcript.require_end": OF_ONE,
     "Transcript.news": OF_ONE,
     "Transcript.erase": OF_ONE,
+    "Transcript.at_work": "of conversations that were listed to who asks",
+    "Transcript.version": RUNS,
     "Outbox.progress": OF_ONE,
     "Outbox.is_settled": RUNS,
     "Outbox.pending": RUNS,
@@ -292,7 +299,7 @@ WITHOUT_VIEWER = {
 
 
 def test_every_query_asks_who_looks() -> None:
-    stores = (Transcript, Outbox, Grants, ChatBindings, Notes, Pairings, Schedules, TrustedFiles)
+    stores = (Transcript, Outbox, Grants, ChatBindings, Notes, Pairings, WaitingQuestions, Schedules, TrustedFiles)
     silent = set()
     for store in stores:
         for name, method in inspect.getmembers(store, inspect.iscoroutinefunction):

@@ -54,6 +54,7 @@ from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.notes import Notes
 from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.pairings import Pairings
+from angelia.store.tables.questions import WaitingQuestions
 from angelia.store.tables.schedules import Schedules
 from angelia.store.tables.trusted_files import TrustedFiles
 from angelia.tools.discovery import MakeToolset, found_toolsets
@@ -107,6 +108,7 @@ class App:
         self.environ = environ
         self.redaction = Redaction(self._secrets)
         self.schedules = Schedules(db)
+        self.questions = WaitingQuestions(db)
         self.places = SandboxPlaces(loaded.home, self.running, loaded.config.sandbox, self.transcript, clock)
         self.web_search = WebSearch(loaded.config.search, environ, self.tokens, clock)
         ranges = loaded.config.policy.allow_ranges

@@ -35,10 +35,11 @@ class CommandPlace(StrEnum):
     TERMINAL = "terminal"
     EDITOR = "editor"
     CHAT = "chat"
+    PAGE = "page"
 
 
 class CommandRight(StrEnum):
-    """Who may give a command. At a terminal and in an editor that is always the owner."""
+    """Who may give a command. At a terminal, in an editor and on the page that is always the owner."""
 
     EVERYBODY = "everybody"
     """Whoever may speak."""

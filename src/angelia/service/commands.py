@@ -95,6 +95,15 @@ def editor_command(text: str) -> Callable[[CommandPort], Awaitable[CommonResult]
     return partial(_run, found[0].act, *found)
 
 
+def page_command(text: str) -> Callable[[CommandPort], Awaitable[CommonResult]] | None:
+    """The same on the page; what looks like a path is no message there, but a command that there is not."""
+    found = _found(text, CommandPlace.PAGE)
+    if found is None:
+        return None
+    assert isinstance(found[0], CommonCommand)
+    return partial(_run, found[0].act, *found)
+
+
 def _found(text: str, place: CommandPlace) -> tuple[TerminalCommand, str] | None:
     match = _COMMAND.fullmatch(text.rstrip())
     if match is None:
@@ -165,16 +174,23 @@ async def _start(_: ConversationsPort, __: str) -> CommandReply:
 
 # -- the table ----------------------------------------------------------------------------------------------------
 
-_EDITOR, _CHAT = CommandPlace.EDITOR, CommandPlace.CHAT
+_EDITOR, _CHAT, _PAGE = CommandPlace.EDITOR, CommandPlace.CHAT, CommandPlace.PAGE
 _IN_CHARGE = CommandRight.IN_CHARGE
 _OWNER = CommandRight.OWNER
-_OWN_SESSIONS = {_EDITOR: "an editor begins and opens its sessions itself"}
+_OWN_SESSIONS = {
+    _EDITOR: "an editor begins and opens its sessions itself",
+    _PAGE: "the list beside it begins and opens conversations",
+}
 _FILES_COME = {
     _EDITOR: "an editor attaches files to a prompt itself",
     _CHAT: "a file that is sent to a chat is attached already",
+    _PAGE: "a file is dropped or pasted into a message",
 }
 
-_NOT_BETWEEN_PROMPTS = {_EDITOR: "an editor shows nothing between two prompts; `angelia schedule` does it"}
+_NOT_BETWEEN_PROMPTS = {
+    _EDITOR: "an editor shows nothing between two prompts; `angelia schedule` does it",
+    _PAGE: "ask for it in words, or by `angelia schedule`",
+}
 
 _BEGUN = "the conversation has begun already"
 
@@ -201,7 +217,10 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         "say where it works, or begin a new conversation elsewhere",
         acts.sandbox,
         who_with=_IN_CHARGE,
-        absent={_EDITOR: "it is a setting of the editor's session"},
+        absent={
+            _EDITOR: "it is a setting of the editor's session",
+            _PAGE: "it is chosen when a conversation is begun",
+        },
     ),
     CommonCommand("model", "[NAME]", "say or change the model", acts.model, who_with=_IN_CHARGE),
     CommonCommand(
@@ -229,6 +248,7 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         absent={
             CommandPlace.TERMINAL: "it is for chats; /talk speaks and listens here",
             _EDITOR: "an editor plays no sound",
+            _PAGE: "the page speaks no answers yet",
         },
     ),
     CommonCommand("status", "", "what is going on here: conversation, folder, model, mode", acts.status),
@@ -280,6 +300,7 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         absent={
             _EDITOR: "an editor shows a session whole when it loads it",
             _CHAT: "the chat itself is the conversation, from its beginning",
+            _PAGE: "the page shows it from its beginning",
         },
     ),
     TerminalCommand(
@@ -290,6 +311,7 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         absent={
             _EDITOR: "an editor shows the whole output of a call itself",
             _CHAT: "a chat shows no output of calls; ask for it, and it is sent",
+            _PAGE: "a call opens when it is clicked",
         },
     ),
     TerminalCommand(
@@ -297,7 +319,11 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         "[N]",
         "copy a block of code exactly; 1 is the newest",
         acts.copy,
-        absent={_EDITOR: "an editor copies by itself", _CHAT: "a chat copies by itself"},
+        absent={
+            _EDITOR: "an editor copies by itself",
+            _CHAT: "a chat copies by itself",
+            _PAGE: "each block of code has a button for it",
+        },
     ),
     TerminalCommand(
         "talk",
@@ -307,6 +333,7 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         absent={
             _EDITOR: "an editor has no microphone",
             _CHAT: "send a voice message; /voice says which messages are answered by voice",
+            _PAGE: "it listens at a terminal",
         },
     ),
     ConversationsCommand(
@@ -335,6 +362,7 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         absent={
             _EDITOR: "`angelia export` writes it, at the editor's own terminal",
             _CHAT: "it writes to a disk that whoever writes here need not have; `angelia export` does it there",
+            _PAGE: "`angelia export` writes it, where Angelia runs",
         },
     ),
     TerminalCommand(
@@ -343,14 +371,18 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         "leave",
         acts.leave,
         aliases=("exit",),
-        absent={_EDITOR: "an editor closes its sessions itself", _CHAT: "there is nothing to leave in a chat"},
+        absent={
+            _EDITOR: "an editor closes its sessions itself",
+            _CHAT: "there is nothing to leave in a chat",
+            _PAGE: "closing the page leaves it",
+        },
     ),
     ConversationsCommand(
         "start",
         "",
         "say hello",
         _start,
-        absent={CommandPlace.TERMINAL: _BEGUN, _EDITOR: _BEGUN},
+        absent={CommandPlace.TERMINAL: _BEGUN, _EDITOR: _BEGUN, _PAGE: _BEGUN},
     ),
 )
 

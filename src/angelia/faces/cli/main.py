@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "paint": ("painting:paint", "Make a picture from words, or change one."),
     "voices": ("voices:voices", "List voices, and hear how they sound."),
     "acp": ("acp:acp", "Let an editor use Angelia (Agent Client Protocol)."),
+    "web": ("web:web", "The page in your browser: conversations, what waits, what was sent."),
     "gateway": ("gateway:gateway", "Be reachable in chat networks."),
     "schedule": ("schedule:schedule", "What is done at which times: add, list, pause, look at."),
     "clock": ("schedule:clock", "Keep time for what is scheduled, where no gateway runs."),

@@ -14,12 +14,12 @@ from angelia.core.ids import CallId, Clock, ConversationId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean
 from angelia.engine.background import BackgroundWork
-from angelia.engine.calls import Asked
 from angelia.engine.live import Live
 from angelia.engine.log import Log
 from angelia.engine.slices import in_slices
 from angelia.engine.state import Turn, advance, folding
 from angelia.sandboxes.port import Sandbox
+from angelia.service.conversation.open_questions import open_questions
 from angelia.service.conversation.runner import TurnDriver, TurnRunner
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
@@ -143,15 +143,7 @@ class Session:
 
     def questions(self) -> list[e.ApprovalAsked]:
         """What waits for a person now, oldest first: of this conversation, and of its children under their names."""
-        waiting = {call.id for call in self.turn.calls if isinstance(call.state, Asked)}
-        names = tuple(f"{one.call}." for one in self.children)
-        if not waiting and not names:
-            return []
-        facts = [entry.fact for entry in self.log.entries]
-        answered = {fact.call for fact in facts if isinstance(fact, e.ApprovalGiven | e.ApprovalRefused)}
-        asked = [fact for fact in facts if isinstance(fact, e.ApprovalAsked)]
-        of_children = {one.call for one in asked if one.call.startswith(names)} - answered if names else set[CallId]()
-        return [one for one in asked if one.call in waiting or one.call in of_children]
+        return open_questions(self.turn, self.log.entries, self.children)
 
     def _question(self, call: CallId) -> e.ApprovalAsked:
         asked = next((fact for fact in self.questions() if fact.call == call), None)

@@ -113,6 +113,16 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     link_hours: int = 72
 
 
+class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """`listen` is where `angelia web` serves the page: an address of this machine alone, and a port, 0 for any.
+
+    With `in_gateway` the gateway serves it there as well.
+    """
+
+    listen: str = "127.0.0.1:8780"
+    in_gateway: bool = True
+
+
 class ScheduleSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """`zone` is the time zone in which times are meant, such as Europe/Berlin; empty for this machine's.
 
@@ -168,6 +178,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     vendors: dict[str, dict[str, Any]] = field(default_factory=dict)
     channels: dict[str, dict[str, Any]] = field(default_factory=dict)
     gateway: GatewaySettings = GatewaySettings()
+    web: WebSettings = WebSettings()
     search: SearchSettings = SearchSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     delegation: DelegationSettings = DelegationSettings()

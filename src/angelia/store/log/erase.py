@@ -88,8 +88,9 @@ def _erase_rows(connection: sqlite3.Connection, conversation: ConversationId) ->
         "notes",
         "schedules",
         "occurrences",
+        "questions",
     )
-    for table in ("entries", *derived, "occurrences", "grants", "leases"):
+    for table in ("entries", *derived, "grants", "leases"):
         connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (conversation,))  # noqa: S608 - fixed names
     connection.execute("DELETE FROM conversations WHERE id = ?", (conversation,))
     word_index.step_back(connection)

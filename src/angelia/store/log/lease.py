@@ -4,6 +4,7 @@ import asyncio
 import os
 import sqlite3
 import time
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -126,6 +127,16 @@ def check(connection: sqlite3.Connection, lease: Lease) -> None:
     row = connection.execute("SELECT epoch FROM leases WHERE conversation = ?", (lease.conversation,)).fetchone()
     if row is None or row[0] != lease.epoch:
         raise taken_over(lease.conversation)
+
+
+def held(connection: sqlite3.Connection, db: Database, some: Sequence[ConversationId]) -> set[ConversationId]:
+    """Those of some conversations that somebody drives, within a job that is under way."""
+    marks = ", ".join("?" * len(some))
+    rows = connection.execute(
+        f"SELECT conversation, presence, boot, expires FROM leases WHERE conversation IN ({marks})",  # noqa: S608 - marks
+        tuple(some),
+    )
+    return {ConversationId(one) for one, *lease in rows if _holds(db, *lease)}
 
 
 def taken_over(conversation: ConversationId) -> Fenced:

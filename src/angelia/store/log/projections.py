@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 from angelia.core import codec
 from angelia.core.content import Content, Media, Text
 from angelia.core.entry import (
+    ApprovalAsked,
+    ApprovalGiven,
+    ApprovalRefused,
     CommandGiven,
     ConversationOpened,
     Delegated,
@@ -63,6 +66,7 @@ TABLES = {
     "notes": "number, conversation, seq, at, owner, scope, about, what, text, outside, replaces, state, settled_by,"
     " settled_at",
     "schedules": "conversation, owner, place, changed, counted, state, why, upto",
+    "questions": "conversation, call, place, seq",
     "occurrences": "schedule, place, due, last, count, why, conversation, seq, ending, digest",
 }
 """The derived tables, each with its columns; the first ones are its key or lead to it."""
@@ -198,7 +202,18 @@ def _reached_by(connection: sqlite3.Connection, at: _At, schedule: ConversationI
     )
 
 
+def _asked(connection: sqlite3.Connection, at: _At, fact: ApprovalAsked) -> None:
+    row = (at.conversation, fact.call, at.place, at.entry.seq)
+    connection.execute("INSERT OR REPLACE INTO questions VALUES (?, ?, ?, ?)", row)
+
+
+def _answered(connection: sqlite3.Connection, at: _At, fact: ApprovalGiven | ApprovalRefused | ToolFinished) -> None:
+    connection.execute("DELETE FROM questions WHERE conversation = ? AND call = ?", (at.conversation, fact.call))
+
+
 def _closed(connection: sqlite3.Connection, at: _At, fact: TurnClosed) -> None:
+    own = "conversation = ? AND instr(call, '.') = 0"  # those of children, who may go on, are named `h1.c2_0`
+    connection.execute(f"DELETE FROM questions WHERE {own}", (at.conversation,))  # noqa: S608 - fixed text
     connection.execute(
         "UPDATE occurrences SET ending = ? WHERE conversation = ? AND ending = ''",
         (type(fact.ending).__name__, at.conversation),
@@ -222,6 +237,11 @@ def _payee(fact: ModelSaid | ModelFailed | ViewMoved | LearningEnded) -> str:
 def _heard(connection: sqlite3.Connection, at: _At, fact: Transcribed) -> None:
     if fact.cost:
         _paid(connection, at, fact.by, (fact.cost, 0, 0, 0, 0))
+
+
+def _finished(connection: sqlite3.Connection, at: _At, fact: ToolFinished) -> None:
+    _answered(connection, at, fact)
+    _called(connection, at, fact)
 
 
 def _called(connection: sqlite3.Connection, at: _At, fact: ToolFinished | SpeechMade) -> None:
@@ -368,6 +388,9 @@ _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     ScheduleChanged: _schedule_changed,
     OccurrencesMissed: _missed,
     WatchChecked: _checked,
+    ApprovalAsked: _asked,
+    ApprovalGiven: _answered,
+    ApprovalRefused: _answered,
     TurnClosed: _closed,
     DoorMoved: _door_moved,
     CommandGiven: _received,
@@ -378,7 +401,7 @@ _ADDS: dict[type, Callable[[sqlite3.Connection, _At, Any], None]] = {
     ViewMoved: _spent,
     LearningEnded: _spent,
     Transcribed: _heard,
-    ToolFinished: _called,
+    ToolFinished: _finished,
     SpeechMade: _called,
     DeliveryQueued: _queued,
     DeliveryStarted: _started,

@@ -206,17 +206,17 @@ class Transcript:
         *,
         owner: Principal | None = None,
         workspace: str | None = None,
+        door: str | None = None,
         before: Mark | None = None,
-        scheduled: bool = False,
     ) -> list[Summary]:
-        """The conversations that were used last, newest first; of one owner and in one folder, or all they may see.
+        """The conversations that were used last, newest first; of one owner, in one folder, at one door, or all they
+        may see.
 
         `before` is the mark of the last one of the page before.
         """
         conditions: list[tuple[str, tuple[object, ...]]] = [
             visible_to(viewer),
-            *([] if scheduled else [(f"door NOT IN {RECORDS}", ())]),
-            ("door <> 'parent'", ()),
+            *([(f"door NOT IN {RECORDS} AND door <> 'parent'", ())] if door is None else [("door = ?", (door,))]),
             *([("owner = ?", (str(owner),))] if owner is not None else []),
             *([("workspace = ?", (workspace,))] if workspace is not None else []),
             *([("(last_at, id) < (?, ?)", before)] if before is not None else []),
@@ -228,6 +228,20 @@ class Transcript:
                 connection, f"WHERE {where} ORDER BY last_at DESC, id DESC LIMIT ?", (*values, limit)
             )
         )
+
+    async def changed(self, viewer: Principal, place: int, limit: int) -> tuple[int, list[ConversationId]]:
+        """The end of the log, and which conversations that they may see have entries after `place`, newest first; none
+        for a place of 0, from which somebody begins to look.
+        """
+        return await self._db.read(lambda connection: _changed(connection, viewer, place, limit))
+
+    async def at_work(self, some: Sequence[ConversationId]) -> set[ConversationId]:
+        """Which of these conversations somebody drives now."""
+        return await self._db.read(lambda connection: leases.held(connection, self._db, some))
+
+    async def version(self) -> int:
+        """A number that changes when anybody, this process or another, has committed something."""
+        return await self._db.data_version()
 
     async def newest(self, viewer: Principal) -> ConversationId | None:
         """Which of the conversations that `viewer` owns has the newest entry, by the order of the log: clocks are set
@@ -415,6 +429,21 @@ def _summaries(connection: sqlite3.Connection, which: str, values: tuple[object,
         Summary(own, title, opened_at, last_at, last_seq, door, Principal.parse(owner), workspace, sandbox, place)
         for own, title, opened_at, last_at, last_seq, door, owner, workspace, sandbox, place in rows
     ]
+
+
+def _changed(
+    connection: sqlite3.Connection, viewer: Principal, place: int, limit: int
+) -> tuple[int, list[ConversationId]]:
+    end = int(connection.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0])
+    if not place or place >= end:
+        return end, []
+    theirs, values = visible_to(viewer, "c.owner")
+    rows = connection.execute(
+        "SELECT c.id FROM entries AS e JOIN conversations AS c ON c.id = e.conversation"  # noqa: S608 - fixed text
+        f" WHERE e.id > ? AND {theirs} GROUP BY c.id ORDER BY max(e.id) DESC LIMIT ?",
+        (place, *values, limit),
+    )
+    return end, [ConversationId(one) for (one,) in rows]
 
 
 def _newest(connection: sqlite3.Connection, owner: Principal) -> ConversationId | None:

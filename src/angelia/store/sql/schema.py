@@ -210,6 +210,16 @@ _PROJECTIONS = (
     """,
     "CREATE INDEX occurrences_open ON occurrences (conversation) WHERE ending = ''",
     "CREATE INDEX occurrences_by_conversation ON occurrences (conversation)",
+    # What waits for a person; a row goes when it is answered, or the call or the turn has ended without.
+    """
+    CREATE TABLE questions (
+        conversation TEXT NOT NULL,
+        call TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        PRIMARY KEY (conversation, call)
+    ) STRICT, WITHOUT ROWID
+    """,
     # Contentless: the text is in the log. `rowid` is the entry's id.
     # Without the index of beginnings, one letter of a million messages takes three seconds.
     """

@@ -1,0 +1,65 @@
+"""`angelia web`: the page, in your browser."""
+
+import asyncio
+import gc
+import signal
+import webbrowser
+from typing import Any
+
+import click
+
+from angelia.faces.cli.options import loaded_from, open_app, settings_options
+from angelia.faces.words.output import echo
+
+
+@click.command(epilog="Examples:  angelia web  ·  angelia web --no-open  ·  angelia web --listen 127.0.0.1:9000")
+@click.option("--no-open", is_flag=True, help="Only print the link.")
+@click.option("--listen", metavar="ADDRESS:PORT", help="Where to listen (default: web.listen).")
+@click.option("--log-out", is_flag=True, help="End every login first: no cookie and no link holds any more.")
+@settings_options
+def web(no_open: bool, listen: str | None, log_out: bool, **given: Any) -> int:
+    """Open the page in your browser, logged in; it is served until Ctrl-C, to this machine alone."""
+    return asyncio.run(_web(listen, given, opens=not no_open, log_out=log_out))
+
+
+async def _web(listen: str | None, given: dict[str, Any], *, opens: bool, log_out: bool) -> int:
+    from angelia.faces.web.door import WebDoor, link_at, page_of
+    from angelia.service.own_process import raise_descriptor_limit
+
+    served = page_of(loaded_from(given).home)
+    app = await open_app(given)
+    door = WebDoor(app)
+    if log_out:
+        count = await door.logins.log_everybody_out()
+        echo(f"{count} login{'s' * (count != 1)} ended.", err=True)
+    if served:  # by a gateway, or in another terminal: what is missing is a link
+        _show(link_at(served.address, await door.logins.new_code()), opens=opens)
+        await app.close()
+        return 0
+    raise_descriptor_limit()
+    gc.enable()
+    ready, ending = asyncio.Event(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    serving = asyncio.create_task(door.run(listen or app.loaded.config.web.listen, ready.set))
+    tasks = [asyncio.create_task(ready.wait()), asyncio.create_task(ending.wait())]
+    try:
+        await asyncio.wait([serving, tasks[0]], return_when=asyncio.FIRST_COMPLETED)
+        if ready.is_set():
+            _show(await door.link(), opens=opens)
+            echo("It logs in once, within ten minutes; `angelia web` prints another one. Ctrl-C ends this.", err=True)
+            await asyncio.wait([serving, tasks[1]], return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            serving.result()
+    finally:
+        for task in (serving, *tasks):
+            task.cancel()
+        await asyncio.gather(serving, *tasks, return_exceptions=True)
+        await app.close()
+    return 0
+
+
+def _show(link: str, *, opens: bool) -> None:
+    echo(link)
+    if opens:
+        webbrowser.open(link)

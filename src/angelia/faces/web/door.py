@@ -1,0 +1,128 @@
+"""The door as a whole: what it is made of, listening, and let go in order."""
+
+import asyncio
+from collections.abc import Callable
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from angelia.core.errors import UNREADABLE, ConfigError
+from angelia.core.ids import sortable_id
+from angelia.faces.listener.serve import address_in, serve
+from angelia.faces.web.conversation_routes import ConversationRoutes
+from angelia.faces.web.home_routes import HomeRoutes
+from angelia.faces.web.logins import Logins
+from angelia.faces.web.page_routes import PageRoutes
+from angelia.faces.web.routes import Routes
+from angelia.faces.web.server import ServedNames, WebServer
+from angelia.faces.web.uploads import Uploads
+from angelia.faces.web.web_conversations import DrivesChats, WebConversations
+from angelia.store.presence import is_alive
+
+if TYPE_CHECKING:
+    from angelia.service.app import App
+
+SETTING = "web.listen"
+STATE_FILE = "web.json"
+
+
+class WebState(Struct, frozen=True):
+    """What a page that is served says of itself to other processes of its home: its address, and its life."""
+
+    address: str
+    life: str
+
+
+class WebDoor:
+    """The page of an open home. `chats` is the gateway in this process, where there is one."""
+
+    def __init__(self, app: "App", chats: DrivesChats | None = None) -> None:
+        self._app = app
+        self.logins = Logins(app.key_value, app.clock)
+        self.conversations = WebConversations(app, chats)
+        self._home = HomeRoutes(app)
+        uploads = Uploads(app.intake, app.key_value, app.clock)
+        routes = Routes(
+            [
+                *ConversationRoutes(app, self.conversations, uploads).routes(),
+                *self._home.routes(),
+                *PageRoutes(self.logins).routes(),
+            ]
+        )
+        self.server = WebServer(routes, self.logins, lambda: self._names)
+        self._names = ServedNames(frozenset())
+        self.address = ""
+
+    async def run(self, listen: str, begun: Callable[[], None] = lambda: None) -> None:
+        """Serve until cancelled; `begun` is called once the page can be had.
+
+        Raises:
+            ConfigError: `listen` is no address of this machine alone, or cannot be had.
+            MissingPart: uvicorn is not installed.
+        """
+        host = require_loopback(listen)
+
+        def at(port: int) -> None:
+            names = {f"{name}:{port}" for name in (host, "localhost", "127.0.0.1", "[::1]")}
+            self._names = ServedNames(frozenset(names))
+            self.address = f"http://localhost:{port}"
+            _tell(self._app.loaded.home, WebState(self.address, self._app.db.presence.name("the page")))
+            begun()
+
+        rousing = asyncio.create_task(self.conversations.rouse())
+        try:
+            await serve(self.server, listen, SETTING, at)
+        finally:
+            rousing.cancel()
+            await asyncio.gather(rousing, return_exceptions=True)
+            await self.server.close()
+            self._home.events.close()
+            await self.conversations.close()
+
+    async def link(self) -> str:
+        """An address that logs in whoever opens it, once, within ten minutes."""
+        return link_at(self.address, await self.logins.new_code())
+
+
+def link_at(address: str, code: str) -> str:
+    """The code stands behind `#`, so that no server and no log on the way is told it."""
+    return f"{address}/#code={code}"
+
+
+def require_loopback(listen: str) -> str:
+    """The host of an address that this machine alone reaches.
+
+    Raises:
+        ConfigError: it is another; says how the page is had from elsewhere.
+    """
+    host, port = address_in(listen, SETTING)
+    bare = host.strip("[]")
+    try:
+        loopback = bare == "localhost" or ip_address(bare).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise ConfigError(
+            f"{SETTING} is {listen!r}.",
+            "The page is served to this machine alone: whoever has it can do all that you can.",
+            f"From elsewhere: ssh -L {port}:localhost:{port} THIS-MACHINE, then open http://localhost:{port} there.",
+        )
+    return host
+
+
+def page_of(home: Path) -> WebState | None:
+    """The page that is served for a home; none if none is."""
+    try:
+        state = msgspec.json.decode((home / STATE_FILE).read_bytes(), type=WebState)
+    except (FileNotFoundError, *UNREADABLE):
+        return None
+    return state if is_alive(home / "alive", state.life) else None
+
+
+def _tell(home: Path, state: WebState) -> None:
+    unfinished = home / f".part-{sortable_id()}"
+    unfinished.write_bytes(msgspec.json.encode(state))
+    unfinished.replace(home / STATE_FILE)

@@ -1,0 +1,165 @@
+"""The ASGI application: a route, its guard, its handler, and an answer with the headers that keep a page safe."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from contextlib import aclosing
+from urllib.parse import parse_qsl
+
+from msgspec import Struct
+
+from angelia.core.errors import AngeliaError
+from angelia.faces.listener.serve import Scope, Send
+from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
+from angelia.faces.web.guards import RouteGuard, require_host, require_own_page
+from angelia.faces.web.logins import Logins, cookie_in
+from angelia.faces.web.request import (
+    RequestRefused,
+    RouteRequest,
+    RouteResponse,
+    StreamedResponse,
+    error_response,
+)
+from angelia.faces.web.routes import Route, Routes
+
+LIMITS = ListenerLimits(stalled_s=60.0, connections=1_200)
+"""A page holds one or two streams open; what is held of each is what it has not taken yet."""
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
+    "connect-src 'self'; manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
+    "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Nothing but our own files, nothing inline, and no text that becomes markup (Content Security Policy Level 3)."""
+
+_SAFE: Mapping[str, str] = {
+    "content-security-policy": CONTENT_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(self)",
+}
+
+logger = logging.getLogger("angelia.web")
+
+
+class ServedNames(Struct, frozen=True):
+    """Under which names (`host:port`, lower case) we are asked for, and by which scheme."""
+
+    names: Collection[str]
+    scheme: str = "http"
+
+
+class WebServer:
+    """Answers requests (https://asgi.readthedocs.io, HTTP 2.3). `names` are asked for at each request: the port may be
+    known only once it listens.
+    """
+
+    def __init__(
+        self, routes: Routes, logins: Logins, names: Callable[[], ServedNames], limits: ListenerLimits = LIMITS
+    ) -> None:
+        self.routes = routes
+        self.limits = limits
+        self._logins, self._names = logins, names
+        self._bodies = UnfinishedBodies(limits)
+        self._streams: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        request = RouteRequest(scope["method"], scope["path"], query, headers, receive, self._bodies)
+        try:
+            answer = await self._answer(request)
+        except AngeliaError as error:
+            answer = error_response(error)
+        except Exception:
+            logger.exception("%s %s failed", request.method, request.path)
+            answer = error_response(
+                RequestRefused(500, "Angelia has made a mistake here; it is in her log.", then=_DOCTOR)
+            )
+        if isinstance(answer, RouteResponse):
+            await _say(send, answer, last=answer.status >= 400)
+        else:
+            await self._stream(receive, send, answer)
+
+    async def close(self) -> None:
+        """End every stream; whoever read one comes again."""
+        for task in self._streams:
+            task.cancel()
+        await asyncio.gather(*self._streams, return_exceptions=True)
+
+    async def _stream(self, receive: Receive, send: Send, answer: StreamedResponse) -> None:
+        """Piece by piece, until it ends or nobody is there to take it."""
+        head = {**_SAFE, "content-type": answer.mime, **answer.headers}
+        if answer.size >= 0:
+            head["content-length"] = str(answer.size)
+        await send({"type": "http.response.start", "status": 200, "headers": _raw(head)})
+        gone = asyncio.create_task(_gone(receive))
+        sending = asyncio.create_task(_send_all(send, answer.pieces))
+        self._streams |= {gone, sending}
+        try:
+            await asyncio.wait([gone, sending], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (gone, sending):
+                task.cancel()
+            await asyncio.gather(gone, sending, return_exceptions=True)
+            self._streams -= {gone, sending}
+
+    async def _answer(self, request: RouteRequest) -> RouteResponse | StreamedResponse:
+        served = self._names()
+        require_host(request.headers, served.names)
+        route, request.found = self.routes.find(request.method, request.path)
+        await self._admit(route, request, served)
+        return await route.handler(request)
+
+    async def _admit(self, route: Route, request: RouteRequest, served: ServedNames) -> None:
+        """Raises RequestRefused where the guard of the route says no; nothing of the body has been read then."""
+        if route.guard is RouteGuard.NONE:
+            return
+        if route.guard in (RouteGuard.WRITE, RouteGuard.LOGGING_IN):
+            require_own_page(request.headers, served.names, served.scheme)
+        if route.guard is RouteGuard.LOGGING_IN:
+            return
+        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            raise RequestRefused(403, "Only the page itself can ask for this.")
+        if not await self._logins.known(cookie_in(request.headers.get("cookie", ""))):
+            raise RequestRefused(401, "You are not logged in.", then="Open the link that `angelia web` prints.")
+
+
+_DOCTOR = "Try it again; `angelia doctor` looks for what is wrong."
+
+
+async def _say(send: Send, answer: RouteResponse, *, last: bool) -> None:
+    head = {**_SAFE, "content-type": answer.mime, "content-length": str(len(answer.body)), **answer.headers}
+    if answer.status in (204, 304):
+        del head["content-type"], head["content-length"]
+    if last:  # what may still come of the body is not taken in to be thrown away
+        head["connection"] = "close"
+    await send({"type": "http.response.start", "status": answer.status, "headers": _raw(head)})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+async def _send_all(send: Send, pieces: AsyncGenerator[bytes, None]) -> None:
+    """A stream that ends because of an error ends the connection short, so that nobody takes it for whole."""
+    try:
+        async with aclosing(pieces):
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+    except AngeliaError as error:
+        logger.warning("an answer could not be given whole: %s", error)
+        return
+    await send({"type": "http.response.body"})
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]

@@ -1,0 +1,66 @@
+"""Files that were brought to the page and belong to no message yet."""
+
+import secrets
+from collections.abc import AsyncIterator
+
+import msgspec
+from msgspec import Struct
+
+from angelia.core.content import Media
+from angelia.core.errors import NotFound
+from angelia.core.ids import Clock
+from angelia.core.text import file_name
+from angelia.store.media.measure import Intake
+from angelia.store.tables.key_value import KeyValue
+
+KEPT_MS = 24 * 3600 * 1000
+"""As long as the store keeps bytes to which nothing refers."""
+
+_PREFIX = "web-upload:"
+
+
+class _Upload(Struct, frozen=True):
+    at: int
+    media: Media
+
+
+class Uploads:
+    """By an id that nobody guesses, for every process of a home."""
+
+    def __init__(self, intake: Intake, key_value: KeyValue, clock: Clock) -> None:
+        self._intake = intake
+        self._key_value, self._clock = key_value, clock
+
+    @property
+    def limit(self) -> int:
+        """Bytes of one file, at most."""
+        return self._intake.limit
+
+    async def take(self, pieces: AsyncIterator[bytes], name: str) -> tuple[str, Media]:
+        """Store a file as it arrives; its id, and what it is.
+
+        Raises:
+            BadInput: it is larger than the limit.
+            RequestRefused: it did not arrive whole; nothing was stored.
+        """
+        await self._tidy()
+        media = await self._intake.stream_to_media(pieces, file_name(name) or "file")
+        own = secrets.token_urlsafe(16)
+        await self._key_value.put(_PREFIX + own, msgspec.json.encode(_Upload(self._clock(), media)).decode())
+        return own, media
+
+    async def get(self, own: str) -> Media:
+        """The file of this id; it may be asked for again, for a message that is sent again.
+
+        Raises:
+            NotFound: there is none, or not any more.
+        """
+        kept = await self._key_value.get(_PREFIX + own)
+        if not kept:
+            raise NotFound("A file of this message is not there any more.", "It was brought long ago.", "Add it again.")
+        return msgspec.json.decode(kept, type=_Upload).media
+
+    async def _tidy(self) -> None:
+        for key, kept in await self._key_value.all(_PREFIX):
+            if self._clock() - msgspec.json.decode(kept, type=_Upload).at > KEPT_MS:
+                await self._key_value.forget(key)

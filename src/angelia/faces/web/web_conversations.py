@@ -1,0 +1,327 @@
+"""The conversations that the page has open: followed while somebody looks, driven while there is something to do.
+
+Whoever else has one open (a terminal, the gateway) may drive it as well: the lease says who does, and everybody reads
+what is stored.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Protocol
+from weakref import WeakValueDictionary
+
+from angelia.core import entry as e
+from angelia.core.content import Content
+from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound
+from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
+from angelia.core.principal import OWNER
+from angelia.core.text import clean
+from angelia.faces.web.request import RequestRefused
+from angelia.faces.web.watched_conversation import WatchedConversation
+from angelia.policy.approvers import owner_at
+from angelia.service.conversation.session import Session
+from angelia.service.models.choice import choose
+from angelia.store.log.transcript import Summary
+
+if TYPE_CHECKING:
+    from angelia.service.app import App
+
+DOOR = "web"
+
+UNUSED_MS = 10 * 60_000
+"""How long a conversation at rest stays open that nobody looks at."""
+_TIDY_S = 30.0
+_ROUSED = 200
+"""Conversations of this door that are looked through at the start for a turn that an earlier life left open."""
+
+logger = logging.getLogger("angelia.web")
+
+
+class DrivesChats(Protocol):
+    """A gateway in this process, for the conversations of its channels."""
+
+    async def drive(self, conversation: ConversationId, door: str) -> Session | None:
+        """Have one driven as its channel has it; None where that channel is not open here."""
+        ...
+
+
+class _Seen:
+    """A conversation that is followed, and when it was last asked for."""
+
+    def __init__(self, watched: WatchedConversation) -> None:
+        self.watched = watched
+        self.used = 0
+        self.users = 0
+
+
+class WebConversations:
+    """Those of one process. `chats` drives what belongs to a channel, where a gateway is in this process."""
+
+    def __init__(self, app: "App", chats: DrivesChats | None = None) -> None:
+        self._app, self._chats = app, chats
+        self._seen: dict[ConversationId, _Seen] = {}
+        self._own: dict[ConversationId, Session] = {}
+        self._guards: dict[ConversationId, asyncio.Task[None]] = {}
+        self._models: dict[ConversationId, str] = {}
+        self._alone: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
+        self._tidying: asyncio.Task[None] | None = None
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def watched(self, conversation: ConversationId) -> AsyncIterator[WatchedConversation]:
+        """Follow one meanwhile.
+
+        Raises:
+            NotFound, CodecError, StoreDamaged: there is none of this id, or it cannot be read.
+        """
+        async with self._lock(conversation):
+            seen = self._seen.get(conversation)
+            if seen is None:
+                await self.summary(conversation)
+                watched = WatchedConversation(conversation, self._app.transcript, lambda: self._here(conversation))
+                await watched.open()
+                seen = self._seen[conversation] = _Seen(watched)
+        seen.users += 1
+        seen.used = self._app.clock()
+        try:
+            yield seen.watched
+        finally:
+            seen.users -= 1
+
+    async def summary(self, conversation: ConversationId) -> Summary:
+        """One at a glance, also while nothing was said in it yet.
+
+        Raises:
+            NotFound: there is none of this id.
+        """
+        try:
+            return await self._app.transcript.summary(OWNER, conversation)
+        except NotFound:
+            opened = await self._app.handed_out.of(conversation)
+            if opened is None:
+                raise
+            at = (opened.workspace, opened.sandbox, opened.place or PlaceId(conversation))
+            return Summary(conversation, "", 0, 0, 0, opened.door, opened.owner, *at)
+
+    def _here(self, conversation: ConversationId) -> Session | None:
+        return self._app.conversations.sessions.get(conversation)
+
+    def _lock(self, conversation: ConversationId) -> asyncio.Lock:
+        return self._alone.setdefault(conversation, asyncio.Lock())
+
+    # -- doing --------------------------------------------------------------------------------------------------------
+
+    async def begin(self, folder: str, sandbox: str) -> ConversationId:
+        """A new conversation; it is in the store from its first message on.
+
+        Raises:
+            AccessRefused, ConfigError: it cannot work there.
+        """
+        from pathlib import Path
+
+        workspace = Path(folder).expanduser().absolute() if folder else Path.cwd()
+        session = self._app.conversations.begin(door=DOOR, workspace=workspace, sandbox=sandbox)
+        assert session.unspoken is not None
+        await self._app.handed_out.keep(session.conversation, session.unspoken)
+        self._own[session.conversation] = session
+        return session.conversation
+
+    async def say(
+        self, conversation: ConversationId, parts: Sequence[Content], key: str, arrival: e.Arrival = e.Arrival.STEER
+    ) -> bool:
+        """Store a message and have it answered; False if its key is known already.
+
+        Raises:
+            NotFound: there is no such conversation.
+            BadInput: there is nothing in it.
+            ConfigError, SandboxError, KeyMissing: it cannot be answered as configured; nothing was stored.
+            StoreError: it could not be stored.
+        """
+        async with self._lock(conversation):
+            session = await self._driven(conversation)
+            address = e.Address(DOOR, conversation)
+            return await session.say(parts, address=address, key=f"{conversation}:{key}", arrival=arrival)
+
+    async def stop(self, conversation: ConversationId) -> bool:
+        """Ask the running turn to stop; False when none runs."""
+        async with self.watched(conversation) as watched:
+            if not watched.turn.opened:
+                return False
+            await self._record(conversation, e.CancelAsked(OWNER))
+            return True
+
+    async def answer(
+        self, conversation: ConversationId, call: CallId, digest: str, given: e.ApprovalGiven | e.ApprovalRefused
+    ) -> None:
+        """Answer a question; what was asked is bound by its digest, so that no other is answered.
+
+        Raises:
+            RequestRefused: it is not open any more, or it is another one.
+        """
+        async with self.watched(conversation) as watched:
+            asked = next((one for one in watched.questions() if one.call == call), None)
+            if asked is None:
+                raise RequestRefused(
+                    409, "This question is not open any more.", then="The conversation shows the answer."
+                )
+            if asked.digest != digest:
+                raise RequestRefused(409, "The question has changed since it was shown.", then="Look at it again.")
+            await self._record(conversation, given)
+            door = watched.turn.opener.address.door if watched.turn.opener else DOOR
+        if self._may_drive(door):
+            async with self._lock(conversation):
+                await self._driven(conversation)
+
+    async def shown(self, conversation: ConversationId, deliveries: Sequence[DeliveryId]) -> None:
+        """What was queued for the page stands on it: this is the receipt. What is settled already stays as it is."""
+        async with self.watched(conversation) as watched:
+            queued = [entry.fact for entry in watched.entries if isinstance(entry.fact, e.DeliveryQueued)]
+            mine = {one.id for one in queued if one.address.door == DOOR}
+        for one in dict.fromkeys(deliveries):
+            if one in mine:
+                await self._record(conversation, e.DeliverySettled(one, e.DeliveryStatus.SENT, detail="on the page"))
+
+    async def _record(self, conversation: ConversationId, fact: e.AnyFact) -> None:
+        session = self._here(conversation)
+        if session:
+            await session.record(fact)
+        else:
+            await self._app.transcript.append(conversation, [fact])
+
+    # -- driving ------------------------------------------------------------------------------------------------------
+
+    async def model(self, conversation: ConversationId) -> str:
+        """The model that answers in it: the one chosen here, or the last that was asked, while it can be had."""
+        if chosen := self._models.get(conversation):
+            return chosen
+        app = self._app
+        if seen := self._seen.get(conversation):
+            setup = seen.watched.turn.setup
+            with suppress(ConfigError):
+                if setup and app.model_catalog.keyring.has(app.model_catalog.rows[_vendor(app, setup.model)]):
+                    return setup.model
+        return (await choose(app.loaded.config.model, app.model_catalog, app.key_value, None)).spec
+
+    async def change_model(self, conversation: ConversationId, spec: str) -> None:
+        """Another model from the next request on.
+
+        Raises:
+            BadInput: a turn is running.
+            ConfigError, KeyMissing, MissingPart: it cannot be used; nothing was changed.
+        """
+        async with self._lock(conversation):
+            session = await self._session(conversation)
+            if session.turn.opened:
+                raise BadInput("A turn is running.", then="Change the model when it has ended, or stop it.")
+            await self._employ(session, spec)
+            self._models[conversation] = spec
+
+    async def session(self, conversation: ConversationId) -> Session:
+        """One that is open in this process, and driven."""
+        async with self._lock(conversation):
+            return await self._driven(conversation)
+
+    async def rouse(self) -> int:
+        """Go on with the turns that an earlier life of this door left open; returns how many there were."""
+        found = 0
+        for one in await self._app.transcript.conversations(OWNER, _ROUSED, door=DOOR):
+            try:
+                async with self.watched(one.id) as watched:
+                    if watched.turn.opened or watched.turn.unread or watched.state()["work"]:
+                        found += 1
+                        await self.session(one.id)
+            except AngeliaError as error:
+                logger.warning("conversation %s cannot be gone on with: %s", one.id, error)
+        self._tidying = asyncio.create_task(self._tidy())
+        return found
+
+    async def close(self) -> None:
+        """Leave everything; open turns stay open in the log."""
+        if self._tidying:
+            self._tidying.cancel()
+            await asyncio.gather(self._tidying, return_exceptions=True)
+        for conversation in tuple(self._own):
+            await self._leave(conversation)
+        for seen in self._seen.values():
+            await seen.watched.close()
+
+    def _may_drive(self, door: str) -> bool:
+        """A turn of a channel is driven by its gateway, if one runs; any other by whoever has it open."""
+        from angelia.service.chats.gateway import gateway_runs
+
+        return door not in self._app.loaded.config.channels or not gateway_runs(self._app.loaded.home)
+
+    async def _driven(self, conversation: ConversationId) -> Session:
+        session = await self._session(conversation)
+        if session.conversation in self._own and conversation not in self._guards:
+            await self._employ(session, await self.model(conversation))
+        return session
+
+    async def _session(self, conversation: ConversationId) -> Session:
+        if own := self._own.get(conversation):
+            return own
+        if self._chats:
+            door = (await self.summary(conversation)).door
+            if session := await self._chats.drive(conversation, door):
+                return session
+        if here := self._here(conversation):
+            return here
+        session = await self._app.conversations.resume(conversation, door=DOOR)
+        self._own[conversation] = session
+        return session
+
+    async def _employ(self, session: Session, model: str) -> None:
+        conversation = session.conversation
+        await self._app.conversations.employ(session, model, approvers=owner_at(e.Address(DOOR, conversation)))
+        if guard := self._guards.pop(conversation, None):
+            guard.cancel()
+        self._guards[conversation] = asyncio.create_task(self._guard(session))
+        if seen := self._seen.get(conversation):
+            seen.watched.look()
+            seen.watched.fail("")
+
+    async def _guard(self, session: Session) -> None:
+        """Say it where a conversation is not driven any more; the next message tries again."""
+        conversation = session.conversation
+        try:
+            await session.driven()
+        except AngeliaError as error:
+            logger.warning("%s is not driven any more: %s", conversation, error)
+            self._guards.pop(conversation, None)
+            if seen := self._seen.get(conversation):
+                seen.watched.fail(clean(str(error)))
+
+    async def _leave(self, conversation: ConversationId) -> None:
+        session = self._own.pop(conversation, None)
+        if guard := self._guards.pop(conversation, None):
+            guard.cancel()
+            await asyncio.gather(guard, return_exceptions=True)
+        if session:
+            await self._app.conversations.leave(session)
+
+    # -- letting go ---------------------------------------------------------------------------------------------------
+
+    async def _tidy(self) -> None:
+        """Let go of what nobody looks at: what is at rest is opened again when somebody comes."""
+        while True:
+            await asyncio.sleep(_TIDY_S)
+            for conversation in tuple(self._seen):
+                async with self._lock(conversation):
+                    await self._let_go(conversation)
+
+    async def _let_go(self, conversation: ConversationId) -> None:
+        seen = self._seen[conversation]
+        if seen.users or seen.watched.read or seen.used > self._app.clock() - UNUSED_MS:
+            return
+        own = self._own.get(conversation)
+        if own and not own.at_rest:
+            return
+        await self._leave(conversation)
+        await seen.watched.close()
+        del self._seen[conversation]
+
+
+def _vendor(app: "App", spec: str) -> str:
+    return app.model_catalog.profile(spec).vendor
