@@ -53,6 +53,7 @@ NAV: dict[str, list[str]] = {
             "how-to/search-the-web.md",
             "how-to/paint.md",
             "how-to/use-mcp-servers.md",
+            "how-to/serve-mcp.md",
             "how-to/embedded-model.md",
         ),
     ],

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from angelia.core.errors import AngeliaError
     from angelia.faces.python import events
     from angelia.faces.python.agent import Agent
-    from angelia.faces.python.answers import Answer, NotAnswered, SentFile
+    from angelia.faces.python.answers import Answer, NotAnswered
     from angelia.faces.python.blocking import BlockingAgent, BlockingConversation, BlockingTurn
     from angelia.faces.python.conversation import Conversation
     from angelia.faces.python.questions import Question
     from angelia.faces.python.turn_stream import TurnStream
+    from angelia.faces.words.program_delivery import SentFile
     from angelia.faces.words.questions import No, Yes
     from angelia.policy.verdict import Act, NoEffect
     from angelia.tools.function_tool import tool
@@ -64,7 +65,7 @@ _NAMES = {
     "NotAnswered": "angelia.faces.python.answers",
     "Question": "angelia.faces.python.questions",
     "Scope": "angelia.core.entry",
-    "SentFile": "angelia.faces.python.answers",
+    "SentFile": "angelia.faces.words.program_delivery",
     "TurnStream": "angelia.faces.python.turn_stream",
     "Usage": "angelia.core.entry",
     "Yes": "angelia.faces.words.questions",

@@ -64,7 +64,7 @@ def test_one_is_tried_and_brings_its_tools(told: Place) -> None:
         (["test", "gone"], 1, "The MCP server gone cannot be used: /no/such/server could not be started"),
         (["test", "bare"], 1, "The MCP server bare cannot be used: The variable NOTES_TOKEN is not set"),
         (["test", "none"], 2, "There is no server 'none' in the settings. There are: bare, gone."),
-        (["remove"], 2, "mcp does not take 'remove'."),
+        (["sing"], 2, "sing"),
     ],
 )
 def test_what_is_wrong_is_said(told: Place, words: list[str], code: int, said: str) -> None:

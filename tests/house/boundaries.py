@@ -240,6 +240,8 @@ RULES = [
             "pydantic in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
             "httpx2 in http/transport.py": "loaded when the first client is made",
             "httpx2 in tools/web/searcher.py": "loaded with the first search",
+            "mcp in faces/mcp/server.py": "loaded in a thread, when a program is served",
+            "mcp_types in faces/mcp/server.py": "loaded in a thread, when a program is served",
             "httpx2 in tools/mcp/web.py": "loaded in a thread, with the first site that is reached",
             "mcp in tools/mcp/web.py": "loaded in a thread, with the first site that is reached",
             "prompt_toolkit in faces/cli/chat/completion.py": "the conversation loads it with its prompt",

@@ -93,7 +93,8 @@ def secret() -> str:
 async def plant(ctx: Context, name: str) -> str:
     """Brings a tool of that name."""
     server.add_tool(lambda: f"a {name}", name=name, description=f"Tells of the {name}.")
-    await ctx.session.send_tool_list_changed()
+    await ctx.session.send_tool_list_changed()  # on connections of before 2026-07-28
+    await ctx.notify_tools_changed()
     return "planted"
 
 

@@ -38,7 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "receipts": ("history:receipts", "What was delivered, and what became of it."),
     "models": ("models:models", "List models, or say which one would be used."),
     "tools": ("models:tools", "List the tools a model can call."),
-    "mcp": ("mcp:mcp", "MCP servers of the settings: list them, or try one."),
+    "mcp": ("mcp:mcp", "MCP servers: list them, try one; or be one (`serve`)."),
     "sandbox": ("sandbox:sandbox", "Where conversations work: list, enter, move files, end."),
     "config": ("settings:config", "Every setting, where its value came from, and how to change it."),
     "notes": ("notes:notes", "What is remembered, and why; keep it, drop it, edit it."),

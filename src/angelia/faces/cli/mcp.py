@@ -1,9 +1,11 @@
-"""`angelia mcp`: the servers of the settings, and what each of them brings."""
+"""`angelia mcp`: the servers of the settings and what each of them brings; and Angelia as such a server."""
 
 import asyncio
+import gc
 import sys
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
@@ -11,7 +13,7 @@ from msgspec.structs import replace
 from angelia.core.errors import BadInput, ConfigError
 from angelia.core.text import one_line
 from angelia.faces.cli.open_conversation import folder_here
-from angelia.faces.cli.options import loaded_from, open_app, settings_options
+from angelia.faces.cli.options import loaded_from, open_app, settings_options, turn_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import echo
 from angelia.faces.words.paint import screen
@@ -26,19 +28,65 @@ from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site
 from angelia.tools.mcp.servers import trouble
 from angelia.tools.registry import Registry, made
 
+if TYPE_CHECKING:
+    from angelia.faces.mcp.tools import OfferedTool
 
-@click.command(epilog="Examples:  angelia mcp list  ·  angelia mcp test github")
-@click.argument("what", metavar="[list | test NAME]", nargs=-1)
+
+@click.group(
+    invoke_without_command=True,
+    epilog="Examples:  angelia mcp list  ·  angelia mcp test github  ·  angelia mcp serve",
+)
 @settings_options
-def mcp(what: tuple[str, ...], **given: Any) -> int:
-    """List the MCP servers of the settings, or connect to one and list its tools."""
-    match what:
-        case () | ("list",):
-            return _list(given)
-        case ("test", name):
-            return asyncio.run(_test(name, given))
-        case _:
-            raise BadInput(f"mcp does not take {' '.join(what)!r}.", then="Example: angelia mcp test github")
+@click.pass_context
+def mcp(ctx: click.Context, /, **given: Any) -> int | None:
+    """MCP servers whose tools the model uses: list them, or try one. `serve` lets other programs use Angelia."""
+    return _list(given) if ctx.invoked_subcommand is None else None
+
+
+@mcp.command("list", epilog="Example: angelia mcp list")
+@settings_options
+def list_servers(**given: Any) -> int:
+    """List the servers of the settings, and where they run."""
+    return _list(given)
+
+
+@mcp.command("test", epilog="Example: angelia mcp test github")
+@click.argument("name")
+@settings_options
+def try_server(name: str, **given: Any) -> int:
+    """Connect to a server and list its tools."""
+    return asyncio.run(_test(name, given))
+
+
+@mcp.command(
+    epilog="Example: angelia mcp serve -C ~/garden.  A program that uses MCP servers starts the command itself.",
+)
+@click.option("--tools", "names", metavar="NAME,…", help="Only these tools (default: all).")
+@turn_options
+def serve(names: str | None, **given: Any) -> int:
+    """Let another program ask Angelia and read what it keeps, over stdin and stdout."""
+    from angelia.faces.mcp.tools import offered
+
+    tools = offered(names)
+    if sys.stdin.isatty():
+        raise BadInput(
+            "This command is started by a program that uses MCP servers, and speaks to it over pipes.",
+            then='Give it there as a command: ["angelia", "mcp", "serve"].',
+        )
+    gc.enable()
+    gc.freeze()
+    return asyncio.run(_serve(tools, given))
+
+
+async def _serve(tools: "Sequence[OfferedTool]", given: dict[str, Any]) -> int:
+    from angelia.faces.mcp.stdio import serve_stdio
+
+    app = await open_app(given)
+    try:
+        await serve_stdio(app, given["workspace"] or folder_here(app, lambda text: echo(text, err=True)), tools)
+    finally:
+        await app.close()
+    return 0
 
 
 def _list(given: dict[str, Any]) -> int:

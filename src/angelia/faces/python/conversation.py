@@ -6,19 +6,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.errors import BadInput
 from angelia.core.ids import ConversationId, sortable_id
 from angelia.faces.python.answers import Answer
-from angelia.faces.python.delivery import PYTHON, PythonDelivery
 from angelia.faces.python.questions import Approve, Questions
-from angelia.faces.python.turn_stream import Following, TurnStream
+from angelia.faces.python.turn_stream import TurnStream
+from angelia.faces.words.program_delivery import ProgramDelivery
+from angelia.faces.words.turn_end import Following
 from angelia.policy.approvers import nobody, owner_at
 
 if TYPE_CHECKING:
     from angelia.service.app import App
     from angelia.service.conversation.session import Session
     from angelia.service.models.choice import ModelChoice
+
+
+PYTHON = e.Address("python")
 
 
 class Conversation:
@@ -33,7 +38,7 @@ class Conversation:
         self._session = session
         self._choice = choice
         self._approvers = owner_at(PYTHON) if approve else nobody
-        self._delivery = PythonDelivery(session, app.blobs, app.outbox_folder)
+        self._delivery = ProgramDelivery(session, PYTHON.door, app.blobs, app.outbox_folder)
         self._questions = Questions(session, approve, app.clock)
         self._owed = bool(self._delivery.unsettled())
         self._employed = False

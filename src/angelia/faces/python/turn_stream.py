@@ -1,58 +1,18 @@
 """One turn that a program waits for: its events as they come, and the answer at its end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 from angelia.core import ending as end
 from angelia.core import entry as e
 from angelia.core.principal import OWNER
 from angelia.engine.live import Committed, LiveEvent
-from angelia.engine.remedies import DEFAULT
-from angelia.engine.state import Turn, step
-from angelia.faces.python.answers import Answer, NotAnswered, totals, words_of
-from angelia.faces.python.delivery import PythonDelivery
+from angelia.faces.python.answers import Answer, NotAnswered
 from angelia.faces.python.events import Event, EventReader, Noted
 from angelia.faces.python.questions import Questions
+from angelia.faces.words.program_delivery import ProgramDelivery
+from angelia.faces.words.turn_end import Following, totals, words_of
 from angelia.service.conversation.session import Session
-
-
-class Following:
-    """Finds the ending of the turn that deals with one message; one that came too late for a turn opens the next.
-
-    With a `key` it is the message of that key, which is said later than now. Without one it is what opened the turn
-    that is open; where none is, the last turn has ended already.
-    """
-
-    def __init__(self, log: Sequence[e.Entry], key: str = "") -> None:
-        self._log, self._key = log, key
-        self._turn = Turn()
-        self._next = 0
-        self._said = 0
-        self.opened, self.closed = 0, 0
-        """The entries that opened and that closed that turn; 0 as long as there is none."""
-        while self._next < len(log):
-            self._step()
-        if key:
-            self._said = 0
-            self.opened, self.closed = 0, 0
-        elif self._turn.opened:
-            self._said, self.closed = self._turn.opened, 0
-
-    def over(self) -> bool:
-        """Whether that turn has ended, as far as the log tells."""
-        while not self.closed and self._next < len(self._log):
-            self._step()
-        return bool(self.closed)
-
-    def _step(self) -> None:
-        entry, before = self._log[self._next], self._turn
-        self._turn, self._next = step(before, entry, DEFAULT), self._next + 1
-        match entry.fact:
-            case e.UserSaid(key=key) if key == self._key:
-                self._said = entry.seq
-            case e.TurnClosed() if not self._key or self._said:
-                if self._said not in {late.seq for late in self._turn.unread}:
-                    self.opened, self.closed = before.opened, entry.seq
 
 
 class TurnStream:
@@ -61,7 +21,7 @@ class TurnStream:
     It is the value of `async with agent.stream(…)`. Who leaves that block before the turn has ended stops the turn.
     """
 
-    def __init__(self, session: Session, delivery: PythonDelivery, questions: Questions, following: Following) -> None:
+    def __init__(self, session: Session, delivery: ProgramDelivery, questions: Questions, following: Following) -> None:
         self._session = session
         self._delivery = delivery
         self._questions = questions

@@ -51,8 +51,8 @@ class ConversationPast:
         return Within(
             owner=self._session.owner,
             chat=chat_of(self._session) if answers_in_group(self._session) else None,
-            since=_day(question.since),
-            before=_day(question.before),
+            since=day_of(question.since),
+            before=day_of(question.before),
             folder=question.folder,
             kind=question.kind,
             own=self._session.conversation,
@@ -60,7 +60,7 @@ class ConversationPast:
         )
 
 
-def _day(text: str) -> int:
+def day_of(text: str) -> int:
     """When a day begins, Unix milliseconds by UTC; 0 for none.
 
     Raises:

@@ -277,6 +277,15 @@ class Transcript:
             raise BadInput(f"“{part}” fits {len(found)} conversations: {some}.", then="Give more of the id.")
         return found[0].id
 
+    async def of_key(self, viewer: Principal, door: str, key: str) -> ConversationId | None:
+        """The conversation into which something came under this key at this door; None if they see none."""
+        asked = (
+            "SELECT conversation, owner FROM inbox JOIN conversations ON conversations.id = inbox.conversation"
+            " WHERE inbox.door = ? AND inbox.key = ?"
+        )
+        row = await self._db.read(lambda connection: connection.execute(asked, (door, key)).fetchone())
+        return ConversationId(row[0]) if row and viewer.sees(Principal.parse(row[1])) else None
+
     async def spent(self, viewer: Principal, since_ms: int, conversation: ConversationId | None = None) -> Spending:
         """What was spent since a moment (Unix milliseconds), by one conversation or by all, erased ones included.
 

@@ -34,29 +34,34 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)
 
 
 class Hooks(Struct, frozen=True):
-    """What is to be done when the list of tools has changed, and when the other side has gone; `roots` are URIs."""
+    """What is to be done when the list of tools has changed, and when the other side has gone; `roots` are URIs.
+
+    With `newest_first` the protocol of 2026-07-28 is spoken first, and that of before to who does not know it.
+    """
 
     stale: Callable[[], None]
     over: Callable[[], None]
     roots: tuple[str, ...] = ()
+    newest_first: bool = False
 
 
 @asynccontextmanager
 async def talking(way: Callable[[], Transport], hooks: Hooks) -> AsyncIterator[Client]:
-    """A client that has said hello. Servers of before 2026-07-28 are the rule, so theirs is spoken first.
+    """A client that has said hello.
 
-    A server that does not know it is asked once more, in the other way (the old ones may end when they are asked
-    something that they do not know first, and so nobody is asked in the new way first).
+    A site is asked in the new way first: one that speaks only that refuses the old handshake, or answers it with a
+    version that the handshake never had. A program is asked in the old way first, since old ones may end when they
+    are asked something that they do not know; one that does not know it is asked once more, in the new way.
 
     Raises:
         Exception: whatever the library and its transports raise, alone or in groups.
     """
     async with AsyncExitStack() as stack:
         try:
-            client = await stack.enter_async_context(_client(way(), hooks, "legacy"))
+            client = await stack.enter_async_context(_client(way(), hooks, "auto" if hooks.newest_first else "legacy"))
         except Exception as error:
             refusal = leaf(error)
-            if not isinstance(refusal, MCPError) or refusal.code not in _NOT_SPOKEN:
+            if hooks.newest_first or not isinstance(refusal, MCPError) or refusal.code not in _NOT_SPOKEN:
                 raise
             client = await stack.enter_async_context(_client(way(), hooks, "auto"))
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS:

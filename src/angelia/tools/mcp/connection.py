@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from angelia.core.text import clean, one_line
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, in_words
-from angelia.tools.mcp.server import Server
+from angelia.tools.mcp.server import Server, Site
 from angelia.tools.mcp.transports import Transports, TransportTrace, part, root_of, way_to
 
 if TYPE_CHECKING:
@@ -203,7 +203,8 @@ class McpConnection:
         over = asyncio.Event()
         way = await way_to(self.server, self._transports, self._noticed)
         root = await root_of(self.server, self._transports)
-        hooks = module.Hooks(stale=self._stale.set, over=over.set, roots=(Path(root).as_uri(),))
+        newest_first = isinstance(self.server.way, Site) and self.server.way.transport == "http"
+        hooks = module.Hooks(self._stale.set, over.set, (Path(root).as_uri(),), newest_first)
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(HELLO_S):
                 client = await stack.enter_async_context(module.talking(way, hooks))

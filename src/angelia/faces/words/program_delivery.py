@@ -1,25 +1,35 @@
-"""What is addressed to the program that asked: words become notes, files are copied, and each gets its receipt."""
+"""What is addressed to a program that asked: words become notes, files are copied, and each gets its receipt."""
 
 import asyncio
+from itertools import takewhile
 from pathlib import Path
+
+from msgspec import Struct
 
 from angelia.core import entry as e
 from angelia.core.content import Media, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError
-from angelia.faces.python.answers import SentFile
 from angelia.service.conversation.session import Session
 from angelia.service.conversation.terminal_delivery import copied
 from angelia.store.media.blobs import BlobStore
 
-PYTHON = e.Address("python")
+
+class SentFile(Struct, frozen=True):
+    """A file that the model sent: `path` is the copy that is yours, `name` what the model called it."""
+
+    name: str
+    path: Path
+    mime: str
+    size: int
 
 
-class PythonDelivery:
-    """Settles what is addressed to this door, once each: files are copied into `folder` under their own names."""
+class ProgramDelivery:
+    """Settles what is addressed to `door`, once each: files are copied into `folder` under their own names."""
 
-    def __init__(self, session: Session, blobs: BlobStore, folder: Path) -> None:
+    def __init__(self, session: Session, door: str, blobs: BlobStore, folder: Path) -> None:
         self._session = session
+        self._door = door
         self._blobs = blobs
         self._folder = folder
         self._order = asyncio.Lock()
@@ -29,7 +39,7 @@ class PythonDelivery:
         facts = [entry.fact for entry in self._session.log.entries]
         settled = {fact.id for fact in facts if isinstance(fact, e.DeliverySettled)}
         queued = [fact for fact in facts if isinstance(fact, e.DeliveryQueued)]
-        return [fact for fact in queued if fact.id not in settled and fact.address.door == PYTHON.door]
+        return [fact for fact in queued if fact.id not in settled and fact.address.door == self._door]
 
     async def hand_over(self) -> tuple[list[SentFile], list[str]]:
         """Copy and settle what is due: the files, and sentences about what has to be known of the rest."""
@@ -47,6 +57,20 @@ class PythonDelivery:
                 await self._session.log.append(e.DeliverySettled(queued.id, status, detail="; ".join(failures)))
                 crash_point("delivery.settled")
         return files, notes
+
+    async def files_of(self, opened: int, closed: int) -> list[SentFile]:
+        """The files of the turn between these entries, once more: what lies in the folder already is not copied again.
+
+        What cannot be copied is left out: `hand_over` has told of it.
+        """
+        log = self._session.log.entries
+        behind = takewhile(lambda entry: isinstance(entry.fact, e.DeliveryQueued), log[closed:])
+        files: list[SentFile] = []
+        for entry in [*log[opened - 1 : closed], *behind]:
+            if isinstance(entry.fact, e.DeliveryQueued) and entry.fact.address.door == self._door:
+                for part in entry.fact.parts:
+                    await self._take(part, files)
+        return files
 
     async def _take(self, part: object, files: list[SentFile]) -> str:
         """Copy a file; why it could not be, if so."""
