@@ -41,6 +41,7 @@ NAV: dict[str, list[str]] = {
             "how-to/notes.md",
             "how-to/skills.md",
             "how-to/schedule.md",
+            "how-to/signals.md",
             "how-to/delegate.md",
             "how-to/undo.md",
             "how-to/long-conversations.md",

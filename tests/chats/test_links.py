@@ -95,7 +95,7 @@ async def linking(
         ModelServer(SCRIPT) as server,
         town(folder, server, FarEnd(), capabilities=capabilities, sets=sets, clock=clock or wall_clock) as life,
     ):
-        listening = asyncio.create_task(serve(GatewayServer(life.gateway, ""), listen))
+        listening = asyncio.create_task(serve(GatewayServer(life.gateway, "", life.app.signals), listen))
         try:
             await _answers(port, listening)
             await life.says("Send it")

@@ -101,8 +101,15 @@ async def gateway_process(place: Place) -> AsyncIterator[Process]:
     (place.home / "config.toml").write_text(
         f'[gateway]\nlisten = "127.0.0.1:{port}"\ntoken = {{ env = "HEALTH" }}\n'
         '[channels.whatsapp]\nphone = "1"\napi = "http://127.0.0.1:9"\n'
+        '[signals.code]\nscheme = "github"\nsecret = { env = "CODE" }\n'
     )
-    keys = {"HEALTH": "t", "WHATSAPP_TOKEN": "t", "WHATSAPP_APP_SECRET": SECRET, "WHATSAPP_VERIFY_TOKEN": "v"}
+    keys = {
+        "HEALTH": "t",
+        "CODE": "a" * 32,
+        "WHATSAPP_TOKEN": "t",
+        "WHATSAPP_APP_SECRET": SECRET,
+        "WHATSAPP_VERIFY_TOKEN": "v",
+    }
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "angelia", "gateway"),
         cwd=place.work,
@@ -142,6 +149,8 @@ ATTACKS = {
     "no signature": (f"/hooks/whatsapp HTTP/1.1\r\n{WHOLE}", 25 * MB),
     "a forged signature": (f"/hooks/whatsapp HTTP/1.1\r\n{FORGED}{WHOLE}", 25 * MB),
     "of no told length": (f"/hooks/whatsapp HTTP/1.1\r\n{FORGED}{CHUNKED}", 25 * MB),
+    "a signal without a signature": (f"/in/code HTTP/1.1\r\n{WHOLE}", 25 * MB),
+    "a forged signal of no told length": (f"/in/code HTTP/1.1\r\n{FORGED}{CHUNKED}", 25 * MB),
     "just within the limit": (f"/hooks/whatsapp HTTP/1.1\r\n{FORGED}{CHUNKED}", 2_900_000),
 }
 UNREAD = {name: head for name, (head, _) in ATTACKS.items() if WHOLE in head}
@@ -151,6 +160,7 @@ STATUS = {
     "health without its token": 401,
     "a link that is none": 404,
     "no signature": 403,
+    "a signal without a signature": 403,
     "a forged signature": 413,
 }
 
@@ -182,10 +192,13 @@ async def test_forty_uploads_that_never_end_hold_little_and_others_are_served_me
 @asynccontextmanager
 async def listening(folder: Path, limits: ListenerLimits) -> AsyncIterator[int]:
     """A listener within these limits, before a gateway without channels."""
-    env = {"HOME": str(folder), "PATH": "/usr/bin:/bin"}
-    app = await App.open(load(folder / "home", env, ("sandbox.confine=off",), {}), env)
+    env = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "CODE": "a" * 32}
+    sets = ("sandbox.confine=off", "signals.code.scheme=github", 'signals.code.secret={env="CODE"}')
+    app = await App.open(load(folder / "home", env, sets, {}), env)
     port = free_port()
-    task = asyncio.create_task(serve(GatewayServer(Gateway(app.chat_services), "", limits), f"127.0.0.1:{port}"))
+    task = asyncio.create_task(
+        serve(GatewayServer(Gateway(app.chat_services), "", app.signals, limits), f"127.0.0.1:{port}")
+    )
     try:
         await listens(port, task.done)
         yield port
@@ -202,6 +215,13 @@ async def test_a_request_that_never_becomes_whole_is_ended(tmp_path: Path, sent:
         writer.write(sent)
         assert await ends(reader)
         await closed(writer)
+
+
+async def test_a_signal_that_never_becomes_whole_begins_nothing_and_is_said_in_the_log(tmp_path: Path) -> None:
+    async with listening(tmp_path, ListenerLimits(body_s=0.05)) as port:
+        head = f"POST /in/code HTTP/1.1\r\nHost: x\r\n{FORGED}Content-Length: 100\r\n\r\nabc"
+        assert (await told(port, head.encode())) == 408
+        assert "a signal to /in/code was refused (408)" in (tmp_path / "home" / "angelia.log").read_text()
 
 
 async def test_of_silent_connections_the_oldest_make_room_for_who_speaks(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """`angelia clock` as a process: killed at each point, and beside another one."""
 
 import asyncio
+import base64
 import sys
+import time
 from pathlib import Path
 from subprocess import PIPE
 
@@ -11,13 +13,16 @@ from angelia.core import entry as e
 from angelia.core.content import Text
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
+from angelia.service.schedule.signatures import signature
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.store.tables.schedules import Schedules
+from angelia.testing.crash import Run
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
 from tests import nursery
 from tests.faces.angelia import MODEL, Place
+from tests.faces.test_listener import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -89,6 +94,48 @@ async def test_killed_at_a_look_it_is_looked_at_again_and_no_model_is_asked(tmp_
         db.close()
         assert facts == [e.ConversationOpened, e.Scheduled, e.WatchChecked]
         assert not server.requests
+
+
+@pytest.mark.parametrize("point", ["signal.before_commit:1", "signal.committed:1"])
+async def test_a_signal_that_killed_the_gateway_is_sent_again_and_begins_one_turn(tmp_path: Path, point: str) -> None:
+    key = b"0123456789abcdef01234567"
+    async with ModelServer([say("Hello.")] * 3) as server:
+        place = _place(tmp_path, server.base_url.removesuffix("/v1"))
+        port = free_port()
+        settings = f'gateway.listen = "127.0.0.1:{port}"\nmodel = "{MODEL}"\n[signals.ci]\nsecret = {{env = "CI"}}\n'
+        (place.home / "config.toml").write_text(settings)
+        env = {**place.environment({}), "CI": f"whsec_{base64.b64encode(key).decode()}"}
+        await _scheduled(place, "on signal ci")
+        told = []
+        for at in (point, LAST):
+            life = asyncio.create_task(nursery.run_killed_at(at, ["gateway"], env))
+            told.append(await _signalled(port, key, life))
+            await life
+        assert (told[0][:12], told[1][:12]) == (b"", b"HTTP/1.1 202"), "202 is said only for what is committed"
+        kinds = [type(fact) for fact in await _log(place.home)]
+        assert [kinds.count(kind) for kind in (e.Occurred, e.TurnClosed, e.DeliveryQueued)] == [1, 1, 1]
+        assert len(server.requests) == 1
+
+
+async def _signalled(port: int, key: bytes, life: asyncio.Task[Run]) -> bytes:
+    """What a sender hears that signals once somebody listens, always under the same id."""
+    while not life.done():
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.01)
+            continue
+        at = str(int(time.time()))
+        head = f"POST /in/ci HTTP/1.1\r\nHost: x\r\nwebhook-id: msg_1\r\nwebhook-timestamp: {at}\r\n"
+        shown = signature(key, "msg_1", at, b"{}")
+        writer.write(f"{head}webhook-signature: {shown}\r\nContent-Length: 2\r\n\r\n{{}}".encode())
+        try:
+            return await reader.read(1000)
+        except ConnectionError:
+            return b""
+        finally:
+            writer.close()
+    return b"nobody listened"
 
 
 async def test_a_second_clock_waits_and_the_first_hears_at_once_of_what_another_process_schedules(

@@ -8,7 +8,9 @@ from angelia.core.errors import BadInput
 
 ALONE = frozenset({"angelia", "owner"})
 """Principals without an id: there is one of each in a home."""
-RESERVED = ALONE | {"key"}
+SIGNAL = "signal"
+"""The door of what signals us from outside: `signal:NAME` is whoever has the secret of that signal."""
+RESERVED = ALONE | {"key", SIGNAL}
 """What no channel is called, since it would speak for others; `key:NAME` is somebody with a key of the API."""
 
 _FORMS = "A principal is `owner`, or a channel's name and an id of that network, such as telegram:4711."

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Timing(Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind", tag=True):
-    """One of the three below; wall time becomes an instant only when the next occurrence is looked for."""
+    """One of those below; wall time becomes an instant only when the next occurrence is looked for."""
 
 
 class Cron(Timing, frozen=True):
@@ -27,7 +27,13 @@ class Every(Timing, frozen=True):
     seconds: int
 
 
-When = Cron | OneTime | Every
+class OnSignal(Timing, frozen=True):
+    """Each time that a signal of this name comes from outside."""
+
+    name: str
+
+
+When = Cron | OneTime | Every | OnSignal
 
 
 class WatchKind(StrEnum):

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from angelia.service.past.reranking import Reranking
     from angelia.service.schedule.keep_time import ClockServices
     from angelia.service.schedule.service import ScheduleService
+    from angelia.service.schedule.signals import Signals, SignalServices
     from angelia.service.schedule.watching import Watching
     from angelia.service.skills.proposals import ProposalBox
     from angelia.service.skills.seen import Skills
@@ -309,8 +310,25 @@ class App:
             channels=self.loaded.config.channels,
             clock=self.clock,
             watching=lambda: self.watching,
+            signals=self.loaded.config.signals,
             zone=self.loaded.config.schedule.zone,
         )
+
+    @property
+    def signal_services(self) -> "SignalServices":
+        """What signals from outside are taken in with."""
+        from angelia.service.schedule.signals import SignalServices
+
+        settings, cap = self.loaded.config.signals, round(self.loaded.config.schedule.day_cost * 1e6)
+        stores = (self.transcript, self.schedules, self.intake)
+        return SignalServices(self.loaded.home, settings, self.tokens, *stores, self.clock, cap)
+
+    @property
+    def signals(self) -> "Signals":
+        """What takes in signals from outside."""
+        from angelia.service.schedule.signals import Signals
+
+        return Signals(self.signal_services)
 
     @property
     def watching(self) -> "Watching":

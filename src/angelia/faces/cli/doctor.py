@@ -67,6 +67,7 @@ async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
     from angelia.faces.cli.checkup.sandbox import look_at_sandbox
     from angelia.faces.cli.checkup.search import look_at_search
     from angelia.faces.cli.checkup.servers import look_at_packages, look_at_servers
+    from angelia.faces.cli.checkup.signals import look_at_signals
     from angelia.faces.cli.checkup.speaker import look_at_speaker
 
     networked = (look_at_modal, look_at_servers, look_at_search, look_at_channels, look_at_model)
@@ -80,6 +81,7 @@ async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
         look_at_speaker,
         look_at_presets,
         look_at_packages,
+        look_at_signals,
         *away,
     ):
         async for finding in part(app):

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gateway": ("gateway:gateway", "Be reachable in chat networks."),
     "schedule": ("schedule:schedule", "What is done at which times: add, list, pause, look at."),
     "clock": ("schedule:clock", "Keep time for what is scheduled, where no gateway runs."),
+    "signals": ("signals:signals", "What may begin a turn from outside: list them, send one."),
     "channels": ("channels:channels", "List, add and test chat networks."),
     "pair": ("pair:pair", "Who else may talk to Angelia in chats."),
     "sessions": ("history:sessions", "List conversations."),

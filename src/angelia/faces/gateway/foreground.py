@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from angelia.channels.health import ConnectionHealth
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, ConfigError
 from angelia.faces.gateway.server import GatewayServer
 from angelia.faces.listener.serve import serve
 from angelia.faces.words.output import Painted, draw, echo
@@ -65,10 +65,16 @@ async def run(app: App, only: tuple[str, ...]) -> int:
 
 async def _listen(app: App, gateway: Gateway) -> asyncio.Task[None] | None:
     settings = app.loaded.config.gateway
+    if not settings.listen and app.loaded.config.signals:
+        names = ", ".join(sorted(app.loaded.config.signals))
+        raise ConfigError(
+            f"Signals are set up ({names}), and the gateway listens nowhere.",
+            then="`angelia config set gateway.listen 127.0.0.1:8787` has it listen.",
+        )
     if not settings.listen:
         return None
     token = await app.tokens.read("gateway", settings.token) if settings.token else ""
-    return asyncio.create_task(serve(GatewayServer(gateway, token), settings.listen))
+    return asyncio.create_task(serve(GatewayServer(gateway, token, app.signals), settings.listen))
 
 
 async def _until(ending: asyncio.Event, listening: asyncio.Task[None] | None) -> None:

@@ -1,8 +1,9 @@
-"""What comes by HTTP: webhooks, files by their links, and health for who has the token; all else is not there."""
+"""What comes by HTTP: webhooks, signals, files by their links, health for who has the token; all else is not there."""
 
 import hmac
 import json
 import logging
+from typing import Protocol
 from urllib.parse import parse_qsl, quote
 
 from angelia.channels.kinds import UNKNOWN
@@ -13,6 +14,7 @@ from angelia.core.text import file_name
 from angelia.faces.listener.serve import Scope, Send
 from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
 from angelia.service.chats.gateway import Gateway
+from angelia.service.schedule.signals import Signals
 
 LIMITS = ListenerLimits()
 
@@ -20,6 +22,22 @@ logger = logging.getLogger("angelia.gateway")
 
 FILES = "/files/"
 """What the path of every link begins with."""
+
+
+class Taker(Protocol):
+    """Takes in what is brought to a name."""
+
+    async def admits(self, name: str, head: WebHead, /) -> int | WebResponse:
+        """How many bytes may be brought by who begins so; or the refusal, before any of them is read."""
+        ...
+
+    async def web(self, name: str, request: WebRequest, /) -> WebResponse:
+        """What was brought; 2xx is said only for what is stored."""
+        ...
+
+    def cut_off(self, name: str, status: int, /) -> None:
+        """Something admitted never became whole: too slow, too large, or one too many."""
+        ...
 
 
 class GatewayServer:
@@ -30,8 +48,8 @@ class GatewayServer:
     still sending may see that end instead of the answer.
     """
 
-    def __init__(self, gateway: Gateway, token: str, limits: ListenerLimits = LIMITS) -> None:
-        self._gateway = gateway
+    def __init__(self, gateway: Gateway, token: str, signals: Signals, limits: ListenerLimits = LIMITS) -> None:
+        self._gateway, self._signals = gateway, signals
         self._token = token
         self.limits = limits
         self._bodies = UnfinishedBodies(limits)
@@ -47,23 +65,31 @@ class GatewayServer:
         if head.path == "/health":
             await _say(send, self._health(head), last=True)
             return
-        hooks, _, door = head.path.removeprefix("/").partition("/")
-        body = await self._body(door, head, receive) if hooks == "hooks" and "/" not in door else WebResponse(404)
+        where, _, name = head.path.removeprefix("/").partition("/")
+        takers: dict[str, Taker] = {"hooks": self._gateway, "in": self._signals}
+        taker = takers.get(where) if "/" not in name else None
+        if taker is None:
+            await _say(send, WebResponse(404), last=True)
+            return
+        body = await self._body(taker, name, head, receive)
         if isinstance(body, WebResponse):
             await _say(send, body, last=True)
             return
         request = WebRequest(head.method, head.path, head.query, head.headers, body)
-        await _say(send, await self._gateway.web(door, request))
+        await _say(send, await taker.web(name, request))
 
-    async def _body(self, door: str, head: WebHead, receive: Receive) -> bytes | WebResponse:
+    async def _body(self, taker: "Taker", name: str, head: WebHead, receive: Receive) -> bytes | WebResponse:
         """What may be brought here, whole; or the refusal."""
-        most = await self._gateway.admits(door, head)
+        most = await taker.admits(name, head)
         if isinstance(most, WebResponse):
             return most
         told = head.headers.get("content-length", "")
         if len(told) > 15 or int(told or 0) > most:  # the server has seen to it that it is a number
             return WebResponse(413)
-        return await self._bodies.read(receive, most)
+        body = await self._bodies.read(receive, most)
+        if isinstance(body, WebResponse):
+            taker.cut_off(name, body.status)
+        return body
 
     async def _hand_out(self, scope: Scope, send: Send) -> None:
         """The file behind a link, piece by piece. Everything else is told like any page that is not there."""

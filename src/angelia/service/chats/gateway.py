@@ -95,7 +95,8 @@ class Gateway:
         self._alone: IO[str] | None = None
 
     async def open(self, only: tuple[str, ...] = ()) -> None:
-        """Open the channels of the settings, or `only` some of them; connecting goes on behind.
+        """Open the channels of the settings, or `only` some of them; connecting goes on behind. There may be none where
+        signals are.
 
         Raises:
             ConfigError: there are none, or one is wrong; names the setting.
@@ -104,9 +105,11 @@ class Gateway:
         """
         channels = self._services.config.channels
         wanted = only or tuple(door for door, section in channels.items() if section.get("enabled", True))
-        if not wanted and channels:
-            raise ConfigError("Every channel is disabled.", then=f"`angelia channels enable {next(iter(channels))}`")
-        if not wanted:
+        if not wanted and not self._services.config.signals:
+            if channels:
+                raise ConfigError(
+                    "Every channel is disabled.", then=f"`angelia channels enable {next(iter(channels))}`"
+                )
             raise ConfigError("No channel is configured.", then="`angelia channels add telegram` sets one up.")
         self._alone = alone_in(self._services.home)
         self.begin([self.line(door) for door in wanted])
@@ -147,6 +150,9 @@ class Gateway:
         if line is None or not isinstance(line.channel, HasWebhook):
             return WebResponse(404)
         return await line.channel.web(request)
+
+    def cut_off(self, door: str, status: int) -> None:
+        """What a network brings it brings again; what strangers begin and never finish is no news."""
 
     async def linked(self, token: str) -> tuple[Media, AsyncIterator[bytes]] | None:
         """The file that a link of ours stands for, and its bytes; None for a link that is none, or not any more."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from angelia.core.errors import BadInput
-from angelia.core.timing import Cron, Every, OneTime, When
+from angelia.core.timing import Cron, Every, OneTime, OnSignal, When
 
 if TYPE_CHECKING:
     from cronsim import CronSim
@@ -22,7 +22,8 @@ SHORTEST_S = 60
 
 
 def following(when: When, zone: str, since: int, after: int) -> int | None:
-    """The first occurrence after `after` (and after `since`, when it was scheduled), Unix milliseconds; None: no more.
+    """The first occurrence after `after` (and after `since`, when it was scheduled), Unix milliseconds; None: no more,
+    or none by the clock.
 
     >>> following(Every(3600), "UTC", 0, 3_600_000)
     7200000
@@ -37,6 +38,8 @@ def following(when: When, zone: str, since: int, after: int) -> int | None:
         case OneTime():
             at = moment_of(when, zone)
             return at if at > after else None
+        case OnSignal():
+            return None
         case Cron(line=line):
             return _cron(line, zone, after)
 

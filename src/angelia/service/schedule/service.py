@@ -1,6 +1,6 @@
 """What people and models do with schedules: add, list, pause, resume, end; each is a fact in the schedule's own log."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -15,7 +15,7 @@ from angelia.core.errors import BadInput
 from angelia.core.ids import Clock, ConversationId, delivery_id, new_conversation, short
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean, one_line
-from angelia.core.timing import OneTime, Watched
+from angelia.core.timing import OneTime, OnSignal, Watched
 from angelia.service.chats.owner_chat import owner_chat
 from angelia.service.conversation.session import Session
 from angelia.service.schedule.occurrences import following, upcoming
@@ -39,6 +39,7 @@ _LONGEST_WHEN = 9
 _SHOWN_DONE_MS = 7 * 86_400_000
 """How long one whose only time has come is listed."""
 DONE = "done"
+WHEN_IT_COMES = "when it comes"
 NO_CLOCK = "Nothing keeps time now, so that nothing begins: start `angelia gateway` or `angelia clock`."
 
 
@@ -69,7 +70,9 @@ class ZonedNow(NamedTuple):
 
 
 class ScheduleService(Struct, frozen=True):
-    """The schedules of a home. `zone` is the one of the settings, empty for this machine's."""
+    """The schedules of a home. `zone` is the one of the settings, empty for this machine's; `signals` are the names of
+    those that are set up.
+    """
 
     home: Path
     transcript: Transcript
@@ -79,6 +82,7 @@ class ScheduleService(Struct, frozen=True):
     channels: Mapping[str, dict[str, Any]]
     clock: Clock
     watching: Callable[[], "Watching"]
+    signals: Collection[str]
     zone: str = ""
 
     async def add(self, wish: ScheduleWish, id: ConversationId | None = None) -> str:  # noqa: A002 - an id is what it is
@@ -97,6 +101,14 @@ class ScheduleService(Struct, frozen=True):
             )
         zone, now = self.now_in(wish.zone)
         when = read_when(wish.when, zone, now)
+        if isinstance(when, OnSignal) and when.name not in self.signals:
+            known = ", ".join(sorted(self.signals)) or "none"
+            raise BadInput(
+                f"There is no signal {when.name!r} in the settings (there is: {known}).",
+                then=f"`angelia config set signals.{when.name}.secret '{{env = \"SECRET\"}}'` begins one.",
+            )
+        if isinstance(when, OnSignal) and wish.watch:
+            raise BadInput("A signal comes when something has changed; nothing is looked at before.")
         address = await self._address(wish)
         if len(await self.schedules.visible(wish.by)) >= MOST:
             raise BadInput(f"There are {MOST} schedules already.", then="`angelia schedule remove ID` ends one.")
@@ -143,6 +155,8 @@ class ScheduleService(Struct, frozen=True):
         if schedule.state is not e.ScheduleState.ACTIVE:
             return f"{schedule.state}: {schedule.why}" if schedule.why else str(schedule.state)
         said = schedule.scheduled
+        if isinstance(said.when, OnSignal):
+            return WHEN_IT_COMES
         due = following(said.when, said.zone, said.since, schedule.upto)
         return shown(due, said.zone) if due else DONE
 
@@ -171,7 +185,8 @@ class ScheduleService(Struct, frozen=True):
         await self._append(schedule, *missed, e.ScheduleChanged(e.ScheduleState.ACTIVE, by))
         again = f" {count} times were missed meanwhile." if count else ""
         due = following(said.when, said.zone, said.since, now)
-        return f"Goes on: {short(schedule.id)}, next {shown(due, said.zone) if due else 'never'}.{again}"
+        coming = WHEN_IT_COMES if isinstance(said.when, OnSignal) else "never"
+        return f"Goes on: {short(schedule.id)}, next {shown(due, said.zone) if due else coming}.{again}"
 
     async def remove(self, schedule: StoredSchedule, by: Principal) -> str:
         """End it for good; its log and its turns stay.

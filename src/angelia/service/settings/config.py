@@ -138,6 +138,16 @@ class ScheduleSettings(Struct, frozen=True, forbid_unknown_fields=True):
     in_terminal: bool = False
 
 
+class SignalSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What comes to `/in/NAME` of the gateway's address, signed with what `secret` points to.
+
+    `scheme` says how: `standard` by Standard Webhooks, `github` as GitHub signs (X-Hub-Signature-256).
+    """
+
+    secret: Secret
+    scheme: Literal["standard", "github"] = "standard"
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole configuration. `model` and `fallback` are written `vendor:name`; an empty model means: find one.
 
@@ -153,7 +163,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     `vendors` are rows of your own, laid over those in `models/catalog/vendors.toml`; `key_command`, `key_file` and
     `key_variable` in a row say where more of its keys come from. `channels` are the chat networks of the gateway, each
-    a section whose settings its channel knows. `helpers` are those to whom work can be given by name.
+    a section whose settings its channel knows. `helpers` are those to whom work can be given by name, `signals` what
+    may begin a turn from outside.
     """
 
     model: str = ""
@@ -184,6 +195,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     delegation: DelegationSettings = DelegationSettings()
     helpers: dict[str, ChildPreset] = field(default_factory=dict)
     painter: PainterSettings = PainterSettings()
+    signals: dict[str, SignalSettings] = field(default_factory=dict)
 
 
 class Loaded(Struct, frozen=True):
