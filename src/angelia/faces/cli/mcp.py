@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -59,15 +60,19 @@ def try_server(name: str, **given: Any) -> int:
 
 
 @mcp.command(
-    epilog="Example: angelia mcp serve -C ~/garden.  A program that uses MCP servers starts the command itself.",
+    epilog="Examples:  angelia mcp serve -C ~/garden   (a program that uses MCP servers starts this itself)  ·  "
+    "angelia mcp serve --http 127.0.0.1:8790",
 )
 @click.option("--tools", "names", metavar="NAME,…", help="Only these tools (default: all).")
+@click.option("--http", "listen", metavar="ADDRESS:PORT", help="Listen there, on this machine, for who has the key.")
 @turn_options
-def serve(names: str | None, **given: Any) -> int:
-    """Let another program ask Angelia and read what it keeps, over stdin and stdout."""
+def serve(names: str | None, listen: str | None, **given: Any) -> int:
+    """Let other programs ask Angelia and read what it keeps, over stdin and stdout, or over HTTP."""
     from angelia.faces.mcp.tools import offered
 
     tools = offered(names)
+    if listen is not None:
+        return asyncio.run(_listen(listen, tools, given))
     if sys.stdin.isatty():
         raise BadInput(
             "This command is started by a program that uses MCP servers, and speaks to it over pipes.",
@@ -76,6 +81,35 @@ def serve(names: str | None, **given: Any) -> int:
     gc.enable()
     gc.freeze()
     return asyncio.run(_serve(tools, given))
+
+
+async def _listen(listen: str, tools: "Sequence[OfferedTool]", given: dict[str, Any]) -> int:
+    from angelia.faces.mcp.listener import PATH, key_file, serve_http
+    from angelia.service.own_process import raise_descriptor_limit
+
+    app = await open_app(given)
+    workspace = given["workspace"] or folder_here(app, lambda text: echo(text, err=True))
+
+    def begun(port: int) -> None:
+        host = listen.rpartition(":")[0]
+        echo(f"http://{host}:{port}{PATH}")
+        echo(
+            f"Clients bring the key in {key_file(app.loaded.home)} (Authorization: Bearer …). Ctrl-C ends this.",
+            err=True,
+        )
+
+    raise_descriptor_limit()
+    gc.enable()
+    serving = asyncio.create_task(serve_http(app, workspace, tools, listen, begun))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
+    try:
+        await serving
+    except asyncio.CancelledError:
+        echo("Everything is stored; what is open goes on when it is asked for.", err=True)
+    finally:
+        await app.close()
+    return 0
 
 
 async def _serve(tools: "Sequence[OfferedTool]", given: dict[str, Any]) -> int:
