@@ -68,19 +68,27 @@ async def _refuse(send: Send, status: int, more: list[tuple[bytes, bytes]]) -> N
     await send({"type": "http.response.body"})
 
 
-def demand_loopback(listen: str) -> None:
-    """Only this machine may reach it.
+def stays_here(listen: str) -> bool:
+    """Whether only this machine can reach an address.
 
     Raises:
-        BadInput: others could, or it is no address; nothing listens.
         ConfigError: it is no address with a port.
     """
     host, _ = address_in(listen, "--http")
     try:
-        inside = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
-        inside = False
-    if not inside:
+        return False
+
+
+def demand_loopback(listen: str) -> None:
+    """Only this machine may reach it.
+
+    Raises:
+        BadInput: others could; nothing listens.
+        ConfigError: see `stays_here`.
+    """
+    if not stays_here(listen):
         raise BadInput(
             f"{listen} can be reached from other machines; nothing listens.",
             "Whoever reaches it and has the key is you, and what is said goes over the network as it is.",
