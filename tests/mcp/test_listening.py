@@ -32,8 +32,7 @@ async def listening(program: Program) -> AsyncIterator[str]:
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     serving = asyncio.create_task(serve_http(app, program.work, TOOLS, "127.0.0.1:0", port.set_result))
     try:
-        await asyncio.wait([serving, port], return_when=asyncio.FIRST_COMPLETED)
-        yield f"http://127.0.0.1:{port.result()}"
+        yield f"http://127.0.0.1:{await asyncio.wait_for(port, 60)}"
     finally:
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
