@@ -30,6 +30,7 @@ from angelia.store.tables.outbox import Outbox
 from angelia.store.tables.pairings import NoCode, Pairings
 from angelia.store.tables.questions import WaitingQuestions
 from angelia.store.tables.schedules import Schedules
+from angelia.store.tables.spendings import Spendings
 from angelia.store.tables.trusted_files import FileAnswer, TrustedFiles
 from tests.store.words import answered
 
@@ -164,6 +165,9 @@ QUERIES: dict[str, Query] = {
     "the same in a folder": lambda kept, viewer, _: ranked_search(kept.db, Within(viewer, folder="/work"), "word"),
     "the past by a part of its id": _read_on,
     "receipts": lambda kept, viewer, named: Outbox(kept.db).receipts(viewer, named),
+    "the newest receipts": lambda kept, viewer, _: Outbox(kept.db).newest(viewer, 50),
+    "what was paid to whom": lambda kept, viewer, _: Spendings(kept.db).by_day(viewer, 0),
+    "what each conversation cost": lambda kept, viewer, _: Spendings(kept.db).by_conversation(viewer, 0, 50),
     "what is permitted": lambda kept, viewer, _: Grants(kept.db).list(viewer),
     "what a remembered yes covers": lambda kept, viewer, named: Grants(kept.db).matching(viewer, *WORKED_IN, named),
     "what they can take back": _revoked,
@@ -299,7 +303,8 @@ WITHOUT_VIEWER = {
 
 
 def test_every_query_asks_who_looks() -> None:
-    stores = (Transcript, Outbox, Grants, ChatBindings, Notes, Pairings, WaitingQuestions, Schedules, TrustedFiles)
+    own = (Pairings, WaitingQuestions, Schedules, Spendings, TrustedFiles)
+    stores = (Transcript, Outbox, Grants, ChatBindings, Notes, *own)
     silent = set()
     for store in stores:
         for name, method in inspect.getmembers(store, inspect.iscoroutinefunction):

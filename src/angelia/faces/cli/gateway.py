@@ -2,14 +2,16 @@
 
 import asyncio
 import gc
+import logging
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from angelia.core.errors import BadInput
+from angelia.core.errors import AngeliaError, BadInput
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.other_programs import become, run, succeed
 from angelia.faces.cli.service import begin_service
@@ -17,6 +19,12 @@ from angelia.faces.gateway.units import ServiceUnit, installed_unit, unit_for
 from angelia.faces.words.output import echo
 from angelia.faces.words.widths import table
 from angelia.installation import installation
+
+if TYPE_CHECKING:
+    from angelia.service.app import App
+    from angelia.service.chats.gateway import Gateway
+
+logger = logging.getLogger("angelia.gateway")
 
 
 @click.group(
@@ -40,7 +48,20 @@ async def _run(only: tuple[str, ...], given: dict[str, Any]) -> int:
     from angelia.service.own_process import raise_descriptor_limit
 
     raise_descriptor_limit()
-    return await run_channels(await open_app(given), only)
+    app = await open_app(given)
+    return await run_channels(app, only, partial(_page, app) if app.loaded.config.web.in_gateway else None)
+
+
+async def _page(app: "App", gateway: "Gateway") -> None:
+    """The page beside the channels; where it cannot be served, they go on without it."""
+    from angelia.faces.web.door import WebDoor
+    from angelia.faces.web.gateway_chats import GatewayChats
+
+    door = WebDoor(app, GatewayChats(gateway))
+    try:
+        await door.run(app.loaded.config.web.listen)
+    except AngeliaError as error:
+        logger.warning("the page is not served: %s", error)
 
 
 @gateway.command(epilog="Examples:  angelia gateway install  ·  angelia gateway install --show")

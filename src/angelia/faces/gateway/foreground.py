@@ -3,8 +3,10 @@
 import asyncio
 import signal
 import time
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 from angelia.channels.health import ConnectionHealth
 from angelia.core.errors import AngeliaError, ConfigError
@@ -30,7 +32,11 @@ _COLOURS = {
 }
 
 
-async def run(app: App, only: tuple[str, ...]) -> int:
+Beside = Callable[[Gateway], Coroutine[Any, Any, None]]
+"""What runs beside the channels for as long as they do."""
+
+
+async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> int:
     """Run the channels until somebody asks for an end.
 
     Raises:
@@ -45,6 +51,7 @@ async def run(app: App, only: tuple[str, ...]) -> int:
     await gateway.open(only)
     behind = [asyncio.create_task(_show(app, gateway, changed)), asyncio.create_task(app.upkeep.keep_tidy())]
     behind.append(asyncio.create_task(keep_time(app.clock_services, gateway)))
+    behind += [asyncio.create_task(beside(gateway))] if beside else []
     listening = await _listen(app, gateway)
     try:
         await _until(ending, listening)

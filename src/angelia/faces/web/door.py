@@ -16,6 +16,7 @@ from angelia.faces.web.conversation_routes import ConversationRoutes
 from angelia.faces.web.home_routes import HomeRoutes
 from angelia.faces.web.logins import Logins
 from angelia.faces.web.page_routes import PageRoutes
+from angelia.faces.web.record_routes import RecordRoutes
 from angelia.faces.web.routes import Routes
 from angelia.faces.web.server import ServedNames, WebServer
 from angelia.faces.web.uploads import Uploads
@@ -49,6 +50,7 @@ class WebDoor:
             [
                 *ConversationRoutes(app, self.conversations, uploads).routes(),
                 *self._home.routes(),
+                *RecordRoutes(app).routes(),
                 *PageRoutes(self.logins).routes(),
             ]
         )

@@ -80,6 +80,17 @@ class Outbox:
         where = f"JOIN conversations AS c ON c.id = o.conversation WHERE o.conversation = ? AND {theirs} ORDER BY o.seq"
         return await self._db.read(lambda connection: _receipts(connection, where, conversation, *values))
 
+    async def newest(self, viewer: Principal, limit: int, before: int = 0) -> list[Receipt]:
+        """What was last sent or tried in all conversations that they may see, newest first; of those before the
+        `place` of another, if it is given.
+        """
+        theirs, values = visible_to(viewer, "c.owner")
+        where = (
+            f"JOIN conversations AS c ON c.id = o.conversation WHERE {theirs} AND (? = 0 OR o.place < ?)"
+            " ORDER BY o.place DESC LIMIT ?"
+        )
+        return await self._db.read(lambda connection: _receipts(connection, where, *values, before, before, limit))
+
     async def progress(self, conversation: ConversationId, delivery: DeliveryId) -> Progress:
         """Which messages of a delivery were begun, and which are known to be there."""
         rows = await self._db.read(
