@@ -145,6 +145,11 @@ async def _read_on(kept: Kept, viewer: Principal, named: ConversationId) -> obje
     return await around(kept.db, found, 2, 20) if found else "nothing"
 
 
+async def _paid(kept: Kept, viewer: Principal, _: ConversationId) -> object:
+    """Ann paid thousands, and Ben next to nothing, both to one model."""
+    return ["canary" if one.cost >= 7_000 else "crumb" for one in await Spendings(kept.db).by_day(viewer, 0)]
+
+
 def _theirs(viewer: Principal) -> Holds:
     return Holds(e.NoteScope.PERSON, "", viewer)
 
@@ -166,7 +171,7 @@ QUERIES: dict[str, Query] = {
     "the past by a part of its id": _read_on,
     "receipts": lambda kept, viewer, named: Outbox(kept.db).receipts(viewer, named),
     "the newest receipts": lambda kept, viewer, _: Outbox(kept.db).newest(viewer, 50),
-    "what was paid to whom": lambda kept, viewer, _: Spendings(kept.db).by_day(viewer, 0),
+    "what was paid to whom": _paid,
     "what each conversation cost": lambda kept, viewer, _: Spendings(kept.db).by_conversation(viewer, 0, 50),
     "what is permitted": lambda kept, viewer, _: Grants(kept.db).list(viewer),
     "what a remembered yes covers": lambda kept, viewer, named: Grants(kept.db).matching(viewer, *WORKED_IN, named),

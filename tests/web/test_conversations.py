@@ -6,7 +6,7 @@ import pytest
 from tests.web.visitor import opened, visiting
 
 from angelia.testing.model.server import ModelServer
-from angelia.testing.model.steps import say
+from angelia.testing.model.steps import call, say
 
 pytestmark = pytest.mark.anyio
 
@@ -25,3 +25,190 @@ async def test_a_message_is_answered_and_every_entry_has_its_place(tmp_path: Pat
         reply = next(one for one in told if one["kind"] == "ModelSaid")
         assert reply["nodes"] == [["p", {}, ["It is ", ["strong", {}, ["blue"]], "."]]]
         assert told[-1]["ending"] == "Answered"
+
+
+async def test_who_lost_the_connection_goes_on_after_the_last_entry_they_had(tmp_path: Path) -> None:
+    async with (
+        ModelServer([say("One."), say("Two.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "first", "key-0001")
+        whole = await page.until(conversation, "TurnClosed")
+        for after in range(len(whole)):
+            assert (await page.until(conversation, "TurnClosed", after))[: len(whole) - after] == whole[after:]
+        await page.says(conversation, "second", "key-0002")
+        fresh = await page.until(conversation, "TurnClosed", whole[-1]["seq"] + 1)
+        assert [one["kind"] for one in fresh].count("ModelSaid") == 1
+        listed = await page.json(f"/api/conversations/{conversation}/entries?limit=500")
+        assert listed["entries"][: len(whole)] == whole
+        assert listed["first"] == 0
+
+
+async def test_a_message_that_is_sent_again_is_stored_once(tmp_path: Path) -> None:
+    async with (
+        ModelServer([say("Yes.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        assert [(await page.says(conversation, "hello"))["new"] for _ in range(3)] == [True, False, False]
+        told = await page.until(conversation, "TurnClosed")
+        assert [one["kind"] for one in told].count("UserSaid") == 1
+        assert len(server.requests) == 1
+
+
+async def test_a_question_shows_all_that_a_yes_would_be_to_and_is_answered_once(tmp_path: Path) -> None:
+    command = {"command": "touch made.txt", "reach": "outside"}
+    async with (
+        ModelServer([call("shell", command), say("Made.")]) as server,
+        opened(tmp_path, server.base_url, **{"policy.mode": "ask"}) as app,
+        visiting(app) as page,
+    ):
+        (tmp_path / "work").mkdir()
+        conversation = str((await page.said("/api/conversations", {"folder": str(tmp_path / "work")}))["id"])
+        await page.says(conversation, "make it")
+        asked = (await page.until(conversation, "ApprovalAsked"))[-1]
+        assert "touch made.txt" in asked["whole"] + asked["question"]
+        (waiting,) = (await page.json("/api/questions"))["questions"]
+        assert (waiting["conversation"], waiting["digest"]) == (conversation, asked["digest"])
+        listed = (await page.json("/api/conversations"))["conversations"]
+        assert [(one["id"], one["waits"]) for one in listed] == [(conversation, 1)]
+        answers = f"/api/conversations/{conversation}/answers"
+        stale = await page.post(answers, {"call": asked["call"], "digest": "another"})
+        assert stale.status_code == 409
+        assert await page.said(answers, {"call": asked["call"], "digest": asked["digest"]}) == {}
+        told = await page.until(conversation, "TurnClosed")
+        assert [one["by"] for one in told if one["kind"] == "ApprovalGiven"] == ["owner"]
+        assert (tmp_path / "work/made.txt").exists()
+        again = await page.post(answers, {"call": asked["call"], "digest": asked["digest"]})
+        assert again.status_code == 409
+        assert (await page.json("/api/questions"))["questions"] == []
+
+
+async def test_a_no_with_words_is_told_to_the_model(tmp_path: Path) -> None:
+    async with (
+        ModelServer([call("shell", {"command": "ls", "reach": "outside"}), say("Then not.")]) as server,
+        opened(tmp_path, server.base_url, **{"policy.mode": "ask"}) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "list it")
+        asked = (await page.until(conversation, "ApprovalAsked"))[-1]
+        given = {"call": asked["call"], "digest": asked["digest"], "yes": False, "words": "Not outside."}
+        await page.said(f"/api/conversations/{conversation}/answers", given)
+        told = await page.until(conversation, "TurnClosed")
+        assert "Not outside." in next(one for one in told if one["kind"] == "ApprovalRefused")["why"]
+        assert b"Not outside." in server.requests[-1].raw
+
+
+async def test_a_file_is_brought_and_had_again(tmp_path: Path) -> None:
+    content = b"bed,kg\nsouth,33\n"
+    async with (
+        ModelServer([say("33 kg.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        sent = page.head | {"content-type": "application/octet-stream"}
+        came = await page.client.post(page.address + "/api/uploads?name=../harvest.csv", headers=sent, content=content)
+        assert came.status_code == 201, came.text
+        upload = came.json()
+        assert (upload["name"], upload["size"]) == ("harvest.csv", len(content))
+        await page.says(conversation, "How much?", files=[upload["id"]])
+        told = await page.until(conversation, "TurnClosed")
+        said = next(one for one in told if one["kind"] == "UserSaid")
+        file = next(part for part in said["parts"] if "media" in part)
+        assert file["name"] == "harvest.csv"
+        where = f"/api/conversations/{conversation}/media/{file['seq']}/{file['part']}"
+        got = await page.get(where)
+        assert got.content == content
+        assert got.headers["content-disposition"].startswith("attachment")
+        assert "sandbox" in got.headers["content-security-policy"]
+        for nowhere in (f"{file['seq']}/9", "0/0", "999/0", "x/y", f"{file['seq']}/full"):
+            assert (await page.get(f"/api/conversations/{conversation}/media/{nowhere}")).status_code == 404
+
+
+async def test_what_was_shown_has_its_receipt(tmp_path: Path) -> None:
+    async with (
+        ModelServer([say("Here.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "hello")
+        told = await page.until(conversation, "DeliveryQueued")
+        queued = told[-1]
+        assert queued["to"]["door"] == "web"
+        (before,) = (await page.json("/api/receipts"))["receipts"]
+        assert before["status"] == "queued"
+        for _ in range(2):
+            await page.post(f"/api/conversations/{conversation}/shown", {"deliveries": [queued["id"], "none"]})
+        (after,) = (await page.json("/api/receipts"))["receipts"]
+        assert (after["status"], after["words"]) == ("sent", "Here.")
+        tries = (await page.json(f"/api/receipts/{conversation}/{queued['id']}"))["tries"]
+        assert [one["kind"] for one in tries] == ["DeliveryQueued", "DeliverySettled"]
+
+
+async def test_a_command_is_answered_and_no_model_hears_of_it(tmp_path: Path) -> None:
+    async with (
+        ModelServer([]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        helped = await page.says(conversation, "/help")
+        assert ["/stop", "end the running turn"] in helped["table"]
+        wrong = await page.says(conversation, "/nonsense")
+        assert "There is no command /nonsense" in str(wrong["reply"])
+        assert not server.requests
+
+
+async def test_what_cannot_be_answered_is_not_stored_and_says_why(tmp_path: Path) -> None:
+    async with opened(tmp_path, "http://127.0.0.1:9/v1", model="nobody:none") as app, visiting(app) as page:
+        conversation = await page.begun()
+        came = await page.post(f"/api/conversations/{conversation}/messages", {"text": "hello", "key": "key-0001"})
+        assert came.status_code == 422
+        assert "nobody" in came.json()["error"]["what"]
+        assert (await page.json("/api/conversations"))["conversations"] == []
+        assert (await page.json(f"/api/conversations/{conversation}"))["last_seq"] == 0
+
+
+async def test_the_home_tells_what_has_changed_in_it(tmp_path: Path) -> None:
+    async with (
+        ModelServer([say("Yes.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        async with page.hears("/api/events") as events:
+            first = await anext(events)
+            assert (first.name, first.data) == ("home", {"waits": 0, "changed": []})
+            await page.says(conversation, "hello")
+            async for event in events:
+                if event.name == "home":
+                    assert event.data["changed"] == [conversation]
+                    break
+
+
+async def test_what_was_said_elsewhere_is_found_on_the_page(tmp_path: Path) -> None:
+    async with (
+        ModelServer([say("Thirty kilos.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "How heavy are the quinces?")
+        await page.until(conversation, "TurnClosed")
+        (hit,) = (await page.json("/api/conversations?q=quinces"))["found"]
+        assert (hit["conversation"], hit["seq"]) == (conversation, 2)
+        assert (await page.json(f"/api/conversations/{conversation}"))["title"] == "How heavy are the quinces?"
+        for path in ("/api/home", "/api/schedules", "/api/notes", "/api/skills", "/api/channels", "/api/servers"):
+            assert (await page.get(path)).status_code == 200, path
+        usage = await page.json("/api/usage?days=2")
+        assert [one["conversation"] for one in usage["conversations"]] == [conversation]
+        settings = (await page.json("/api/settings"))["settings"]
+        assert {"name": "model", "value": "openai-chat:test", "from": "the command line"} in settings or any(
+            one["name"] == "model" for one in settings
+        )

@@ -28,7 +28,7 @@ class HomeEvents:
         self._readers.add(news)
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
-        place = 0
+        place = -1
         try:
             while True:
                 news.clear()

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
@@ -20,6 +21,7 @@ from angelia.core.text import clean
 from angelia.faces.web.request import RequestRefused
 from angelia.faces.web.watched_conversation import WatchedConversation
 from angelia.policy.approvers import owner_at
+from angelia.sandboxes.workspace import make_own_folder, unfit
 from angelia.service.conversation.session import Session
 from angelia.service.models.choice import choose
 from angelia.store.log.transcript import Summary
@@ -119,14 +121,19 @@ class WebConversations:
         Raises:
             AccessRefused, ConfigError: it cannot work there.
         """
-        from pathlib import Path
-
-        workspace = Path(folder).expanduser().absolute() if folder else Path.cwd()
+        workspace = Path(folder).expanduser().absolute() if folder else await asyncio.to_thread(self._usual_folder)
         session = self._app.conversations.begin(door=DOOR, workspace=workspace, sandbox=sandbox)
         assert session.unspoken is not None
         await self._app.handed_out.keep(session.conversation, session.unspoken)
         self._own[session.conversation] = session
         return session.conversation
+
+    def _usual_folder(self) -> Path:
+        """Where Angelia was started, if a conversation may work there, else a folder made for it."""
+        here = Path.cwd()
+        if not unfit(here, self._app.loaded.home):
+            return here
+        return make_own_folder()
 
     async def say(
         self, conversation: ConversationId, parts: Sequence[Content], key: str, arrival: e.Arrival = e.Arrival.STEER

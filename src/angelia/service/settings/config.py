@@ -120,7 +120,7 @@ class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     listen: str = "127.0.0.1:8780"
-    in_gateway: bool = True
+    in_gateway: bool = False
 
 
 class ScheduleSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -231,7 +231,7 @@ class Transcript:
 
     async def changed(self, viewer: Principal, place: int, limit: int) -> tuple[int, list[ConversationId]]:
         """The end of the log, and which conversations that they may see have entries after `place`, newest first; none
-        for a place of 0, from which somebody begins to look.
+        for a place of -1, from which somebody begins to look.
         """
         return await self._db.read(lambda connection: _changed(connection, viewer, place, limit))
 
@@ -444,7 +444,7 @@ def _changed(
     connection: sqlite3.Connection, viewer: Principal, place: int, limit: int
 ) -> tuple[int, list[ConversationId]]:
     end = int(connection.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0])
-    if not place or place >= end:
+    if place < 0 or place >= end:
         return end, []
     theirs, values = visible_to(viewer, "c.owner")
     rows = connection.execute(
