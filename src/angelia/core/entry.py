@@ -23,6 +23,9 @@ class Address(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
 PARENT = "parent"
 """The door of what goes from a child conversation to its parent, whose id is the chat; and at which children begin."""
 
+BATCH = "batch"
+"""The door at which the tasks of a batch are put; the chat is the batch's id."""
+
 
 class Arrival(StrEnum):
     """When a message wants to be read."""
@@ -920,6 +923,34 @@ class TurnClosed(Fact, frozen=True):
     ending: Ending
 
 
+class CheckOutcome(StrEnum):
+    """What a check of a task's work came to."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SCORED = "scored"
+    """It gave a number between 0 and 1."""
+    HUNG = "hung"
+    """It did not end in its time, and was ended."""
+    CRASHED = "crashed"
+    """It raised something, or its process died."""
+    UNCLEAR = "unclear"
+    """What it said is no verdict."""
+    FLOODED = "flooded"
+    """It wrote more than anybody reads, and was ended."""
+    SANDBOX_GONE = "sandbox_gone"
+    """The sandbox could not be reached, or was not there any more."""
+
+
+class Checked(Fact, frozen=True):
+    """What was done for a task was looked at by its check: `score` is 0 to 1, 0 for whatever is no verdict."""
+
+    outcome: CheckOutcome
+    score: float = 0.0
+    why: str = ""
+    seconds: float = 0.0
+
+
 Keyed = UserSaid | Occurred | Delegated | CommandGiven | TurnedAway | SetAside
 """What came in under a platform's message id: a repeat of its key is absorbed."""
 
@@ -978,6 +1009,7 @@ AnyFact = (
     | DeliverySettled
     | DeliveryReached
     | TurnClosed
+    | Checked
 )
 
 SideFact = (
@@ -1010,6 +1042,7 @@ SideFact = (
     | CommandGiven
     | TurnedAway
     | SetAside
+    | Checked
 )
 """The facts that change nothing of where a turn stands."""
 

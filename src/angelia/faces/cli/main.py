@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "chat": ("chat.command:chat", "Open a conversation (this is what plain `angelia` does)."),
     "setup": ("setup.command:setup", "Set everything up by a few questions."),
     "ask": ("ask:ask", "One question, one answer on stdout."),
+    "batch": ("batch.command:batch", "Do many tasks, check them, and count."),
     "paint": ("painting:paint", "Make a picture from words, or change one."),
     "voices": ("voices:voices", "List voices, and hear how they sound."),
     "acp": ("acp:acp", "Let an editor use Angelia (Agent Client Protocol)."),

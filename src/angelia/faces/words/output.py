@@ -41,6 +41,11 @@ LINE_CLEARED = Painted("\r\x1b[K")
 """The line on which the cursor stands is empty (ECMA-48, 8.3.41)."""
 
 
+def rows_cleared(count: int) -> Painted:
+    """The last `count` rows are empty, and the cursor stands on the first of them (ECMA-48, 8.3.23 and 8.3.39)."""
+    return Painted(f"\x1b[{count}F\x1b[J")
+
+
 class _Guarded(io.TextIOWrapper):
     """A standard stream on which nothing but visible text is written."""
 

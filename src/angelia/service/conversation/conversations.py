@@ -34,7 +34,7 @@ from angelia.service.notes.conversation_notes import ConversationNotes, NoteSour
 from angelia.service.past.conversation_past import ConversationPast
 from angelia.service.past.find_past import OrdersAnew
 from angelia.service.places.presets import chosen, kept
-from angelia.service.settings.config import Loaded
+from angelia.service.settings.config import Caps, Loaded
 from angelia.service.settings.rules import limits_in
 from angelia.service.skills.conversation_skills import ConversationSkills, SkillSources
 from angelia.store.log.transcript import Transcript
@@ -181,12 +181,18 @@ class Conversations:
     # -- at work ------------------------------------------------------------------------------------------------
 
     async def employ(
-        self, session: Session, model: str, *, approvers: ApproversOf, effort: str | None = None
+        self,
+        session: Session,
+        model: str,
+        *,
+        approvers: ApproversOf,
+        effort: str | None = None,
+        limits: Caps | None = None,
     ) -> BoundModel:
         """Give a conversation its model, tools and sandbox, and drive it from now on. Returns its first model, bound.
 
         Done again between two turns it changes the model; the sandbox and what runs in it stay. `effort` is how much
-        the model thinks: as configured, if it is not given. `approvers` says of the running turn who may
+        the model thinks: as configured, if it is not given; `limits` are the caps of its turns. `approvers` says of the running turn who may
         answer its questions, and where they are asked.
 
         Raises:
@@ -200,7 +206,8 @@ class Conversations:
         at = kept(self._deps.loaded.config.sandbox, session.sandbox, session.preset)
         prompt.work_in(at, place.sandbox, self._deps.drivers.model_catalog.profile(model))
         await prompt.look()
-        wanted = WantedModel(model, limits_in(self._deps.loaded.config, session.door, session.terms), effort)
+        capped = limits or limits_in(self._deps.loaded.config, session.door, session.terms)
+        wanted = WantedModel(model, capped, effort)
 
         async def made(registry: Registry) -> tuple[BoundModel, Driver]:
             at_work = replace(self._place(session).deps, registry=registry)
@@ -249,7 +256,7 @@ class Conversations:
                 (*self._deps.toolsets, lambda: SkillTools(skills)),
                 lambda taken: self.servers(session, self._deps.mcp, taken),
                 lambda: session.wait(lambda: bool(session.turn.cancelled_at)),
-                lambda tool: may_call(session.terms, tool),
+                lambda tool: may_call(session.door, session.terms, tool),
             )
         return opened.toolbox
 

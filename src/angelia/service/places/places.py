@@ -165,8 +165,16 @@ class SandboxPlaces:
         Raises:
             SandboxError: it cannot be ended.
         """
-        if await self._transcript.in_place(OWNER, place):
-            return
+        if not await self._transcript.in_place(OWNER, place):
+            await self.end(place)
+
+    async def end(self, place: PlaceId) -> None:
+        """End what outlives the processes in a place, and remove what was kept for it. A folder of the person's in
+        which it worked stays.
+
+        Raises:
+            SandboxError: it cannot be ended.
+        """
         homes = {kind: home for kind in OURS if (home := self._state / kind / place).is_dir()}
         for lasting in await self._lasting(homes):  # no other kind was used, and none has to answer
             if lasting.place == place:

@@ -37,7 +37,7 @@ from angelia.store.log.references import blobs_in
 from angelia.store.media.blobs import BlobStore, require
 from angelia.store.sql.database import Database
 from angelia.store.sql.tips import Tip
-from angelia.store.sql.visibility import RECORDS, visible_to
+from angelia.store.sql.visibility import APART, RECORDS, visible_to
 from angelia.store.sql.wholeness import not_whole, strays
 from angelia.store.tables import grants
 
@@ -216,7 +216,7 @@ class Transcript:
         """
         conditions: list[tuple[str, tuple[object, ...]]] = [
             visible_to(viewer),
-            *([(f"door NOT IN {RECORDS} AND door <> 'parent'", ())] if door is None else [("door = ?", (door,))]),
+            *([(f"door NOT IN {RECORDS} AND door NOT IN {APART}", ())] if door is None else [("door = ?", (door,))]),
             *([("owner = ?", (str(owner),))] if owner is not None else []),
             *([("workspace = ?", (workspace,))] if workspace is not None else []),
             *([("(last_at, id) < (?, ?)", before)] if before is not None else []),
@@ -458,7 +458,7 @@ def _changed(
 def _newest(connection: sqlite3.Connection, owner: Principal) -> ConversationId | None:
     row = connection.execute(
         "SELECT c.id FROM entries AS e JOIN conversations AS c ON c.id = e.conversation WHERE c.owner = ?"
-        " AND c.door NOT IN ('schedule', 'parent') AND (e.epoch > 0 OR NOT EXISTS"
+        f" AND c.door <> 'schedule' AND c.door NOT IN {APART} AND (e.epoch > 0 OR NOT EXISTS"
         " (SELECT 1 FROM entries AS i WHERE i.conversation = c.id AND i.seq = 2 AND i.kind = ?))"
         " ORDER BY e.id DESC LIMIT 1",
         (str(owner), Imported.__name__),

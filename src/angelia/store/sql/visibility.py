@@ -5,6 +5,9 @@ from angelia.core.principal import OWNER, Principal
 RECORDS = "('schedule', 'import')"
 """The doors of logs that hold what was arranged, and nothing that was said."""
 
+APART = "('parent', 'batch')"
+"""The doors of conversations in which no person speaks: what opened them shows them."""
+
 
 def visible_to(viewer: Principal, column: str = "owner") -> tuple[str, tuple[str, ...]]:
     """`Principal.sees` as a condition on the column that says whose a row is, and its values.

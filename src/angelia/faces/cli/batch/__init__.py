@@ -1,0 +1,1 @@
+"""`angelia batch`: tasks that are done one by one and checked."""
