@@ -43,6 +43,7 @@ NAV: dict[str, list[str]] = {
             "how-to/schedule.md",
             "how-to/signals.md",
             "how-to/delegate.md",
+            "how-to/batches.md",
             "how-to/undo.md",
             "how-to/long-conversations.md",
             "how-to/sandboxes.md",

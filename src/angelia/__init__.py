@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from angelia.faces.words.program_delivery import SentFile
     from angelia.faces.words.questions import No, Yes
     from angelia.policy.verdict import Act, NoEffect
+    from angelia.service.batches.check_context import CheckContext
     from angelia.tools.function_tool import tool
 
     __version__: str
@@ -35,6 +36,7 @@ __all__ = [
     "BlockingConversation",
     "BlockingTurn",
     "CallStatus",
+    "CheckContext",
     "Conversation",
     "No",
     "NoEffect",
@@ -59,6 +61,7 @@ _NAMES = {
     "BlockingConversation": "angelia.faces.python.blocking",
     "BlockingTurn": "angelia.faces.python.blocking",
     "CallStatus": "angelia.core.content",
+    "CheckContext": "angelia.service.batches.check_context",
     "Conversation": "angelia.faces.python.conversation",
     "No": "angelia.faces.words.questions",
     "NoEffect": "angelia.policy.verdict",

@@ -1,5 +1,6 @@
 """The examples in the documents run, and do what the text around them says."""
 
+import json
 import os
 import re
 import subprocess
@@ -68,7 +69,23 @@ PROGRAMS: dict[str, tuple[list[Step], str]] = {
 
 
 def test_every_example_has_a_name_and_is_run_here() -> None:
-    assert set(EXAMPLES) == {*TESTS, *PROGRAMS, "count_words.py", "counters.py", "parrot.py"}
+    assert set(EXAMPLES) == {*TESTS, *PROGRAMS, "count_words.py", "counters.py", "parrot.py", "check_numbers.py"}
+
+
+@pytest.mark.real("bwrap")
+def test_the_check_of_the_example_tells_right_from_wrong(tmp_path: Path) -> None:
+    """The tasks are those that the page shows; a model that writes 56.5 for both has one of them right."""
+    steps = [call("write", {"path": "answer.txt", "content": "56.5"}), say("It is in answer.txt.")]
+    (shown,) = [one.text for one in blocks("console") if one.document == "docs/how-to/batches.md"]
+    with serving(tmp_path, steps) as place:
+        (place.work / "harvest.csv").write_text("bed,kg\nsouth,33\nnorth,23.5\n")
+        (place.work / "check_numbers.py").write_text(EXAMPLES["check_numbers.py"].text)
+        rows = [line for line in shown.splitlines() if line.startswith("{")]
+        (place.work / "numbers.jsonl").write_text("\n".join(rows))
+        ran = place.run("batch", "numbers.jsonl", "--check", "check_numbers.py", "--model", MODEL, "--json")
+    told = [json.loads(line) for line in ran.out.splitlines()]
+    assert [(one["task"], one["outcome"]) for one in told] == [("sum", "passed"), ("most", "failed")], ran.err
+    assert told[1]["why"] == "answer.txt holds '56.5'"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

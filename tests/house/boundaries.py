@@ -266,6 +266,7 @@ RULES = [
             "models/speech/command.py": "a command that the owner configured may listen, or speak",
             "models/pictures/command.py": "a picture may be painted by a command that the owner configured",
             "store/media/processes.py": "what strangers sent is opened in a process of its own, with limits",
+            "service/batches/check_process.py": "a person's check of a task's work may hang or die, apart from us",
             "channels/whatsapp/bridge/": "the bridge is a process of Node, and npm installs what it needs",
             "faces/cli/other_programs.py": "services, updates: what a person would type is run for them",
             "testing/": "the kit runs servers and whole programs",

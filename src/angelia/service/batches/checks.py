@@ -16,7 +16,7 @@ from angelia.sandboxes.port import Command, FileKind, NoSuchFile, Reach, Sandbox
 from angelia.service.batches.check_process import CheckProcesses
 from angelia.service.batches.results import answer_of, last_ending
 from angelia.service.batches.tasks import Task, is_python
-from angelia.service.batches.trials import Trial
+from angelia.service.batches.trials import TaskTrial
 from angelia.service.batches.verdict import of_command
 from angelia.service.files.transfers import bring, fetch
 from angelia.store.media.blobs import BlobStore
@@ -30,7 +30,7 @@ _MOST_READ = 64_000_000
 class CheckedWork(Struct, frozen=True):
     """What a check looks at: the trial, the sandbox in which it was done, and its log."""
 
-    trial: Trial
+    trial: TaskTrial
     sandbox: Sandbox
     entries: Sequence[e.Entry]
     blobs: BlobStore

@@ -13,7 +13,7 @@ from angelia.core.content import Text
 from angelia.core.sentences import sentence
 from angelia.service.batches.statistics import Interval, pass_at, wilson
 from angelia.service.batches.tasks import Task
-from angelia.service.batches.trials import Trial
+from angelia.service.batches.trials import TaskTrial
 
 MODEL_AWAY = (end.ModelUnavailable, end.ModelUnknown, end.LoginNeeded, end.OutOfCredit, end.WrongAddress)
 """Endings that say nothing of a task: it is gone on with once the model can be had."""
@@ -89,7 +89,7 @@ def check_of(entries: Sequence[e.Entry]) -> e.Checked | None:
     return next((entry.fact for entry in entries if isinstance(entry.fact, e.Checked)), None)
 
 
-def result_of(trial: Trial, conversation: str, entries: Sequence[e.Entry]) -> TrialResult | None:
+def result_of(trial: TaskTrial, conversation: str, entries: Sequence[e.Entry]) -> TrialResult | None:
     """The result that a log holds; None while there is none."""
     ending, checked = last_ending(entries), check_of(entries)
     if ending is None or not is_final(ending, trial.task) or (trial.task.check and checked is None):

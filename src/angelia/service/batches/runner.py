@@ -1,7 +1,7 @@
 """Does the trials of a batch side by side, each once: its log says how far it is, so whoever comes later goes on there.
 
-A trial is a conversation under a key of its own (`trials.Trial.key`), which the store takes once. What is known of it
-stands in its log: asked, answered, checked. Nothing else is written down, so nothing can differ from it.
+A trial is a conversation under a key of its own (`trials.TaskTrial.key`), which the store takes once. What is known of
+it stands in its log: asked, answered, checked. Nothing else is written down, so nothing can differ from it.
 
 Money is allotted: of what is left of the batch's cap each trial that begins gets an equal share with those that could
 begin beside it, as a cap of its turn. A turn that ends by that cap is gone on with while there is money.
@@ -30,7 +30,7 @@ from angelia.service.batches.check_process import CheckProcesses
 from angelia.service.batches.checks import CheckedWork, checked, put_files
 from angelia.service.batches.results import MODEL_AWAY, TrialResult, cost_of, is_final, last_ending, result_of
 from angelia.service.batches.tasks import Task
-from angelia.service.batches.trials import Trial, trials_of
+from angelia.service.batches.trials import TaskTrial, trials_of
 from angelia.service.conversation.conversations import Conversations
 from angelia.service.conversation.session import Session
 from angelia.service.files.attachments import Attachments
@@ -70,7 +70,7 @@ class BatchPlan(Struct, frozen=True):
     sandbox: str = ""
     max_cost: int = 0
 
-    def trials(self) -> Iterator[Trial]:
+    def trials(self) -> Iterator[TaskTrial]:
         """All of them, in their order."""
         return trials_of(self.id, self.tasks, self.models, self.tries)
 
@@ -130,7 +130,7 @@ class BatchRunner:
                     then="Use local, docker:IMAGE, apptainer:IMAGE or modal:IMAGE.",
                 )
 
-    async def _work(self, trials: Iterator[Trial]) -> None:
+    async def _work(self, trials: Iterator[TaskTrial]) -> None:
         for trial in trials:
             if self.halted or trial.model in self.away:
                 self.left[trial.key] = self.halted or self.away[trial.model]
@@ -141,7 +141,7 @@ class BatchRunner:
                 logger.warning("the trial %s could not be done: %s", trial.key, error)
                 self.left[trial.key] = str(error)
 
-    async def _once(self, trial: Trial) -> None:
+    async def _once(self, trial: TaskTrial) -> None:
         """One trial, from where its log is to its result."""
         if known := self._known.get(trial.key):
             result = result_of(trial, known, await self._deps.transcript.entries(known))
@@ -163,7 +163,7 @@ class BatchRunner:
         self.results.append(result)
         self._tell(result, found)
 
-    async def _done(self, trial: Trial, session: Session) -> TrialResult | None:
+    async def _done(self, trial: TaskTrial, session: Session) -> TrialResult | None:
         self.running[trial.key] = session
         try:
             await self._prepare(trial, session)
@@ -177,7 +177,7 @@ class BatchRunner:
             await self._deps.conversations.leave(session)
             del self.running[trial.key]
 
-    async def _opened(self, trial: Trial) -> Session:
+    async def _opened(self, trial: TaskTrial) -> Session:
         """Its conversation, with the task said in it; new if there is none."""
         conversations = self._deps.conversations
         if known := self._known.get(trial.key):
@@ -193,7 +193,7 @@ class BatchRunner:
         crash_point("batch.said")
         return session
 
-    async def _parts(self, trial: Trial) -> list[Content]:
+    async def _parts(self, trial: TaskTrial) -> list[Content]:
         task, profile = trial.task, self._deps.profile(trial.model)
         parts: list[Content] = [Text(task.prompt)]
         take = self._deps.attachments
@@ -202,14 +202,14 @@ class BatchRunner:
                 parts += (await attached(task.path(name), profile)).parts
         return parts
 
-    async def _prepare(self, trial: Trial, session: Session) -> None:
+    async def _prepare(self, trial: TaskTrial, session: Session) -> None:
         """Open its sandbox, and put its files there unless the model was asked already."""
         place = self._deps.conversations.open_workplace(session, approvers=nobody)
         if not any(isinstance(entry.fact, e.ModelAsked) for entry in session.log.entries):
             await put_files(place.sandbox, trial.task, trial.task.files, trial.task.texts)
             crash_point("batch.files_put")
 
-    async def _turn(self, trial: Trial, session: Session) -> bool:
+    async def _turn(self, trial: TaskTrial, session: Session) -> bool:
         """Drive it to an ending; whether it is worth another look."""
         limits = self._limits(trial, session)
         if limits is None:
@@ -230,7 +230,7 @@ class BatchRunner:
         self.left[trial.key] = self.halted or self.away[trial.model]
         return False
 
-    def _limits(self, trial: Trial, session: Session) -> Caps | None:
+    def _limits(self, trial: TaskTrial, session: Session) -> Caps | None:
         """The caps of its next turn; None once the batch's money is spent."""
         task, limits = trial.task, self._deps.limits
         own = replace(
@@ -255,7 +255,7 @@ class BatchRunner:
         self._allotted[trial.key] = held[trial.key] + share
         return replace(own, max_cost=min(filter(None, (task.max_cost, share / 1e6))))
 
-    async def _check(self, trial: Trial, session: Session) -> None:
+    async def _check(self, trial: TaskTrial, session: Session) -> None:
         """Look at its work, once, and settle what it sent: it went nowhere but to the check."""
         settled = [e.DeliverySettled(queued.id, e.DeliveryStatus.SENT) for queued in _unsettled(session.log.entries)]
         facts: list[e.AnyFact] = []

@@ -8,7 +8,7 @@ from msgspec import Struct
 from angelia.service.batches.tasks import Task
 
 
-class Trial(Struct, frozen=True):
+class TaskTrial(Struct, frozen=True):
     """One try at one task by one model; `number` counts from 1. `key` names it in the store, once for ever."""
 
     task: Task
@@ -22,7 +22,7 @@ class Trial(Struct, frozen=True):
         return f"{self.task.id}/{re.sub(r'[^A-Za-z0-9._-]+', '-', self.model)}-{self.number}"
 
 
-def trials_of(batch: str, tasks: Sequence[Task], models: Sequence[str], tries: int) -> Iterator[Trial]:
+def trials_of(batch: str, tasks: Sequence[Task], models: Sequence[str], tries: int) -> Iterator[TaskTrial]:
     """All of them: every task once with every model, then the second tries. A task that names its model has that one.
 
     >>> [trial.key for trial in trials_of("b", [Task(id="t", prompt="?")], ["a:m", "a:n"], 1)]
@@ -31,4 +31,4 @@ def trials_of(batch: str, tasks: Sequence[Task], models: Sequence[str], tries: i
     for number in range(1, tries + 1):
         for task in tasks:
             for model in (task.model,) if task.model else models:
-                yield Trial(task, model, number, f"{batch}:{task.id}:{number}:{model}")
+                yield TaskTrial(task, model, number, f"{batch}:{task.id}:{number}:{model}")

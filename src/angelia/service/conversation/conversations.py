@@ -192,8 +192,8 @@ class Conversations:
         """Give a conversation its model, tools and sandbox, and drive it from now on. Returns its first model, bound.
 
         Done again between two turns it changes the model; the sandbox and what runs in it stay. `effort` is how much
-        the model thinks: as configured, if it is not given; `limits` are the caps of its turns. `approvers` says of the running turn who may
-        answer its questions, and where they are asked.
+        the model thinks: as configured, if it is not given; `limits` are the caps of its turns. `approvers` says of the
+        running turn who may answer its questions, and where they are asked.
 
         Raises:
             ConfigError: the model cannot be used as configured.

@@ -85,7 +85,7 @@ class ConversationChildren:
             money=money_left(turn, caps, before),
             model=self._children.model,
             models=tuple(dict.fromkeys(model for model in models if model)),
-            tools=tuple(name for name in sources.registry().names if may_call(PARENT, self._nested(), name)),
+            tools=tuple(name for name in sources.registry().names if may_call(e.PARENT, self._nested(), name)),
         )
 
     def _nested(self) -> e.ChildTerms:

@@ -456,13 +456,14 @@ def _changed(
 
 
 def _newest(connection: sqlite3.Connection, owner: Principal) -> ConversationId | None:
-    row = connection.execute(
-        "SELECT c.id FROM entries AS e JOIN conversations AS c ON c.id = e.conversation WHERE c.owner = ?"
-        f" AND c.door <> 'schedule' AND c.door NOT IN {APART} AND (e.epoch > 0 OR NOT EXISTS"
+    spoken = f"c.door <> 'schedule' AND c.door NOT IN {APART}"
+    query = (
+        f"SELECT c.id FROM entries AS e JOIN conversations AS c ON c.id = e.conversation WHERE c.owner = ? AND {spoken}"  # noqa: S608 - fixed text
+        " AND (e.epoch > 0 OR NOT EXISTS"
         " (SELECT 1 FROM entries AS i WHERE i.conversation = c.id AND i.seq = 2 AND i.kind = ?))"
-        " ORDER BY e.id DESC LIMIT 1",
-        (str(owner), Imported.__name__),
-    ).fetchone()
+        " ORDER BY e.id DESC LIMIT 1"
+    )
+    row = connection.execute(query, (str(owner), Imported.__name__)).fetchone()
     return ConversationId(row[0]) if row else None
 
 

@@ -22,7 +22,7 @@ from angelia.faces.words.paint import Paint
 
 if TYPE_CHECKING:
     from angelia.service.app import App
-    from angelia.service.batches.runner import BatchPlan, BatchRunner
+    from angelia.service.batches.runner import BatchDeps, BatchPlan, BatchRunner
     from angelia.service.batches.tasks import Task
 
 _PATH = click.Path(path_type=Path)
@@ -90,12 +90,13 @@ async def _models(app: "App", named: tuple[str, ...], tasks: "tuple[Task, ...]")
     return models
 
 
-async def _run(app: "App", plan: "BatchPlan", source: Path, *, as_json: bool) -> int:
-    from angelia.service.batches.runner import BatchDeps, BatchRunner
+def batch_deps(app: "App") -> "BatchDeps":
+    """What a batch needs of an open home."""
+    from angelia.service.batches.runner import BatchDeps
     from angelia.service.places.presets import chosen
 
     sandboxes = app.loaded.config.sandbox
-    deps = BatchDeps(
+    return BatchDeps(
         app.conversations,
         app.transcript,
         app.blobs,
@@ -105,9 +106,16 @@ async def _run(app: "App", plan: "BatchPlan", source: Path, *, as_json: bool) ->
         lambda name: chosen(sandboxes, name).spec,
         app.loaded.config.limits,
     )
+
+
+async def _run(app: "App", plan: "BatchPlan", source: Path, *, as_json: bool) -> int:
+    from angelia.service.batches.runner import BatchRunner
+
     shown = LiveTable(Paint.of(canvas()), sum(1 for _ in plan.trials()))
-    runner = BatchRunner(deps, plan, shown.tell)
+    runner = BatchRunner(batch_deps(app), plan, shown.tell)
     stopped = await _until_done(runner, shown)
+    order = {(trial.task.id, trial.model, trial.number): place for place, trial in enumerate(plan.trials())}
+    runner.results.sort(key=lambda result: order[result.task, result.model, result.number])
     _write(plan.folder, source.resolve().stem, runner)
     _tell(plan, runner, as_json=as_json, stopped=stopped)
     return _code(runner, stopped=stopped)

@@ -5,7 +5,7 @@ for a no and `error` for no verdict).
 """
 
 from collections.abc import Sequence
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from angelia.core.visible import visible
 from angelia.faces.cli.batch.result_words import in_words, outcome_words
@@ -14,10 +14,10 @@ from angelia.service.batches.results import TrialResult
 
 def junit(name: str, results: Sequence[TrialResult]) -> bytes:
     """The whole file."""
-    root = ElementTree.Element("testsuites", name=visible(name))
+    root = ET.Element("testsuites", name=visible(name))
     for model in dict.fromkeys(result.model for result in results):
         own = [result for result in results if result.model == model]
-        suite = ElementTree.SubElement(
+        suite = ET.SubElement(
             root,
             "testsuite",
             name=visible(model),
@@ -29,8 +29,8 @@ def junit(name: str, results: Sequence[TrialResult]) -> bytes:
         )
         for result in own:
             _case(suite, result)
-    ElementTree.indent(root)
-    data: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    ET.indent(root)
+    data: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return data + b"\n"
 
 
@@ -38,19 +38,19 @@ def _failed(result: TrialResult) -> bool:
     return bool(result.outcome) and not result.passed and not result.broken
 
 
-def _case(suite: ElementTree.Element, result: TrialResult) -> None:
+def _case(suite: ET.Element, result: TrialResult) -> None:
     name = result.task if result.number == 1 else f"{result.task} (try {result.number})"
-    case = ElementTree.SubElement(
+    case = ET.SubElement(
         suite, "testcase", classname=visible(result.model), name=visible(name), time=f"{result.seconds:.3f}"
     )
     told = visible(result.why)
     if result.broken:
-        error = ElementTree.SubElement(case, "error", type=result.outcome, message=outcome_words(result.outcome))
+        error = ET.SubElement(case, "error", type=result.outcome, message=outcome_words(result.outcome))
         error.text = told
     elif _failed(result):
-        failure = ElementTree.SubElement(case, "failure", type=result.outcome, message=told[:200])
+        failure = ET.SubElement(case, "failure", type=result.outcome, message=told[:200])
         failure.text = told
     elif not result.outcome:
-        ElementTree.SubElement(case, "skipped", message=f"no check; the turn ended: {in_words(result.ending)}")
-    out = ElementTree.SubElement(case, "system-out")
+        ET.SubElement(case, "skipped", message=f"no check; the turn ended: {in_words(result.ending)}")
+    out = ET.SubElement(case, "system-out")
     out.text = visible(f"{result.answer}\n\nangelia show {result.conversation}")

@@ -61,7 +61,7 @@ class LiveTable:
     def _all(self, runner: BatchRunner) -> str:
         done = len(runner.results)
         passed = sum(result.passed for result in runner.results)
-        parts = [f"{done} of {self._total} done", f"{passed} passed", money(runner.cost)]
+        parts = [f"{done} of {self._total} done", f"{passed} passed", *([money(runner.cost)] if runner.cost else [])]
         fresh, left = done - runner.found, self._total - done - len(runner.left)
         if fresh > 0 and left > 0:
             parts.append(f"{_span((self._clock() - self._began) / fresh * left)} left")

@@ -12,6 +12,7 @@ from angelia.service.batches.results import ModelSummary, TrialResult, summaries
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """No script, no picture, nothing from anywhere: what models said is text, and cannot become more."""
+_RATE = "Rate, with its 95 %"
 _MOST_TOLD = 2_000
 """Characters of an answer or a reason."""
 
@@ -52,8 +53,9 @@ def _many(number: int, one: str, more: str) -> str:
 
 def _summary_line(found: Sequence[ModelSummary], results: Sequence[TrialResult], tasks: int) -> str:
     cost = price(sum(one.cost for one in found), sum(one.unpriced for one in found))
+    paid = "cost unknown" if cost == "unknown" else f"{cost} in all"
     counted = (_many(tasks, "task", "tasks"), _many(len(found), "model", "models"))
-    return " · ".join((*counted, _many(len(results), "result", "results"), f"{cost} in all"))
+    return " · ".join((*counted, _many(len(results), "result", "results"), paid))
 
 
 def _left(left: int) -> str:
@@ -66,10 +68,8 @@ def _left(left: int) -> str:
 def _models(found: Sequence[ModelSummary]) -> str:
     rows = "".join(_model(one) for one in found)
     head = "".join(
-        f"<th{' class=n' if number else ''}>{name}</th>"
-        for number, name in enumerate(
-            ("Model", "Passed", "Rate, with its 95 %", "Cost", "A pass", "Tokens", "Steps", "Seconds")
-        )
+        f"<th{'' if name in ('Model', _RATE) else ' class=n'}>{name}</th>"
+        for name in ("Model", _RATE, "Passed", "Cost", "A pass", "Tokens", "Steps", "Seconds")
     )
     return (
         "<section><h2>Models</h2><div class=scroll tabindex=0 role=region aria-label=Models>"
@@ -86,14 +86,14 @@ def _model(one: ModelSummary) -> str:
         more.append(", ".join(f"pass@{k} {rate:.0%}" for k, rate in one.pass_at.items()))
     cells = (
         f"{one.passed} of {one.checked}" if checked else "no checks",
-        _rate(one) if checked else "–",
         price(one.cost, one.unpriced),
         price(one.cost // one.passed, one.unpriced) if one.passed else "–",
         count(one.tokens),
         f"{one.steps:g}",
         f"{one.seconds:.1f}",
     )
-    told = "".join(f"<td class=n>{cell}</td>" for cell in cells)
+    rate = f"<td>{_rate(one) if checked else '–'}</td>"
+    told = rate + "".join(f"<td class=n>{cell}</td>" for cell in cells)
     return f"<tr><th scope=row>{_text(one.model)}<small>{_text(' · '.join(more))}</small></th>{told}</tr>"
 
 
@@ -136,6 +136,8 @@ def _cell(tries: Sequence[TrialResult]) -> str:
         return f"<span class=good>✓ {'passed' if passed == 1 else f'all {passed}'}</span>"
     if passed:
         return f"<span class=some>✓ {passed} of {len(checked)}</span>"
+    if all(one.outcome == "scored" for one in checked):
+        return f"<span class=some>{_listed(f'{one.score:g}' for one in checked)}</span>"
     words = _listed(f"{one.score:g}" if one.outcome == "scored" else outcome_words(one.outcome) for one in checked)
     return f"<span class=bad>⚠ {_text(words)}</span>"
 
@@ -152,14 +154,15 @@ def _not_passed(results: Sequence[TrialResult]) -> str:
 
 def _told(result: TrialResult) -> str:
     number = f" · try {result.number}" if result.number > 1 else ""
+    paid = price(result.cost, result.unpriced)
+    cost = "cost unknown" if paid == "unknown" else paid
     said = f"scored {result.score:g}" if result.outcome == "scored" else outcome_words(result.outcome)
     rows = (
         ("Why", _cut(result.why or "no reason was given")),
         ("Answer", _cut(result.answer or "none")),
         (
             "Ended",
-            f"{in_words(result.ending)}, {_many(result.steps, 'step', 'steps')}, {result.seconds:.1f} s, "
-            f"{price(result.cost, result.unpriced)}",
+            ", ".join((in_words(result.ending), _many(result.steps, "step", "steps"), f"{result.seconds:.1f} s", cost)),
         ),
         ("Look at it", f"<code>angelia show {escape(result.conversation)}</code>"),
     )

@@ -12,7 +12,9 @@ _REASON = 100
 
 
 def result_table(results: Sequence[TrialResult]) -> list[str]:
-    """Models under each other, then how their turns ended, and which checks came to no verdict."""
+    """Models under each other; then, where there is something to say, how their turns ended and which checks came to no
+    verdict.
+    """
     found = summaries(results)
     rows = [_HEAD, *(_row(one) for one in found)]
     lines = table(rows)
@@ -21,7 +23,8 @@ def result_table(results: Sequence[TrialResult]) -> list[str]:
             lines.append(f"{one.model}: {', '.join(f'pass@{k} {rate:.1%}' for k, rate in one.pass_at.items())}")
         if one.broken:
             lines.append(f"{one.model}: {no_verdicts(one)}; they count as not passed")
-        lines.append(f"{one.model}: {endings(one)}")
+        if one.endings.keys() - {"Answered"}:
+            lines.append(f"{one.model}: {endings(one)}")
     return lines
 
 
