@@ -73,40 +73,49 @@ class CheckProcesses:
 
 
 class _CheckProcess:
-    """One process, what it writes, and the way to it."""
+    """One process, what it writes, and the way to it.
 
-    def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        way: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        life: int,
-    ) -> None:
+    Its output comes by a pipe of ours: the end of a process whose pipes asyncio holds is told once they are read to
+    their ends, and whoever floods is not read any more.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket, output: int, life: int) -> None:
         self._process = process
-        self._reader, self._writer = way
-        self._life = life
+        self._socket, self._output, self._life = ours, output, life
         self._written, self._kept = 0, b""
         self._flooded = asyncio.Event()
-        self._reading = asyncio.create_task(self._read())
 
     @classmethod
     async def started(cls, file: str) -> "_CheckProcess":
         """Start one for the check in `file`."""
         ours, theirs = socket.socketpair()
         alive, life = os.pipe()
+        output, written = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-m", "angelia.service.batches.check_worker", str(theirs.fileno()), str(alive), file),
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
+                stdout=written,
+                stderr=written,
                 pass_fds=(theirs.fileno(), alive),
                 start_new_session=True,
             )
         finally:
             theirs.close()
-            os.close(alive)
-        return cls(process, await asyncio.open_connection(sock=ours), life)
+            for descriptor in (alive, written):
+                os.close(descriptor)
+        made = cls(process, ours, output, life)
+        await made._open()
+        return made
+
+    async def _open(self) -> None:
+        self._reader, self._writer = await asyncio.open_connection(sock=self._socket)
+        lines = asyncio.StreamReader()
+        self._pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(self._output, "rb", buffering=0)
+        )
+        self._reading = asyncio.create_task(self._read(lines))
 
     async def ask(self, told: Mapping[str, Any], serve: Serve) -> Checked:
         """Let it check, and do what it asks for meanwhile."""
@@ -146,9 +155,8 @@ class _CheckProcess:
                 await self._process.wait()
                 await self._reading
 
-    async def _read(self) -> None:
-        assert self._process.stdout is not None
-        while data := await self._process.stdout.read(1 << 16):
+    async def _read(self, output: asyncio.StreamReader) -> None:
+        while data := await output.read(1 << 16):
             self._written += len(data)
             self._kept = (self._kept + data)[-_KEPT:]
             if self._written > MOST_OUTPUT:
@@ -166,6 +174,7 @@ class _CheckProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
+        self._pipe.close()
         self._writer.close()
         os.close(self._life)
         await self._process.wait()
