@@ -273,7 +273,6 @@ WITHOUT_VIEWER = {
     "Transcript.legible": OF_ONE,
     "Transcript.require_end": OF_ONE,
     "Transcript.news": OF_ONE,
-    "Transcript.begun_by": RUNS,
     "Transcript.erase": OF_ONE,
     "Transcript.at_work": "of conversations that were listed to who asks",
     "Transcript.version": RUNS,

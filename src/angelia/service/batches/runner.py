@@ -22,6 +22,7 @@ from angelia.core.content import Content, Text
 from angelia.core.crash import crash_point
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import ConversationId, PlaceId
+from angelia.core.principal import OWNER
 from angelia.core.profile import Profile
 from angelia.core.sentences import sentence
 from angelia.policy.approvers import nobody
@@ -84,7 +85,6 @@ class BatchRunner:
         self._deps = deps
         self._plan = plan
         self._tell = tell
-        self._known: dict[str, ConversationId] = {}
         self._allotted: dict[str, int] = {}
         self._paid = 0
         self._processes = CheckProcesses()
@@ -110,7 +110,6 @@ class BatchRunner:
             StoreError: the home cannot be read or written.
         """
         self._demand_own_sandboxes()
-        self._known = await self._deps.transcript.begun_by(e.BATCH, f"{self._plan.id}:")
         trials = self._plan.trials()
         workers = [asyncio.create_task(self._work(trials)) for _ in range(self._plan.parallel)]
         try:
@@ -143,13 +142,14 @@ class BatchRunner:
 
     async def _once(self, trial: TaskTrial) -> None:
         """One trial, from where its log is to its result."""
-        if known := self._known.get(trial.key):
+        known = await self._deps.transcript.of_key(OWNER, e.BATCH, trial.key)
+        if known:
             result = result_of(trial, known, await self._deps.transcript.entries(known))
             if result:
                 self.found += 1
                 await self._take(result, found=True)
                 return
-        session = await self._opened(trial)
+        session = await self._opened(trial, known)
         result = await self._done(trial, session)
         if result:
             await self._take(result, found=False)
@@ -177,10 +177,10 @@ class BatchRunner:
             await self._deps.conversations.leave(session)
             del self.running[trial.key]
 
-    async def _opened(self, trial: TaskTrial) -> Session:
+    async def _opened(self, trial: TaskTrial, known: ConversationId | None) -> Session:
         """Its conversation, with the task said in it; new if there is none."""
         conversations = self._deps.conversations
-        if known := self._known.get(trial.key):
+        if known:
             return await conversations.resume(known, door=e.BATCH)
         parts = await self._parts(trial)
         name = trial.task.sandbox or self._plan.sandbox
