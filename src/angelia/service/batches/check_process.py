@@ -81,7 +81,9 @@ class _CheckProcess:
 
     def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket, output: int, life: int) -> None:
         self._process = process
-        self._socket, self._output, self._life = ours, output, life
+        self._socket = ours
+        self._output = output
+        self._life = life
         self._written, self._kept = 0, b""
         self._flooded = asyncio.Event()
 
