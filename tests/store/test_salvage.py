@@ -45,7 +45,7 @@ async def test_of_a_sound_home_everything_is_saved(home: Path, tmp_path: Path) -
     await Transcript(db).append(TWO, long)
     await KeyValue(db).put("a yes", "for good")
     db.close()
-    saved = await salvage(home, tmp_path / "saved")
+    saved = await salvage(home, tmp_path / "saved", BlobStore(home))
     assert (saved.conversations, saved.entries, saved.lost) == (2, 310, ())
     assert await entries_of(tmp_path / "saved") == await entries_of(home)
     db = Database.open(tmp_path / "saved")
@@ -64,7 +64,7 @@ async def test_what_stands_behind_a_lost_byte_of_the_journal_is_saved(home: Path
     content = journal.read_bytes()
     middle = len(content) // 2
     journal.write_bytes(content[:middle] + content[middle + 1 :])
-    saved = await salvage(home, tmp_path / "saved")
+    saved = await salvage(home, tmp_path / "saved", BlobStore(home))
     found = await entries_of(tmp_path / "saved")
     there = [entry for entry in found[ONE] if not isinstance(entry.fact, SystemSaid)]
     assert len(there) >= max(heard) - 1 - len(saved.lost)
@@ -76,7 +76,7 @@ async def test_what_was_altered_is_listed_and_never_taken_for_true(home: Path, t
     await filled(home)
     change = "UPDATE entries SET body = CAST(replace(body, '1000', '9000') AS BLOB) WHERE id = 5"
     tampered(home, change, "DELETE FROM entries WHERE id = 6", "UPDATE entries SET body = x'7b' WHERE id = 4")
-    saved = await salvage(home, tmp_path / "saved")
+    saved = await salvage(home, tmp_path / "saved", BlobStore(home))
     assert saved.lost == (
         "Entry 3 of one cannot be read, or is not what was stored there.",
         "Entry 2 of two cannot be read, or is not what was stored there.",
@@ -94,7 +94,7 @@ async def test_a_wrong_checksum_alone_loses_nothing(home: Path, tmp_path: Path) 
     await filled(home)
     before = await entries_of(home)
     tampered(home, f"UPDATE entries SET sum = x'{'00' * 16}' WHERE id = 5")
-    assert (await salvage(home, tmp_path / "saved")).lost == ()
+    assert (await salvage(home, tmp_path / "saved", BlobStore(home))).lost == ()
     assert await entries_of(tmp_path / "saved") == before
 
 
@@ -105,7 +105,7 @@ async def test_what_a_daily_copy_has_is_saved_from_there(home: Path, tmp_path: P
     db.close()
     before = await entries_of(home)
     (home / FILE).unlink()
-    saved = await salvage(home, tmp_path / "saved")
+    saved = await salvage(home, tmp_path / "saved", BlobStore(home))
     assert await entries_of(tmp_path / "saved") == before
     assert all("table" in sentence for sentence in saved.lost)
 
@@ -113,7 +113,7 @@ async def test_what_a_daily_copy_has_is_saved_from_there(home: Path, tmp_path: P
 async def test_without_the_database_everything_is_listed_as_lost(home: Path, tmp_path: Path) -> None:
     await filled(home)
     (home / FILE).unlink()
-    saved = await salvage(home, tmp_path / "saved")
+    saved = await salvage(home, tmp_path / "saved", BlobStore(home))
     assert saved.entries == 0
     assert sum("cannot be found" in sentence for sentence in saved.lost) == 8
 
@@ -125,7 +125,7 @@ async def test_what_was_erased_is_not_brought_back(home: Path, tmp_path: Path) -
     await Transcript(db).append(TWO, [said("xyzzy")])
     await Transcript(db).erase(TWO, BlobStore(home))
     db.close()
-    assert (await salvage(home, tmp_path / "saved")).lost == ()
+    assert (await salvage(home, tmp_path / "saved", BlobStore(home))).lost == ()
     assert set(await entries_of(tmp_path / "saved")) == {ONE}
     keeps.close()
 
@@ -133,7 +133,7 @@ async def test_what_was_erased_is_not_brought_back(home: Path, tmp_path: Path) -
 async def test_nothing_is_saved_over_something_else(home: Path, tmp_path: Path) -> None:
     await filled(home)
     with pytest.raises(BadInput, match="is not empty"):
-        await salvage(home, home)
+        await salvage(home, home, BlobStore(home))
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +171,7 @@ async def test_wherever_the_file_is_damaged_what_is_saved_is_what_was_stored(
         some = data.draw(st.binary(min_size=1, max_size=3000))
         content[at : at + len(some)] = some[: len(content) - at]
     (folder / "home" / FILE).write_bytes(content)
-    saved = await salvage(folder / "home", folder / "saved")
+    saved = await salvage(folder / "home", folder / "saved", BlobStore(folder / "home"))
     before, after = await entries_of(sound), await entries_of(folder / "saved")
     assert set(after) == set(before)
     named = " ".join(saved.lost)

@@ -11,6 +11,7 @@ AngeliaError                 what happened, why, what next
 │   ├─ StoreFull            the disk is full; nothing was acknowledged
 │   ├─ StoreReadOnly        the home may not be written
 │   ├─ StoreBusy            another process holds the database
+│   ├─ StoreUnreachable     where files lie does not answer, or refuses us; nothing was acknowledged
 │   └─ StoreDamaged         a check failed
 ├─ Fenced                   another process drives this conversation now
 ├─ ModelFailed              a request to a model failed; carries the `Failure`
@@ -96,6 +97,10 @@ class StoreReadOnly(StoreError):
 
 class StoreBusy(StoreError):
     """Another process kept the database locked for too long."""
+
+
+class StoreUnreachable(StoreError):
+    """Where files lie beyond this machine does not answer or refuses us; what was being put is not acknowledged."""
 
 
 class StoreDamaged(StoreError):

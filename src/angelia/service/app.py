@@ -13,6 +13,7 @@ from angelia.policy.situation import Mode
 from angelia.sandboxes.local.confined_program import confined_prefix
 from angelia.sandboxes.local.process_ledger import reap_leftovers
 from angelia.sandboxes.undo.store import UndoStore
+from angelia.service.blob_places import blob_keys, blobs_of, in_log
 from angelia.service.chats.services import ChatServices
 from angelia.service.command_port import CommandServices
 from angelia.service.conversation.conversations import ConversationDeps, ConversationModes, Conversations
@@ -43,7 +44,6 @@ from angelia.service.skills.conversation_skills import SkillSources
 from angelia.service.upkeep import Upkeep
 from angelia.service.web_search import WebSearch
 from angelia.store.log.transcript import Transcript
-from angelia.store.media.blobs import BlobStore
 from angelia.store.media.measure import Intake
 from angelia.store.media.processes import MediaProcesses, program_folders
 from angelia.store.media.renditions import Renditions
@@ -85,8 +85,8 @@ class App:
         self.loaded = loaded
         self.db = db
         self.clock = clock
-        self.transcript = Transcript(db)
-        self.blobs = BlobStore(loaded.home)
+        self.blobs = blobs_of(loaded, environ, in_log(db))
+        self.transcript = Transcript(db, self.blobs)
         files = loaded.config.files
         self.media = MediaProcesses(lambda: confined_prefix(program_folders()), ahead=True)
         self.renditions = Renditions(
@@ -171,7 +171,8 @@ class App:
         return app
 
     def _secrets(self) -> frozenset[str]:
-        return self.model_catalog.keyring.secrets() | self.tokens.known() | self.secret_refs.known()
+        known = self.model_catalog.keyring.secrets() | self.tokens.known() | self.secret_refs.known()
+        return known | blob_keys(self.loaded, self.environ)
 
     @cached_property
     def speech(self) -> "Speech":

@@ -1,7 +1,10 @@
 """A home opened to be read: nothing in it is changed, nothing is run, and nobody need be able to write to it."""
 
+import os
+
 from msgspec import Struct
 
+from angelia.service.blob_places import blobs_of, in_log
 from angelia.service.settings.config import Loaded
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
@@ -27,7 +30,7 @@ class StoredHome(Struct, frozen=True):
             StoreError: it cannot be read; says why.
         """
         db = Database.open_to_read(loaded.home)
-        return cls(loaded, db, Transcript(db), BlobStore(loaded.home), Outbox(db))
+        return cls(loaded, db, Transcript(db), blobs_of(loaded, os.environ, in_log(db)), Outbox(db))
 
     async def lost(self) -> list[str]:
         """What its log had once and has no more, a sentence for each conversation."""

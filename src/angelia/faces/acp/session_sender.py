@@ -130,6 +130,7 @@ class SessionSender:
         media, mime = unopened.media, unopened.media.blob.mime
         try:
             if unopened.delivery:
+                await self._app.blobs.local(media.blob.sha256)
                 return await asyncio.to_thread(self._file, media)
             if mime in WIRE_PICTURES or mime.startswith("audio/"):
                 data = await self._app.blobs.get(media.blob.sha256)

@@ -1,6 +1,7 @@
 """`angelia store`: check the home, derive its tables anew, save what can be read."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import click
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import echo
+from angelia.service.blob_places import blobs_of, in_log, nothing_known
 from angelia.service.stored_home import StoredHome
-from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
 from angelia.store.sql.database import Database
 
@@ -73,7 +74,7 @@ async def _accept(given: dict[str, Any]) -> int:
     db = Database.open_as_it_is(loaded.home)
     try:
         with working("deriving the tables anew"):
-            given_up = await upkeep.accept(db, BlobStore(loaded.home))
+            given_up = await upkeep.accept(db, blobs_of(loaded, os.environ, in_log(db)))
     finally:
         db.close()
     for sentence in given_up:
@@ -97,7 +98,8 @@ async def _salvage(folder: Path, given: dict[str, Any]) -> int:
     from angelia.store.sql.salvage import salvage as save
 
     with working("saving what can be read"):
-        saved = await save(loaded_from(given).home, folder.expanduser())
+        loaded = loaded_from(given)
+        saved = await save(loaded.home, folder.expanduser(), blobs_of(loaded, os.environ, nothing_known))
     for sentence in saved.lost:
         echo(sentence)
     echo(f"Saved to {folder}: {saved.conversations} conversations, {saved.entries} entries. ", end="")

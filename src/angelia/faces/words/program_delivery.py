@@ -78,6 +78,7 @@ class ProgramDelivery:
             return ""
         name = part.name or "file"
         try:
+            await self._blobs.local(part.blob.sha256)
             path = await asyncio.to_thread(copied, part, self._blobs, self._folder)
         except (OSError, AngeliaError) as error:
             why = error.strerror or error if isinstance(error, OSError) else error

@@ -15,6 +15,7 @@ from angelia.sandboxes.undo.store import FOLDER as UNDO
 from angelia.service.chats.gateway_state import FILE as GATEWAY
 from angelia.store.media.blobs import FOLDER as BLOBS
 from angelia.store.media.blobs import TRASH
+from angelia.store.media.cached_blobs import CLAIMS
 from angelia.store.media.durable import UNFINISHED
 from angelia.store.sql.copy_folder import FOLDER as COPIES
 from angelia.store.sql.database import FILE as LOG
@@ -22,7 +23,7 @@ from angelia.store.sql.tips import FILE as TIPS
 
 BY_THE_STORE = {LOG, f"{LOG}-wal", f"{LOG}-shm", TIPS, BLOBS}
 MADE_AGAIN = {"alive", "running", "renditions", "models", "models.json", "angelia.log", GATEWAY, COPIES, TRASH, GUARDED}
-PLAIN = {"config.toml", "history", "outbox", "quarantine", UNDO}
+PLAIN = {CLAIMS, "config.toml", "history", "outbox", "quarantine", UNDO}
 
 
 def copied_parts(home: Path) -> tuple[list[str], list[str]]:

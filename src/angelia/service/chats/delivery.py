@@ -276,10 +276,12 @@ class ChatDelivery:
         for part in receipt.parts:
             if isinstance(part, Media):
                 paths[part] = self._stores.blobs.path(part.blob.sha256)
-                if self._stores.for_chat:
-                    with suppress(NotFound, FileNotFoundError, StoreDamaged):
-                        paths[part] = await self._stores.for_chat(part)
+                with suppress(NotFound, FileNotFoundError, StoreDamaged):
+                    paths[part] = await (self._stores.for_chat or self._itself)(part)
         return paths
+
+    async def _itself(self, media: Media) -> Path:
+        return await self._stores.blobs.local(media.blob.sha256)
 
     @property
     def line(self) -> OpenChannel:

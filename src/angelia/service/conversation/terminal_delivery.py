@@ -70,6 +70,7 @@ class TerminalDelivery:
                     show(text)
                 case Media():
                     try:
+                        await self._blobs.local(part.blob.sha256)
                         path = await asyncio.to_thread(self._copied, part, queued.origin)
                     except (OSError, AngeliaError) as error:
                         why = error.strerror or error if isinstance(error, OSError) else error

@@ -110,9 +110,10 @@ async def listening(spec: str, model_catalog: ModelCatalog, blobs: BlobStore) ->
     listener = await _listener(spec, model_catalog)
 
     async def listen(media: Media) -> Transcription:
-        path = blobs.path(media.blob.sha256)
-        if not path.is_file():
-            raise NotFound("its bytes are no longer kept")
+        try:
+            path = await blobs.local(media.blob.sha256)
+        except NotFound as error:
+            raise NotFound("its bytes are no longer kept") from error
         words = await listener.listen(path, media.blob.mime)
         return Transcription(words.text, words.cost)
 

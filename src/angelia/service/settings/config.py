@@ -86,7 +86,8 @@ class TimeoutSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FileSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """`max_bytes` of one attachment, `max_sent_bytes` of a file that is sent to you.
+    """`max_bytes` of one attachment, `max_sent_bytes` of a file that is sent to you. `cache_bytes` is what the home
+    keeps of files that are stored elsewhere (`blobs`): those used last.
 
     `outbox` is the folder into which the terminal puts files that are sent to you. `picture_metadata` says whether
     place, device and the like are taken out of pictures before they go to a model or a chat (`strip`, or `keep`); what
@@ -95,6 +96,7 @@ class FileSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     max_bytes: int = 100_000_000
     max_sent_bytes: int = 2_000_000_000
+    cache_bytes: int = 5_000_000_000
     outbox: str = ""
     picture_metadata: Literal["strip", "keep"] = "strip"
 
@@ -161,6 +163,10 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     `ranker` orders anew what a search of the past has found by its words: a model of embeddings, `vendor:name`; it is
     sent what was found. Empty for the order by words.
 
+    `blobs` is where files and other bytes are stored: empty for the home, else a folder elsewhere or
+    `s3://bucket/prefix`, whose credentials come from the environment (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
+    `AWS_REGION`, `AWS_ENDPOINT_URL`); of those the home then keeps `files.cache_bytes`.
+
     `vendors` are rows of your own, laid over those in `models/catalog/vendors.toml`; `key_command`, `key_file` and
     `key_variable` in a row say where more of its keys come from. `channels` are the chat networks of the gateway, each
     a section whose settings its channel knows. `helpers` are those to whom work can be given by name, `signals` what
@@ -176,6 +182,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     voice_answers: Literal["off", "replies", "always"] = "replies"
     voice_words: bool = True
     ranker: str = ""
+    blobs: str = ""
     effort: Literal["", "low", "medium", "high"] = ""
     limits: Caps = Caps()
     context: ContextSettings = ContextSettings()
@@ -211,6 +218,7 @@ ENVIRONMENT = {
     "ANGELIA_SANDBOX": "sandbox.spec",
     "ANGELIA_CONFINE": "sandbox.confine",
     "ANGELIA_MODE": "policy.mode",
+    "ANGELIA_BLOBS": "blobs",
 }
 """Environment variables that are settings."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from angelia.core.ids import ConversationId
 from angelia.store.log import lease, word_index
+from angelia.store.log.references import referred_among
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql.connections import connect
 from angelia.store.sql.copy_folder import copies
@@ -27,13 +28,15 @@ async def erase(db: Database, conversation: ConversationId, blobs: BlobStore) ->
     Raises:
         HeldElsewhere: somebody is working on the conversation.
         NotFound: there is none of this name.
+        StoreUnreachable: all is erased but its bytes where `blobs` says that they lie; a sweep puts them aside there.
     """
     freed = await db.write(lambda connection: _erase(connection, db, conversation))
-    await remove_unreferenced(db, freed, blobs.remove)
+    removed = await remove_unreferenced(db, freed, blobs.remove)
     while await db.write(word_index.tidy):
         pass
     await db.checkpoint()
     await asyncio.to_thread(_erase_from_copies, db.home, conversation)
+    await blobs.erased(removed)
 
 
 async def remove_unreferenced(db: Database, candidates: list[str], remove: Callable[[str], None]) -> list[str]:
@@ -50,8 +53,8 @@ async def remove_unreferenced(db: Database, candidates: list[str], remove: Calla
 
 
 def _remove(connection: sqlite3.Connection, candidates: list[str], remove: Callable[[str], None]) -> list[str]:
-    query = "SELECT 1 FROM blob_refs WHERE sha256 = ? LIMIT 1"
-    orphans = [sha256 for sha256 in candidates if not connection.execute(query, (sha256,)).fetchone()]
+    referred = referred_among(connection, candidates)
+    orphans = [sha256 for sha256 in candidates if sha256 not in referred]
     for sha256 in orphans:
         remove(sha256)
     return orphans

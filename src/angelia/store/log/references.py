@@ -1,6 +1,7 @@
-"""Finds every blob that a fact refers to, in fields of today and of tomorrow."""
+"""Finds every blob that a fact refers to, in fields of today and of tomorrow; asks which the log refers to."""
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, get_args
 
@@ -31,6 +32,12 @@ def blobs_in(value: object) -> Iterator[BlobRef]:
     elif isinstance(value, dict):
         for item in value.values():
             yield from blobs_in(item)
+
+
+def referred_among(connection: sqlite3.Connection, names: Sequence[str]) -> set[str]:
+    """Which of these blobs some conversation refers to."""
+    query = "SELECT 1 FROM blob_refs WHERE sha256 = ? LIMIT 1"
+    return {sha256 for sha256 in names if connection.execute(query, (sha256,)).fetchone()}
 
 
 @cache

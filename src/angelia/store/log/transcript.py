@@ -33,8 +33,8 @@ from angelia.store.log.erase import erase
 from angelia.store.log.examined import Damage, damaged, examined, missing_at_end, read_whole
 from angelia.store.log.lease import Lease
 from angelia.store.log.projections import derive
-from angelia.store.log.references import blobs_in
-from angelia.store.media.blobs import BlobStore, require
+from angelia.store.log.references import blobs_in, referred_among
+from angelia.store.media.blobs import BlobStore
 from angelia.store.sql.database import Database
 from angelia.store.sql.tips import Tip
 from angelia.store.sql.visibility import APART, RECORDS, visible_to
@@ -87,10 +87,13 @@ class _Draft(NamedTuple):
 
 
 class Transcript:
-    """The log. One per `Database`, since it knows who waits for what in this process."""
+    """The log. One per `Database`, since it knows who waits for what in this process. `blobs` holds what entries refer
+    to: those of the home, if nothing else is said.
+    """
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, blobs: BlobStore | None = None) -> None:
         self._db = db
+        self._blobs = blobs or BlobStore(db.home)
         self._news = ChangeFeed(db)
 
     async def append(
@@ -319,7 +322,7 @@ class Transcript:
         place = 0
         for entry, draft in zip(entries, drafts, strict=True):
             for ref in blobs_in(draft.fact):
-                require(self._db.home, ref)
+                self._blobs.require(ref, lambda: bool(referred_among(connection, [ref.sha256])))  # noqa: B023
             row = (conversation, entry.seq, entry.at, epoch, codec.VERSION, draft.kind, draft.body)
             before = checksum(before, row)
             place = connection.execute(_INSERT, (*row, before)).lastrowid or 0

@@ -1,4 +1,4 @@
-"""Bytes by their SHA-256: stored once, durably, never changed."""
+"""Bytes by their SHA-256: stored once, durably, never changed. `cached_blobs` stores them beyond the home as well."""
 
 import asyncio
 import hashlib
@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -147,17 +147,47 @@ class BlobStore:
             while chunk := await asyncio.to_thread(file.read, _CHUNK):
                 yield chunk
 
+    async def local(self, sha256: str) -> Path:
+        """A file of this machine with these bytes, to be read within the hour; their hash is not looked at.
+
+        Raises:
+            NotFound: no such blob.
+        """
+        path = self.path(sha256)
+        if not path.is_file():
+            raise missing(sha256)
+        return path
+
+    def require(self, ref: BlobRef, referred: Callable[[], bool]) -> None:
+        """The bytes that an entry is about to refer to are there; `referred` says whether the log does so already.
+
+        Raises:
+            NotFound: they are not, or have another size.
+        """
+        try:
+            found = self.path(ref.sha256).stat().st_size
+        except FileNotFoundError as error:
+            raise missing(ref.sha256) from error
+        if found != ref.size:
+            raise NotFound(f"The blob {ref.sha256[:12]}… has {found} bytes, and {ref.size} were announced.")
+
     def path(self, sha256: str) -> Path:
-        """Where these bytes are, or would be.
+        """Where these bytes are in the home, or would be.
 
         Raises:
             NotFound: this is not a SHA-256 in hex.
         """
-        return blob_path(self._home, sha256)
+        if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
+            raise NotFound(f"“{sha256[:80]}” is not the name of a blob.")
+        return self._folder / sha256
 
     async def all(self) -> list[str]:
         """The names of all blobs, referred to or not."""
-        return await asyncio.to_thread(lambda: [path.name for path in self._files()])
+        return sorted(await self.stored())
+
+    async def stored(self) -> dict[str, int]:
+        """The bytes of each blob, by its name, referred to or not."""
+        return await asyncio.to_thread(lambda: {path.name: path.stat().st_size for path in self._files()})
 
     async def verify(self) -> list[str]:
         """The names of all blobs whose bytes are not what they were."""
@@ -181,7 +211,13 @@ class BlobStore:
             os.utime(self.path(sha256))  # from now on it counts
             self.path(sha256).replace(self._trash / sha256)
 
-    def bring_back(self, sha256: str) -> bool:
+    async def swept(self, names: Iterable[str]) -> None:
+        """After the transaction in which these were set aside: what else there is of them goes aside too."""
+
+    async def erased(self, names: Iterable[str]) -> None:
+        """After the transaction in which these were removed: what else there is of them goes too."""
+
+    async def bring_back(self, sha256: str) -> bool:
         """Take these bytes out of the trash again; whether they were there."""
         with explained(self._home):
             try:
@@ -244,27 +280,6 @@ class BlobStore:
         except FileNotFoundError:
             return False
         return True
-
-
-def blob_path(home: Path, sha256: str) -> Path:
-    """Where in `home` these bytes are; see `BlobStore.path`."""
-    if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
-        raise NotFound(f"“{sha256[:80]}” is not the name of a blob.")
-    return home / FOLDER / sha256
-
-
-def require(home: Path, ref: BlobRef) -> None:
-    """The bytes that an entry is about to refer to are there.
-
-    Raises:
-        NotFound: they are not, or have another size.
-    """
-    try:
-        found = blob_path(home, ref.sha256).stat().st_size
-    except FileNotFoundError as error:
-        raise missing(ref.sha256) from error
-    if found != ref.size:
-        raise NotFound(f"The blob {ref.sha256[:12]}… has {found} bytes, and {ref.size} were announced.")
 
 
 def missing(sha256: str) -> NotFound:

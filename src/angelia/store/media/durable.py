@@ -45,12 +45,27 @@ class Unfinished:
     def keep(self, path: Path) -> None:
         """Make it durable as `path`, in the same folder: its bytes first, then its name."""
         with explained(self._home):
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            crash_point("blob.before_rename")
+            self._safe()
             self._path.rename(path)
             sync_folder(path.parent)
         crash_point("blob.after_rename")
+
+    def keep_new(self, path: Path) -> bool:
+        """As `keep`, unless there is a file of that name, which stays as it is; whether this one is kept."""
+        with explained(self._home):
+            self._safe()
+            try:
+                path.hardlink_to(self._path)
+            except FileExistsError:
+                return False
+            sync_folder(path.parent)
+        crash_point("blob.after_rename")
+        return True
+
+    def _safe(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        crash_point("blob.before_rename")
 
 
 @contextmanager

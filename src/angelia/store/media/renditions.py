@@ -33,8 +33,8 @@ class RenditionBlobs(Protocol):
         """The bytes, or NotFound."""
         ...
 
-    def path(self, sha256: str) -> Path:
-        """Where the bytes lie."""
+    async def local(self, sha256: str) -> Path:
+        """A file with the bytes, or NotFound."""
         ...
 
 
@@ -96,7 +96,7 @@ class Renditions:
             BadInput: the picture can neither be read nor drawn anew; nothing of it is sent.
         """
         sha256, mime = media.blob.sha256, media.blob.mime
-        itself = self._blobs.path(sha256)
+        itself = await self._blobs.local(sha256)
         if self._keep_metadata or media.media is not MediaKind.IMAGE or mime not in WIRE_PICTURES:
             return itself
         place = self._place(sha256) / f"{sha256}.chat.{_digest((_RECIPE, mime))}"
@@ -117,7 +117,7 @@ class Renditions:
         media = shown.media
         match nature(media), shown.form:
             case Nature.WORDS, _:
-                return (await asyncio.to_thread(self._words, media),)
+                return (await self._words(media),)
             case Nature.PICTURE, Form.NATIVE:
                 return await self._picture(shown)
             case _, Form.NATIVE:
@@ -127,10 +127,11 @@ class Renditions:
             case _:
                 return _sorry(media, "there is no text in it")
 
-    def _words(self, media: Media) -> OpenedText:
+    async def _words(self, media: Media) -> OpenedText:
         if not media.blob.size:
             return OpenedText(f"[{label(media)}: it is empty]")
-        return _framed(media, read_text(self._blobs.path(media.blob.sha256), self._most_text))
+        path = await self._blobs.local(media.blob.sha256)
+        return _framed(media, await asyncio.to_thread(read_text, path, self._most_text))
 
     async def _picture(self, shown: Shown) -> tuple[Opened, ...]:
         media = shown.media

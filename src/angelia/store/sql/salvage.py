@@ -48,8 +48,8 @@ class _Saved(Struct, frozen=True):
     lost: tuple[str, ...]
 
 
-async def salvage(home: Path, to: Path) -> Salvaged:
-    """Save what can be read of `home`, which stays as it is, into the new home `to`.
+async def salvage(home: Path, to: Path, there: BlobStore) -> Salvaged:
+    """Save what can be read of `home`, which stays as it is, into the new home `to`; its blobs lie `there`.
 
     Entries are read from the bytes of the database, its write-ahead log and its daily copies. Those are taken that fit
     their checksums, or that nothing speaks against because the one before is gone. Where one was altered or is missing
@@ -75,7 +75,7 @@ async def salvage(home: Path, to: Path) -> Salvaged:
             lost += [why] if why else []
             await db.write(partial(_put, table=table, rows=rows))
         await db.write(lambda connection: db.tips.rewrite(ends(connection)))
-        lost += await _blobs(saved, BlobStore(home), BlobStore(to))
+        lost += await _blobs(saved, there, BlobStore(to))
     finally:
         db.close()
     return Salvaged(len(saved), sum(len(one.rows) - len(one.lost) for one in saved), tuple(lost))

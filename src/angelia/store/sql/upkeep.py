@@ -13,7 +13,7 @@ from angelia.core.ids import ConversationId
 from angelia.store.log import projections, word_index
 from angelia.store.log.erase import remove_unreferenced
 from angelia.store.log.examined import examined, missing_at_end
-from angelia.store.media.blobs import BlobStore, damaged, missing
+from angelia.store.media.blobs import BlobStore, damaged
 from angelia.store.sql.connections import scratch
 from angelia.store.sql.database import FILE, Database
 from angelia.store.sql.faults import explained
@@ -53,7 +53,7 @@ async def unreferenced(db: Database, blobs: BlobStore) -> tuple[int, int]:
         wanted = set(await db.read(_referenced))
     except StoreDamaged:
         wanted = set()
-    sizes = [blobs.path(sha256).stat().st_size for sha256 in await blobs.all() if sha256 not in wanted]
+    sizes = [size for sha256, size in (await blobs.stored()).items() if sha256 not in wanted]
     return len(sizes), sum(sizes)
 
 
@@ -68,7 +68,7 @@ async def rebuild(db: Database, blobs: BlobStore) -> list[str]:
     there = set(await blobs.all())
     for sha256 in await db.read(_referenced):
         if sha256 not in there:
-            blobs.bring_back(sha256)
+            await blobs.bring_back(sha256)
     return unread
 
 
@@ -147,7 +147,9 @@ async def sweep(db: Database, blobs: BlobStore, older_than_s: float = DAY_S) -> 
     born, entries = await db.read(_beginning)
     if not entries:
         return []
-    return await remove_unreferenced(db, await blobs.aged(older_than_s, since=born), blobs.set_aside)
+    aside = await remove_unreferenced(db, await blobs.aged(older_than_s, since=born), blobs.set_aside)
+    await blobs.swept(aside)
+    return aside
 
 
 def look_at_log(connection: sqlite3.Connection, tips: Tips) -> list[str]:
@@ -226,9 +228,7 @@ async def _look_at_blobs(db: Database, blobs: BlobStore) -> list[str]:
 
 
 async def _copy_blob(blobs: BlobStore, copy: BlobStore, sha256: str) -> None:
-    path = blobs.path(sha256)
-    if not path.exists():
-        raise missing(sha256)
+    path = await blobs.local(sha256)
     if (await copy.put_file(path, limit=path.stat().st_size)).sha256 != sha256:
         raise damaged(sha256)
 

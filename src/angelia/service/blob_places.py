@@ -1,0 +1,58 @@
+"""The blobs of a home, where its settings say that they lie."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from angelia.service.settings.config import Loaded
+from angelia.store.log.references import referred_among
+from angelia.store.media.blobs import BlobStore
+from angelia.store.sql.database import Database
+
+if TYPE_CHECKING:
+    from angelia.store.media.cached_blobs import Referred
+
+S3 = "s3://"
+
+
+def blobs_of(loaded: Loaded, environ: Mapping[str, str], referred: "Referred") -> BlobStore:
+    """The blobs of this home, of whose names its log knows those that are `referred` to; nothing is reached yet.
+
+    Raises:
+        ConfigError, MissingPart: `blobs` is of no use; says what to write or to install.
+    """
+    if not loaded.config.blobs:
+        return BlobStore(loaded.home)
+    from angelia.store.media.cached_blobs import CachedBlobs
+    from angelia.store.objects.registry import open_objects
+
+    objects = open_objects(loaded.config.blobs, environ)
+    return CachedBlobs(loaded.home, objects, loaded.config.files.cache_bytes, referred)
+
+
+def in_log(db: Database) -> "Referred":
+    """What the log of an open home refers to."""
+
+    async def referred(names: Sequence[str]) -> set[str]:
+        return await db.read(partial(referred_among, names=names))
+
+    return referred
+
+
+async def nothing_known(_: Sequence[str]) -> set[str]:
+    """Where no log is open: no file is given up."""
+    return set()
+
+
+def blob_keys(loaded: Loaded, environ: Mapping[str, str]) -> frozenset[str]:
+    """The secrets by which they are reached."""
+    return frozenset(environ[name] for name in key_names(loaded.config.blobs) if environ.get(name))
+
+
+def key_names(blobs: str) -> frozenset[str]:
+    """The variables that hold those secrets."""
+    if not blobs.startswith(S3):
+        return frozenset()
+    from angelia.store.objects.s3 import SECRET
+
+    return frozenset(SECRET)

@@ -1,0 +1,1 @@
+"""Blobs beyond the home: the port, its two providers, the cache before them."""
