@@ -128,7 +128,9 @@ class Line:
                     pass
                 return
             case Fault.BUSY | Fault.FORBIDDEN:
-                status, code = ("503 Slow Down", "SlowDown") if fault is Fault.BUSY else ("403 Forbidden", "AccessDenied")
+                status, code = (
+                    ("503 Slow Down", "SlowDown") if fault is Fault.BUSY else ("403 Forbidden", "AccessDenied")
+                )
                 body = f"<Error><Code>{code}</Code><Message>not now</Message></Error>".encode()
                 lines = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
                 connection.sendall(lines.encode() + body)

@@ -50,8 +50,8 @@ _SURE_S = 3600.0
 """Seconds for which what was seen to lie there is not asked for again, and what was used here stays here."""
 _AT_ONCE = 16
 """Requests of one process at the same time."""
-_GIVEN_UP = 64
-"""Files that are given up by one look."""
+_LOOKED_UP = 64
+"""Names that the log is asked for at once."""
 
 
 class CachedBlobs(BlobStore):
@@ -282,7 +282,7 @@ class CachedBlobs(BlobStore):
                 raise StoreError(
                     f"{self._objects.address} is empty, and this home has put its files there.",
                     why="The bucket was emptied, or the folder is not mounted.",
-                    then=f"Nothing was stored. If it is meant to be empty, remove the file {self._home / CLAIMS}.",
+                    then=f"Nothing was acknowledged. If it is meant to be empty, remove the file {self._home / CLAIMS}.",
                 )
         else:
             found: list[bytes] = []
@@ -291,7 +291,7 @@ class CachedBlobs(BlobStore):
                 raise StoreError(
                     f"{self._objects.address} holds the files of another home.",
                     why="A home sweeps out what its own log does not know.",
-                    then="Nothing was stored. Give each home a place of its own: another bucket, or another prefix.",
+                    then="Nothing was acknowledged. Give each home a place of its own: another bucket, or another prefix.",
                 )
         if self._objects.address not in known:
             self._keep_claims([own, *known, self._objects.address])
@@ -317,31 +317,37 @@ class CachedBlobs(BlobStore):
         if self._since_look * 16 < self._most:
             return
         self._since_look = 0
-        old = await self._far(self._too_many)
-        for sha256 in await self._referred(old) if old else ():
-            await self._far(partial(self._give_up, sha256))
+        over, old = await self._far(self._excess)
+        for start in range(0, len(old), _LOOKED_UP):
+            some = old[start : start + _LOOKED_UP]
+            referred = await self._referred(some)
+            for sha256 in some:
+                if over <= 0:
+                    return
+                if sha256 in referred:
+                    over -= await self._far(partial(self._give_up, sha256))
 
-    def _too_many(self) -> list[str]:
+    def _excess(self) -> tuple[int, list[str]]:
+        """How many bytes more than `most` are here, and what may be given up for that, used longest ago first."""
         found = []
         for path in self._files():
             with suppress(FileNotFoundError):
                 status = path.stat()
                 found.append((status.st_mtime, status.st_size, path.name))
         over = sum(size for _, size, _ in found) - self._most
-        named: list[str] = []
-        for used, size, name in sorted(found):
-            if over <= 0 or len(named) == _GIVEN_UP or used > time.time() - _SURE_S:
-                break
-            named.append(name)
-            over -= size
-        return named
+        unused = time.time() - _SURE_S
+        return over, [name for used, _, name in sorted(found) if used <= unused] if over > 0 else []
 
-    def _give_up(self, sha256: str) -> None:
+    def _give_up(self, sha256: str) -> int:
+        """The bytes that this has freed: 0, if they are not seen to lie there or were used just now."""
         path = self.path(sha256)
         with suppress(FileNotFoundError):
             found = self._objects.look(f"{_BLOBS}/{sha256}")
-            if found and found.size == path.stat().st_size and path.stat().st_mtime <= time.time() - _SURE_S:
+            status = path.stat()
+            if found and found.size == status.st_size and status.st_mtime <= time.time() - _SURE_S:
                 path.unlink()
+                return status.st_size
+        return 0
 
     async def _far(self, act: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, act)

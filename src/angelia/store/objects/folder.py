@@ -108,7 +108,7 @@ class FolderObjects:
         if not self._root.is_dir():
             raise StoreUnreachable(
                 f"The folder {self._root}, where `blobs` says that files lie, is not there.",
-                then="Nothing was stored. Mount it, or make it; what was stored before is as it was.",
+                then="Nothing was acknowledged. Mount it, or make it; what was stored before is as it was.",
             )
 
 

@@ -70,20 +70,18 @@ class S3Objects:
         """See `ObjectStore`. A large one goes in parts, of which S3 makes an object whatever is there, so it is looked
         for first: two that create it at once may both be told so. Where names say what the bytes are, that is no loss.
         """
-        import obstore
-        from obstore.exceptions import AlreadyExistsError
-
         if _size(content) > SINGLE:
             if self.look(name):
                 return False
             self.replace(name, content)
             return True
         with self._told("store"):
-            try:
-                obstore.put(self._store, name, content, mode="create", use_multipart=False)
-            except AlreadyExistsError:
-                return False
-        return True
+            for left in reversed(range(self._patience.repeats)):
+                with self._repeated(left):
+                    return self._create(name, content)
+                if self.look(name):  # asked until the server answers again; the reply may have been all that was lost
+                    return False
+        raise AssertionError("the last try returns or raises")
 
     def replace(self, name: str, content: Content) -> None:
         """See `ObjectStore`."""
@@ -147,16 +145,33 @@ class S3Objects:
 
     def _part(self, name: str, start: int, end: int) -> bytes:
         import obstore
-        from obstore.exceptions import GenericError
 
         with self._told("read"):
             for left in reversed(range(self._patience.repeats)):
-                try:
+                with self._repeated(left):
                     return _whole(bytes(obstore.get_range(self._store, name, start=start, end=end)), end - start)
-                except (_CutOff, GenericError):
-                    if not left:
-                        raise
         raise AssertionError("the last try returns or raises")
+
+    def _create(self, name: str, content: Content) -> bool:
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        try:
+            obstore.put(self._store, name, content, mode="create", use_multipart=False)
+        except AlreadyExistsError:
+            return False
+        return True
+
+    @contextmanager
+    def _repeated(self, left: int) -> Iterator[None]:
+        """What obstore does not repeat by itself: failures within are passed over while there are tries `left`."""
+        from obstore.exceptions import GenericError
+
+        try:
+            yield
+        except (_CutOff, GenericError):
+            if not left:
+                raise
 
     @contextmanager
     def _told(self, what: str) -> Iterator[None]:
@@ -173,19 +188,19 @@ class S3Objects:
         if _NO_BUCKET in str(error):
             return StoreUnreachable(
                 f"There is no bucket of the name in {self._address}.",
-                then="Nothing was stored. Make the bucket, or mend the setting `blobs`.",
+                then="Nothing was acknowledged. Make the bucket, or mend the setting `blobs`.",
             )
         if _refused(error):
             return StoreUnreachable(
                 f"{self._address} refuses to {what} a file.",
                 why=f"It said: {said}",
-                then="Nothing was stored. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be of somebody who may "
+                then="Nothing was acknowledged. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be of somebody who may "
                 "read, write, list and delete there.",
             )
         return StoreUnreachable(
             f"{self._address} could not {what} a file.",
             why=f"It said: {said}",
-            then="Nothing was stored by that; everything stored before is safe. Try again once it answers.",
+            then="Nothing was acknowledged; everything stored before is safe. Try again once it answers.",
         )
 
 

@@ -59,7 +59,9 @@ def a_file_is_put_as_bytes_are(ground: Ground) -> None:
         path = ground.folder / f"{size}"
         path.write_bytes(Random(size).randbytes(size))
         expect(ground.here.create(f"blobs/{size}", path), "what was not there is said to have been there")
-        expect(read(ground.there, f"blobs/{size}") == path.read_bytes(), f"a file of {size} bytes comes back as another")
+        expect(
+            read(ground.there, f"blobs/{size}") == path.read_bytes(), f"a file of {size} bytes comes back as another"
+        )
 
 
 def what_is_there_is_not_created_again(ground: Ground) -> None:
