@@ -1,9 +1,13 @@
 """The blobs of a home, where its settings say that they lie."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from angelia.core.errors import BadInput
 from angelia.service.settings.config import Loaded
 from angelia.store.log.references import referred_among
 from angelia.store.media.blobs import BlobStore
@@ -12,6 +16,7 @@ from angelia.store.sql.database import Database
 if TYPE_CHECKING:
     from angelia.store.media.cached_blobs import Referred
 
+HOME = "home"
 S3 = "s3://"
 
 
@@ -28,6 +33,19 @@ def blobs_of(loaded: Loaded, environ: Mapping[str, str], referred: "Referred") -
 
     objects = open_objects(loaded.config.blobs, environ)
     return CachedBlobs(loaded.home, objects, loaded.config.files.cache_bytes, referred)
+
+
+def other_place(loaded: Loaded, address: str) -> Loaded:
+    """The same home with its blobs at another address, `home` for the home itself; nothing that it fetches is given up.
+
+    Raises:
+        BadInput: they lie there already.
+    """
+    blobs = "" if address == HOME else address
+    if blobs == loaded.config.blobs:
+        raise BadInput(f"The files of this home lie in {address} already.", then="Name another place to copy them to.")
+    files = replace(loaded.config.files, cache_bytes=sys.maxsize)
+    return replace(loaded, config=replace(loaded.config, blobs=blobs, files=files))
 
 
 def in_log(db: Database) -> "Referred":

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import echo
-from angelia.service.blob_places import blobs_of, in_log, nothing_known
+from angelia.service.blob_places import blobs_of, in_log, nothing_known, other_place
 from angelia.service.stored_home import StoredHome
 from angelia.store.sql import upkeep
 from angelia.store.sql.database import Database
@@ -60,6 +61,33 @@ async def _rebuild(given: dict[str, Any]) -> int:
         echo(sentence)
     echo("Every table and the full-text index are derived anew from the log.")
     return 1 if unread else 0
+
+
+@store.command(epilog="Examples:  angelia store copy s3://bucket/prefix  ·  angelia store copy home")
+@click.argument("to", metavar="TO")
+@settings_options
+def copy(to: str, **given: Any) -> int:
+    """Copy every file that the log refers to elsewhere: to `s3://bucket/prefix`, a folder, or `home`, the home itself.
+
+    What is there already is not copied again. Where files are looked for is said by the setting `blobs` alone.
+    """
+    return asyncio.run(_copy(to, given))
+
+
+async def _copy(to: str, given: dict[str, Any]) -> int:
+    loaded = loaded_from(given)
+    elsewhere = other_place(loaded, to)
+    app = await open_app(given)
+    known = in_log(app.db)
+    source = blobs_of(replace(loaded, config=replace(loaded.config, files=elsewhere.config.files)), os.environ, known)
+    with working("copying files"):
+        copied = await upkeep.copy_blobs(app.db, source, blobs_of(elsewhere, os.environ, known))
+    echo(f"{copied.count} files ({copied.size / 1e6:.1f} MB) copied to {to}, {copied.there} were there already.")
+    echo(
+        f'To use them there, write blobs = "{elsewhere.config.blobs}" at the top of {loaded.home}/config.toml, restart'
+    )
+    echo("what runs, and copy once more: for what was stored meanwhile. Nothing was removed where they lie now.")
+    return 0
 
 
 @store.command(epilog="Example: angelia store accept   (after `angelia store verify` has said what is missing)")

@@ -282,7 +282,7 @@ class CachedBlobs(BlobStore):
                 raise StoreError(
                     f"{self._objects.address} is empty, and this home has put its files there.",
                     why="The bucket was emptied, or the folder is not mounted.",
-                    then=f"Nothing was acknowledged. If it is meant to be empty, remove the file {self._home / CLAIMS}.",
+                    then=f"Nothing was acknowledged. If it is meant to be empty, remove {self._home / CLAIMS}.",
                 )
         else:
             found: list[bytes] = []
@@ -291,7 +291,7 @@ class CachedBlobs(BlobStore):
                 raise StoreError(
                     f"{self._objects.address} holds the files of another home.",
                     why="A home sweeps out what its own log does not know.",
-                    then="Nothing was acknowledged. Give each home a place of its own: another bucket, or another prefix.",
+                    then="Nothing was acknowledged. Give each home a bucket or a prefix of its own.",
                 )
         if self._objects.address not in known:
             self._keep_claims([own, *known, self._objects.address])

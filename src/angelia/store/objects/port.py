@@ -38,8 +38,8 @@ class ObjectStore(Protocol):
     def address(self) -> str: ...
 
     def create(self, name: str, content: Content) -> bool:
-        """Put what is not there yet; False if there is an object of this name, which stays as it is: somebody else's, or
-        the one of this very call, if the reply to that was lost.
+        """Put what is not there yet; False if there is an object of this name, which stays as it is: somebody else's,
+        or the one of this very call, if the reply to that was lost.
         """
         ...
 

@@ -5,6 +5,7 @@ interpreter while that is going, and then abort the whole process. No request la
 so objects go and come in parts of `PART`, and a part that was cut off is asked for again.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -70,6 +71,8 @@ class S3Objects:
         """See `ObjectStore`. A large one goes in parts, of which S3 makes an object whatever is there, so it is looked
         for first: two that create it at once may both be told so. Where names say what the bytes are, that is no loss.
         """
+        from obstore.exceptions import GenericError
+
         if _size(content) > SINGLE:
             if self.look(name):
                 return False
@@ -77,8 +80,11 @@ class S3Objects:
             return True
         with self._told("store"):
             for left in reversed(range(self._patience.repeats)):
-                with self._repeated(left):
+                try:
                     return self._create(name, content)
+                except GenericError:  # obstore repeats by itself what may be done twice, and this may not
+                    if not left:
+                        raise
                 if self.look(name):  # asked until the server answers again; the reply may have been all that was lost
                     return False
         raise AssertionError("the last try returns or raises")
@@ -145,11 +151,15 @@ class S3Objects:
 
     def _part(self, name: str, start: int, end: int) -> bytes:
         import obstore
+        from obstore.exceptions import GenericError
 
         with self._told("read"):
             for left in reversed(range(self._patience.repeats)):
-                with self._repeated(left):
+                try:
                     return _whole(bytes(obstore.get_range(self._store, name, start=start, end=end)), end - start)
+                except (_CutOff, GenericError):
+                    if not left:
+                        raise
         raise AssertionError("the last try returns or raises")
 
     def _create(self, name: str, content: Content) -> bool:
@@ -163,17 +173,6 @@ class S3Objects:
         return True
 
     @contextmanager
-    def _repeated(self, left: int) -> Iterator[None]:
-        """What obstore does not repeat by itself: failures within are passed over while there are tries `left`."""
-        from obstore.exceptions import GenericError
-
-        try:
-            yield
-        except (_CutOff, GenericError):
-            if not left:
-                raise
-
-    @contextmanager
     def _told(self, what: str) -> Iterator[None]:
         """What obstore raises says what to do about it."""
         from obstore.exceptions import BaseError
@@ -184,7 +183,7 @@ class S3Objects:
             raise self._unreachable(what, error) from error
 
     def _unreachable(self, what: str, error: Exception) -> StoreUnreachable:
-        said = one_line(str(error).partition("\n\nDebug source")[0], 300)
+        why = _reason(str(error), self._patience)
         if _NO_BUCKET in str(error):
             return StoreUnreachable(
                 f"There is no bucket of the name in {self._address}.",
@@ -193,13 +192,13 @@ class S3Objects:
         if _refused(error):
             return StoreUnreachable(
                 f"{self._address} refuses to {what} a file.",
-                why=f"It said: {said}",
-                then="Nothing was acknowledged. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be of somebody who may "
-                "read, write, list and delete there.",
+                why=why,
+                then="Nothing was acknowledged. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be those of "
+                "somebody who may read, write, list and delete there.",
             )
         return StoreUnreachable(
             f"{self._address} could not {what} a file.",
-            why=f"It said: {said}",
+            why=why,
             then="Nothing was acknowledged; everything stored before is safe. Try again once it answers.",
         )
 
@@ -260,6 +259,17 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _reason(told: str, patience: S3Patience) -> str:
+    """A sentence on what obstore tells in two parts: what it did, and with whose words it failed."""
+    if found := re.search(r'message: "([^"]{1,100})"', told):
+        return f"{found[1]}."
+    if "kind: Timeout" in told:
+        return f"It did not answer within {patience.request_s:.0f} s."
+    if found := re.search(r"<Code>(\w{1,60})</Code>\s*<Message>([^<]{1,200})", told):
+        return f"It says {found[1]}: {one_line(found[2], 200)}"
+    return f"It came to “{one_line(told.partition('Debug source')[0], 300)}”."
 
 
 def _require_bucket(error: Exception) -> None:

@@ -105,6 +105,30 @@ async def backup(db: Database, blobs: BlobStore, to: Path) -> None:
         raise
 
 
+class CopiedBlobs(Struct, frozen=True):
+    """How many were copied, their bytes; how many were there already."""
+
+    count: int
+    size: int
+    there: int
+
+
+async def copy_blobs(db: Database, blobs: BlobStore, to: BlobStore) -> CopiedBlobs:
+    """Copy every blob that the log refers to, each checked against its name; what is there already, from a copying that
+    ended before or from today, is not copied again. What is put meanwhile is for the next time.
+
+    Raises:
+        NotFound, StoreDamaged: one is missing or damaged; those before it are there.
+        StoreFull, StoreReadOnly, StoreUnreachable: it could not be written there.
+    """
+    there, wanted = await to.stored(), await db.read(_referenced)
+    missing_there = [sha256 for sha256 in wanted if sha256 not in there]
+    size = 0
+    for sha256 in missing_there:
+        size += await _copy_blob(blobs, to, sha256)
+    return CopiedBlobs(len(missing_there), size, len(wanted) - len(missing_there))
+
+
 class CopiedLog(Struct, frozen=True):
     """What is in a copy of a log: where its conversations end, the names of the blobs that it refers to."""
 
@@ -227,10 +251,12 @@ async def _look_at_blobs(db: Database, blobs: BlobStore) -> list[str]:
     return lost_bytes + altered
 
 
-async def _copy_blob(blobs: BlobStore, copy: BlobStore, sha256: str) -> None:
+async def _copy_blob(blobs: BlobStore, copy: BlobStore, sha256: str) -> int:
     path = await blobs.local(sha256)
-    if (await copy.put_file(path, limit=path.stat().st_size)).sha256 != sha256:
+    ref = await copy.put_file(path, limit=path.stat().st_size)
+    if ref.sha256 != sha256:
         raise damaged(sha256)
+    return ref.size
 
 
 def _derive_anew(connection: sqlite3.Connection) -> list[str]:

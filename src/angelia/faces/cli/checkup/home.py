@@ -1,12 +1,12 @@
 """Looks at the home: its store, the space around it, and the parts that are installed."""
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, StoreUnreachable
 from angelia.core.principal import OWNER
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.installation import installing
@@ -30,6 +30,7 @@ EXTRAS = {
     "discord": ("websockets", "Discord"),
     "slack": ("websockets", "Slack"),
     "encryption": ("cryptography", "backups under a passphrase"),
+    "objects": ("obstore", "files in a bucket that speaks S3"),
 }
 """Optional parts: the module that shows they are there, and what they are for."""
 
@@ -37,13 +38,12 @@ EXTRAS = {
 async def look_at_home(app: App) -> AsyncIterator[CheckResult]:
     """The store, the disk, the extras."""
     home = app.loaded.home
-    problems = await verify(app.db, app.blobs)
-    if problems:
-        mend = "`angelia store rebuild` mends tables and the index; for lost entries or files go back to a backup."
-        yield broken("store", f"{len(problems)} problems: {' '.join(problems[:3])}", mend, partial(_rebuilt, app))
+    try:
+        problems = await verify(app.db, app.blobs)
+    except StoreUnreachable as error:
+        yield broken("store", f"not looked through: {error.what} {error.why}".strip(), error.then)
     else:
-        count = len(await app.transcript.conversations(OWNER, 1_000_000))
-        yield well("store", f"{home} is in order ({count} conversations)")
+        yield await _stored(app, problems)
     yield _space(home)
     for name, (module, purpose) in EXTRAS.items():
         if find_spec(module):
@@ -54,6 +54,15 @@ async def look_at_home(app: App) -> AsyncIterator[CheckResult]:
         yield well("ripgrep", "searches fast, and leaves ignored files out")
     else:
         yield absent("ripgrep", "not installed: searching uses find and grep", "install the package `ripgrep`")
+
+
+async def _stored(app: App, problems: Sequence[str]) -> CheckResult:
+    if problems:
+        mend = "`angelia store rebuild` mends tables and the index; for lost entries or files go back to a backup."
+        return broken("store", f"{len(problems)} problems: {' '.join(problems[:3])}", mend, partial(_rebuilt, app))
+    count = len(await app.transcript.conversations(OWNER, 1_000_000))
+    files = f" with its files in {app.loaded.config.blobs}" if app.loaded.config.blobs else ""
+    return well("store", f"{app.loaded.home}{files} is in order ({count} conversations)")
 
 
 async def _rebuilt(app: App) -> str:
