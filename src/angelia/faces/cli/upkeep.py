@@ -79,14 +79,13 @@ async def _copy(to: str, given: dict[str, Any]) -> int:
     elsewhere = other_place(loaded, to)
     app = await open_app(given)
     known = in_log(app.db)
-    source = blobs_of(replace(loaded, config=replace(loaded.config, files=elsewhere.config.files)), os.environ, known)
+    source = blobs_of(replace(loaded, config=replace(loaded.config, files=elsewhere.config.files)), app.environ, known)
     with working("copying files"):
-        copied = await upkeep.copy_blobs(app.db, source, blobs_of(elsewhere, os.environ, known))
+        copied = await upkeep.copy_blobs(app.db, source, blobs_of(elsewhere, app.environ, known))
     echo(f"{copied.count} files ({copied.size / 1e6:.1f} MB) copied to {to}, {copied.there} were there already.")
-    echo(
-        f'To use them there, write blobs = "{elsewhere.config.blobs}" at the top of {loaded.home}/config.toml, restart'
-    )
-    echo("what runs, and copy once more: for what was stored meanwhile. Nothing was removed where they lie now.")
+    setting = f'write blobs = "{to}" at the top of' if elsewhere.config.blobs else "remove `blobs` from"
+    echo("To use them there, end what runs, copy once more for what was stored meanwhile, and")
+    echo(f"{setting} {loaded.home}/config.toml. Nothing was removed where they lie now.")
     return 0
 
 

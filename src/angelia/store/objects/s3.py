@@ -78,7 +78,7 @@ class S3Objects:
                 return False
             self.replace(name, content)
             return True
-        with self._told("store"):
+        with self._told("store a file"):
             for left in reversed(range(self._patience.repeats)):
                 try:
                     return self._create(name, content)
@@ -94,14 +94,14 @@ class S3Objects:
         import obstore
 
         parts = _size(content) > SINGLE
-        with self._told("store"):
+        with self._told("store a file"):
             obstore.put(self._store, name, content, use_multipart=parts, chunk_size=PART, max_concurrency=4)
 
     def look(self, name: str) -> StoredObject | None:
         """See `ObjectStore`."""
         import obstore
 
-        with self._told("look for"):
+        with self._told("look for a file"):
             try:
                 found = obstore.head(self._store, name)
             except FileNotFoundError as error:
@@ -121,7 +121,7 @@ class S3Objects:
         """See `ObjectStore`."""
         import obstore
 
-        with self._told("list"):
+        with self._told("list files"):
             for page in obstore.list(self._store, folder):
                 for found in page:
                     yield StoredObject(found["path"], found["size"], found["last_modified"].timestamp())
@@ -130,7 +130,7 @@ class S3Objects:
         """See `ObjectStore`."""
         import obstore
 
-        with self._told("move"):
+        with self._told("move a file"):
             try:
                 obstore.copy(self._store, name, to)
             except FileNotFoundError as error:
@@ -143,7 +143,7 @@ class S3Objects:
         """See `ObjectStore`."""
         import obstore
 
-        with self._told("delete"):
+        with self._told("delete a file"):
             try:
                 obstore.delete(self._store, name)
             except FileNotFoundError as error:  # S3 itself says nothing; others do
@@ -153,7 +153,7 @@ class S3Objects:
         import obstore
         from obstore.exceptions import GenericError
 
-        with self._told("read"):
+        with self._told("read a file"):
             for left in reversed(range(self._patience.repeats)):
                 try:
                     return _whole(bytes(obstore.get_range(self._store, name, start=start, end=end)), end - start)
@@ -191,13 +191,13 @@ class S3Objects:
             )
         if _refused(error):
             return StoreUnreachable(
-                f"{self._address} refuses to {what} a file.",
+                f"{self._address} refuses to {what}.",
                 why=why,
                 then="Nothing was acknowledged. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be those of "
                 "somebody who may read, write, list and delete there.",
             )
         return StoreUnreachable(
-            f"{self._address} could not {what} a file.",
+            f"{self._address} could not {what}.",
             why=why,
             then="Nothing was acknowledged; everything stored before is safe. Try again once it answers.",
         )
@@ -268,7 +268,7 @@ def _reason(told: str, patience: S3Patience) -> str:
     if "kind: Timeout" in told:
         return f"It did not answer within {patience.request_s:.0f} s."
     if found := re.search(r"<Code>(\w{1,60})</Code>\s*<Message>([^<]{1,200})", told):
-        return f"It says {found[1]}: {one_line(found[2], 200)}"
+        return f"It says {found[1]}: “{one_line(found[2], 200)}”."
     return f"It came to “{one_line(told.partition('Debug source')[0], 300)}”."
 
 
@@ -280,7 +280,8 @@ def _require_bucket(error: Exception) -> None:
 def _refused(error: Exception) -> bool:
     from obstore.exceptions import PermissionDeniedError, UnauthenticatedError
 
-    return isinstance(error, PermissionDeniedError | UnauthenticatedError | PermissionError)
+    named = isinstance(error, PermissionDeniedError | UnauthenticatedError | PermissionError)
+    return named or "403 Forbidden" in str(error)  # a list that is refused has no name of its own
 
 
 def _whole(data: bytes, wanted: int) -> bytes:
