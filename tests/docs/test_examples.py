@@ -25,6 +25,7 @@ TESTS = {
     "test_a_turn.py": [],
     "test_decisions.py": [],
     "test_counters.py": [],
+    "test_my_objects.py": [],
 }
 """Examples that are tests, and what of them is run here."""
 

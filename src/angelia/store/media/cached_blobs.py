@@ -61,7 +61,9 @@ class CachedBlobs(BlobStore):
 
     def __init__(self, home: Path, objects: ObjectStore, most: int, referred: Referred) -> None:
         super().__init__(home)
-        self._objects, self._most, self._referred = objects, most, referred
+        self._objects = objects
+        self._most = most
+        self._referred = referred
         self._seen: dict[str, float] = {}
         """When these were last seen to lie there; by the monotonic clock."""
         self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
