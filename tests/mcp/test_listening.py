@@ -10,7 +10,8 @@ import httpx2
 import pytest
 
 from angelia.core.errors import AngeliaError
-from angelia.faces.mcp.listener import demand_loopback, key_in, serve_http, stays_here
+from angelia.faces.listener.serve import stays_here
+from angelia.faces.mcp.listener import demand_loopback, key_in, serve_http
 from angelia.faces.mcp.tools import TOOLS
 from angelia.service.app import App
 from angelia.service.settings.config import load
@@ -82,7 +83,7 @@ def test_other_machines_are_never_listened_to(listen: str) -> None:
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:0", "localhost:8790", "[::1]:8790"])
 def test_this_machine_is(listen: str) -> None:
-    assert stays_here(listen)
+    assert stays_here(listen, "--http")
 
 
 def test_a_key_that_others_could_read_is_not_used(tmp_path: Path) -> None:

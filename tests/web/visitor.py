@@ -77,7 +77,7 @@ class Visitor:
         headers = {"last-event-id": str(after)} if after is not None else {}
         async with self.client.stream("GET", self.address + path, headers=headers) as came:
             assert came.status_code == 200, (await came.aread()).decode()
-            yield _events(came)
+            yield events_of(came)
 
     async def until(self, conversation: str, kind: str, after: int = 0) -> list[dict[str, Any]]:
         """The entries of a conversation after one, up to the first of a kind."""
@@ -92,7 +92,7 @@ class Visitor:
         return found
 
 
-async def _events(came: httpx2.Response) -> AsyncIterator[Event]:
+async def events_of(came: httpx2.Response) -> AsyncIterator[Event]:
     name, data, own = "", "", ""
     async for line in came.aiter_lines():
         field, _, value = line.partition(": ")

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
+from ipaddress import ip_address
 from typing import Any, Protocol
 
 from angelia.core.errors import ConfigError, MissingPart
@@ -39,6 +40,19 @@ def address_in(listen: str, setting: str) -> tuple[str, int]:
     if not colon or not port.isdecimal():
         raise ConfigError(f"{setting} is {listen!r}.", "Expected an address and a port, such as 127.0.0.1:8787.")
     return host, int(port)
+
+
+def stays_here(listen: str, setting: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    Raises:
+        ConfigError: it is none; names the setting.
+    """
+    host, _ = address_in(listen, setting)
+    try:
+        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 async def serve(

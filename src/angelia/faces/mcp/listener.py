@@ -2,14 +2,13 @@
 
 import asyncio
 import hmac
-import ipaddress
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from angelia.core.errors import BadInput
-from angelia.faces.listener.serve import Scope, Send, address_in, serve
+from angelia.faces.listener.serve import Scope, Send, serve, stays_here
 from angelia.faces.listener.unfinished import ListenerLimits, Receive
 from angelia.faces.mcp.asks import Asks
 from angelia.faces.mcp.library import mcp_server
@@ -68,19 +67,6 @@ async def _refuse(send: Send, status: int, more: list[tuple[bytes, bytes]]) -> N
     await send({"type": "http.response.body"})
 
 
-def stays_here(listen: str) -> bool:
-    """Whether only this machine can reach an address.
-
-    Raises:
-        ConfigError: it is no address with a port.
-    """
-    host, _ = address_in(listen, "--http")
-    try:
-        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
 def demand_loopback(listen: str) -> None:
     """Only this machine may reach it.
 
@@ -88,7 +74,7 @@ def demand_loopback(listen: str) -> None:
         BadInput: others could; nothing listens.
         ConfigError: see `stays_here`.
     """
-    if not stays_here(listen):
+    if not stays_here(listen, "--http"):
         raise BadInput(
             f"{listen} can be reached from other machines; nothing listens.",
             "Whoever reaches it and has the key is you, and what is said goes over the network as it is.",

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from msgspec import Struct
 
 from angelia.core.errors import UNREADABLE, ConfigError
 from angelia.core.ids import sortable_id
-from angelia.faces.listener.serve import address_in, serve
+from angelia.faces.listener.serve import address_in, serve, stays_here
 from angelia.faces.web.conversation_routes import ConversationRoutes
 from angelia.faces.web.home_routes import HomeRoutes
 from angelia.faces.web.logins import Logins
@@ -101,12 +100,7 @@ def require_loopback(listen: str) -> str:
         ConfigError: it is another; says how the page is had from elsewhere.
     """
     host, port = address_in(listen, SETTING)
-    bare = host.strip("[]")
-    try:
-        loopback = bare == "localhost" or ip_address(bare).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback:
+    if not stays_here(listen, SETTING):
         raise ConfigError(
             f"{SETTING} is {listen!r}.",
             "The page is served to this machine alone: whoever has it can do all that you can.",

@@ -141,10 +141,9 @@ class WatchedConversation:
         A beat where nothing comes. It ends when the conversation is not followed any more.
         """
         reader = _Reader(min(after, len(self.entries)))
+        reader.pieces.extend((len(self.entries), piece) for piece in self._growing)
         self._readers.add(reader)
         try:
-            for piece in self._growing if reader.at == len(self.entries) else []:
-                yield PageEvent("live", piece)
             while self._following and not self._following.done():
                 reader.news.clear()
                 for event in self._news_for(reader):

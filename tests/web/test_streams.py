@@ -1,0 +1,243 @@
+"""What a page shows is what the log holds, whatever happens to its connection or to the server."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.examples import TIMES
+from tests.promise.lives import ROOT
+from tests.web.visitor import MODEL, Visitor, events_of, opened, visiting
+
+from angelia.core.principal import OWNER
+from angelia.store.log.transcript import Transcript
+from angelia.store.sql.database import Database
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import Speak, call, say, slowly
+
+pytestmark = pytest.mark.anyio
+
+PIECES, CUTS = (10_000, 200) if TIMES else (1_500, 20)
+KILLS = 20 if TIMES else 2
+"""The first numbers are those of `make soak`."""
+
+
+def long_answer() -> Speak:
+    return slowly(say(" ".join(f"word{number}" for number in range(PIECES))), between=0.0002)
+
+
+class Shown:
+    """What a page has on it: entries by their numbers, and the pieces since the last of them."""
+
+    def __init__(self) -> None:
+        self.entries: dict[int, dict[str, Any]] = {}
+        self.pieces = ""
+
+    @property
+    def last(self) -> int:
+        return max(self.entries, default=0)
+
+    @property
+    def closed(self) -> bool:
+        return any(one["kind"] == "TurnClosed" for one in self.entries.values())
+
+    def take(self, name: str, data: dict[str, Any]) -> None:
+        if name == "entry":
+            assert data["seq"] == self.last + 1, "a gap, or a repeat"
+            self.entries[data["seq"]] = data
+            self.pieces = ""
+        elif name == "live" and data["kind"] == "writing":
+            self.pieces += data["text"]
+
+
+async def test_a_connection_that_is_cut_again_and_again_loses_nothing(tmp_path: Path) -> None:
+    async with (
+        ModelServer([long_answer()]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        where = f"/api/conversations/{conversation}/events"
+
+        async def watched(cut_after: int, cuts: int) -> Shown:
+            """One tab: it is cut off after so many events, again and again, and comes back where it was."""
+            shown = Shown()
+            while not shown.closed:
+                left = cut_after if cuts > 0 else sys.maxsize
+                cuts -= 1
+                async with page.hears(where, shown.last) as events:
+                    async for event in events:
+                        shown.take(event.name, event.data)
+                        left -= 1
+                        if not left or event.data.get("kind") == "TurnClosed":
+                            break
+            return shown
+
+        tabs = [asyncio.create_task(watched(after, CUTS)) for after in (1, 7, 30)]
+        await page.says(conversation, "tell me all")
+        seen = await asyncio.gather(*tabs)
+        whole = (await page.json(f"/api/conversations/{conversation}/entries?limit=500"))["entries"]
+        for tab in seen:
+            count = tab.last
+            assert list(tab.entries.values()) == whole[:count]
+        reply = next(one for one in whole if one["kind"] == "ModelSaid")
+        assert reply["text"].endswith(f"word{PIECES - 1}")
+
+
+async def test_pieces_of_what_is_being_written_are_told_to_who_comes_in_the_middle(tmp_path: Path) -> None:
+    async with (
+        ModelServer([long_answer()]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        where = f"/api/conversations/{conversation}/events"
+        await page.says(conversation, "tell me all")
+
+        async def begins() -> str:
+            """The first piece that somebody is told who comes now."""
+            async with page.hears(where) as events:
+                async for event in events:
+                    if event.name == "live" and event.data["kind"] == "writing":
+                        return str(event.data["text"])
+            raise AssertionError("the stream ended")
+
+        assert (await begins()).startswith("word0")
+        late = await begins()
+        assert late.startswith("word0 word1"), "what came before is told at once"
+
+
+@asynccontextmanager
+async def life(folder: Path, base_url: str, port: int) -> AsyncIterator[asyncio.subprocess.Process]:
+    """`angelia web` in a process of its own; it is killed at the end."""
+    environ = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
+        "HOME": str(folder / "person"),
+        "ANGELIA_HOME": str(folder / "home"),
+        "OPENAI_API_KEY": "key",
+        "OPENAI_BASE_URL": base_url,
+        "OLLAMA_HOST": "127.0.0.1:9",
+    }
+    words = ["web", "--no-open", "--listen", f"127.0.0.1:{port}", "--set", f"model={MODEL}"]
+    (folder / "work").mkdir(exist_ok=True)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "angelia", *words),
+        env=environ,
+        cwd=folder / "work",
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def link_of(process: asyncio.subprocess.Process) -> tuple[str, str]:
+    """Where the page is, and the code that logs in."""
+    assert process.stdout is not None
+    address, _, code = (await process.stdout.readline()).decode().strip().partition("/#code=")
+    assert code
+    return address, code
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+async def test_a_server_that_is_killed_loses_nothing_and_goes_on(tmp_path: Path) -> None:
+    """Each life is killed while its answer is being written; the next one goes on, and the cookie still holds."""
+    port, shown, conversation = free_port(), Shown(), ""
+    steps = [slowly(say(" ".join(["word"] * 400)), between=0.05)] * KILLS + [say("Done at last.")]
+    async with ModelServer(steps) as server, httpx2.AsyncClient(timeout=60) as client:
+        for number in range(KILLS + 1):
+            async with life(tmp_path, server.base_url, port) as process:
+                address, code = await link_of(process)
+                head = {"origin": address, "content-type": "application/json"}
+                if not number:
+                    came = await client.post(f"{address}/api/login", json={"code": code}, headers=head)
+                    assert came.status_code == 204
+                    begun = await client.post(f"{address}/api/conversations", json={}, headers=head)
+                    conversation = begun.json()["id"]
+                    said = {"text": "go on whatever happens", "key": "only-once"}
+                    await client.post(f"{address}/api/conversations/{conversation}/messages", json=said, headers=head)
+                where, shown.pieces = f"{address}/api/conversations/{conversation}/events", ""
+                async with client.stream("GET", where, headers={"last-event-id": str(shown.last)}) as came:
+                    assert came.status_code == 200
+                    async for event in events_of(came):
+                        shown.take(event.name, event.data)
+                        if shown.closed or (number < KILLS and "word word" in shown.pieces):
+                            break
+    db = Database.open(tmp_path / "home")
+    try:
+        (summary,) = await Transcript(db).conversations(OWNER)
+        stored = await Transcript(db).entries(summary.id)
+    finally:
+        db.close()
+    kinds = [type(entry.fact).__name__ for entry in stored]
+    assert [one["kind"] for one in shown.entries.values()] == kinds[: shown.last]
+    assert kinds.count("UserSaid") == kinds.count("TurnClosed") == 1
+    assert shown.entries[shown.last]["ending"] == "Answered"
+    assert kinds.count("ModelAsked") == KILLS + 1
+
+
+async def test_an_answer_that_is_given_in_two_places_counts_once(tmp_path: Path) -> None:
+    command = {"command": "echo once >> made.txt", "reach": "outside"}
+    async with (
+        ModelServer([call("shell", command), say("Made.")]) as server,
+        opened(tmp_path, server.base_url, **{"policy.mode": "ask"}) as app,
+        visiting(app) as page,
+    ):
+        (tmp_path / "work").mkdir()
+        conversation = str((await page.said("/api/conversations", {"folder": str(tmp_path / "work")}))["id"])
+        await page.says(conversation, "make it")
+        asked = (await page.until(conversation, "ApprovalAsked"))[-1]
+        given = {"call": asked["call"], "digest": asked["digest"]}
+        where = f"/api/conversations/{conversation}/answers"
+        came = await asyncio.gather(*[page.post(where, given) for _ in range(6)])
+        assert {one.status_code for one in came} <= {200, 409}
+        told = await page.until(conversation, "TurnClosed")
+        assert [one["kind"] for one in told].count("ToolStarted") == 1
+        assert (tmp_path / "work/made.txt").read_text() == "once\n"
+
+
+async def test_idle_pages_cost_nothing_and_are_all_told(tmp_path: Path) -> None:
+    pages = 1_000 if TIMES else 60
+    async with (
+        ModelServer([say("Yes.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        where = f"/api/conversations/{conversation}/events"
+        limits = httpx2.Limits(max_connections=pages + 10)
+        async with httpx2.AsyncClient(timeout=60, limits=limits, cookies=page.client.cookies) as client:
+            crowd = [Visitor(client, page.address, page.door) for _ in range(pages)]
+
+            async def told(one: Visitor) -> int:
+                async with one.hears(where) as events:
+                    return len([1 async for _ in _to_the_end(events)])
+
+            waiting = [asyncio.create_task(told(one)) for one in crowd]
+            await page.says(conversation, "hello")
+            counts = await asyncio.gather(*waiting)
+        assert len(set(counts)) == 1
+
+
+async def _to_the_end(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for event in events:
+        if event.name == "entry":
+            yield event
+            if event.data["kind"] == "TurnClosed":
+                return
