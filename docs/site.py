@@ -42,6 +42,7 @@ NAV: dict[str, list[str]] = {
             "how-to/skills.md",
             "how-to/schedule.md",
             "how-to/signals.md",
+            "how-to/hooks.md",
             "how-to/delegate.md",
             "how-to/batches.md",
             "how-to/undo.md",

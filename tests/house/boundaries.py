@@ -265,6 +265,7 @@ RULES = [
             "models/catalog/credentials.py": "a key may come from a command that the owner configured",
             "models/speech/command.py": "a command that the owner configured may listen, or speak",
             "models/pictures/command.py": "a picture may be painted by a command that the owner configured",
+            "service/hooks/program.py": "the owner's own program, which judges calls or is told of them",
             "store/media/processes.py": "what strangers sent is opened in a process of its own, with limits",
             "service/batches/check_process.py": "a person's check of a task's work may hang or die, apart from us",
             "channels/whatsapp/bridge/": "the bridge is a process of Node, and npm installs what it needs",

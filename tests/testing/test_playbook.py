@@ -98,10 +98,10 @@ def test_random_logs_keep_the_rules(log: list[e.Entry]) -> None:
 _ELSEWHERE = {
     *(e.NoteProposed, e.NoteKept, e.NoteDropped, e.NotesShown),
     *(e.Scheduled, e.ScheduleChanged, e.Occurred, e.OccurrencesMissed, e.WatchChecked),
-    *(e.Imported, e.Delegated, e.LearningAsked, e.LearningEnded),
+    *(e.Imported, e.Delegated, e.LearningAsked, e.LearningEnded, e.HookRan),
 }
-"""Facts that no turn stands on: of notes, of schedules, which have logs of their own, of imports, of learning, and how
-else a turn begins.
+"""Facts that no turn stands on: of notes, of schedules, which have logs of their own, of imports, of learning, of the
+person's programs, and how else a turn begins.
 """
 
 

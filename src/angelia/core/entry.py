@@ -544,6 +544,39 @@ class FilesNamed(Fact, frozen=True):
     files: tuple[FileNamed, ...]
 
 
+class HookEvent(StrEnum):
+    """At what a program of the person's is run."""
+
+    BEFORE_CALL = "before-call"
+    """It may refuse."""
+    AFTER_CALL = "after-call"
+    MESSAGE = "message"
+    ENDING = "ending"
+
+
+class HookOutcome(StrEnum):
+    """What came of it."""
+
+    PASSED = "passed"
+    REFUSED = "refused"
+    ASKED = "asked"
+    FAILED = "failed"
+    """It could not be run to its end, or answered nothing that can be read. Before a call that refuses."""
+
+
+class HookRan(Fact, frozen=True):
+    """A program of the person's was run, and `why` is what it said. `about` is the id of a call, or the number of the
+    message's or the ending's entry in this log. `seconds` is wall time.
+    """
+
+    hook: str
+    event: HookEvent
+    about: str
+    came: HookOutcome
+    why: str = ""
+    seconds: float = 0.0
+
+
 class ModelFailed(Fact, frozen=True):
     """A request that brought no usable reply. `partial` is what had arrived; it is never projected.
 
@@ -988,6 +1021,7 @@ AnyFact = (
     | SpeechAsked
     | SpeechMade
     | ModelFailed
+    | HookRan
     | RemedyUsed
     | ToolStarted
     | ToolFinished
@@ -1018,6 +1052,7 @@ SideFact = (
     | ScheduleChanged
     | OccurrencesMissed
     | WatchChecked
+    | HookRan
     | FilesChanged
     | FilesTakenBack
     | SystemSaid

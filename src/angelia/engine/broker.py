@@ -18,11 +18,12 @@ from angelia.engine.attachments import Place, place_files
 from angelia.engine.background import Background, cleaned
 from angelia.engine.calls import calls_of
 from angelia.engine.duplicate_sends import without_repeats
+from angelia.engine.hooks import CallHooks, NoHooks
 from angelia.engine.log import Log
 from angelia.engine.machine import Settle
 from angelia.engine.owed import may_cost, notices, with_owed
 from angelia.engine.question import digest, question
-from angelia.policy.verdict import Allow, Ask, Deny, Effect, Verdict
+from angelia.policy.verdict import Act, Allow, Ask, Deny, Effect, Verdict
 from angelia.store.log.lease import Lease
 from angelia.tools.port import ToolContext, ToolOutcome
 from angelia.tools.registry import BadCall, Registry
@@ -45,7 +46,7 @@ class BrokerDeps(Struct, frozen=True):
     """What the broker works with. `context` makes the tools' own view of the world; `redact` hides known secrets.
 
     `background` knows what goes on behind a result; `place` puts what a person sent into the sandbox. `changed` says
-    which files a call has changed since it was asked last.
+    which files a call has changed since it was asked last. `hooks` are the person's programs.
     """
 
     registry: Registry
@@ -55,6 +56,7 @@ class BrokerDeps(Struct, frozen=True):
     background: Background
     place: Place
     changed: Changed
+    hooks: CallHooks = NoHooks()
 
 
 class Words(Struct, frozen=True):
@@ -108,7 +110,7 @@ class Broker:
         context = self._deps.context(call, answer.answer if answer else "")
         try:
             effects = await tool.effects(parsed, context)
-            verdict = await self._deps.judge(effects)
+            verdict = await self._guarded(call, effects, lease)
         except AngeliaError as error:
             await self._log.append(finished(call, CallStatus.ERROR, str(error)), lease=lease)
             return
@@ -120,6 +122,21 @@ class Broker:
             case Ask() | Allow():
                 started = e.ToolStarted(call.id, tool.traits.replayable, may_cost(effects))
                 await self._perform(call, started, lambda: tool.run(parsed, context), context, lease)
+
+    async def _guarded(self, call: ToolCall, effects: Sequence[Effect], lease: Lease) -> Verdict:
+        """What policy and guards say: a guard refuses or has it asked about, and allows nothing by itself."""
+        verdict = await self._deps.judge(effects)
+        if isinstance(verdict, Deny):
+            return verdict
+        said = await self._deps.hooks.before(call)
+        if said.runs:
+            crash_point("hook.judged")
+            await self._log.append(*said.runs, lease=lease)
+        if said.refused:
+            return Deny(f"{said.refused}.")
+        if said.asks:
+            return await self._deps.judge([*effects, Act(call.name, "go on", said.asks, "", changes=False)])
+        return verdict
 
     def _answer_to(self, call: ToolCall) -> e.ApprovalGiven | None:
         """The yes that somebody who may give it gave to this very call with these very arguments."""
@@ -156,6 +173,9 @@ class Broker:
         facts = self._facts(call, outcome, time.monotonic() - began, context)
         await self._log.append(*facts, lease=lease)
         crash_point("tool.finished")
+        result = facts[0]
+        if isinstance(result, e.ToolFinished) and (runs := await self._deps.hooks.after(call, result)):
+            await self._log.append(*runs, lease=lease)
 
     def _facts(self, call: ToolCall, outcome: ToolOutcome, seconds: float, context: ToolContext) -> list[e.AnyFact]:
         """The result and what it sends out, for one commit."""

@@ -59,6 +59,7 @@ async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
     from angelia.faces.cli.checkup.browser import look_at_browser
     from angelia.faces.cli.checkup.channels import look_at_channels
     from angelia.faces.cli.checkup.home import look_at_home
+    from angelia.faces.cli.checkup.hooks import look_at_hooks
     from angelia.faces.cli.checkup.modal import leave_modal, look_at_modal
     from angelia.faces.cli.checkup.model import look_at_model
     from angelia.faces.cli.checkup.painter import look_at_painter
@@ -82,6 +83,7 @@ async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
         look_at_presets,
         look_at_packages,
         look_at_signals,
+        look_at_hooks,
         *away,
     ):
         async for finding in part(app):

@@ -138,6 +138,8 @@ class TranscriptLines:
                 yield TranscriptLine(
                     Tone.NOTE, _REMEDIES.get(remedy, remedy.replace("_", " ")) + (detail and f": {detail}")
                 )
+            case e.HookRan(came=came) if came is not e.HookOutcome.PASSED:
+                yield TranscriptLine(Tone.NOTE, f"hook {fact.hook} ({fact.event}) {came}: {fact.why}")
             case e.ToolStarted(call=call):
                 yield TranscriptLine(Tone.STARTED, self.calls.get(call, call))
             case e.ToolFinished():

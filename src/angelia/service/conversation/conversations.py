@@ -218,6 +218,8 @@ class Conversations:
 
         bound, first = await made(box.registry)
         driver = RenewingDriver(session, box, prompt, make, first)
+        if place.hooks:
+            driver.turned = place.hooks.turned
         if learner := self._learner(session):
             driver.at_rest = learner.look
         await session.attach(driver)
@@ -370,6 +372,8 @@ class Conversations:
         opened = self._open.get(session.conversation)
         if opened and opened.children:
             await opened.children.close()
+        if opened and opened.workplace and opened.workplace.hooks:
+            await opened.workplace.hooks.turned()
         await session.close()
         if opened:
             if opened.learner:

@@ -161,6 +161,8 @@ class RenewingDriver:
     ) -> None:
         """`first` was made with the registry that `box` has now, and with the facts of `prompt`."""
         self.at_rest: Callable[[], None] = lambda: None
+        self.turned: Callable[[], Awaitable[None]] | None = None
+        """What is told of messages before they are read, and of endings."""
         self._session = session
         self._box = box
         self._prompt = prompt
@@ -179,7 +181,11 @@ class RenewingDriver:
         if opened and opened != self._begun:
             self._begun = opened
             await self._renew(lease)
+        if self.turned:
+            await self.turned()
         rest = await self._driver.drive(lease, spent_today)
+        if self.turned:
+            await self.turned()
         if not self._session.turn.opened:
             self.at_rest()
         return rest

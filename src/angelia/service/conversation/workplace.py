@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -11,6 +12,7 @@ from angelia.core.ids import CallId, Clock
 from angelia.core.text import clean
 from angelia.engine.background import Background
 from angelia.engine.broker import BrokerDeps, Changed
+from angelia.engine.hooks import NoHooks
 from angelia.engine.live import Resting, Working, WorkingShows
 from angelia.policy.approvers import ApproversOf
 from angelia.policy.egress import judge_address, judge_url
@@ -40,16 +42,20 @@ from angelia.tools.port import Scheduling, ToolContext
 from angelia.tools.registry import Registry
 from angelia.tools.web.fetcher import Fetcher
 
+if TYPE_CHECKING:
+    from angelia.service.hooks.conversation_hooks import ConversationHooks
+
 
 class Workplace(Struct, frozen=True):
     """A conversation's part in its place; `left` is what it does when it is done with it. `addresses` judges what its
-    programs may connect to, `fetcher` fetches under the same rules.
+    programs may connect to, `fetcher` fetches under the same rules. `hooks` are the person's programs, None for none.
     """
 
     sandbox: Sandbox
     deps: BrokerDeps
     addresses: Addresses
     fetcher: Fetcher
+    hooks: "ConversationHooks | None"
     left: Callable[[], Awaitable[None]]
 
     async def close(self) -> None:
@@ -126,12 +132,23 @@ def workplace(made_with: WorkplaceDeps, session: Session, *, approvers: Approver
     background = Background(session.log, made_with.redaction.text, session.life, changed)
     contexts = _contexts(made_with, session, in_call, background, fetcher)
     put = made_with.inboxes.of(inner, at.spec, lambda text: session.live.emit(Resting(made_with.clock(), text)))
-    deps = BrokerDeps(Registry(()), judge, contexts, made_with.redaction.text, background, put, changed)
+    hooks = _hooks_of(made_with, session)
+    redact = made_with.redaction.text
+    deps = BrokerDeps(Registry(()), judge, contexts, redact, background, put, changed, hooks or NoHooks())
 
     async def left() -> None:
         await made_with.open_places.leave(place, session.conversation)
 
-    return Workplace(sandbox, deps, fetcher.addresses_behind, fetcher, left)
+    return Workplace(sandbox, deps, fetcher.addresses_behind, fetcher, hooks, left)
+
+
+def _hooks_of(made_with: WorkplaceDeps, session: Session) -> "ConversationHooks | None":
+    """The person's programs, loaded where there are any."""
+    if not made_with.loaded.config.hooks:
+        return None
+    from angelia.service.hooks.conversation_hooks import ConversationHooks, HookSources
+
+    return ConversationHooks(session, HookSources(made_with.loaded.config.hooks, made_with.redaction.text))
 
 
 InCall = Callable[[CallId], Sandbox]

@@ -150,6 +150,19 @@ class SignalSettings(Struct, frozen=True, forbid_unknown_fields=True):
     scheme: Literal["standard", "github"] = "standard"
 
 
+class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """`command` is a command line that is run `at` an event, with JSON on its standard input.
+
+    Before a call it may refuse (`before-call`); at the others it is told. `tools` are those whose calls it is run at,
+    such as `shell` or `mcp_*`; empty for all. It has `seconds`.
+    """
+
+    at: Literal["before-call", "after-call", "message", "ending"]
+    command: str
+    tools: tuple[str, ...] = ()
+    seconds: float = 10.0
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole configuration. `model` and `fallback` are written `vendor:name`; an empty model means: find one.
 
@@ -170,7 +183,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     `vendors` are rows of your own, laid over those in `models/catalog/vendors.toml`; `key_command`, `key_file` and
     `key_variable` in a row say where more of its keys come from. `channels` are the chat networks of the gateway, each
     a section whose settings its channel knows. `helpers` are those to whom work can be given by name, `signals` what
-    may begin a turn from outside.
+    may begin a turn from outside, `hooks` your programs that are run at calls, messages and endings.
     """
 
     model: str = ""
@@ -203,6 +216,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     helpers: dict[str, ChildPreset] = field(default_factory=dict)
     painter: PainterSettings = PainterSettings()
     signals: dict[str, SignalSettings] = field(default_factory=dict)
+    hooks: dict[str, HookSettings] = field(default_factory=dict)
 
 
 class Loaded(Struct, frozen=True):

@@ -1,0 +1,1 @@
+"""Programs of the person's that are run at a call, a message and an ending."""

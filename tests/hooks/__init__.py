@@ -1,0 +1,1 @@
+"""Programs of the person's at calls, messages and endings."""
