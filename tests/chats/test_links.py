@@ -19,6 +19,7 @@ from angelia.faces.gateway.server import GatewayServer
 from angelia.faces.listener.serve import serve
 from angelia.service.chats.open_channel import wait
 from angelia.service.files.links import KEY_BYTES, KEY_FILE, links_of
+from angelia.service.metrics import Metrics
 from angelia.service.settings.config import GatewaySettings
 from angelia.testing.channels.recording_channel import ABILITIES, FarEnd
 from angelia.testing.model.server import ModelServer
@@ -95,7 +96,8 @@ async def linking(
         ModelServer(SCRIPT) as server,
         town(folder, server, FarEnd(), capabilities=capabilities, sets=sets, clock=clock or wall_clock) as life,
     ):
-        listening = asyncio.create_task(serve(GatewayServer(life.gateway, "", life.app.signals), listen))
+        metrics = Metrics(life.app.db, lambda: life.gateway.standings)
+        listening = asyncio.create_task(serve(GatewayServer(life.gateway, "", life.app.signals, metrics), listen))
         try:
             await _answers(port, listening)
             await life.says("Send it")

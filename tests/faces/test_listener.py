@@ -19,6 +19,7 @@ from angelia.faces.listener.unfinished import ListenerLimits, UnfinishedBodies
 from angelia.service.app import App
 from angelia.service.chats.gateway import Gateway
 from angelia.service.chats.open_channel import wait
+from angelia.service.metrics import Metrics
 from angelia.service.settings.config import load
 from angelia.testing.networks.whatsapp_webhooks import signed
 from tests.faces.angelia import Place
@@ -145,6 +146,7 @@ ATTACKS = {
     "nowhere": (f"/ HTTP/1.1\r\n{WHOLE}", 25 * MB),
     "no such channel": (f"/hooks/nobody HTTP/1.1\r\n{WHOLE}", 25 * MB),
     "health without its token": (f"/health HTTP/1.1\r\n{WHOLE}", 25 * MB),
+    "metrics without their token": (f"/metrics HTTP/1.1\r\n{WHOLE}", 25 * MB),
     "a link that is none": (f"/files/x HTTP/1.1\r\n{WHOLE}", 25 * MB),
     "no signature": (f"/hooks/whatsapp HTTP/1.1\r\n{WHOLE}", 25 * MB),
     "a forged signature": (f"/hooks/whatsapp HTTP/1.1\r\n{FORGED}{WHOLE}", 25 * MB),
@@ -158,6 +160,7 @@ STATUS = {
     "nowhere": 404,
     "no such channel": 404,
     "health without its token": 401,
+    "metrics without their token": 401,
     "a link that is none": 404,
     "no signature": 403,
     "a signal without a signature": 403,
@@ -196,9 +199,9 @@ async def listening(folder: Path, limits: ListenerLimits) -> AsyncIterator[int]:
     sets = ("sandbox.confine=off", "signals.code.scheme=github", 'signals.code.secret={env="CODE"}')
     app = await App.open(load(folder / "home", env, sets, {}), env)
     port = free_port()
-    task = asyncio.create_task(
-        serve(GatewayServer(Gateway(app.chat_services), "", app.signals, limits), f"127.0.0.1:{port}")
-    )
+    gateway = Gateway(app.chat_services)
+    metrics = Metrics(app.db, lambda: gateway.standings)
+    task = asyncio.create_task(serve(GatewayServer(gateway, "", app.signals, metrics, limits), f"127.0.0.1:{port}"))
     try:
         await listens(port, task.done)
         yield port

@@ -18,6 +18,7 @@ from angelia.faces.words.widths import table
 from angelia.service.app import App
 from angelia.service.chats.gateway import ChannelStatus, Gateway
 from angelia.service.chats.gateway_state import tell
+from angelia.service.metrics import Metrics
 from angelia.service.models.choice import must_be_had
 from angelia.service.schedule.keep_time import keep_time
 
@@ -81,7 +82,9 @@ async def _listen(app: App, gateway: Gateway) -> asyncio.Task[None] | None:
     if not settings.listen:
         return None
     token = await app.tokens.read("gateway", settings.token) if settings.token else ""
-    return asyncio.create_task(serve(GatewayServer(gateway, token, app.signals), settings.listen))
+    metrics = Metrics(app.db, lambda: gateway.standings)
+    await metrics.begin()
+    return asyncio.create_task(serve(GatewayServer(gateway, token, app.signals, metrics), settings.listen))
 
 
 async def _until(ending: asyncio.Event, listening: asyncio.Task[None] | None) -> None:

@@ -1,4 +1,4 @@
-"""What comes by HTTP: webhooks, signals, files by their links, health for who has the token; all else is not there."""
+"""What comes by HTTP: webhooks, signals, files by links, health and metrics for the token; all else is not there."""
 
 import hmac
 import json
@@ -14,6 +14,7 @@ from angelia.core.text import file_name
 from angelia.faces.listener.serve import Scope, Send
 from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
 from angelia.service.chats.gateway import Gateway
+from angelia.service.metrics import MIME, Metrics
 from angelia.service.schedule.signals import Signals
 
 LIMITS = ListenerLimits()
@@ -48,8 +49,11 @@ class GatewayServer:
     still sending may see that end instead of the answer.
     """
 
-    def __init__(self, gateway: Gateway, token: str, signals: Signals, limits: ListenerLimits = LIMITS) -> None:
+    def __init__(
+        self, gateway: Gateway, token: str, signals: Signals, metrics: Metrics, limits: ListenerLimits = LIMITS
+    ) -> None:
         self._gateway, self._signals = gateway, signals
+        self._metrics = metrics
         self._token = token
         self.limits = limits
         self._bodies = UnfinishedBodies(limits)
@@ -62,8 +66,8 @@ class GatewayServer:
             await self._hand_out(scope, send)
             return
         head = _head(scope)
-        if head.path == "/health":
-            await _say(send, self._health(head), last=True)
+        if head.path in ("/health", "/metrics"):
+            await _say(send, await self._told(head), last=True)
             return
         where, _, name = head.path.removeprefix("/").partition("/")
         takers: dict[str, Taker] = {"hooks": self._gateway, "in": self._signals}
@@ -108,10 +112,20 @@ class GatewayServer:
             return
         await send({"type": "http.response.body"})
 
-    def _health(self, head: WebHead) -> WebResponse:
+    async def _told(self, head: WebHead) -> WebResponse:
+        """What is for who has the token."""
         given = head.headers.get("authorization", "").removeprefix("Bearer ").encode()
         if not self._token or not hmac.compare_digest(given, self._token.encode()):
             return WebResponse(401 if self._token else 404)
+        if head.path == "/health":
+            return self._health()
+        try:
+            return WebResponse(200, await self._metrics.text(), MIME)
+        except AngeliaError as error:  # an alert on what cannot be scraped tells of it
+            logger.warning("the metrics cannot be read: %s", error)
+            return WebResponse(503)
+
+    def _health(self) -> WebResponse:
         channels = {
             door: {"state": one.health.state.value, "why": one.health.why, "since": one.since, "heard": one.heard}
             for door, one in self._gateway.standings.items()

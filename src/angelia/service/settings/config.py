@@ -104,9 +104,9 @@ class FileSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """`listen` is the address for webhooks, health and links, such as 127.0.0.1:8787; empty listens nowhere.
 
-    `token` is where the token for `/health` is read from; without one there is no such page. `links` is the public
-    address that leads there, such as https://files.example.org: files that a chat network does not take go as links,
-    good for `link_hours`, to be had by whoever has the link. Empty makes no links.
+    `token` is where the token for `/health` and `/metrics` is read from; without one there are no such pages. `links`
+    is the public address that leads there, such as https://files.example.org: files that a chat network does not take
+    go as links, good for `link_hours`, to be had by whoever has the link. Empty makes no links.
     """
 
     listen: str = ""
