@@ -212,3 +212,12 @@ async def test_what_was_said_elsewhere_is_found_on_the_page(tmp_path: Path) -> N
         assert {"name": "model", "value": "openai-chat:test", "from": "the command line"} in settings or any(
             one["name"] == "model" for one in settings
         )
+
+
+async def test_doctor_looks_at_every_part_and_tells_each_as_it_goes(tmp_path: Path) -> None:
+    async with opened(tmp_path, "http://127.0.0.1:9/v1") as app, visiting(app) as page:
+        async with page.hears("/api/doctor") as events:
+            found = [event async for event in events]
+        assert {event.data["about"] for event in found[:-1]} >= {"browser", "model"}
+        assert found[-1].name == "done"
+        assert found[-1].data["broken"] == sum(event.data.get("state") == "broken" for event in found)

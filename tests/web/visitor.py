@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 from msgspec import Struct
 
+from angelia.faces.cli.doctor import look_through
 from angelia.faces.web.door import WebDoor
 from angelia.service.app import App
 from angelia.service.settings.config import load
@@ -122,7 +123,7 @@ async def opened(folder: Path, base_url: str, **settings: Any) -> AsyncIterator[
 @asynccontextmanager
 async def visiting(app: App) -> AsyncIterator[Visitor]:
     """The page of a home, and somebody who is logged in to it."""
-    door, ready = WebDoor(app), asyncio.Event()
+    door, ready = WebDoor(app, lambda offline: look_through(app, offline=offline)), asyncio.Event()
     serving = asyncio.create_task(door.run("127.0.0.1:0", ready.set))
     waiting = asyncio.create_task(ready.wait())
     await asyncio.wait([serving, waiting], return_when=asyncio.FIRST_COMPLETED)

@@ -35,7 +35,7 @@ async def _doctor(given: dict[str, Any], *, offline: bool, fix: bool) -> int:
     app = await open_app(given)
     paint = screen()
     healthy = True
-    findings = _findings(app, offline)
+    findings = look_through(app, offline=offline)
     while True:
         with working("looking"):
             finding = await anext(findings, None)
@@ -55,7 +55,8 @@ async def _mended(finding: CheckResult, fix: Fix) -> CheckResult:
         return broken(finding.about, f"{finding.seen} (could not be mended: {error})", finding.mend)
 
 
-async def _findings(app: App, offline: bool) -> AsyncIterator[CheckResult]:
+async def look_through(app: App, *, offline: bool) -> AsyncIterator[CheckResult]:
+    """Look at every part, one after the other; `offline` asks no model, server and network."""
     from angelia.faces.cli.checkup.browser import look_at_browser
     from angelia.faces.cli.checkup.channels import look_at_channels
     from angelia.faces.cli.checkup.home import look_at_home

@@ -23,12 +23,13 @@ def web(no_open: bool, listen: str | None, log_out: bool, **given: Any) -> int:
 
 
 async def _web(listen: str | None, given: dict[str, Any], *, opens: bool, log_out: bool) -> int:
+    from angelia.faces.cli.doctor import look_through
     from angelia.faces.web.door import WebDoor, link_at, page_of
     from angelia.service.own_process import raise_descriptor_limit
 
     served = page_of(loaded_from(given).home)
     app = await open_app(given)
-    door = WebDoor(app)
+    door = WebDoor(app, lambda offline: look_through(app, offline=offline))
     if log_out:
         count = await door.logins.log_everybody_out()
         echo(f"{count} login{'s' * (count != 1)} ended.", err=True)

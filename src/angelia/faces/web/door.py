@@ -12,6 +12,7 @@ from angelia.core.errors import UNREADABLE, ConfigError
 from angelia.core.ids import sortable_id
 from angelia.faces.listener.serve import address_in, serve, stays_here
 from angelia.faces.web.conversation_routes import ConversationRoutes
+from angelia.faces.web.doctor_routes import DoctorRoutes, Look
 from angelia.faces.web.home_routes import HomeRoutes
 from angelia.faces.web.logins import Logins
 from angelia.faces.web.page_routes import PageRoutes
@@ -37,9 +38,11 @@ class WebState(Struct, frozen=True):
 
 
 class WebDoor:
-    """The page of an open home. `chats` is the gateway in this process, where there is one."""
+    """The page of an open home. `look` looks at every part of it; `chats` is the gateway in this process, where there
+    is one.
+    """
 
-    def __init__(self, app: "App", chats: DrivesChats | None = None) -> None:
+    def __init__(self, app: "App", look: Look | None = None, chats: DrivesChats | None = None) -> None:
         self._app = app
         self.logins = Logins(app.key_value, app.clock)
         self.conversations = WebConversations(app, chats)
@@ -50,6 +53,7 @@ class WebDoor:
                 *ConversationRoutes(app, self.conversations, uploads).routes(),
                 *self._home.routes(),
                 *RecordRoutes(app).routes(),
+                *(DoctorRoutes(look).routes() if look else ()),
                 *PageRoutes(self.logins).routes(),
             ]
         )
