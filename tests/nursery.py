@@ -10,6 +10,7 @@ with an environment, a folder and outputs of their own. What a start itself does
 import array
 import asyncio
 import atexit
+import gc
 import io
 import os
 import select
@@ -40,12 +41,17 @@ WARM = (
     *("angelia.__main__", "angelia.faces.cli.main", "angelia.faces.cli.gateway", "angelia.faces.gateway.foreground"),
     *("angelia.faces.cli.ask", "angelia.channels.telegram.channel", "angelia.models.wires.openai_chat"),
     *("angelia.sandboxes.local.sandbox", "angelia.policy.judge", "angelia.policy.shell.classifier"),
-    "angelia.store.media.measure",
+    *("angelia.policy.shell.emptied_files", "angelia.sandboxes.guard.sandbox"),
+    *("angelia.store.media.measure", "angelia.store.media.picture_metadata"),
+    *("angelia.service.chats.voice_answers", "angelia.service.delegation.conversation_children"),
+    *(f"angelia.tools.{name}.toolset" for name in ("browser", "delegation", "files", "notes", "past", "shell")),
+    *("angelia.browsers.chromium.browser", "angelia.tools.schedule.schedules"),
+    *(f"angelia.tools.browser.{name}" for name in ("act_on_page", "look_at_page", "open_page")),
     *(f"angelia.tools.files.{name}" for name in ("edit", "find", "read", "write")),
     *(f"angelia.tools.people.{name}" for name in ("ask_user", "look_again", "send_file", "todo")),
     *("angelia.tools.shell.shell", "angelia.tools.shell.process", "angelia.tools.web.fetch"),
     *("PIL.PngImagePlugin", "pypdfium2", "markdown_it", "rich.console", "tree_sitter", "tree_sitter_bash"),
-    *("httpx2", "angelia.http.transport", "tomllib", "sqlite3", "zoneinfo"),
+    *("httpx2", "angelia.http.transport", "concurrent.futures.thread", "tomllib", "sqlite3", "zoneinfo"),
 )
 """What a command or a gateway imports before it does anything, and the dearest of what it imports later."""
 SECONDS = 120.0
@@ -67,14 +73,17 @@ class Birth(Struct, frozen=True):
 
 
 class Child:
-    """A process that lives or has lived; its outputs lie in a folder, `out` and `err`, its crash points in `passed`."""
+    """A process that lives or has lived; its outputs lie in a folder, `out` and `err`, its crash points in `passed`.
 
-    def __init__(self, birth: Birth, place: Path, stdin: int) -> None:
+    Somebody who talks with it gives it a `stdout` of their own.
+    """
+
+    def __init__(self, birth: Birth, place: Path, stdin: int, stdout: int | None = None) -> None:
         self.place = place
         told, tell = os.pipe()
         outputs = [os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) for name in ("out", "err")]
         try:
-            given = [stdin, *outputs, tell]
+            given = [stdin, outputs[0] if stdout is None else stdout, outputs[1], tell]
             with _ONE_BY_ONE:
                 socket.send_fds(_server(), [msgspec.json.encode(birth)], given)
         finally:
@@ -251,6 +260,7 @@ def main(descriptor: int) -> None:
     """Bear children until nobody is left who asks for any, and tell how each ends."""
     for name in WARM:
         import_module(name)
+    gc.freeze()  # else whoever is born copies all of it with the first garbage that is looked for
     asked = socket.socket(fileno=descriptor)
     woken, wake = os.pipe()
     os.set_blocking(wake, False)

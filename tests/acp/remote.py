@@ -1,11 +1,17 @@
 """An editor whose agent is a process of its own, behind real pipes."""
 
 import asyncio
+import os
+import signal
+from pathlib import Path
 from typing import Self
 
-from angelia.testing.crash import ANGELIA, command
+from angelia.testing.crash import ANGELIA
 from tests.acp.editor import Answerer, Editor
+from tests.nursery import Birth, Child
 from tests.promise.lives import Place
+
+LONGEST_LINE = 100_000_000
 
 
 class Remote(Editor):
@@ -15,51 +21,54 @@ class Remote(Editor):
         self, place: Place, answers: dict[str, Answerer] | None = None, *, at: str = "", entry: str = ANGELIA
     ) -> None:
         super().__init__(place, answers)
-        settings = [f"--set={one}" for one in place.sets]
-        self._argv = command(
-            place.folder / "passed", ["acp", "--model", f"{place.wire}:m", *settings], at=at, entry=entry
-        )
+        argv = ("acp", "--model", f"{place.wire}:m", *(f"--set={one}" for one in place.sets))
+        self._birth = Birth(argv, place.env, str(Path.cwd()), entry, str(place.folder / "passed"), at)
 
     async def __aenter__(self) -> Self:
-        pipe = asyncio.subprocess.PIPE
+        loop = asyncio.get_running_loop()
         (self.place.folder / "passed").write_text("")
-        with (self.place.folder / "stderr").open("ab") as errors:
-            self.process = await asyncio.create_subprocess_exec(
-                *self._argv, env=self.place.env, stdin=pipe, stdout=pipe, stderr=errors, limit=100_000_000
-            )
+        stdin, write = os.pipe()
+        read, stdout = os.pipe()
+        self._child = Child(self._birth, self.place.folder, stdin, stdout)
+        os.close(stdin)
+        os.close(stdout)
+        self.ended = self._child.status()
+        self._stdout = asyncio.StreamReader(LONGEST_LINE)
+        protocol = asyncio.StreamReaderProtocol(self._stdout)
+        self._from, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(read, "rb", buffering=0))
+        self._to, _ = await loop.connect_write_pipe(asyncio.Protocol, os.fdopen(write, "wb", buffering=0))
         self._reading = asyncio.create_task(self._hear())
         return self
 
     async def _hear(self) -> None:
-        assert self.process.stdout
-        while line := await self.process.stdout.readline():
+        while line := await self._stdout.readline():
             await self._take(line)
         self._abandon()
 
     def write(self, message: bytes) -> None:
         """One line."""
-        assert self.process.stdin
-        self.process.stdin.write(message + b"\n")
+        self._to.write(message + b"\n")
 
     async def leave(self) -> int:
         """Close its stdin, and wait for its end."""
-        assert self.process.stdin
-        self.process.stdin.close()
-        try:
-            async with asyncio.timeout(20):
-                status = await self.process.wait()
-        except TimeoutError:
-            self.process.kill()
+        self._to.close()
+        done, _ = await asyncio.wait([self.ended], timeout=20)
+        if not done:
+            self._child.kill(signal.SIGKILL)
             self.complaints.append("it did not end when its client left")
-            status = await self.process.wait()
-        await self._reading
-        return status
+        return await self._over()
 
     async def kill(self) -> None:
         """SIGKILL."""
-        self.process.kill()
-        await self.process.wait()
+        self._child.kill(signal.SIGKILL)
+        await self._over()
+
+    async def _over(self) -> int:
+        status = await self.ended
         await self._reading
+        self._from.close()
+        self._to.close()
+        return status
 
     @property
     def passed(self) -> list[str]:

@@ -129,7 +129,7 @@ async def test_killed_around_the_announcement_it_is_told_once(tmp_path: Path, po
             await editor.prompt(session, "Build.")
             (place.workspace / "go").touch()
             async with asyncio.timeout(90):
-                await editor.process.wait()
+                await editor.ended
         async with Editor(place) as editor:
             await editor.hello()
             await editor.load(session)

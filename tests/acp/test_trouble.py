@@ -59,7 +59,7 @@ async def test_nothing_but_the_protocol_is_on_stdout(tmp_path: Path) -> None:
         async with Remote(place, entry="tests.acp.doors:chatty") as editor:
             await editor.hello()
             assert await editor.prompt(await editor.new(), "x") == "end_turn"
-        assert "a stray print" in (tmp_path / "stderr").read_text()
+        assert "a stray print" in (tmp_path / "err").read_text()
 
 
 @pytest.mark.parametrize("stdin", ["a file", "/dev/null"])
