@@ -1,10 +1,11 @@
 """What stands on the screen and above it: each line once and in order, and the answer where it can be read."""
 
+import os
 import re
+import select
 import shlex
 import subprocess
 import sys
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -52,6 +53,10 @@ class Tmux:
         size = ("-x", str(columns), "-y", "36")
         self._run("-f", "/dev/null", "new-session", "-d", "-s", "t", *size, f"{command} {' '.join(words)}")
         self._run("set-option", "-t", "t", "history-limit", "50000")
+        written = place.home.parent / "written"
+        os.mkfifo(written)
+        self._written = os.open(written, os.O_RDWR | os.O_NONBLOCK)
+        self._run("pipe-pane", "-t", "t", f"exec cat > {shlex.quote(str(written))}")
 
     def _run(self, *words: str) -> str:
         return subprocess.run(["tmux", "-S", self._socket, *words], capture_output=True, text=True, check=True).stdout
@@ -73,18 +78,22 @@ class Tmux:
 
     def sees(self, found: str) -> list[str]:
         """Wait until the last rows match this."""
-        until = time.monotonic() + SECONDS
         while not re.search(found, "\n".join(self.rows[-40:])):
-            assert time.monotonic() < until, "\n".join(self.rows[-40:])
+            self._until_more()
         return self.rows
+
+    def _until_more(self) -> None:
+        """Wait until the program writes something."""
+        ready, _, _ = select.select([self._written], [], [], SECONDS)
+        assert ready, "\n".join(self.rows[-40:])
+        os.read(self._written, 1 << 16)
 
     def later(self) -> list[str]:
         """What stands there once it was drawn anew twice: the seconds in the status tell."""
         self.sees(r"writing \d+ s.*\Z")
         now = self._seconds()
-        until = time.monotonic() + SECONDS
         while self._seconds() < now + 2:
-            assert time.monotonic() < until, "\n".join(self.rows[-40:])
+            self._until_more()
         return self.rows
 
     def _seconds(self) -> int:
@@ -93,6 +102,7 @@ class Tmux:
 
     def close(self) -> None:
         self._run("kill-server")
+        os.close(self._written)
 
 
 @pytest.mark.real("tmux")
