@@ -4,16 +4,19 @@ import random
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from angelia.core import ending as end
 from angelia.core import entry as e
+from angelia.core.errors import StoreError
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
 from angelia.core.timing import Cron, Every, OneTime, When
 from angelia.service.schedule.clockwork import FAILURES, GRACE_MS, MOST_SINGLE
 from angelia.service.schedule.occurrences import milliseconds
+from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.sql import upkeep
 from tests.examples import TIMES
@@ -187,6 +190,25 @@ async def test_a_turn_that_cannot_be_driven_pauses_it_and_is_told_once(
     closed = [fact for _, fact in await home.facts() if isinstance(fact, e.Occurred)]
     assert len(closed) == 1
     assert not await home.schedules.open(), "it was gone on with"
+
+
+async def test_a_time_that_could_not_be_stored_is_due_still(home: VirtualHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    await home.add(Cron("0 8 * * *"))
+    clockwork = home.clockwork()
+    home.now += 8 * HOUR
+    failing = [StoreError("The disk is full.")]
+    append = Transcript.append
+
+    async def sometimes(self: Transcript, *given: Any, **more: Any) -> list[e.Entry]:
+        if failing:
+            raise failing.pop()
+        return await append(self, *given, **more)
+
+    monkeypatch.setattr(Transcript, "append", sometimes)
+    with pytest.raises(StoreError):
+        await home.look(clockwork)
+    await home.look(clockwork)
+    assert [type(fact) for _, fact in await home.facts()] == [e.Occurred]
 
 
 async def test_silence_is_no_failure(home: VirtualHome) -> None:
