@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.web.visitor import opened, visiting
 
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, say
+from tests.web.visitor import opened, visiting
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.web.visitor import Visitor, opened, visiting
 
 from angelia.core.errors import ConfigError
 from angelia.core.ids import Clock
@@ -18,6 +17,7 @@ from angelia.faces.web.routes import Route
 from angelia.service.app import App
 from angelia.store.sql.database import Database
 from angelia.store.tables.key_value import KeyValue
+from tests.web.visitor import Visitor, opened, visiting
 
 pytestmark = pytest.mark.anyio
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.examples import TIMES
-from tests.promise.lives import ROOT
-from tests.web.visitor import MODEL, Visitor, events_of, opened, visiting
 
 from angelia.core.principal import OWNER
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Speak, call, say, slowly
+from tests.examples import TIMES
+from tests.promise.lives import ROOT
+from tests.web.visitor import MODEL, Visitor, events_of, opened, visiting
 
 pytestmark = pytest.mark.anyio
 

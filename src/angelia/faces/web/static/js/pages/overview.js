@@ -1,0 +1,81 @@
+// The first page: what waits, what is at work, what today cost, what comes next.
+import { html, useState } from "../html.js";
+import { at, post } from "../api.js";
+import { conversations, home, questions } from "../home.js";
+import { Icon, State } from "../icons.js";
+import { useAnswer } from "../list_detail.js";
+import { Facts, Longer, Whole, answer, useDeaf } from "../question.js";
+import { link } from "../route.js";
+import { Top } from "../shell.js";
+import { Bar, spentOf } from "../side.js";
+import { useSignal } from "../signal.js";
+import { Empty } from "../states.js";
+import { alertTo } from "../toasts.js";
+import { count, dayName, money, weekday, when } from "../words.js";
+import { receiver } from "../receipt_row.js";
+import { titleOf } from "./receipts.js";
+import { titleOf as scheduled } from "./schedule.js";
+import { together } from "./usage.js";
+
+export function Overview() {
+  const about = useSignal(home);
+  const asked = useSignal(questions);
+  const working = useSignal(conversations).filter((talk) => talk.open);
+  const usage = useAnswer("/api/usage?days=7").data;
+  const receipts = useAnswer("/api/receipts?limit=50").data?.receipts || [];
+  const schedules = useAnswer("/api/schedules").data?.schedules || [];
+  const broken = receipts.filter((/** @type {any} */ one) => one.status === "failed" || one.status === "unknown");
+  const stopped = schedules.filter((/** @type {any} */ one) => one.state !== "active" && one.why);
+  const all = asked.length + broken.length + stopped.length;
+  const summary = about && [working.length ? `${count(working.length, "turn")} at work` : "Nothing is at work", receipts.length ? `${broken.length} of the last ${count(receipts.length, "delivery", "deliveries")} did not surely arrive` : ""].filter(Boolean).join(", ");
+  return html`<${Top} title="Overview" /><div class="page" tabindex="0" role="region" aria-label="Overview"><div class="wrap">
+    <div class="head"><h2>${!about ? "Overview" : all ? `${count(all, "thing")} ${all === 1 ? "waits" : "wait"} for you` : "Nothing waits for you"}</h2><p>${summary ? `${summary}.` : ""}</p></div>
+    <div><section class="part" aria-labelledby="w"><h2 id="w" class="sr">Waits for you</h2>
+      ${all ? html`<ol class="items">${asked.map((question) => html`<${Waiting} key=${question.call} question=${question} />`)}
+        ${broken.map((/** @type {any} */ one) => html`<li key=${one.id}><${Icon} name=${one.status === "failed" ? "failed" : "unknown"} cls=${one.status === "failed" ? "ic bad" : "ic wait"} /><div><h3>${titleOf(one)}${one.status === "failed" ? " did not arrive" : " may have arrived"}</h3><p>${one.detail || "No word came after it was sent."}</p><p class="from"><a href=${link("receipts", one.conversation, one.id)}>Receipt</a> · <a href=${link("c", one.conversation, one.seq)}>its conversation</a> · to ${receiver(one.to)}</p></div></li>`)}
+        ${stopped.map((/** @type {any} */ one) => html`<li key=${one.id}><${Icon} name="missed" cls="ic wait" /><div><h3>${scheduled(one)} is ${one.state}</h3><p>${one.why}</p><p class="from"><a href=${link("schedule", one.id)}>Schedule</a></p></div></li>`)}</ol>`
+      : html`<div class="box"><${Empty} icon="done" title="Nothing waits for you">Questions of all conversations, and what did not arrive, stand here.<//></div>`}</section>
+      ${working.length > 0 && html`<section class="part" aria-labelledby="r"><h2 id="r">At work <span>${working.length}</span></h2><ol class="items runs">${working.map((talk) => html`<${Running} key=${talk.id} talk=${talk} />`)}</ol></section>`}</div>
+    <div>${about && html`<${Money} about=${about} usage=${usage} />`}${schedules.some((/** @type {any} */ one) => one.state === "active") && html`<section class="part" aria-labelledby="n"><h2 id="n">Next <a href=${link("schedule")}>Schedule</a></h2><ul class="next">${schedules.filter((/** @type {any} */ one) => one.state === "active").slice(0, 5).map((/** @type {any} */ one) => html`<li><time>${one.next}</time><span>${scheduled(one)}</span></li>`)}</ul></section>`}</div>
+  </div></div>`;
+}
+
+/** @param {{question: any}} props */
+function Waiting({ question }) {
+  const [longer, setLonger] = useState(false);
+  const choice = question.asks === "choice";
+  const { deaf } = useDeaf([question.call, question.digest]);
+  /** @param {object} words @param {string} told */
+  const give = (words, told) => void (deaf() || answer(question.conversation, question, words, told));
+  return html`<li><${Icon} name="wait" cls="ic wait" /><div><h3>${question.question}<time>${when(question.at)}</time></h3>${question.why && html`<p>${question.why}</p>`}
+    <p class="from"><a href=${link("c", question.conversation)}>${question.title || "New conversation"}</a> · the turn waits</p><${Whole} question=${question} />${!choice && html`<${Facts} question=${question} />`}
+    <div class="go">${choice ? question.choices.map((/** @type {string} */ words, /** @type {number} */ n) => html`<button class=${n ? "b" : "b main"} onClick=${() => give({ yes: true, words }, `Answered: ${words}`)}>${words}</button>`)
+      : html`<button class="b main" onClick=${() => give({ yes: true }, "Allowed once. It runs now.")}>Allow once</button><button class="b" onClick=${() => give({ yes: false }, "Not allowed. Angelia was told.")}>Don’t allow</button>${question.pattern && html`<button class="b bare" aria-haspopup="dialog" aria-label="Allow for longer…" onClick=${() => setLonger(true)}><span class="long">Allow for longer…</span><span class="short">Longer…</span></button>`}`}</div>
+    ${longer && html`<${Longer} question=${question} close=${() => setLonger(false)} give=${(/** @type {object} */ words, /** @type {string} */ told) => (setLonger(false), give(words, told))} />`}</div></li>`;
+}
+
+/** @param {{talk: any}} props */
+function Running({ talk }) {
+  const stop = () => post(at(talk.id, "/stop")).catch((error) => alertTo(error.message));
+  const spent = talk.spent ?? 0;
+  return html`<li><${State} of=${talk.waits ? "wait" : "work"} /><div><a href=${link("c", talk.id)}>${talk.title || "New conversation"}</a><p class="what">${talk.waits ? "waits for you" : `at work; last heard ${when(talk.last_at)}`}</p></div>
+    <div class="cash num">${talk.spent !== undefined && html`<span><span>${spentOf(spent, talk.cap || 0)}</span></span>${talk.cap > 0 && html`<${Bar} part=${spent} whole=${talk.cap} label=${`${spentOf(spent, talk.cap)} spent`} live=${true} />`}`}</div><button class="b bare" onClick=${stop}><${Icon} name="stop" /><span>Stop</span></button></li>`;
+}
+
+/** @param {{about: any, usage: any}} props */
+function Money({ about, usage }) {
+  const { cost, unpriced } = about.spent_today;
+  const cap = about.day_cost;
+  return html`<section class="part money" aria-labelledby="m"><h2 id="m">Money today <a href=${link("usage")}>Usage</a></h2><p class="fig">${money(cost)} ${cap > 0 && html`<small>of ${money(cap)}</small>`}</p>${cap > 0 && html`<${Bar} part=${cost} whole=${cap} label=${`${money(cost)} of ${money(cap)} spent today`} big=${true} />`}
+    ${unpriced > 0 && html`<p class="from">${count(unpriced, "request")} of unknown price besides.</p>`}
+    ${usage?.days?.length > 0 && html`<div class="kv">${together(usage.days.filter((/** @type {any} */ one) => one.day === usage.days.at(-1).day), "model").slice(0, 4).map((one) => html`<div><span>${one.model.replace(/^[^:]+:/, "")}</span><b>${one.unpriced && !one.cost ? "Price unknown" : money(one.cost)}</b></div>`)}</div>`}${usage?.days?.length > 0 && html`<${Days} days=${together(usage.days, "day").slice(-7)} />`}</section>`;
+}
+
+/** Columns by day. @param {{days: any[], many?: boolean}} props */
+export function Days({ days, many }) {
+  const most = Math.max(1, ...days.map((one) => one.cost));
+  return html`<div class=${many ? "days many" : "days"}>${days.map((one, n) => {
+    const height = Math.max(2, (51 * Math.max(0, one.cost)) / most);
+    return html`<div class=${n === days.length - 1 ? "today" : ""}><svg viewBox="0 0 20 56" preserveAspectRatio="none" role="img" aria-label=${`${dayName(one.day)}: ${money(one.cost)}`}><rect x="2" width="16" y=${56 - height} height=${height} rx="2" /></svg>${many ? "" : weekday(one.day)}</div>`;
+  })}</div>`;
+}

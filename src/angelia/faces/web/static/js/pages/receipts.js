@@ -1,0 +1,62 @@
+// What was sent, and what became of it.
+import { html, useState } from "../html.js";
+import { get } from "../api.js";
+import { Details, ListDetail, Notice, Trail, useAnswer } from "../list_detail.js";
+import { Again, FATES, receiver } from "../receipt_row.js";
+import { link } from "../route.js";
+import { parts } from "../rows.js";
+import { Empty, Failure, Skeleton } from "../states.js";
+import { second, sentence, size } from "../words.js";
+
+/** What it is, in a few words. @param {any} one */
+export const titleOf = (one) => one.files.join(", ") || one.words || "Message";
+
+/** @param {{id: string, rest: string}} props */
+export function Receipts({ id, rest }) {
+  const { data, error, again } = useAnswer("/api/receipts?limit=100");
+  const [older, setOlder] = useState(/** @type {any[]} */ ([]));
+  const [end, setEnd] = useState(false);
+  const all = data && [...data.receipts, ...older];
+  const more = async () => {
+    const page = await get(`/api/receipts?limit=100&before=${all.at(-1).place}`);
+    setOlder([...older, ...page.receipts]);
+    setEnd(page.receipts.length < 100);
+  };
+  const rows = all?.map((/** @type {any} */ one) => {
+    const [state, word] = FATES[one.status] || FATES.queued;
+    return { id: `${one.conversation}/${one.id}`, state, word, title: titleOf(one), line: `${receiver(one.to)} · ${word.toLowerCase()}${one.detail ? `: ${one.detail}` : ""}`, side: one.size ? size(one.size) : "", kind: state };
+  });
+  const key = id ? `${id}/${rest}` : "";
+  return html`<${ListDetail} page="receipts" title="Receipts" sub="What was sent, and what became of it" find="Find in receipts" rows=${rows || null} error=${error} again=${again} id=${key} more=${all?.length >= 100 && !end ? more : null}
+    filters=${[["failed", "Failed"], ["unknown", "Unknown"], ["way", "On its way"], ["arrived", "Arrived"]]}
+    empty=${html`<${Empty} icon="receipts" title="Nothing was sent yet">Each answer and each file that goes to somebody has a receipt here.<//>`}>${key && html`<${Receipt} conversation=${id} id=${rest} />`}<//>`;
+}
+
+/** What one fact says of it: node, tone, word. @type {Record<string, (one: any) => [string, string, string]>} */
+const TRIES = {
+  DeliveryQueued: () => ["", "", "Queued"],
+  DeliveryStarted: (one) => ["", "", `Try ${one.attempt || 1}`],
+  DeliveryPutOff: () => ["", "wait", "Put off"],
+  PieceArrived: (one) => ["", "", `Piece ${one.piece || 1} arrived`],
+  PreviewStarted: () => ["", "", "Shown as it grew"],
+  PreviewShown: () => ["", "", "Shown as it grew"],
+  DeliverySettled: (one) => ({ failed: /** @type {[string, string, string]} */ (["bad", "bad", "Refused"]), unknown: /** @type {[string, string, string]} */ (["miss", "wait", "No word"]), kept: /** @type {[string, string, string]} */ (["", "", "Kept here"]) })[/** @type {string} */ (one.status)] || ["good", "good", "Arrived"],
+  DeliveryReached: (one) => ["good", "good", sentence(one.reached || "Reached")],
+};
+
+/** @param {{conversation: string, id: string}} props */
+function Receipt({ conversation, id }) {
+  const { data, error, again } = useAnswer(`/api/receipts/${encodeURIComponent(conversation)}/${encodeURIComponent(id)}`);
+  if (error) return html`<${Failure} error=${error} again=${again} />`;
+  if (!data) return html`<${Skeleton} />`;
+  const failed = data.status === "failed";
+  return html`<div><h2>${titleOf(data)}</h2><p>${[data.size ? size(data.size) : "", `to ${receiver(data.to)}`].filter(Boolean).join(", ")}</p></div>
+    ${failed ? html`<${Notice} tone="" icon="failed" title="It did not arrive.">${data.detail}<//>` : data.status === "unknown" ? html`<${Notice} tone="wait" icon="unknown" title="No word after sending.">It may have arrived. ${data.detail}<//>` : null}
+    ${data.again && html`<div class="go"><${Again} conversation=${conversation} delivery=${id} sure=${data.status !== "unknown"} main=${failed} /></div>`}
+    <section><h3>What happened</h3><${Trail} steps=${data.tries.map((/** @type {any} */ one) => {
+      const [node, state, word] = (TRIES[one.kind] || TRIES.DeliveryQueued)(one);
+      return { node, state, word, time: second(one.at), line: one.detail || one.why, side: `#${one.seq}` };
+    })} /></section>
+    <section><h3>What was sent</h3>${parts(data.parts, conversation)}</section>
+    <section><h3>Details</h3><${Details} rows=${[["Conversation", html`<a class="link" href=${link("c", conversation, data.seq)}>see it there</a>`], ["Receipt", html`<span class="mono">${id}</span>`], ["Came from", data.origin]]} /></section>`;
+}

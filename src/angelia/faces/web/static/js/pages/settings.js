@@ -1,0 +1,19 @@
+// Settings, with where each comes from.
+import { html } from "../html.js";
+import { Details, ListDetail, useAnswer } from "../list_detail.js";
+import { link } from "../route.js";
+import { MORE } from "../shell.js";
+import { Empty } from "../states.js";
+
+/** @param {any} value */
+const shown = (value) => (value === "" || value === null ? "empty" : typeof value === "object" ? JSON.stringify(value) : String(value));
+
+/** @param {{id: string}} props */
+export function Settings({ id }) {
+  const { data, error, again } = useAnswer("/api/settings");
+  const rows = data?.settings.map((/** @type {any} */ one) => ({ id: one.name, state: one.from === "default" ? "idle" : "done", word: one.from, title: one.name, line: shown(one.value), side: one.from, group: one.name.includes(".") ? one.name.split(".")[0] : "angelia", kind: one.from === "default" ? "default" : "own" }));
+  const setting = data?.settings.find((/** @type {any} */ one) => one.name === id);
+  return html`<${ListDetail} page="settings" title="Settings" sub="With where each comes from" find="Find a setting" rows=${rows || null} error=${error} again=${again} id=${id} filters=${[["own", "Changed"]]} empty=${html`<${Empty} icon="settings" title="No settings">This server tells none.<//>`}
+    head=${html`<span class="wideonly pagesmore">${MORE.slice(0, -1).map(([page, , word]) => html`<a class="b bare" href=${link(page)}>${word}</a>`)}</span>`}>
+    ${setting && html`<div><h2 class="mono">${setting.name}</h2></div><section><h3>Details</h3><${Details} rows=${[["Value", html`<span class="mono">${shown(setting.value)}</span>`], ["Comes from", setting.from], ["File", html`<span class="mono">${data.file}</span>`], ["To change it", html`<span class="mono">angelia config set ${setting.name} …</span>`]]} /></section>`}<//>`;
+}

@@ -1,0 +1,36 @@
+// Money and tokens by day, model and conversation.
+import { html, useState } from "../html.js";
+import { useAnswer } from "../list_detail.js";
+import { link } from "../route.js";
+import { Top } from "../shell.js";
+import { Failure, Skeleton } from "../states.js";
+import { dayName, money } from "../words.js";
+import { Days } from "./overview.js";
+
+/** What was paid, added up for each day or model, in the order in which they first stand there. @param {any[]} rows @param {"day" | "model"} by @returns {any[]} */
+export function together(rows, by) {
+  /** @type {Map<any, any>} */
+  const sums = new Map();
+  for (const row of rows) {
+    const sum = sums.get(row[by]) || { [by]: row[by], cost: 0, input: 0, output: 0, unpriced: 0 };
+    for (const name of ["cost", "input", "output", "unpriced"]) sum[name] += row[name];
+    sums.set(row[by], sum);
+  }
+  return [...sums.values()];
+}
+
+export function Usage() {
+  const [days, setDays] = useState(30);
+  const { data, error, again } = useAnswer(`/api/usage?days=${days}`);
+  const sum = (data?.days || []).reduce((/** @type {number} */ all, /** @type {any} */ one) => all + one.cost, 0);
+  const byDay = together(data?.days || [], "day");
+  return html`<${Top} title="Usage" /><div class="page" tabindex="0" role="region" aria-label="Usage">${error ? html`<${Failure} error=${error} again=${again} />` : !data ? html`<${Skeleton} />` : html`<div class="wrap one">
+    <div class="head"><h2>${money(sum)} in ${days} days</h2><div class="seg" role="group" aria-label="Days">${[7, 30, 90].map((n) => html`<button aria-pressed=${n === days} onClick=${() => setDays(n)}>${n} days</button>`)}</div></div>
+    <section class="part money"><${Days} days=${byDay} many=${true} /></section>
+    <section class="part"><h2>By model</h2><${Table} name="Costs by model" rows=${together(data.days, "model").map((one) => [one.model, one])} /></section>
+    <section class="part"><h2>By conversation</h2><${Table} name="Costs by conversation" rows=${data.conversations.map((/** @type {any} */ one) => [html`<a class="link" href=${link("c", one.conversation)}>${one.title || "New conversation"}</a>`, one])} /></section>
+    <section class="part"><h2>By day</h2><${Table} name="Costs by day" rows=${[...byDay].reverse().map((one) => [dayName(one.day), one])} /></section></div>`}</div>`;
+}
+
+/** @param {{name: string, rows: [any, any][]}} props */
+const Table = ({ name, rows }) => html`<div class="wide" tabindex="0" role="region" aria-label=${name}><table class="table"><thead><tr><th scope="col">What</th><th scope="col" class="r">Tokens</th><th scope="col" class="r">Money</th></tr></thead><tbody>${rows.map(([what, one]) => html`<tr><td>${what}</td><td class="r">${(one.input + one.output).toLocaleString("en-US")}</td><td class="r">${one.unpriced && !one.cost ? "Price unknown" : money(one.cost)}</td></tr>`)}</tbody></table></div>`;

@@ -1,0 +1,78 @@
+// How each item of a conversation looks on the spine.
+import { Component, html, names } from "./html.js";
+import { Icon, State } from "./icons.js";
+import { Media } from "./media.js";
+import { Nodes } from "./nodes.js";
+import { Calls } from "./calls.js";
+import { ReceiptRow } from "./receipt_row.js";
+import { clock, door, dayName, duration, longDay, money, second } from "./words.js";
+
+/** @typedef {import("./fold.js").Item} Item */
+
+/** A row is drawn again only when its item changed. */
+export class Row extends Component {
+  /** @param {{item: Item, id: string, turn: boolean}} next */
+  shouldComponentUpdate(next) {
+    const { item, turn } = /** @type {any} */ (this.props);
+    return next.item !== item || next.item.rev !== this.rev || next.turn !== turn;
+  }
+
+  /** @param {{item: Item, id: string, turn: boolean}} props */
+  render({ item, id, turn }) {
+    this.rev = item.rev;
+    const [node, cls] = NODES[item.kind] || ["", ""];
+    return html`<li class=${cls} data-key=${item.key} id=${`e${item.seq}`}><span class=${names("node", node)}></span><div>${KINDS[item.kind](item, id, turn)}</div></li>`;
+  }
+}
+
+/** @type {Record<string, [string, string]>} */
+const NODES = {
+  day: ["none", ""], said: ["you", ""], text: ["", ""], thought: ["row", "tight"], calls: ["row", ""], asked: ["row wait", ""], receipt: ["head", ""],
+  work: ["head", ""], closed: ["head", ""], lines: ["none", "tight"],
+};
+
+/** Words and files of somebody's message. @param {any[]} parts @param {string} id */
+export const parts = (parts, id) => parts.map((part) => (part.media ? html`<${Media} id=${id} file=${part} />` : html`<div class="text">${part.nodes ? html`<${Nodes} nodes=${part.nodes} />` : html`<p class="raw">${part.text}</p>`}</div>`));
+
+/** @param {any} entry @param {boolean} turn */
+const fate = (entry, turn) => (entry.step ? `read at step ${entry.step}` : entry.arrival === "queue" && turn ? "stored; it is read after this turn" : "");
+
+/** @type {Record<string, (item: Item, id: string, turn: boolean) => any>} */
+const KINDS = {
+  day: (item) => html`<p class="day">${dayName(item.at) === longDay(item.at) ? longDay(item.at) : `${dayName(item.at)}, ${longDay(item.at)}`}</p>`,
+  said: ({ data, at }, id, turn) => html`<div class="said"><h2 class="who"><b>${data.kind === "Occurred" ? "Schedule" : data.kind === "Delegated" ? "Task" : data.who === "owner" || !data.who ? "You" : data.who}</b><span>${door(data.door || "")}</span><span class="fate">${fate(data, turn)}</span><time>${clock(at)}</time></h2>${parts(data.parts || [], id)}</div>`,
+  text: ({ data }) => html`<h2 class="sr">Angelia</h2><div class="text"><${Nodes} nodes=${data.nodes} /></div>`,
+  thought: ({ data }) => html`<details class="tool"><summary><${Icon} name="chevron" cls="chev" /><${Icon} name="thought" /><b>Thought</b><span class="say">${data.text}</span></summary><div class="inner"><p class="thinking">${data.text}</p></div></details>`,
+  calls: ({ data, rev }, id) => html`<${Calls} calls=${[...data]} id=${id} rev=${rev} />`,
+  asked: ({ data }) => html`<${Asked} ...${data} />`,
+  receipt: ({ data }, id) => html`<${ReceiptRow} ...${data} id=${id} />`,
+  work: ({ data }, id) => html`<${Works} works=${data} id=${id} />`,
+  closed: ({ data }) => (data.tone === "warning"
+    ? html`<div class="note" role="group" aria-label="How the turn ended"><${Icon} name="failed" /><div><p>${data.sentence}</p></div></div>`
+    : html`<div class="note calm"><${Icon} name="done" /><div><p>${data.sentence}</p></div></div>`),
+  lines: ({ data }) => html`<div class="told">${data.map((/** @type {any} */ line) => html`<p class=${line.tone === "warning" ? "warn" : ""}>${line.text}</p>`)}</div>`,
+};
+
+const SCOPES = { once: "Allowed once", conversation: "Allowed for this conversation", remembered: "Allowed, and remembered" };
+
+/** A question in the log: a line that points to the dock, then who answered. @param {{asked: any, answer: any, finished: any}} props */
+function Asked({ asked, answer, finished }) {
+  if (!answer) return html`<p class="tool asked"><b>Asked</b><span class="say">${asked.question}</span><span class="res">answer below</span></p>`;
+  const given = answer.kind === "ApprovalGiven";
+  const what = !given ? "Not allowed" : answer.answer ? `“${answer.answer}”` : SCOPES[/** @type {keyof typeof SCOPES} */ (answer.scope)] || "Allowed";
+  const whose = answer.by === "owner" || !answer.by ? "you" : answer.by;
+  return html`<div class="note calm"><${Icon} name=${given ? "done" : "missed"} /><div><p>${what}, ${second(answer.at)}, by ${whose}${answer.door ? ` on ${door(answer.door)}` : ""}.</p>
+    <p class="cutline"><code>${asked.whole || asked.question}</code>${finished ? ` · ${finished.result || finished.status}${finished.seconds ? `, ${duration(finished.seconds)}` : ""}` : ""}${answer.why ? ` · ${answer.why}` : ""}</p></div></div>`;
+}
+
+/** Children and processes that began together: one box, a row each. @param {{works: {started: any, ended: any}[], id: string}} props */
+const Works = ({ works, id }) => html`<div class="works one">${works.map((one) => html`<${Work} key=${one.started.call} ...${one} />`)}</div>
+  ${works.filter(({ ended }) => ended?.parts?.length).map(({ started, ended }) => html`<details class="tool" key=${started.call}><summary><${Icon} name="chevron" cls="chev" /><b>${started.work === "child" ? "What it said" : "Its output"}</b><span class="say">${started.what}</span></summary><div class="inner">${parts(ended.parts, id)}</div></details>`)}`;
+
+/** What it is, and how it ended. @param {{started: any, ended: any}} props */
+function Work({ started, ended }) {
+  const child = started.work === "child";
+  const state = ended ? (ended.status === "ok" ? "done" : "failed") : "work";
+  const words = ended ? [ended.child?.ending || (ended.status === "ok" ? "ended" : ended.status), ended.child && `${ended.child.steps} steps`, ended.child && money(ended.child.cost), clock(ended.at)] : ["in the background since", clock(started.at)];
+  return html`<div class="work"><div class="t"><${State} of=${state} /><span class=${child ? "" : "mono"}>${child ? `Helper: ${started.what}` : started.what}</span></div><p>${words.filter(Boolean).join(ended ? " · " : " ")}</p></div>`;
+}

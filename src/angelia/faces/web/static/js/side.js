@@ -1,0 +1,56 @@
+// Beside a conversation: the plan, what is at work, files, money; on narrow screens a strip that opens as a sheet.
+import { html, names, useEffect, useRef, useState } from "./html.js";
+import { at, post } from "./api.js";
+import { Icon } from "./icons.js";
+import { source } from "./media.js";
+import { alertTo } from "./toasts.js";
+import { duration, money, size } from "./words.js";
+
+/** @param {{part: number, whole: number, label: string, live?: boolean, big?: boolean}} props */
+export const Bar = ({ part, whole, label, live, big }) => html`<svg class=${names("bar", big && "big")} viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label=${label}><rect class="a" width="100" height="4" /><rect class=${names("f", live && "live", part >= whole && "full")} width=${Math.min(100, (100 * part) / Math.max(1, whole))} height="4" /></svg>`;
+
+/** @param {number} spent @param {number} cap */
+export const spentOf = (spent, cap) => (cap > 0 && spent >= 0 ? `${money(spent)} of ${money(cap)}` : money(spent));
+
+/** @param {{plan: any[], waits: boolean}} props */
+const Plan = ({ plan, waits }) => html`<section><h2>Plan<span>${done(plan)} of ${plan.length}</span></h2><ul class="plan">${plan.map((step) => {
+  const now = step.status === "active";
+  return html`<li class=${names(step.status === "done" && "done", now && "now", now && waits && "wait")}><${Icon} name=${step.status === "done" ? "done" : now && waits ? "wait" : now ? "way" : "idle"} /><span><span class="sr">${step.status === "done" ? "Done: " : now ? "Now: " : "Next: "}</span>${step.text}</span></li>`;
+})}</ul></section>`;
+/** @param {any[]} plan */
+const done = (plan) => plan.filter((step) => step.status === "done").length;
+
+/** @param {{id: string, state: any, plan: any[], step: number}} props */
+export function Side({ id, state, plan, step }) {
+  const { work = [], files = [], questions = [], turn = {}, spent = {}, cap = 0 } = state;
+  const [, tick] = useState(0);
+  useEffect(() => {
+    if (!turn.open) return undefined;
+    const timer = setInterval(() => tick((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, [turn.open]);
+  /** @param {any} one */
+  const end = (one) => post(at(id, `/work/${encodeURIComponent(one.call)}/stop`)).catch((error) => alertTo(error.message));
+  const cost = turn.spent ?? spent.cost ?? 0;
+  return html`${plan.length > 0 && html`<${Plan} plan=${plan} waits=${questions.length > 0} />`}
+    ${work.length > 0 && html`<section><h2>At work<span>${work.length}</span></h2><div class="mini">${work.map((/** @type {any} */ one) => html`<div key=${one.call}><div class="t"><span class="dot live"></span><span class=${one.kind === "process" ? "mono" : ""}>${one.what}</span><span class="num">${one.spent !== undefined ? spentOf(one.spent, one.cap || 0) : one.since ? duration((Date.now() - one.since) / 1000) : ""}</span></div>${one.now && html`<p>${one.now}</p>`}${one.stops && html`<button class="b bare" onClick=${() => end(one)}>Stop</button>`}</div>`)}</div></section>`}
+    ${files.length > 0 && html`<section><h2>Files<span>${files.length}</span></h2><div class="mini">${files.slice(-12).map((/** @type {any} */ file) => html`<div key=${`${file.seq}.${file.part}`}><a class="t" href=${source(id, file)} download=${file.name || ""}><${Icon} name="file" /><span>${file.name || file.mime}</span><span class="num">${size(file.size)}</span></a></div>`)}</div></section>`}
+    <section><h2>${turn.open ? "This turn" : "This conversation"}</h2><div class="kv"><div><span>Money</span><b>${spentOf(cost, cap)}</b></div>${cap > 0 && html`<${Bar} part=${cost} whole=${cap} label=${`${spentOf(cost, cap)} spent`} />`}
+      ${(turn.steps || step) > 0 && html`<div><span>Steps</span><b>${turn.steps || step}${state.steps ? ` of ${state.steps[1]}` : ""}</b></div>`}
+      ${turn.open && turn.since > 0 && html`<div><span>Time</span><b>${duration((Date.now() - turn.since) / 1000)}</b></div>`}
+      ${spent.tokens > 0 && html`<div><span>Tokens</span><b>${spent.tokens.toLocaleString("en-US")}</b></div>`}
+      <div><span>Model</span><b class="cutline">${(state.model || "").replace(/^[^:]+:/, "") || "none yet"}</b></div></div></section>`;
+}
+
+/** @param {{id: string, state: any, plan: any[], step: number, doing: string}} props */
+export function Strip({ id, state, plan, step, doing }) {
+  const [open, setOpen] = useState(false);
+  const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  useEffect(() => {
+    if (open) box.current?.showModal();
+  }, [open]);
+  const { work = [], questions = [], turn = {}, spent = {} } = state;
+  const now = plan.find((one) => one.status === "active");
+  return html`<button class="strip" aria-haspopup="dialog" onClick=${() => setOpen(true)}>${plan.length > 0 && html`<span class="num"><${Icon} name="list" />${done(plan)} of ${plan.length}</span>`}<span class="grow">${questions.length ? "Waits for you" : doing || now?.text || (turn.open ? "At work" : "Nothing is going on")}</span>${work.length > 0 && html`<span class="num"><span class="dot live"></span>${work.length}<span class="sr"> at work</span></span>`}<span class="num">${money(turn.spent ?? spent.cost ?? 0)}</span><${Icon} name="chevron" cls="chev" /></button>
+    ${open && html`<dialog class="sheet" ref=${box} aria-label="This turn" onClose=${() => setOpen(false)} onClick=${(/** @type {Event} */ e) => e.target === box.current && box.current?.close()}><div class="side"><${Side} id=${id} state=${state} plan=${plan} step=${step} /><button class="b" onClick=${() => box.current?.close()}>Close</button></div></dialog>`}`;
+}

@@ -1,0 +1,32 @@
+// A value that can be watched: what several parts of the page share.
+import { useEffect, useState } from "./html.js";
+
+/** @template T */
+export class Signal {
+  /** @param {T} value */
+  constructor(value) {
+    this.value = value;
+    /** @type {Set<(value: T) => void>} */
+    this.watchers = new Set();
+  }
+
+  /** Sets it, and tells whoever watches. @param {T} value */
+  set(value) {
+    if (Object.is(value, this.value)) return;
+    this.value = value;
+    for (const watcher of [...this.watchers]) watcher(value);
+  }
+
+  /** @param {(value: T) => void} watcher @returns {() => void} what ends it */
+  watch(watcher) {
+    this.watchers.add(watcher);
+    return () => void this.watchers.delete(watcher);
+  }
+}
+
+/** The signal's value; the component is drawn again when it changes. @template T @param {Signal<T>} signal @returns {T} */
+export function useSignal(signal) {
+  const [, draw] = useState(0);
+  useEffect(() => signal.watch(() => draw((n) => n + 1)), [signal]);
+  return signal.value;
+}

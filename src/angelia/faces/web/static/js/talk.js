@@ -1,0 +1,108 @@
+// The page of one conversation: log, dock, side.
+import { html, useEffect, useLayoutEffect, useMemo, useRef } from "./html.js";
+import { post } from "./api.js";
+import { Composer } from "./composer.js";
+import { heedHome, home } from "./home.js";
+import { Icon } from "./icons.js";
+import { LiveRow } from "./live_text.js";
+import { outbox, send, dropSent } from "./outbox.js";
+import { Ask, answer } from "./question.js";
+import { go } from "./route.js";
+import { Row } from "./rows.js";
+import { Empty, Failure, Skeleton } from "./states.js";
+import { Side, Strip } from "./side.js";
+import { Top } from "./shell.js";
+import { useSignal } from "./signal.js";
+import { TalkLog } from "./talk_log.js";
+import { alertTo } from "./toasts.js";
+import { VirtualList } from "./virtual_list.js";
+import { clock, door, folder } from "./words.js";
+
+/** @param {{id: string, seq: string}} props */
+export function Talk({ id, seq }) {
+  const log = useMemo(() => new TalkLog(id, heedHome), [id]);
+  const list = useRef(/** @type {any} */ (null));
+  useEffect(() => {
+    void log.open();
+    return () => log.close();
+  }, [log]);
+  const version = useSignal(log.version);
+  const state = useSignal(log.state);
+  const trouble = useSignal(log.trouble);
+  const doing = useSignal(log.doing);
+  const letters = useSignal(outbox).filter((one) => one.conversation === id && !log.entries.some((entry) => entry.key === one.key));
+  const ready = Boolean(state);
+
+  useEffect(() => {
+    if (!ready || !seq) return;
+    void (async () => {
+      const wanted = Number(seq);
+      if ((log.entries[0]?.seq || 0) > wanted) await log.older(wanted);
+      const item = log.fold.items.findLast((one) => one.seq <= wanted && one.kind !== "day") || log.fold.items[0];
+      if (item) list.current?.show(item.key);
+    })();
+  }, [log, ready, seq]);
+
+  useLayoutEffect(() => {
+    if (state?.title) document.title = `${state.title} · Angelia`;
+  }, [state?.title]);
+
+  if (trouble && !ready) return html`<${Top} title="Conversation" back=${true} /><${Failure} error=${trouble} again=${() => location.reload()} />`;
+  if (!state) return html`<${Top} title="" back=${true} /><${Skeleton} />`;
+  const { questions = [], turn = {} } = state;
+  const { items, step } = log.fold;
+  const plan = state.plan?.map((/** @type {any} */ one) => ({ text: one.text, status: one.state })) || log.fold.plan;
+  const sub = [state.folder && folder(state.folder), door(state.door)].filter(Boolean).join(" · ");
+  const writing = log.live.text || log.live.thinking;
+  const tail = html`${letters.map((letter) => html`<${Unsent} key=${`said:${letter.key}`} letter=${letter} />`)}
+    ${writing ? html`<${LiveRow} key="live" live=${log.live} />` : turn.open && !questions.length ? html`<li class="live" key="live"><span class="node live"></span><div><p class="doing"><span class="dot live"></span>${doing || "At work"}</p></div></li>` : null}`;
+  return html`<${Top} title=${state.title || "New conversation"} sub=${sub} back=${true} />
+    <${Strip} id=${id} state=${state} plan=${plan} step=${step} doing=${doing} />
+    <div class="talk"><div class="stream">
+      <${VirtualList} hold=${list} items=${items} version=${version} label="Conversation" tail=${tail} older=${log.before ? () => log.older() : null}
+        row=${(/** @type {any} */ item) => html`<${Row} key=${item.key} item=${item} id=${id} turn=${Boolean(turn.open)} />`}
+        top=${log.before ? html`<li class="gapnote" key="top"><span></span><p class="day">Older ones are being read</p></li>` : null} />
+      ${!items.length && !letters.length && html`<div class="overlay"><${Empty} icon="talk" title="Nothing said yet">Write below, or begin in the terminal: it appears here.<//></div>`}
+      <${Dock} id=${id} questions=${questions} turn=${Boolean(turn.open)} mode=${state.mode || ""} list=${list} />
+    </div><aside class="side" aria-label="This turn"><${Side} id=${id} state=${state} plan=${plan} step=${step} /></aside></div>`;
+}
+
+/** @param {{id: string, questions: any[], turn: boolean, mode: string, list: any}} props */
+function Dock({ id, questions, turn, mode, list }) {
+  const oldest = questions[0];
+  return html`<div class="dock">${list.current && html`<${ToEnd} list=${list.current} />`}<div class="dockin">
+    ${oldest && html`<${Ask} key=${oldest.call} question=${oldest} number=${1} of=${questions.length} conversation=${id} />`}
+    <${Composer} id=${id} turn=${turn} mode=${mode} waiting=${Boolean(oldest)} sent=${() => list.current?.toEnd && list.current.following.set(true)}
+      instead=${oldest ? (/** @type {string} */ words) => void answer(id, oldest, oldest.asks === "choice" ? { yes: true, words } : { yes: false, words }, "Angelia was told what to do instead.") : null} />
+  </div></div>`;
+}
+
+/** @param {{list: VirtualList}} props */
+function ToEnd({ list }) {
+  const following = useSignal(list.following);
+  return following ? null : html`<button class="b pill" onClick=${list.toEnd}><${Icon} name="chevron" />To the end</button>`;
+}
+
+/** What was written here and is not in the log. @param {{letter: import("./outbox.js").Letter}} props */
+function Unsent({ letter }) {
+  return html`<li class="live" data-key=${`said:${letter.key}`}><span class="node live"></span><div><div class="said"><h2 class="who"><b>You</b><span>${letter.trouble ? "not sent" : "is being stored"}</span><time>${clock(letter.at)}</time></h2>
+    <div class="text"><p class="raw">${letter.text}</p></div>${letter.files.map((file) => html`<p class="from">${file.name}</p>`)}
+    ${letter.trouble && html`<p class="cannot">${letter.trouble}</p><div class="go"><button class="b" onClick=${() => send(letter)}>Send</button><button class="b bare" onClick=${() => dropSent(letter.key)}>Let it be</button></div>`}</div></div></li>`;
+}
+
+/** The page on which a conversation begins. */
+export function NewTalk() {
+  const { folder: here = "" } = useSignal(home) || {};
+  const begin = async () => {
+    try {
+      const { id } = await post("/api/conversations", { folder: "", sandbox: "" });
+      setTimeout(() => go("c", id), 50);
+      return id;
+    } catch (error) {
+      alertTo(/** @type {Error} */ (error).message);
+      return "";
+    }
+  };
+  return html`<${Top} title="New conversation" sub=${folder(here)} back=${true} /><div class="talk alone"><div class="stream"><div class="roll fill"><${Empty} icon="talk" title="Nothing said yet">Write below. It is in the log from its first message on.<//></div>
+    <div class="dock"><div class="dockin"><${Composer} id="new" turn=${false} mode="" waiting=${false} sent=${() => {}} instead=${null} begin=${begin} /></div></div></div></div>`;
+}

@@ -1,0 +1,78 @@
+// Times, sizes, money and durations in words.
+
+const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const SECOND = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const WEEKDAY = new Intl.DateTimeFormat("en-GB", { weekday: "short" });
+const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const YEAR = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const LONG = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+const DAY = 86_400_000;
+
+/** @param {number} at */
+export const clock = (at) => CLOCK.format(at);
+/** @param {number} at */
+export const second = (at) => SECOND.format(at);
+/** @param {number} at */
+export const longDay = (at) => LONG.format(at);
+/** The day an instant falls on, comparable. @param {number} at */
+export const dayOf = (at) => new Date(at).setHours(0, 0, 0, 0);
+
+/** Whole days from today to that day; negative in the past. @param {number} at @param {number} now */
+const daysAway = (at, now) => Math.round((dayOf(at) - dayOf(now)) / DAY);
+
+/** Today the clock, then the weekday with it, then the date. @param {number} at @param {number} [now] */
+export function when(at, now = Date.now()) {
+  const away = daysAway(at, now);
+  if (away === 0) return clock(at);
+  if (Math.abs(away) < 7) return `${WEEKDAY.format(at)} ${clock(at)}`;
+  return (new Date(at).getFullYear() === new Date(now).getFullYear() ? DATE : YEAR).format(at);
+}
+
+/** The heading under which something of that day stands. @param {number} at @param {number} [now] */
+export function dayName(at, now = Date.now()) {
+  const away = daysAway(at, now);
+  if (away === 0) return "Today";
+  if (away === -1) return "Yesterday";
+  if (away === 1) return "Tomorrow";
+  return LONG.format(at);
+}
+
+/** @param {number} at */
+export const weekday = (at) => WEEKDAY.format(at);
+
+/** Millionths of a dollar; a price that nobody knows is never nothing. @param {number | undefined} cost */
+export function money(cost) {
+  if (cost === undefined || cost < 0) return "Price unknown";
+  if (cost > 0 && cost < 5000) return "under $0.01";
+  return `$${(cost / 1e6).toFixed(2)}`;
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  if (bytes < 1000) return `${bytes} bytes`;
+  if (bytes < 1e6) return `${Math.round(bytes / 1e3)} kB`;
+  if (bytes < 1e9) return `${(bytes / 1e6).toFixed(1)} MB`;
+  return `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+/** @param {number} seconds */
+export function duration(seconds) {
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+  return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds % 86400) / 3600)} h`;
+}
+
+/** @param {number} n @param {string} one @param {string} [many] */
+export const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
+
+const DOORS = { telegram: "Telegram", discord: "Discord", slack: "Slack", matrix: "Matrix", irc: "IRC", whatsapp: "WhatsApp", terminal: "Terminal", web: "This page", acp: "Editor", python: "Program", schedule: "Schedule" };
+/** A door as people call it. @param {string} name @returns {string} */
+export const door = (name) => DOORS[/** @type {keyof typeof DOORS} */ (name)] || name;
+
+/** A sentence begins large. @param {string} text */
+export const sentence = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+/** A home's own folder as people write it. @param {string} path */
+export const folder = (path) => path.replace(/^\/(home|Users)\/[^/]+/, "~").replace(/^\/root(?=\/|$)/, "~");

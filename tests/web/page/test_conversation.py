@@ -1,0 +1,315 @@
+"""One conversation on the page: what comes, what is cut, what is answered, what is written."""
+# ruff: noqa: E501 - what runs in the page stands on one line
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, FilePayload, Page, expect
+
+from tests.web.page.fake import FakeServer
+from tests.web.page.garden import AT, QUESTION, TALK, fact, reply, said, state
+from tests.web.page.visits import leave, visit
+
+pytestmark = [pytest.mark.real("chromium"), pytest.mark.slow]
+
+
+def _talk(
+    chrome: Browser, fake: FakeServer, address: str, entries: list[dict[str, Any]] | None = None, **more: Any
+) -> Page:
+    """The conversation with these entries; its stream is open when this returns."""
+    size = {name: more.pop(name) for name in ("width", "height") if name in more}
+    if entries is not None:
+        fake.entries[TALK] = entries
+    fake.answers[f"/api/conversations/{TALK}"] = state(**{"questions": [], "work": [], **more})
+    page = visit(chrome, f"{address}/#/c/{TALK}", **size)
+    page.wait_for_selector("#pen")
+    _streaming(page, fake)
+    return page
+
+
+def _streaming(page: Page, fake: FakeServer) -> None:
+    while not fake.streams:
+        page.wait_for_timeout(5)
+
+
+def _words(page: Page) -> list[str]:
+    return page.locator(".log .text").all_inner_texts()
+
+
+def test_a_reply_grows_by_its_last_text_node_alone_and_becomes_the_fact(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    """Finished blocks stay the very nodes they were; then the entry takes the place of what was live."""
+    page = _talk(chrome, fake, address, [said(1, "Count.")])
+    fake.push("live", {"kind": "writing", "text": "First part.\n\nSecond ", "call": ""})
+    page.wait_for_selector(".growing p:nth-of-type(2)")
+    page.evaluate(
+        "window.first = document.querySelector('.growing p').firstChild; window.changed = []; new MutationObserver((all) => all.forEach((one) => window.changed.push(one.target === window.first))).observe(document.querySelector('.growing'), {subtree: true, characterData: true, childList: true})"
+    )
+    fake.push("live", {"kind": "writing", "text": "part, and\n```py", "call": ""})
+    fake.push("live", {"kind": "writing", "text": "thon\nx = 1", "call": ""})
+    expect(page.locator(".growing pre")).to_have_text("x = 1")
+    assert page.locator(".growing p").all_inner_texts() == ["First part.", "Second part, and"]
+    assert page.evaluate(
+        "document.querySelector('.growing p').firstChild === window.first && !window.changed.includes(true)"
+    )
+    fake.append(TALK, reply(2, [["p", {}, ["First part."]], ["pre", {"lang": "python"}, ["x = 1"]]]))
+    expect(page.locator(".growing")).to_have_count(0)
+    expect(page.locator(".log li[data-key='2'] pre")).to_have_text("x = 1")
+    leave(page)
+
+
+def test_after_a_cut_the_page_equals_the_log(chrome: Browser, fake: FakeServer, address: str) -> None:
+    """Facts that came while nobody listened are asked for by the last place that was taken; none comes twice."""
+    page = _talk(chrome, fake, address, [said(1, "Count.")])
+    for seq in range(2, 32):
+        fake.entries[TALK].append(reply(seq, [["p", {}, [f"number {seq}"]]]))
+        if seq % 3 == 0:
+            fake.cut()
+        else:
+            fake.push("entry", fake.entries[TALK][-1], seq)
+    fake.cut()
+    expect(page.locator(".log")).to_contain_text("number 31")
+    assert _words(page) == ["Count.", *(f"number {seq}" for seq in range(2, 32))]
+    leave(page)
+
+
+def test_what_arrives_does_not_move_who_reads_above(chrome: Browser, fake: FakeServer, address: str) -> None:
+    """Following ends by a movement up, and begins again only at the end."""
+    page = _talk(chrome, fake, address, [reply(n, [["p", {}, [f"paragraph {n} " * 30]]]) for n in range(1, 60)])
+    at_end = (
+        "() => { const r = document.querySelector('.roll'); return r.scrollHeight - r.scrollTop - r.clientHeight < 2 }"
+    )
+    page.wait_for_function(at_end)
+    page.mouse.move(700, 300)
+    page.mouse.wheel(0, -900)
+    page.wait_for_selector(".pill")
+    page.wait_for_function(
+        "() => { const r = document.querySelector('.roll'); return r.scrollHeight - r.scrollTop - r.clientHeight > 890 }"
+    )
+    top = "() => { const row = [...document.querySelectorAll('.log > li[data-key]')].find((e) => e.getBoundingClientRect().bottom > 100); return [row.dataset.key, Math.round(row.getBoundingClientRect().top)] }"
+    before = page.evaluate(top)
+    for seq in range(60, 70):
+        fake.append(TALK, reply(seq, [["p", {}, [f"paragraph {seq} " * 30]]]))
+    fake.push("live", {"kind": "writing", "text": "and more " * 400, "call": ""})
+    expect(page.locator(".growing")).to_contain_text("and more")
+    assert page.evaluate(top) == before
+    page.get_by_role("button", name="To the end").click()
+    page.wait_for_function(at_end)
+    fake.push("live", {"kind": "writing", "text": "the last words " * 200, "call": ""})
+    expect(page.locator(".growing")).to_contain_text("the last words")
+    page.wait_for_function(at_end)
+    assert page.locator(".pill").count() == 0
+    leave(page)
+
+
+def test_a_long_command_is_read_to_its_end_before_it_can_be_allowed(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    """Nothing of it is cut; until its end was in view the main button turns the page; then it is deaf for a moment."""
+    command = "\n".join(f"step-{n} --with '{'x' * 90}'" for n in range(60))
+    page = _talk(chrome, fake, address, questions=[{**QUESTION, "whole": command, "marks": []}], width=390, height=700)
+    assert page.locator(".ask .cmd").inner_text() == command
+    main = page.locator(".ask .go .main")
+    expect(main).to_have_text(re.compile("Read on"))
+    box, window = main.bounding_box(), page.viewport_size
+    assert box
+    assert window
+    assert box["y"] + box["height"] <= window["height"]
+    page.locator(".ask").focus()
+    page.keyboard.press("Enter")
+    for _ in range(60):
+        if "Read on" not in main.inner_text():
+            break
+        page.wait_for_timeout(20)
+        page.keyboard.press("y")
+    expect(main).to_have_text(re.compile("Allow once"))
+    page.keyboard.press("y")
+    assert not [path for path, _ in fake.writes if path.endswith("/answers")], "it was deaf"
+    page.wait_for_timeout(550)
+    page.keyboard.press("y")
+    page.wait_for_function("() => document.querySelector('.toast')")
+    assert [body for path, body in fake.writes if path.endswith("/answers")] == [
+        {"call": "c9", "digest": "d9", "yes": True, "words": "", "scope": "once", "until": 0}
+    ]
+    leave(page)
+
+
+def test_what_was_answered_elsewhere_is_one_calm_line(chrome: Browser, fake: FakeServer, address: str) -> None:
+    """A press that comes second counts for nothing and alarms nobody; the log says who answered."""
+    entries = [
+        said(1, "Push."),
+        reply(2, [], {"id": "c9", "name": "shell", "line": "$ git push", "arguments": {}}),
+        fact(3, "ApprovalAsked", **{name: value for name, value in QUESTION.items() if name not in ("seq", "at")}),
+    ]
+    page = _talk(chrome, fake, address, entries, questions=[QUESTION])
+    fake.act = lambda path, body: (
+        (409, {"error": {"what": "It is not open any more.", "why": "", "then": ""}})
+        if path.endswith("/answers")
+        else None
+    )
+    page.wait_for_selector(".ask[data-read]")
+    page.wait_for_timeout(550)
+    page.get_by_role("button", name="Allow once").click()
+    expect(page.locator(".toast")).to_have_text("It was answered elsewhere.")
+    fake.append(TALK, fact(4, "ApprovalGiven", call="c9", by="owner", scope="once", answer="", door="telegram"))
+    fake.push(
+        "state", {"turn": {"open": True, "since": AT}, "questions": [], "work": [], "spent": {"cost": 1, "tokens": 1}}
+    )
+    expect(page.locator(".log .note.calm")).to_contain_text("by you on Telegram")
+    expect(page.locator(".ask")).to_have_count(0)
+    assert page.locator(".log .note.calm").inner_text().startswith("Allowed once")
+    leave(page)
+
+
+def test_a_draft_is_kept_for_its_conversation_as_it_was_typed(chrome: Browser, fake: FakeServer, address: str) -> None:
+    """Going elsewhere, coming back and reading the page anew lose no letter."""
+    page = _talk(chrome, fake, address, [said(1, "Hello.")])
+    page.locator("#pen").fill("half a thought,\n  indented")
+    page.evaluate("location.hash = '#/receipts'")
+    page.wait_for_selector(".ld")
+    page.evaluate(f"location.hash = '#/c/{TALK}'")
+    expect(page.locator("#pen")).to_have_value("half a thought,\n  indented")
+    page.reload()
+    page.wait_for_selector("#pen")
+    assert page.locator("#pen").input_value() == "half a thought,\n  indented"
+    leave(page)
+
+
+def test_what_is_written_without_a_connection_is_sent_later_unchanged(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    """It stands there as not sent, the bar says since when nothing was heard, and the same key goes out again."""
+    page = _talk(chrome, fake, address, [said(1, "Hello.")])
+    fake.away = True
+    fake.cut()
+    page.wait_for_selector(".since")
+    assert "Nothing heard since" in page.locator(".since").inner_text()
+    page.locator("#pen").fill("Water the beds.")
+    page.keyboard.press("Enter")
+    expect(page.locator(".log")).to_contain_text("not sent")
+    fake.away = False
+    page.get_by_role("button", name="Try now").click()
+    expect(page.locator(".since")).to_have_count(0)
+    page.wait_for_function("() => !document.querySelector('.log').textContent.includes('not sent')")
+    sent = [body for path, body in fake.writes if path.endswith("/messages")]
+    assert [body["text"] for body in sent] == ["Water the beds."]
+    fake.append(TALK, said(2, "Water the beds.", key=sent[0]["key"]))
+    expect(page.locator(".log .said")).to_have_count(2)
+    assert page.evaluate("localStorage.getItem('angelia.outbox')") == "[]"
+    leave(page)
+
+
+def test_enter_steers_ctrl_enter_queues_and_composing_sends_nothing(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    """Half a word of an input method is never sent; Shift Enter is a line."""
+    page = _talk(chrome, fake, address, [said(1, "Hello.")])
+    pen = page.locator("#pen")
+    pen.fill("一")
+    page.evaluate(
+        "document.querySelector('#pen').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true}))"
+    )
+    pen.press("Shift+Enter")
+    expect(pen).to_have_value("一\n")
+    pen.fill("now")
+    pen.press("Enter")
+    expect(pen).to_have_value("")
+    pen.fill("later")
+    pen.press("Control+Enter")
+    expect(pen).to_have_value("")
+    page.wait_for_timeout(50)
+    assert [(body["text"], body["arrival"]) for path, body in fake.writes if path.endswith("/messages")] == [
+        ("now", "steer"),
+        ("later", "queue"),
+    ]
+    leave(page)
+
+
+def test_files_come_by_button_and_by_drop_and_go_with_the_message(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    """Each is stored first; what is too large says so and is not sent."""
+    page = _talk(chrome, fake, address, [said(1, "Hello.")])
+
+    def act(path: str, body: object) -> tuple[int, object] | None:
+        if path != "/api/uploads":
+            return None
+        if isinstance(body, bytes) and len(body) > 1000:
+            return 413, {"error": {"what": "It is 1 kB, and at most 1 kB can be stored.", "why": "", "then": ""}}
+        return 200, {
+            "id": f"u{len(fake.writes)}",
+            "name": "n",
+            "size": 3,
+            "kind": "document",
+            "mime": "text/plain",
+            "seconds": 0,
+        }
+
+    fake.act = act
+    beds: FilePayload = {"name": "beds.csv", "mimeType": "text/csv", "buffer": b"a,b"}
+    large: FilePayload = {"name": "large.bin", "mimeType": "application/octet-stream", "buffer": b"x" * 2000}
+    page.locator("input[type=file]").set_input_files([beds, large])
+    expect(page.locator(".uploads")).to_contain_text("3 bytes")
+    expect(page.locator(".uploads .bad")).to_contain_text("at most 1 kB")
+    page.evaluate(
+        """() => { const data = new DataTransfer(); data.items.add(new File(["png"], "chart.png")); document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true})) }"""
+    )
+    expect(page.locator(".uploads")).to_contain_text("chart.png")
+    page.wait_for_function("() => !document.querySelector('.uploads').textContent.includes('being stored')")
+    page.locator("#pen").fill("Look at these.")
+    page.keyboard.press("Enter")
+    expect(page.locator(".uploads")).to_have_count(0)
+    page.wait_for_timeout(50)
+    assert [body["files"] for path, body in fake.writes if path.endswith("/messages")] == [["u1", "u3"]]
+    leave(page)
+
+
+def test_all_of_it_is_reached_by_the_keyboard_alone(chrome: Browser, fake: FakeServer, address: str) -> None:
+    """Pages by G and a letter, rows by J and K, the palette, what waits, no key while typing."""
+    page = visit(chrome, f"{address}/#/overview")
+    page.wait_for_selector(".items")
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    page.wait_for_selector(".rows a")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("o")
+    page.wait_for_function("() => location.hash.includes('receipts/')")
+    page.keyboard.press("Control+k")
+    page.wait_for_selector(".pal input")
+    page.keyboard.type("harvest")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".ask")
+    page.keyboard.type("gr")
+    expect(page.locator("#pen")).to_have_value("gr")
+    page.keyboard.press("Control+.")
+    assert page.evaluate("document.activeElement.className").startswith("ask")
+    page.wait_for_selector(".ask[data-read]")
+    page.wait_for_timeout(550)
+    page.keyboard.press("n")
+    page.wait_for_selector(".toast")
+    assert [body["yes"] for path, body in fake.writes if path.endswith("/answers")] == [False]
+    leave(page)
+
+
+def test_the_code_in_the_link_becomes_a_cookie_and_leaves_the_address(
+    chrome: Browser, fake: FakeServer, address: str
+) -> None:
+    """A spent one shows how to get another; a pasted link works."""
+    fake.act = lambda path, body: (
+        (204, None)
+        if body == {"code": "good"}
+        else (401, {"error": {"what": "This link was used already.", "why": "", "then": "angelia web gives another."}})
+    )
+    page = visit(chrome, f"{address}/#code=good")
+    page.wait_for_selector(".items")
+    assert "code" not in page.url
+    leave(page)
+    page = visit(chrome, f"{address}/#code=spent")
+    expect(page.locator("[role=alert]").first).to_contain_text("used already")
+    page.locator("#code").fill(f"{address}/#code=good")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".items")
+    leave(page)

@@ -1,0 +1,102 @@
+"""Every page and state, narrow and wide, dark and light: nothing refused, no barrier, no sideways scroll."""
+# ruff: noqa: E501 - a place and what shows it stand on one line
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.examples import TIMES
+from tests.web.page.fake import FakeServer
+from tests.web.page.garden import SECOND, TALK, state
+from tests.web.page.visits import axe, barriers, leave, visit, wider_than_its_window
+
+pytestmark = [pytest.mark.real("chromium"), pytest.mark.real("npm"), pytest.mark.slow]
+
+PLACES = {
+    "overview": ".items", "conversations": ".rows a", "conversations/find/seed": ".rows mark", f"receipts/{TALK}/d2": ".trail", "schedule/s2": ".trail", "notes/4": ".big", "skills/letters": ".note", "channels/matrix": ".note",
+    "servers/weather": ".detail h2", "grants/1": ".detail h2", "usage": ".days", "settings/limits.max_cost": ".f2", "keys": ".keys", "more": ".morelist", "new": "#pen", f"c/{TALK}": ".ask", f"c/{TALK}/1": ".ask", "channels": ".rows a",
+}  # fmt: skip
+WIDTHS = (320, 768, 1440)
+
+
+def _look(page: Page, source: str, place: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900 if width > 400 else 640})
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert wider_than_its_window(page) == [], (place, width)
+    assert barriers(page, source) == [], (place, width)
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_every_page_has_no_barrier_and_no_sideways_scroll(chrome: Browser, address: str, scheme: str) -> None:
+    """Each place at two widths of three, in turn; `make soak` takes all of them."""
+    source = axe()
+    page = visit(chrome, f"{address}/#/overview", color_scheme=scheme, reduced_motion="reduce")
+    for turn, (place, shows) in enumerate(PLACES.items()):
+        page.evaluate(f"location.hash = '#/{place}'")
+        page.wait_for_selector(shows, state="attached")
+        shown = WIDTHS if TIMES else [WIDTHS[(turn + (scheme == "dark")) % 3]]
+        for width in shown:
+            _look(page, source, place, width)
+    leave(page)
+
+
+def test_what_floats_and_what_is_wrong_has_no_barrier(chrome: Browser, fake: FakeServer, address: str) -> None:
+    """Palette, dialog, sheet, a picture large, an opened call, a lost line, a failure, nothing at all, logging in."""
+    source = axe()
+    page = visit(chrome, f"{address}/#/c/{TALK}", reduced_motion="reduce", color_scheme="dark")
+    page.wait_for_selector(".ask[data-read]")
+    page.keyboard.press("Control+k")
+    page.wait_for_selector(".pal [role=option]")
+    _look(page, source, "palette", 1440)
+    page.keyboard.press("Escape")
+    page.wait_for_function("document.querySelector('.ask').getAttribute('data-read') === 'yes'")
+    page.get_by_role("button", name="Allow for longer…").click()
+    page.wait_for_selector("dialog.longer[open]")
+    _look(page, source, "for longer", 320)
+    page.keyboard.press("Escape")
+    page.locator(".pic button").first.click()
+    page.wait_for_selector("dialog.large[open]")
+    _look(page, source, "large", 768)
+    page.keyboard.press("Escape")
+    page.locator(".strip").click()
+    page.wait_for_selector("dialog.sheet[open]")
+    _look(page, source, "sheet", 768)
+    page.keyboard.press("Escape")
+    page.get_by_text("pip install matplotlib").first.click()
+    page.get_by_role("button", name="Mode: edit").click()
+    _look(page, source, "opened", 768)
+    fake.answers["/api/conversations"] = {"conversations": [], "more": ""}
+    fake.answers["/api/questions"] = {"questions": []}
+    fake.answers |= {"/api/receipts": {"receipts": [], "more": ""}, "/api/schedules": {"schedules": []}}
+    fake.answers.pop("/api/usage")
+    for place, shows in {
+        "overview": "text=Nothing waits for you",
+        "usage": ".failure",
+        "conversations": ".empty",
+    }.items():
+        page.evaluate(f"location.hash = '#/{place}'")
+        page.wait_for_selector(shows)
+        _look(page, source, place, 320)
+    leave(page)
+
+
+def test_a_choice_and_an_ended_turn_have_no_barrier(chrome: Browser, fake: FakeServer, address: str) -> None:
+    """A question with choices; a turn that ended without an answer; who has to log in."""
+    question = {**SECOND, "asks": "choice", "choices": ["The south bed", "The north bed"], "whole": "", "pattern": ""}
+    fake.answers[f"/api/conversations/{TALK}"] = state(questions=[question])
+    sentence = "anthropic:sonnet-5.5 did not answer after 4 tries. Your message is kept."
+    fake.entries[TALK].append(
+        {
+            "seq": 31,
+            "at": 0,
+            "kind": "TurnClosed",
+            "ending": "ModelUnavailable",
+            "sentence": sentence,
+            "tone": "warning",
+        }
+    )
+    source = axe()
+    page = visit(chrome, f"{address}/#/c/{TALK}", reduced_motion="reduce", color_scheme="light")
+    page.wait_for_selector(".ask >> text=The south bed")
+    _look(page, source, "choice", 320)
+    page.get_by_role("button", name="The north bed").wait_for()
+    leave(page)
