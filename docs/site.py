@@ -45,6 +45,7 @@ NAV: dict[str, list[str]] = {
             "how-to/hooks.md",
             "how-to/delegate.md",
             "how-to/batches.md",
+            "how-to/fork.md",
             "how-to/undo.md",
             "how-to/long-conversations.md",
             "how-to/sandboxes.md",

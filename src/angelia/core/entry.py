@@ -142,12 +142,20 @@ class ChildTerms(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     skills: tuple[UsedSkill, ...] = ()
 
 
+class ForkedFrom(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose past a conversation has: the entries of `of` up to the number `upto`, but for the first one."""
+
+    of: ConversationId
+    upto: int
+
+
 class ConversationOpened(Fact, frozen=True):
     """The first entry of every log. `workspace` is an absolute path inside `sandbox`.
 
     `preset` is the configured name by which the sandbox was chosen, whose limits hold; empty where none was. `place`
     is the one of another conversation, in which this one works too; empty for one of its own. Without `notes` it
-    neither reads nor writes any. `child` is set for one that another conversation opened.
+    neither reads nor writes any. `child` is set for one that another conversation opened, `fork` for one that began
+    with the past of another.
     """
 
     door: str
@@ -158,6 +166,7 @@ class ConversationOpened(Fact, frozen=True):
     place: PlaceId = PlaceId("")
     notes: bool = True
     child: ChildTerms | None = None
+    fork: ForkedFrom | None = None
 
 
 class Opener(Struct, frozen=True):

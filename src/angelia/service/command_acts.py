@@ -240,6 +240,19 @@ async def resume(port: ConversationsPort, part: str) -> OtherConversation:
     return OtherConversation(session, f"Here again: {title or 'without words'}")
 
 
+async def fork(port: TerminalPort, number: str) -> OtherConversation:
+    from angelia.service.conversation.forks import fork_conversation
+
+    before, services = _conversation(port), port.services
+    if before.turn.opened:
+        raise BadInput("A turn is running here; nothing was begun.", then="Wait for its end, or stop it.")
+    at = _number(number) if number else 0
+    made = await fork_conversation(services.transcript, before.conversation, at, services.clock)
+    session = await port.open(made)
+    count, former = len(session.log.entries), short(before.conversation)
+    return OtherConversation(session, f"A fork with the first {count} entries. The former one: /resume {former}")
+
+
 async def show(port: TerminalPort, _: str) -> ShownByDoor:
     port.show_all()
     return ShownByDoor()

@@ -293,6 +293,17 @@ COMMANDS: tuple[TerminalCommand, ...] = (
         "resume", "ID", "go on with another conversation here", acts.resume, who=_IN_CHARGE, absent=_OWN_SESSIONS
     ),
     TerminalCommand(
+        "fork",
+        "[ENTRY]",
+        "go on in a conversation with the same past, and leave this one as it is",
+        acts.fork,
+        absent={
+            _EDITOR: "an editor begins its sessions itself",
+            _CHAT: "a chat goes on with one conversation at a time",
+            _PAGE: "`angelia fork` does it",
+        },
+    ),
+    TerminalCommand(
         "show",
         "",
         "this conversation from its beginning",

@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tree": ("tree:tree", "A conversation and its helpers: who works on what, for how much."),
     "search": ("history:search", "Find words in all conversations."),
     "export": ("show:export", "Write a conversation as Markdown or JSON lines."),
+    "fork": ("fork:fork", "Begin a conversation with the past of another."),
     "delete": ("history:delete", "Erase a conversation for good."),
     "undo": ("undo:undo", "Take back what a turn changed in the workspace."),
     "receipts": ("history:receipts", "What was delivered, and what became of it."),

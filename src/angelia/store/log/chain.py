@@ -6,6 +6,9 @@ from typing import NamedTuple
 SIZE = 16
 """Bytes of a checksum. It tells damage and edits, and is no signature: who can write the file can write it anew."""
 
+COPIED = -1
+"""The epoch of an entry that a fork has from another log: what it says happened there, and adds nothing twice."""
+
 FIRST = b""
 """What stands in for the checksum before a conversation's first entry."""
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from angelia.core import codec
 from angelia.core.content import Content, Media, Text
 from angelia.core.entry import (
+    AnyFact,
     ApprovalAsked,
     ApprovalGiven,
     ApprovalRefused,
@@ -51,6 +52,7 @@ from angelia.core.entry import (
 from angelia.core.errors import CodecError
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.text import one_line
+from angelia.store.log.chain import COPIED
 from angelia.store.log.examined import by_place, unreadable_at
 from angelia.store.log.references import blobs_in
 
@@ -91,6 +93,11 @@ def derive(
     """Apply what one entry adds. `place` is its row in `entries`, which orders the entries of all conversations."""
     if add := _ADDS.get(type(entry.fact)):
         add(connection, _At(conversation, place, entry), entry.fact)
+    _follow(connection, conversation, entry, checksum)
+
+
+def _follow(connection: sqlite3.Connection, conversation: ConversationId, entry: Entry, checksum: bytes) -> None:
+    """What every entry adds, one that was copied too: the blobs it refers to, and where its log ends."""
     for ref in blobs_in(entry.fact):
         connection.execute("INSERT OR IGNORE INTO blob_refs VALUES (?, ?)", (ref.sha256, conversation))
     connection.execute(
@@ -113,7 +120,12 @@ def rederive(log: sqlite3.Connection, into: sqlite3.Connection) -> list[str]:
         except CodecError as error:
             unread.append(error.what)
             continue
-        derive(into, ConversationId(row.conversation), place, Entry(row.seq, row.at, fact), row.sum)
+        entry, conversation = Entry(row.seq, row.at, fact), ConversationId(row.conversation)
+        if row.epoch == COPIED:
+            _give_title(into, conversation, fact)
+            _follow(into, conversation, entry, row.sum)
+        else:
+            derive(into, conversation, place, entry, row.sum)
     return unread
 
 
@@ -145,10 +157,15 @@ def _opened(connection: sqlite3.Connection, at: _At, fact: ConversationOpened) -
 
 
 def _titled(connection: sqlite3.Connection, at: _At, fact: UserSaid | Occurred | Delegated) -> None:
-    connection.execute(
-        "UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (_title(fact.parts), at.conversation)
-    )
+    _give_title(connection, at.conversation, fact)
     _received(connection, at, fact)
+
+
+def _give_title(connection: sqlite3.Connection, conversation: ConversationId, fact: AnyFact) -> None:
+    if isinstance(fact, UserSaid | Occurred | Delegated):
+        connection.execute(
+            "UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (_title(fact.parts), conversation)
+        )
 
 
 def _received(connection: sqlite3.Connection, at: _At, fact: Keyed) -> None:

@@ -31,6 +31,7 @@ from angelia.store.log.chain import FIRST, checksum
 from angelia.store.log.change_feed import ChangeFeed
 from angelia.store.log.erase import erase
 from angelia.store.log.examined import Damage, damaged, examined, missing_at_end, read_whole
+from angelia.store.log.fork import fork
 from angelia.store.log.lease import Lease
 from angelia.store.log.projections import derive
 from angelia.store.log.references import blobs_in, referred_among
@@ -288,6 +289,10 @@ class Transcript:
         )
         row = await self._db.read(lambda connection: connection.execute(asked, (door, key)).fetchone())
         return ConversationId(row[0]) if row and viewer.sees(Principal.parse(row[1])) else None
+
+    async def fork(self, opened: ConversationOpened, into: ConversationId) -> int:
+        """Begin a conversation with the past of another one; see `store.log.fork`."""
+        return await fork(self._db, opened, into)
 
     async def spent(self, viewer: Principal, since_ms: int, conversation: ConversationId | None = None) -> Spending:
         """What was spent since a moment (Unix milliseconds), by one conversation or by all, erased ones included.

@@ -1,0 +1,92 @@
+"""Begins a conversation with the past of another one: its entries under the same numbers, its blobs by reference.
+
+Entries are copied, and not referred to: so each log is whole by itself, with a chain of its own, and the original may
+be deleted. What such a copy says happened once: it pays nothing, delivers nothing, proposes no note, absorbs no key and
+is found by no search. Its rows say so themselves (`COPIED`), so a rebuild passes over them too.
+"""
+
+import sqlite3
+
+from angelia.core import codec
+from angelia.core.entry import ConversationOpened, Delegated, Entry, ForkedFrom, Occurred, UserSaid
+from angelia.core.errors import BadInput, NotFound
+from angelia.core.ids import ConversationId
+from angelia.store.log.chain import COPIED, FIRST, checksum
+from angelia.store.log.examined import damaged
+from angelia.store.log.projections import derive
+from angelia.store.log.references import blobs_in
+from angelia.store.sql.database import Database
+from angelia.store.sql.tips import Tip
+
+_ROWS = "SELECT seq, at, epoch, version, kind, body, sum FROM entries WHERE conversation = ? AND seq <= ? ORDER BY seq"
+_INSERT = """
+    INSERT INTO entries (conversation, seq, at, epoch, version, kind, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_TITLED = tuple(kind.__name__ for kind in (UserSaid, Occurred, Delegated))
+
+
+async def fork(db: Database, opened: ConversationOpened, into: ConversationId) -> int:
+    """Begin `into` with the entries of the conversation that `opened.fork` names, up to the number that it names, in
+    one durable commit; `opened` stands in place of the first one. Returns how many entries it has.
+
+    Raises:
+        NotFound: there is no such conversation.
+        BadInput: it has no entry of that number, or `into` exists already.
+        StoreDamaged: an entry is not what was stored; nothing was begun.
+    """
+    assert opened.fork is not None
+    source = opened.fork
+    return await db.write(lambda connection: _forked(db, connection, source, (into, opened)))
+
+
+def _forked(
+    db: Database, connection: sqlite3.Connection, source: ForkedFrom, begun: tuple[ConversationId, ConversationOpened]
+) -> int:
+    into, opened = begun
+    known = connection.execute("SELECT last_seq, title FROM conversations WHERE id = ?", (source.of,)).fetchone()
+    if known is None:
+        raise NotFound(f"There is no conversation {source.of}.", then="`angelia sessions` lists them.")
+    last, title = known
+    if not 1 <= source.upto <= last:
+        raise BadInput(
+            f"It has no entry {source.upto}: its last one is {last}.", then="`angelia show --json` has them."
+        )
+    if connection.execute("SELECT 1 FROM conversations WHERE id = ?", (into,)).fetchone():
+        raise BadInput(f"The conversation {into} exists already; nothing was begun.")
+    now = db.clock()
+    first = (into, 1, now, 0, codec.VERSION, codec.kind_of(opened), codec.encode(opened))
+    tip = checksum(FIRST, first)
+    place = connection.execute(_INSERT, (*first, tip)).lastrowid or 0
+    derive(connection, into, place, Entry(1, now, opened), tip)
+    rows: list[tuple[object, ...]] = []
+    titled, before = False, FIRST
+    for seq, at, epoch, version, kind, body, known_sum in connection.execute(_ROWS, (source.of, source.upto)):
+        expected = checksum(before, (source.of, seq, at, epoch, version, kind, body))
+        if expected != known_sum or seq != len(rows) + 1:
+            raise damaged(connection, source.of)
+        before = known_sum
+        row = first if seq == 1 else (into, seq, at, COPIED, version, kind, body)
+        tip = tip if seq == 1 else checksum(tip, row)
+        rows.append((*row, tip))
+        titled = titled or kind in _TITLED
+    connection.executemany(_INSERT, rows[1:])
+    _refer(connection, source, into, whole=source.upto == last)
+    connection.execute(
+        "UPDATE conversations SET last_seq = ?, last_at = ?, tip = ?, title = ? WHERE id = ?",
+        (len(rows), rows[-1][2], tip, title if titled else "", into),
+    )
+    (place,) = connection.execute("SELECT max(id) FROM entries").fetchone()
+    db.tips.follow(Tip(into, len(rows), place, tip))
+    return len(rows)
+
+
+def _refer(connection: sqlite3.Connection, source: ForkedFrom, into: ConversationId, *, whole: bool) -> None:
+    """Its blobs are those of the entries that it has."""
+    if whole:
+        query = "INSERT OR IGNORE INTO blob_refs SELECT sha256, ? FROM blob_refs WHERE conversation = ?"
+        connection.execute(query, (into, source.of))
+        return
+    for seq, _, _, version, _, body, _ in connection.execute(_ROWS, (source.of, source.upto)).fetchall():
+        fact = codec.decode(body, version=version, where=f"Entry {seq} of {source.of}")
+        refs = [(ref.sha256, into) for ref in blobs_in(fact)]
+        connection.executemany("INSERT OR IGNORE INTO blob_refs VALUES (?, ?)", refs)
