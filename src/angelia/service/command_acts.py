@@ -246,7 +246,11 @@ async def fork(port: TerminalPort, number: str) -> OtherConversation:
     before, services = _conversation(port), port.services
     if before.turn.opened:
         raise BadInput("A turn is running here; nothing was begun.", then="Wait for its end, or stop it.")
-    at = _number(number) if number else 0
+    if number and not (number.isdecimal() and int(number)):
+        raise BadInput(
+            f"“{number}” is no entry's number.", then="`angelia show --json` has them; /fork alone takes all."
+        )
+    at = int(number or 0)
     made = await fork_conversation(services.transcript, before.conversation, at, services.clock)
     session = await port.open(made)
     count, former = len(session.log.entries), short(before.conversation)

@@ -32,5 +32,8 @@ async def _fork(part: str, at: int, given: dict[str, Any]) -> int:
         await app.close()
     echo(made)
     where = f"{summary.sandbox}, {summary.workspace}"
-    echo(f"angelia: it has {summary.last_seq} entries and works in {where}; angelia --resume {short(made)}", err=True)
+    echo(
+        f"angelia: it has {summary.last_seq} entries and works in {where}; angelia chat --resume {short(made)}",
+        err=True,
+    )
     return 0
