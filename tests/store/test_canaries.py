@@ -267,6 +267,7 @@ RUNS = "what the gateway does for everybody, shown to nobody"
 OF_SCOPES = "of scopes that each name whose they are, taken from a conversation (`service.notes.scopes`)"
 WITHOUT_VIEWER = {
     "Transcript.append": OF_ONE,
+    "Transcript.fork": OF_ONE,
     "Transcript.take_up": OF_ONE,
     "Transcript.entries": OF_ONE,
     "Transcript.opening": OF_ONE,
