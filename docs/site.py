@@ -58,6 +58,7 @@ NAV: dict[str, list[str]] = {
             "how-to/paint.md",
             "how-to/use-mcp-servers.md",
             "how-to/serve-mcp.md",
+            "api.md",
             "how-to/embedded-model.md",
         ),
     ],

@@ -8,17 +8,24 @@ from typing import Any
 
 import click
 
+from angelia.faces.cli.api_keys import keys
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.words.output import echo
 
 
-@click.command(epilog="Examples:  angelia web  ·  angelia web --no-open  ·  angelia web --listen 127.0.0.1:9000")
+@click.group(
+    invoke_without_command=True,
+    epilog="Examples:  angelia web  ·  angelia web --no-open  ·  angelia web keys add open-webui",
+)
 @click.option("--no-open", is_flag=True, help="Only print the link.")
 @click.option("--listen", metavar="ADDRESS:PORT", help="Where to listen (default: web.listen).")
 @click.option("--log-out", is_flag=True, help="End every login first: no cookie and no link holds any more.")
 @settings_options
-def web(no_open: bool, listen: str | None, log_out: bool, **given: Any) -> int:
+@click.pass_context
+def web(ctx: click.Context, /, no_open: bool, listen: str | None, log_out: bool, **given: Any) -> int | None:
     """Open the page in your browser, logged in; it is served until Ctrl-C, to this machine alone."""
+    if ctx.invoked_subcommand:
+        return None
     return asyncio.run(_web(listen, given, opens=not no_open, log_out=log_out))
 
 
@@ -64,3 +71,6 @@ def _show(link: str, *, opens: bool) -> None:
     echo(link)
     if opens:
         webbrowser.open(link)
+
+
+web.add_command(keys)

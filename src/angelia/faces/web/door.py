@@ -11,15 +11,19 @@ from msgspec import Struct
 from angelia.core.errors import UNREADABLE, ConfigError
 from angelia.core.ids import sortable_id
 from angelia.faces.listener.serve import address_in, serve, stays_here
+from angelia.faces.web.api_keys import ApiKeys
 from angelia.faces.web.conversation_routes import ConversationRoutes
 from angelia.faces.web.doctor_routes import DoctorRoutes, Look
 from angelia.faces.web.home_routes import HomeRoutes
 from angelia.faces.web.logins import Logins
 from angelia.faces.web.page_routes import PageRoutes
 from angelia.faces.web.record_routes import RecordRoutes
-from angelia.faces.web.routes import Routes
+from angelia.faces.web.routes import Route, Routes
 from angelia.faces.web.server import ServedNames, WebServer
 from angelia.faces.web.uploads import Uploads
+from angelia.faces.web.v1.chat_completions import ChatRoutes
+from angelia.faces.web.v1.files import FileRoutes
+from angelia.faces.web.v1.turns import ApiTurns
 from angelia.faces.web.web_conversations import DrivesChats, WebConversations
 from angelia.store.presence import is_alive
 
@@ -45,7 +49,8 @@ class WebDoor:
     def __init__(self, app: "App", look: Look | None = None, chats: DrivesChats | None = None) -> None:
         self._app = app
         self.logins = Logins(app.key_value, app.clock)
-        self.conversations = WebConversations(app, chats)
+        self.keys = ApiKeys(app.key_value, app.clock)
+        self.conversations = WebConversations(app, self.keys, chats)
         self._home = HomeRoutes(app)
         uploads = Uploads(app.intake, app.key_value, app.clock)
         routes = Routes(
@@ -54,12 +59,18 @@ class WebDoor:
                 *self._home.routes(),
                 *RecordRoutes(app).routes(),
                 *(DoctorRoutes(look).routes() if look else ()),
+                *self._v1(app),
                 *PageRoutes(self.logins).routes(),
             ]
         )
-        self.server = WebServer(routes, self.logins, lambda: self._names)
+        self.server = WebServer(routes, self.logins, self.keys, lambda: self._names)
         self._names = ServedNames(frozenset())
         self.address = ""
+
+    def _v1(self, app: "App") -> list[Route]:
+        """What other programs ask for."""
+        turns = ApiTurns(app, self.conversations)
+        return [*ChatRoutes(app, self.conversations, turns).routes(), *FileRoutes(app.transcript, app.blobs).routes()]
 
     async def run(self, listen: str, begun: Callable[[], None] = lambda: None) -> None:
         """Serve until cancelled; `begun` is called once the page can be had.

@@ -17,6 +17,10 @@ class RouteGuard(StrEnum):
     """Somebody who is logged in reads."""
     WRITE = "write"
     """Somebody who is logged in changes something, from a page of ours."""
+    READ_KEY = "read_key"
+    """A program reads, by a key of the API; no cookie counts."""
+    CHAT_KEY = "chat_key"
+    """A program speaks, by a key whose scope allows that; no cookie counts."""
 
 
 BYTES = "application/octet-stream"

@@ -10,6 +10,7 @@ from angelia.channels.webhooks import WebResponse
 from angelia.core.errors import AngeliaError, BadInput, NotFound, PolicyDenied, StoreBusy, StoreError
 from angelia.core.principal import OWNER, Principal
 from angelia.faces.listener.unfinished import Receive, UnfinishedBodies
+from angelia.faces.web.api_keys import ApiKey
 
 T = TypeVar("T")
 
@@ -57,7 +58,9 @@ NOTHING = RouteResponse(status=204)
 
 
 class RouteRequest(Struct):
-    """Who asks for what. Header names are lower case; `found` are the variable parts of the path."""
+    """Who asks for what. Header names are lower case; `found` are the variable parts of the path. `key` is the one by
+    which a program asks, where it was asked for one.
+    """
 
     method: str
     path: str
@@ -66,18 +69,24 @@ class RouteRequest(Struct):
     receive: Receive
     bodies: UnfinishedBodies
     found: Mapping[str, str] = field(default_factory=dict)
-    principal: Principal = OWNER
+    key: ApiKey | None = None
 
-    async def json(self, kind: type[T]) -> T:
-        """The body, read as JSON of this kind.
+    @property
+    def principal(self) -> Principal:
+        """Who asks: the owner, logged in, or a program by its key."""
+        return self.key.principal if self.key else OWNER
+
+    async def json(self, kind: type[T], most: int = MOST_JSON) -> T:
+        """The body, of at most so many bytes, read as JSON of this kind.
 
         Raises:
             RequestRefused: it does not come, or is too large.
             BadInput: it is not of that kind; says where.
         """
-        came = await self.bodies.read(self.receive, MOST_JSON)
+        came = await self.bodies.read(self.receive, most)
         if isinstance(came, WebResponse):
-            raise RequestRefused(came.status, "The request did not arrive whole.", _WHY.get(came.status, ""))
+            why = f"It is larger than {most:,} bytes." if came.status == 413 else _WHY.get(came.status, "")
+            raise RequestRefused(came.status, "The request did not arrive whole.", why)
         try:
             return msgspec.json.decode(came or b"{}", type=kind)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -121,7 +130,6 @@ class RouteRequest(Struct):
 _WHY = {
     400: "The connection ended.",
     408: "It took too long.",
-    413: f"It is larger than {MOST_JSON:,} bytes.",
     503: "Too much was arriving at once.",
 }
 

@@ -6,8 +6,15 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from angelia.core.errors import AngeliaError
 from angelia.faces.web.guards import RouteGuard
-from angelia.faces.web.request import RequestRefused, RouteRequest, RouteResponse, StreamedResponse
+from angelia.faces.web.request import (
+    RequestRefused,
+    RouteRequest,
+    RouteResponse,
+    StreamedResponse,
+    error_response,
+)
 
 Handler = Callable[[RouteRequest], Awaitable[RouteResponse | StreamedResponse]]
 
@@ -15,12 +22,15 @@ _VARIABLE = re.compile(r"\{(\w+)\}")
 
 
 class Route(Struct, frozen=True):
-    """What one method on one path does. `{name}` in the path stands for one segment of it."""
+    """What one method on one path does. `{name}` in the path stands for one segment of it. `told` is how an error is
+    put for whoever asks.
+    """
 
     method: str
     path: str
     guard: RouteGuard
     handler: Handler
+    told: Callable[[AngeliaError], RouteResponse] = error_response
 
 
 class Routes:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from angelia.core.errors import AngeliaError
 from angelia.faces.listener.serve import Scope, Send
 from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
+from angelia.faces.web.api_keys import ApiKey, ApiKeys, KeyScope, key_in
 from angelia.faces.web.guards import RouteGuard, require_host, require_own_page
 from angelia.faces.web.logins import Logins, cookie_in
 from angelia.faces.web.request import (
@@ -22,8 +23,10 @@ from angelia.faces.web.request import (
 )
 from angelia.faces.web.routes import Route, Routes
 
-LIMITS = ListenerLimits(stalled_s=60.0, connections=1_200)
-"""A page holds one or two streams open; what is held of each is what it has not taken yet."""
+LIMITS = ListenerLimits(stalled_s=60.0, connections=1_200, held=100_000_000)
+"""A page holds one or two streams open; what is held of each is what it has not taken yet. A body is read only once its
+sender was let in; a program's may hold several pictures.
+"""
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
@@ -58,11 +61,17 @@ class WebServer:
     """
 
     def __init__(
-        self, routes: Routes, logins: Logins, names: Callable[[], ServedNames], limits: ListenerLimits = LIMITS
+        self,
+        routes: Routes,
+        logins: Logins,
+        keys: ApiKeys,
+        names: Callable[[], ServedNames],
+        limits: ListenerLimits = LIMITS,
     ) -> None:
         self.routes = routes
         self.limits = limits
-        self._logins, self._names = logins, names
+        self._logins, self._keys = logins, keys
+        self._names = names
         self._bodies = UnfinishedBodies(limits)
         self._streams: set[asyncio.Task[None]] = set()
 
@@ -73,15 +82,7 @@ class WebServer:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         request = RouteRequest(scope["method"], scope["path"], query, headers, receive, self._bodies)
-        try:
-            answer = await self._answer(request)
-        except AngeliaError as error:
-            answer = error_response(error)
-        except Exception:
-            logger.exception("%s %s failed", request.method, request.path)
-            answer = error_response(
-                RequestRefused(500, "Angelia has made a mistake here; it is in her log.", then=_DOCTOR)
-            )
+        answer = await self._told(request)
         if isinstance(answer, RouteResponse):
             await _say(send, answer, last=answer.status >= 400)
         else:
@@ -110,16 +111,30 @@ class WebServer:
             await asyncio.gather(gone, sending, return_exceptions=True)
             self._streams -= {gone, sending}
 
-    async def _answer(self, request: RouteRequest) -> RouteResponse | StreamedResponse:
-        served = self._names()
-        require_host(request.headers, served.names)
-        route, request.found = self.routes.find(request.method, request.path)
-        await self._admit(route, request, served)
-        return await route.handler(request)
+    async def _told(self, request: RouteRequest) -> RouteResponse | StreamedResponse:
+        """What is answered, or why nothing is, in the form of the route."""
+        told: Callable[[AngeliaError], RouteResponse] = error_response
+        try:
+            served = self._names()
+            require_host(request.headers, served.names)
+            route, request.found = self.routes.find(request.method, request.path)
+            told = route.told
+            await self._admit(route, request, served)
+            return await route.handler(request)
+        except AngeliaError as error:
+            return told(error)
+        except Exception:
+            logger.exception("%s %s failed", request.method, request.path)
+            return told(RequestRefused(500, "Angelia has made a mistake here; it is in her log.", then=_DOCTOR))
 
     async def _admit(self, route: Route, request: RouteRequest, served: ServedNames) -> None:
         """Raises RequestRefused where the guard of the route says no; nothing of the body has been read then."""
         if route.guard is RouteGuard.NONE:
+            return
+        if route.guard in (RouteGuard.READ_KEY, RouteGuard.CHAT_KEY):
+            request.key = await self._key(request.headers)
+            if route.guard is RouteGuard.CHAT_KEY and request.key.scope is KeyScope.READ:
+                raise RequestRefused(403, f"The key {request.key.name} may only read.", "Its scope is `read`.")
             return
         if route.guard in (RouteGuard.WRITE, RouteGuard.LOGGING_IN):
             require_own_page(request.headers, served.names, served.scheme)
@@ -130,7 +145,18 @@ class WebServer:
         if not await self._logins.known(cookie_in(request.headers.get("cookie", ""))):
             raise RequestRefused(401, "You are not logged in.", then="Open the link that `angelia web` prints.")
 
+    async def _key(self, headers: Mapping[str, str]) -> ApiKey:
+        secret = key_in(headers.get("authorization", ""), headers.get("x-api-key", ""))
+        key = await self._keys.known(secret)
+        if key is None:
+            came = "It was removed, or never was one." if secret else "It goes into `Authorization: Bearer KEY`."
+            raise RequestRefused(
+                401, f"This needs a key of the API{', and that is none' if secret else ''}.", came, _NEW_KEY
+            )
+        return key
 
+
+_NEW_KEY = "`angelia web keys add NAME` makes one."
 _DOCTOR = "Try it again; `angelia doctor` looks for what is wrong."
 
 

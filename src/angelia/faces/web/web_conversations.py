@@ -12,24 +12,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
+from msgspec.structs import replace
+
 from angelia.core import entry as e
 from angelia.core.content import Content
 from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound
 from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
-from angelia.core.principal import OWNER
+from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean
+from angelia.faces.web.api_keys import ApiKey, ApiKeys, KeyScope
 from angelia.faces.web.request import RequestRefused
 from angelia.faces.web.watched_conversation import WatchedConversation
-from angelia.policy.approvers import owner_at
-from angelia.sandboxes.workspace import make_own_folder, unfit
+from angelia.policy.approvers import Approvers
+from angelia.sandboxes.workspace import make_own_folder, unfit, work_folder
 from angelia.service.conversation.session import Session
 from angelia.service.models.choice import choose
+from angelia.service.settings.rules import tighter
 from angelia.store.log.transcript import Summary
 
 if TYPE_CHECKING:
     from angelia.service.app import App
 
 DOOR = "web"
+API_DOOR = "api"
+"""At which programs speak by a key."""
 
 UNUSED_MS = 10 * 60_000
 """How long a conversation at rest stays open that nobody looks at."""
@@ -60,8 +66,9 @@ class _Seen:
 class WebConversations:
     """Those of one process. `chats` drives what belongs to a channel, where a gateway is in this process."""
 
-    def __init__(self, app: "App", chats: DrivesChats | None = None) -> None:
-        self._app, self._chats = app, chats
+    def __init__(self, app: "App", keys: ApiKeys, chats: DrivesChats | None = None) -> None:
+        self._app, self._keys = app, keys
+        self._chats = chats
         self._seen: dict[ConversationId, _Seen] = {}
         self._own: dict[ConversationId, Session] = {}
         self._guards: dict[ConversationId, asyncio.Task[None]] = {}
@@ -134,6 +141,20 @@ class WebConversations:
         if not unfit(here, self._app.loaded.home):
             return here
         return make_own_folder()
+
+    async def begin_for(self, key: ApiKey) -> ConversationId:
+        """A new conversation of a key's; it is in the store from its first message on.
+
+        Raises:
+            AccessRefused, ConfigError: it cannot work in the folder of the key.
+        """
+        workspace = Path(key.folder) if key.folder else work_folder(self._app.loaded.home) / API_DOOR / key.name
+        workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
+        session = self._app.conversations.begin(door=API_DOOR, workspace=workspace, owner=key.principal)
+        assert session.unspoken is not None
+        await self._app.handed_out.keep(session.conversation, session.unspoken)
+        self._own[session.conversation] = session
+        return session.conversation
 
     async def say(
         self, conversation: ConversationId, parts: Sequence[Content], key: str, arrival: e.Arrival = e.Arrival.STEER
@@ -233,7 +254,8 @@ class WebConversations:
     async def rouse(self) -> int:
         """Go on with the turns that an earlier life of this door left open; returns how many there were."""
         found = 0
-        for one in await self._app.transcript.conversations(OWNER, _ROUSED, door=DOOR):
+        look = self._app.transcript.conversations
+        for one in (*await look(OWNER, _ROUSED, door=DOOR), *await look(OWNER, _ROUSED, door=API_DOOR)):
             try:
                 async with self.watched(one.id) as watched:
                     if watched.turn.opened or watched.turn.unread or watched.state()["work"]:
@@ -281,13 +303,34 @@ class WebConversations:
 
     async def _employ(self, session: Session, model: str) -> None:
         conversation = session.conversation
-        await self._app.conversations.employ(session, model, approvers=owner_at(e.Address(DOOR, conversation)))
+        key = await self._keys.of(session.owner)
+        caps = self._app.loaded.config.limits
+        own = tighter(caps.max_cost, tighter(key.max_cost, key.day_cost)) if key else 0
+
+        async def approvers(_: e.QuestionKind) -> Approvers:
+            return await self._approvers(session)
+
+        await self._app.conversations.employ(
+            session, model, approvers=approvers, limits=replace(caps, max_cost=own) if key else None
+        )
         if guard := self._guards.pop(conversation, None):
             guard.cancel()
         self._guards[conversation] = asyncio.create_task(self._guard(session))
         if seen := self._seen.get(conversation):
             seen.watched.look()
             seen.watched.fail("")
+
+    async def _approvers(self, session: Session) -> Approvers:
+        """The owner, in a turn of their own or of a key whose scope is `admin`; of any other key's turn nobody, so that
+        what needs a yes is refused at once, and the model is told.
+        """
+        first = session.turn.opener
+        speaker: Principal = first.principal if first else OWNER
+        if speaker != OWNER:
+            key = await self._keys.of(speaker)
+            if key is None or key.scope is not KeyScope.ADMIN:
+                return Approvers()
+        return Approvers((OWNER,), e.Address(DOOR, session.conversation))
 
     async def _guard(self, session: Session) -> None:
         """Say it where a conversation is not driven any more; the next message tries again."""

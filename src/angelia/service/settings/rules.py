@@ -67,11 +67,11 @@ def limits_in(config: Config, door: str, terms: ChildTerms | None = None) -> Cap
 
 def _capped(caps: Caps, most_steps: int, most_cost: float) -> Caps:
     patience = UNWATCHED_PATIENCE if caps.patience < 0 else caps.patience
-    steps, cost = _tighter(caps.max_steps, most_steps), _tighter(caps.max_cost, most_cost)
+    steps, cost = tighter(caps.max_steps, most_steps), tighter(caps.max_cost, most_cost)
     return replace(caps, max_steps=int(steps), max_cost=cost, patience=patience)
 
 
-def _tighter(one: float, other: float) -> float:
+def tighter(one: float, other: float) -> float:
     """The lower of two caps, of which 0 is none."""
     return min(filter(None, (one, other)), default=0)
 

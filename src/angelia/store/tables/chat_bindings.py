@@ -52,6 +52,20 @@ class ChatBindings:
         )
         return row is not None
 
+    async def received(self, viewer: Principal, door: str, key: str) -> tuple[ConversationId, int] | None:
+        """Where the message stands that came in through a door under this key: the conversation and the entry's number;
+        None where there is none that they may see.
+        """
+        theirs, values = visible_to(viewer, "c.owner")
+        row = await self._db.read(
+            lambda connection: connection.execute(
+                "SELECT conversation, seq FROM inbox JOIN conversations AS c ON c.id = conversation"  # noqa: S608 - fixed text
+                f" WHERE inbox.door = ? AND key = ? AND {theirs}",
+                (door, key, *values),
+            ).fetchone()
+        )
+        return (ConversationId(row[0]), int(row[1])) if row else None
+
 
 def _reached(connection: sqlite3.Connection, viewer: Principal, where: str, value: str) -> list[ChatBinding]:
     theirs, values = visible_to(viewer, "c.owner")

@@ -1,0 +1,1 @@
+"""The API for other programs, by the protocols that they know."""

@@ -1,0 +1,62 @@
+"""The words of a turn as they go to a program piece by piece: each once, in order, and none left out."""
+
+from collections.abc import Sequence
+
+from angelia.core import entry as e
+from angelia.engine.reply_text import said_text, words_of
+
+_APART = "\n\n"
+
+
+class ToldWords:
+    """What was told so far. Each method returns what is to be told next, which may be nothing.
+
+    Words are told while they are written, before anybody knows whether they become the answer. Where a reply was cut
+    and is made anew, the new one is told whole, below what had come: a stream takes nothing back.
+    """
+
+    def __init__(self) -> None:
+        self.told = ""
+        self._reply = ""
+        self._goes_on = True
+
+    def wrote(self, text: str) -> str:
+        """Some more of a reply."""
+        self._reply += text
+        return self._tell(text)
+
+    def stored(self, fact: e.AnyFact) -> str:
+        """A reply is whole, or was given up."""
+        match fact:
+            case e.ModelSaid(stop=stop):
+                whole, reply = words_of(fact), self._reply
+                if whole.startswith(reply):
+                    more = self._tell(whole[len(reply) :])
+                else:
+                    self._goes_on = False
+                    more = self._tell(whole)
+                self._reply, self._goes_on = "", stop in (e.StopReason.LENGTH, e.StopReason.PAUSE)
+                return more
+            case e.ModelFailed():
+                self._goes_on = self._goes_on and not self._reply
+                self._reply = ""
+                return ""
+            case _:
+                return ""
+
+    def rest(self, words: str, log: Sequence[e.Entry]) -> str:
+        """What is missing of the words with which a turn of this log ended."""
+        if not words.strip() or self.told.strip().endswith(words.strip()):
+            return ""
+        last = next((entry.seq for entry in reversed(log) if isinstance(entry.fact, e.ModelSaid)), 0)
+        shown = said_text(log, [last]) if last else ""
+        self._goes_on = False
+        return self._tell(words.removeprefix(shown).lstrip("\n") if shown else words)
+
+    def _tell(self, text: str) -> str:
+        if not text:
+            return ""
+        more = text if self._goes_on or not self.told else _APART + text
+        self._goes_on = True
+        self.told += more
+        return more

@@ -1,0 +1,176 @@
+"""A turn as a program follows it: words while they are written, entries as they are stored, and what it came to."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+
+from msgspec import Struct
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.content import Media, Text
+from angelia.core.ids import ConversationId, DeliveryId
+from angelia.engine import live
+from angelia.faces.web.v1.refusals import ApiRefused
+from angelia.faces.web.web_conversations import API_DOOR, WebConversations
+from angelia.service.conversation.session import Session
+
+_ASIDE = frozenset({"notice", "question"})
+"""What is told on the way, and belongs to no answer."""
+
+BEAT_S = 10.0
+"""After how long somebody who hears nothing is told that there is nothing."""
+
+
+class Wrote(Struct, frozen=True):
+    """Some more words of the reply that is being written; not durable."""
+
+    text: str
+
+
+class Beat(Struct, frozen=True):
+    """Nothing has come for a while."""
+
+
+TurnEvent = Wrote | e.Entry | Beat
+
+
+class FileForProgram(Struct, frozen=True):
+    """A file that goes to the program: part number `part` of the entry `seq`."""
+
+    seq: int
+    part: int
+    media: Media
+
+
+class TurnResult(Struct, frozen=True):
+    """What a turn came to, by the log; `ending` is None while it runs.
+
+    `words` are what its person is told: the answer, and the sentence of an ending that needs one. `at` is when it was
+    asked for and `ended` when it ended, Unix milliseconds. `deliveries` are what is settled by giving this to somebody.
+    """
+
+    seq: int
+    at: int
+    model: str = ""
+    words: str = ""
+    files: tuple[FileForProgram, ...] = ()
+    usage: e.Usage = e.Usage()
+    ending: end.Ending | None = None
+    ended: int = 0
+    deliveries: tuple[DeliveryId, ...] = ()
+
+
+def turn_result(entries: Sequence[e.Entry], seq: int) -> TurnResult:
+    """What the turn came to that the message number `seq` opened."""
+    model, usage, words = "", [0] * 5, list[str]()
+    files, deliveries = list[FileForProgram](), list[DeliveryId]()
+    ending: end.Ending | None = None
+    ended = 0
+    for entry in entries[seq:]:
+        match entry.fact:
+            case e.ModelAsked(model=asked):
+                model = asked
+            case e.ModelSaid(usage=one) | e.ModelFailed(usage=one):
+                more = (one.input, one.output, one.cache_read, one.cache_write, one.thinking)
+                usage = [before + new for before, new in zip(usage, more, strict=True)]
+            case e.DeliveryQueued(address=address, parts=parts) if address.door == API_DOOR:
+                deliveries.append(entry.fact.id)
+                if entry.fact.origin in _ASIDE:
+                    continue
+                words += [part.text for part in parts if isinstance(part, Text)]
+                files += [
+                    FileForProgram(entry.seq, at, part) for at, part in enumerate(parts) if isinstance(part, Media)
+                ]
+            case e.TurnClosed(ending=found) if ending is None:
+                ending, ended = found, entry.at
+            case _ if ending is not None:
+                break
+            case _:
+                continue
+    total = e.Usage(*usage)
+    at = entries[seq - 1].at
+    return TurnResult(seq, at, model, "\n\n".join(words), tuple(files), total, ending, ended, tuple(deliveries))
+
+
+class FollowedTurn:
+    """Follows the turn that a message opens, from before it is said; or from the log, where it was said earlier."""
+
+    def __init__(self, conversations: WebConversations, session: Session) -> None:
+        self.session = session
+        self._conversations = conversations
+        self._seen: deque[e.Entry | Wrote] = deque()
+        self._news = asyncio.Event()
+        entries = session.log.entries
+        self._from_start = not (entries and isinstance(entries[-1].fact, e.ModelAsked))
+        self._end = session.live.watch(self._see)
+        self.seq = 0
+
+    @property
+    def conversation(self) -> ConversationId:
+        """Whose turn it is."""
+        return self.session.conversation
+
+    def begin_at(self, seq: int) -> None:
+        """It was opened by the message of this number; what is stored of it already comes first."""
+        self.seq = seq
+        stored = self.session.log.entries[seq:]
+        known = len(self.session.log.entries)
+        later = [one for one in self._seen if isinstance(one, Wrote) or one.seq > known]
+        self._seen = deque([*stored, *later])
+
+    def result(self) -> TurnResult:
+        """What it has come to by now."""
+        return turn_result(self.session.log.entries, self.seq)
+
+    async def events(self) -> AsyncIterator[TurnEvent]:
+        """All of it, in order, to its end; what is stored of it already at once.
+
+        Raises:
+            ApiRefused: it is not driven any more; what was said is kept.
+        """
+        try:
+            async with self._conversations.watched(self.conversation) as watched:
+                while True:
+                    while self._seen:
+                        one = self._seen.popleft()
+                        yield one
+                        if isinstance(one, e.Entry) and isinstance(one.fact, e.TurnClosed):
+                            return
+                    self._news.clear()
+                    if watched.trouble:
+                        raise ApiRefused(503, "The answer cannot be had now.", watched.trouble, "The message is kept.")
+                    try:
+                        async with asyncio.timeout(BEAT_S):
+                            await self._news.wait()
+                    except TimeoutError:
+                        yield Beat()
+        finally:
+            self._end()
+
+    async def ended(self) -> TurnResult:
+        """Wait for its end.
+
+        Raises:
+            ApiRefused: as `events`.
+        """
+        async for _ in self.events():
+            pass
+        return self.result()
+
+    def _see(self, event: live.LiveEvent) -> None:
+        """Called on the loop by whoever drives; pieces of one reply are joined, so that a slow reader costs little."""
+        match event:
+            case live.Committed(entries=entries):
+                self._seen.extend(entry for entry in entries if entry.seq > self.seq)
+                if any(isinstance(entry.fact, e.ModelSaid | e.ModelFailed) for entry in entries):
+                    self._from_start = True
+            case live.Writing(text=text) if self._from_start:
+                last = self._seen[-1] if self._seen else None
+                if isinstance(last, Wrote):
+                    self._seen[-1] = Wrote(last.text + text)
+                else:
+                    self._seen.append(Wrote(text))
+            case _:
+                return
+        self._news.set()
