@@ -45,6 +45,20 @@ async def test_a_turn_that_was_killed_anywhere_is_taken_back(tmp_path: Path) -> 
             assert _without_drafts(tree(place.workspace)) == before, point
 
 
+async def test_what_a_person_changes_after_the_next_start_is_theirs(tmp_path: Path) -> None:
+    async with ModelServer(by_replies(list(CHANGES))) as server:
+        place = Place(tmp_path, server, sets=OFF)
+        furnish(place.workspace)
+        await place.ask("Change things.", at="undo.before_end:1")
+        assert "zwei" in (place.workspace / "notes.txt").read_text()
+        await place.ask("--continue")
+        (place.workspace / "notes.txt").write_text("mine\n")
+        done = await nursery.run(["undo", "--yes"], place.env)
+    assert done.status == 0, done.stderr
+    assert (place.workspace / "notes.txt").read_text() == "mine\n"
+    assert (place.workspace / "notes.txt.before").read_text() == "one\ntwo\nthree\n"
+
+
 async def test_taking_back_that_was_killed_anywhere_is_done_the_next_time(tmp_path: Path) -> None:
     lived, home = tmp_path / "lived", tmp_path / "home"
     before = tree(furnish(lived))
