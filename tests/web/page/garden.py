@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image
 
-from tests.web.page.fake import FakeServer
+from tests.web.page.fake import FakeServer, event
 
 TALK = "01HARVEST"
 AT = int(datetime.now(UTC).replace(hour=12, minute=2, second=0, microsecond=0).timestamp() * 1000)
@@ -284,4 +284,13 @@ def garden() -> FakeServer:
     }  # fmt: skip
     fake.answers |= json.loads((Path(__file__).parent / "pages.json").read_text())
     fake.media[f"/api/conversations/{TALK}/media/15/0"] = ("image/png", PICTURE)
+    looked = (
+        ["well", "Store", "All 12 conversations can be read.", ""],
+        ["broken", "Matrix", "The access token is not known.", "angelia channels add"],
+    )
+    found = b"".join(
+        event("finding", {"state": state, "about": about, "seen": seen, "mend": mend})
+        for state, about, seen, mend in looked
+    )
+    fake.media["/api/doctor"] = ("text/event-stream", found + event("done", {"broken": 1}))
     return fake

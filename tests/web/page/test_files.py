@@ -15,7 +15,7 @@ from tests.web.page.fake import STATIC
 
 HERE = Path(__file__).parent
 SOURCES = sorted(STATIC.glob("js/**/*.js"))
-MOST = 92_000
+MOST = 90_000
 
 
 def test_what_is_vendored_is_what_the_packages_hold() -> None:
@@ -31,8 +31,8 @@ def test_what_is_vendored_is_what_the_packages_hold() -> None:
     assert {one["file"] for one in listed} == {file.name for file in (STATIC / "vendor").glob("*.js")}
 
 
-def test_all_of_the_page_is_at_most_60_kb_gzipped() -> None:
-    """Everything that a browser fetches, each file by itself as it goes over the wire."""
+def test_the_page_does_not_grow() -> None:
+    """Everything that a browser fetches, each file gzipped by itself; the aim is 60 kB, and this only goes down."""
     files = [file for file in STATIC.rglob("*") if file.suffix in {".html", ".js", ".css", ".svg", ".webmanifest"}]
     assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= MOST
 

@@ -1,6 +1,7 @@
 // Which page an address shows.
 import { Channels } from "./channels.js";
 import { Conversations } from "./conversations.js";
+import { Doctor } from "./doctor.js";
 import { Grants } from "./grants.js";
 import { Keys } from "./keys.js";
 import { More } from "./more.js";
@@ -14,7 +15,7 @@ import { Skills } from "./skills.js";
 import { Usage } from "./usage.js";
 
 /** @type {Record<string, any>} */
-const PAGES = { overview: Overview, conversations: Conversations, receipts: Receipts, schedule: Schedule, notes: Notes, skills: Skills, channels: Channels, servers: Servers, grants: Grants, usage: Usage, settings: Settings, keys: Keys, more: More };
+const PAGES = { overview: Overview, conversations: Conversations, receipts: Receipts, schedule: Schedule, notes: Notes, skills: Skills, channels: Channels, servers: Servers, grants: Grants, usage: Usage, settings: Settings, doctor: Doctor, keys: Keys, more: More };
 
 /** The overview for what nobody knows. @param {string} name */
 export const pageFor = (name) => PAGES[name] || Overview;
