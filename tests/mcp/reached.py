@@ -11,6 +11,7 @@ from angelia.policy.verdict import Trust
 from angelia.sandboxes.local.process_ledger import Life
 from angelia.sandboxes.port import Sandbox
 from angelia.tools.mcp.connection import McpConnection
+from angelia.tools.mcp.logins import Logins
 from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site, given
 from angelia.tools.mcp.servers import Servers
 from angelia.tools.mcp.transports import Transports
@@ -35,8 +36,14 @@ async def reached(
     seconds: float = 60.0,
     resolve: Resolve = resolve_name,
     sandbox: Sandbox | None = None,
+    logins: Logins | None = None,
+    trust: Trust | None = None,
 ) -> AsyncIterator[tuple[Servers, list[str]]]:
-    """Servers `s1`, `s2` and so on, begun and settled, and a note for every change; `sandbox` is the conversation's."""
+    """Servers `s1`, `s2` and so on, begun and settled, and a note for every change; `sandbox` is the conversation's.
+
+    They are an editor's, or with `logins` the person's own, unless `trust` says otherwise.
+    """
+    whose = trust or (Trust.CONFIGURED if logins else Trust.PASSED)
     lives: list[Life] = []
     changes: list[str] = []
 
@@ -54,10 +61,10 @@ async def reached(
     def redact(text: str) -> str:
         return text.replace("s3cr3t-t0k3n", "[hidden]")
 
-    transports = Transports(life, str(folder), ENVIRON, fetcher, redact, inside)
+    transports = Transports(life, str(folder), ENVIRON, fetcher, redact, inside, logins)
     servers = Servers(transports, lambda: changes.append("changed"))
     for number, way in enumerate(ways, 1):
-        servers.add(Server(f"s{number}", way, Trust.PASSED, seconds)).begin()
+        servers.add(Server(f"s{number}", way, whose, seconds)).begin()
     try:
         await servers.settled()
         yield servers, changes

@@ -39,6 +39,7 @@ from angelia.service.redaction import Redaction
 from angelia.service.schedule.conversation_schedules import ConversationSchedules
 from angelia.service.settings.config import Loaded
 from angelia.service.settings.secret_refs import SecretRefs
+from angelia.service.settings.server_logins import ServerLogins
 from angelia.service.settings.tokens import Tokens
 from angelia.service.skills.conversation_skills import SkillSources
 from angelia.service.upkeep import Upkeep
@@ -123,6 +124,7 @@ class App:
             self.redaction.text,
             self.running,
             loaded.config.policy.allow_ranges,
+            ServerLogins(loaded.home, self.secret_refs),
         )
         self.undo_services = UndoServices(self.undo, self.transcript, self.redaction.text, loaded.home / "alive")
         self.modes = ConversationModes(Mode(loaded.config.policy.mode))

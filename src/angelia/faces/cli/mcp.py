@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from angelia.core.errors import BadInput, ConfigError
 from angelia.core.text import one_line
+from angelia.faces.cli.mcp_login import login, logout
 from angelia.faces.cli.open_conversation import folder_here
 from angelia.faces.cli.options import loaded_from, open_app, settings_options, turn_options
 from angelia.faces.cli.progress import working
@@ -121,6 +122,10 @@ async def _serve(tools: "Sequence[OfferedTool]", given: dict[str, Any]) -> int:
     finally:
         await app.close()
     return 0
+
+
+mcp.add_command(login)
+mcp.add_command(logout)
 
 
 def _list(given: dict[str, Any]) -> int:

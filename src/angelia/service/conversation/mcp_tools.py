@@ -6,11 +6,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from angelia.policy.egress import judge_address, judge_url
+from angelia.core.errors import BadInput
+from angelia.policy.egress import judge_address, judge_url, ranges_named
 from angelia.sandboxes.local.process_ledger import Life
 from angelia.sandboxes.port import Sandbox
 from angelia.service.conversation.servers import configured
 from angelia.service.settings.secret_refs import SecretRefs
+from angelia.service.settings.server_logins import ServerLogins
+from angelia.tools.mcp.logins import LoginPerson, RegisteredClient
+from angelia.tools.mcp.server import Site
 from angelia.tools.mcp.settings import McpSettings
 from angelia.tools.mcp.toolset import McpTools
 from angelia.tools.mcp.transports import Transports
@@ -19,7 +23,7 @@ from angelia.tools.web.fetcher import Fetcher
 
 class McpSources(Struct, frozen=True):
     """What every conversation's servers are made of. `state` has the records of what runs; `ranges` are addresses that
-    the settings open beside the public ones.
+    the settings open beside the public ones; `logins` are those of the person.
     """
 
     settings: McpSettings
@@ -28,6 +32,7 @@ class McpSources(Struct, frozen=True):
     redact: Callable[[str], str]
     state: Path
     ranges: tuple[str, ...]
+    logins: ServerLogins
 
 
 class ConversationServers(McpTools):
@@ -50,7 +55,7 @@ class ConversationServers(McpTools):
         super().__init__(
             sources.settings.servers,
             lambda name, settings: configured(name, settings, sources.secret_refs),
-            Transports(self._programs, folder, sources.environ, fetcher, sources.redact, sandbox),
+            Transports(self._programs, folder, sources.environ, fetcher, sources.redact, sandbox, sources.logins),
             sources.settings.patience,
             taken,
         )
@@ -64,3 +69,24 @@ class ConversationServers(McpTools):
         await super().close()
         if self._life:
             await asyncio.to_thread(self._life.close)
+
+
+async def logged_in_at(sources: McpSources, name: str, person: LoginPerson, client: RegisteredClient) -> int:
+    """Log a person in at a server of the settings; how many tools it has then.
+
+    Raises:
+        BadInput: there is no such server, or it is no site.
+        LoginRefused, ConfigError, MissingPart: as `log_in`.
+    """
+    settings = sources.settings.servers.get(name)
+    if settings is None:
+        known = ", ".join(sources.settings.servers) or "none"
+        raise BadInput(f"There is no server {name!r} in the settings.", then=f"There are: {known}.")
+    way = configured(name, settings, sources.secret_refs).way
+    if not isinstance(way, Site) or way.transport != "http":
+        raise BadInput(f"{name} is no site with streamable HTTP: there is nothing to log in at.")
+    from angelia.tools.mcp.logging_in import log_in
+
+    ranges = (*sources.ranges, *ranges_named(way.url))
+    fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges))
+    return await log_in(name, way, fetcher, sources.environ, (sources.logins, person, client))

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
-from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, in_words
+from angelia.policy.verdict import Trust
+from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, in_words, leaf
 from angelia.tools.mcp.server import Server, Site
 from angelia.tools.mcp.transports import Transports, TransportTrace, part, root_of, way_to
 
@@ -219,8 +221,12 @@ class McpConnection:
 
     def _why(self, error: Exception) -> str:
         status = self._noticed.status
+        if isinstance(leaf(error), AngeliaError):
+            return in_words(error)
         if status in _LOGIN:
-            return f"it wants a login (HTTP {status}); put it into the server's headers"
+            own = self.server.trust is not Trust.PASSED
+            how = f"`angelia mcp login {self.server.name}`, or " if own else ""
+            return f"it wants a login (HTTP {status}): {how}put it into the server's headers"
         if status >= 400:
             return f"it answered with HTTP {status}"
         return in_words(error)

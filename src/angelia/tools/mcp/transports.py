@@ -15,6 +15,7 @@ from angelia.policy.verdict import Trust
 from angelia.sandboxes.by_commands.sidecar import Sidecar
 from angelia.sandboxes.local.process_ledger import Life
 from angelia.sandboxes.port import Sandbox, SandboxGone
+from angelia.tools.mcp.logins import Logins
 from angelia.tools.mcp.sandboxed_server import SandboxedServer
 from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site
 from angelia.tools.web.fetcher import Fetcher
@@ -29,7 +30,7 @@ class Transports(Struct, frozen=True):
 
     `environ` is the person's environment; `fetcher` judges addresses, with further ranges that were opened by name.
     `redact` takes known secrets out of what a server complains about. `sandbox` gives the conversation's sandbox, or
-    raises SandboxGone where there is none.
+    raises SandboxGone where there is none. `logins` are the person's own, at servers of their settings.
     """
 
     life: Callable[[], Life]
@@ -38,6 +39,7 @@ class Transports(Struct, frozen=True):
     fetcher: Callable[[tuple[str, ...]], Fetcher]
     redact: Callable[[str], str]
     sandbox: Callable[[], Sandbox] = _no_sandbox
+    logins: Logins | None = None
 
 
 class TransportTrace(Struct):
@@ -81,13 +83,27 @@ async def way_to(server: Server, transports: Transports, noticed: TransportTrace
             return lambda: client.program(start_inside, noticed.complained)
         case Site(url=url, headers=headers) as to:
             web, values = await part("web"), await headers()
+            login = await _login_at(server, url, transports)
 
             async def connected() -> Any:
+                fetcher = transports.fetcher(ranges_named(url))
                 if server.trust is Trust.PASSED:
-                    return await web.judged_client(url, transports.fetcher(ranges_named(url)))
-                return await http_client(url, transports.environ)
+                    return await web.judged_client(url, fetcher)
+                client = await http_client(url, transports.environ)
+                return await web.logged_in(client, url, fetcher, login) if login else client
 
             return lambda: web.site(to, connected, values, noticed.answered)
+
+
+async def _login_at(server: Server, url: str, transports: Transports) -> Any:
+    """What logs in at a site of the settings; None where the person has not, or somebody else named the site."""
+    logins, names = transports.logins, server.way.names if isinstance(server.way, Site) else ()
+    if logins is None or server.trust is Trust.PASSED or "authorization" in map(str.lower, names):
+        return None
+    found = await asyncio.to_thread(logins.read, server.name)
+    if found is None or found.url != url:
+        return None
+    return (await part("oauth")).stored_login(server.name, url, logins)
 
 
 async def root_of(server: Server, transports: Transports) -> str:

@@ -46,6 +46,33 @@ async def judged_client(url: str, fetcher: Fetcher) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(transport=_Judged(inner, fetcher), trust_env=False)
 
 
+async def logged_in(client: httpx2.AsyncClient, url: str, fetcher: Fetcher, login: httpx2.Auth) -> httpx2.AsyncClient:
+    """The same client for its own host, with a login. Whoever else the login leads to, which the site names, is
+    reached at judged addresses alone, without a proxy.
+    """
+    judged = _Judged(httpx2.AsyncHTTPTransport(verify=await fetcher.tls(), trust_env=False), fetcher)
+    return httpx2.AsyncClient(transport=_OwnOrJudged(client, url, judged), auth=login, trust_env=False)
+
+
+class _OwnOrJudged(httpx2.AsyncBaseTransport):
+    """Requests to the site's own origin go by its own client."""
+
+    def __init__(self, own: httpx2.AsyncClient, url: str, judged: httpx2.AsyncBaseTransport) -> None:
+        self._own, self._url, self._judged = own, httpx2.URL(url), judged
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send it one way or the other."""
+        origin = (request.url.scheme, request.url.host, request.url.port)
+        if origin == (self._url.scheme, self._url.host, self._url.port):
+            return await self._own.send(request, stream=True)
+        return await self._judged.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._own.aclose()
+        await self._judged.aclose()
+
+
 class _Judged(httpx2.AsyncBaseTransport):
     """Resolves and judges the host of each request, and connects to the very address that was judged."""
 

@@ -1,0 +1,117 @@
+"""The library's OAuth 2.1 over stored logins: discovery, registration, PKCE, refreshing; importing it takes a while.
+
+The library keeps no expiry and no metadata over a restart, and would then ask for a new login where a refresh is
+enough; so both are kept with the tokens, and handed back to it.
+"""
+
+import asyncio
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import AnyUrl
+
+from angelia.tools.mcp.logins import LoginEnded, LoginPerson, Logins, RegisteredClient, StoredLogin
+
+NOWHERE = "http://127.0.0.1/callback"
+"""Where nobody is sent: a connection that may not ask for a login."""
+
+
+class _Storage:
+    """See the library's `TokenStorage`. A login at another address counts for nothing."""
+
+    def __init__(self, name: str, url: str, logins: Logins) -> None:
+        self._name, self._url, self._logins = name, url, logins
+        found = logins.read(name)
+        self.login = found if found and found.url == url else None
+        self.client: OAuthClientInformationFull | None = None
+        self.provider: OAuthClientProvider | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return OAuthToken.model_validate_json(self.login.tokens) if self.login else None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        assert self.provider
+        assert self.client
+        context = self.provider.context
+        server, resource = context.oauth_metadata, context.protected_resource_metadata
+        self.login = StoredLogin(
+            self._url,
+            tokens.model_dump_json(exclude_none=True),
+            self.client.model_dump_json(exclude_none=True),
+            server.model_dump_json(exclude_none=True) if server else "",
+            resource.model_dump_json(exclude_none=True) if resource else "",
+            context.token_expiry_time or 0.0,
+        )
+        await asyncio.to_thread(self._logins.write, self._name, self.login)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        if self.client is None and self.login:
+            self.client = OAuthClientInformationFull.model_validate_json(self.login.client)
+        return self.client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self.client = client_info
+
+
+def stored_login(name: str, url: str, logins: Logins) -> httpx2.Auth:
+    """What a connection logs in with: the stored login, refreshed where that is due.
+
+    Raises (while it is used):
+        LoginEnded: it does not hold any more.
+    """
+    storage = _Storage(name, url, logins)
+
+    async def nobody(_: str = "") -> None:
+        raise LoginEnded(f"The login at {name} has ended.", then=f"`angelia mcp login {name}` renews it.")
+
+    async def never() -> AuthorizationCodeResult:
+        raise AssertionError("nobody was sent there")
+
+    provider = OAuthClientProvider(url, _metadata(NOWHERE), storage, nobody, never)
+    _restore(provider, storage)
+    return provider
+
+
+def new_login(name: str, url: str, logins: Logins, person: LoginPerson, client: RegisteredClient) -> httpx2.Auth:
+    """What asks `person` to log in as soon as the site wants it, and keeps what comes of it."""
+    storage = _Storage(name, url, logins)
+    storage.login = None
+    if client.id:
+        storage.client = OAuthClientInformationFull(
+            client_id=client.id,
+            client_secret=client.secret or None,
+            redirect_uris=[AnyUrl(person.redirect)],
+            token_endpoint_auth_method="client_secret_basic" if client.secret else "none",
+        )
+
+    async def returned() -> AuthorizationCodeResult:
+        back = await person.returned()
+        return AuthorizationCodeResult(code=back.code, state=back.state, iss=back.issuer or None)
+
+    metadata = _metadata(person.redirect)
+    provider = OAuthClientProvider(url, metadata, storage, person.show, returned, client.document or None)
+    storage.provider = provider
+    return provider
+
+
+def _metadata(redirect: str) -> OAuthClientMetadata:
+    return OAuthClientMetadata(client_name="Angelia", redirect_uris=[AnyUrl(redirect)])
+
+
+def _restore(provider: OAuthClientProvider, storage: _Storage) -> None:
+    storage.provider, login, context = provider, storage.login, provider.context
+    if login is None:
+        return
+    context.token_expiry_time = login.expires or None
+    if login.server:
+        context.oauth_metadata = OAuthMetadata.model_validate_json(login.server)
+    if login.resource:
+        context.protected_resource_metadata = ProtectedResourceMetadata.model_validate_json(login.resource)
