@@ -150,3 +150,36 @@ def test_settings_that_contradict_each_other_are_refused_with_the_reason(place: 
     assert said in place.run("mcp", "list").out
     tried = place.run("mcp", "test", "odd")
     assert (tried.code, said in tried.err) == (1, True)
+
+
+def test_a_server_is_added_shown_and_removed(place: Place) -> None:
+    added = place.run("mcp", "add", "files", "--env", "LEVEL=${NOTES_LEVEL}", "--", "files-server", "--root", "/srv")
+    assert "files is added: files-server --root /srv." in added.out
+    assert "It reads NOTES_LEVEL from your environment" in added.err
+    assert "files-server --root /srv" in place.run("mcp").out
+    again = place.run("mcp", "add", "files", "--url", "https://a.example/mcp")
+    assert (again.code, "There is a server files already." in again.err) == (2, True)
+    assert "files is removed. It was: files-server --root /srv" in place.run("mcp", "remove", "files").out
+    assert "[mcp" not in (place.home / "config.toml").read_text()
+
+
+def test_what_a_registrys_file_makes_of_it_is_added_only_after_a_yes(place: Place) -> None:
+    described = {"name": "io.example/a", "packages": [{"registryType": "npm", "identifier": "a", "version": "1.0.0"}]}
+    (place.work / "server.json").write_text(json.dumps(described))
+    refused = place.run("mcp", "add", "a", "--from", "server.json")
+    assert (refused.code, "npx -y a@1.0.0" in refused.err, "Nothing was added" in refused.err) == (2, True, True)
+    assert "a is added: npx -y a@1.0.0." in place.run("mcp", "add", "a", "--from", "server.json", "--yes").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["add", "a b", "--url", "https://a.example"], "is no name for a server"),
+        (["add", "a", "--url", "https://a.example", "--header", "x"], "takes NAME=VALUE"),
+        (["login", "a"], "There is no server 'a'"),
+    ],
+)
+def test_what_cannot_be_added_removed_or_logged_in_at_is_told(place: Place, words: list[str], said: str) -> None:
+    ended = place.run("mcp", *words)
+    assert ended.code in (1, 2)
+    assert said in ended.err

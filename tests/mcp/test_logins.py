@@ -3,19 +3,23 @@
 import os
 from pathlib import Path
 
+import httpx2
 import pytest
 from msgspec.structs import replace
 
-from angelia.core.errors import AngeliaError, ConfigError
+from angelia.core.errors import AngeliaError, BadInput, ConfigError
+from angelia.faces.cli.browser_login import browser_person, returned_in
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.verdict import Trust
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.service.settings.server_logins import ServerLogins
 from angelia.tools.mcp.connection import McpConnection, Ready
 from angelia.tools.mcp.logging_in import log_in
-from angelia.tools.mcp.logins import LoginPerson, RegisteredClient, StoredLogin
+from angelia.tools.mcp.logins import LoginPerson, LoginRefused, RegisteredClient, StoredLogin
+from angelia.tools.mcp.oauth import new_login
 from angelia.tools.mcp.server import Site, given
 from angelia.tools.mcp.servers import trouble
+from angelia.tools.mcp.web import logged_in
 from angelia.tools.web.fetcher import Fetcher
 from tests.mcp.login_site import Authority, KeptLogins, login_site, visitor
 from tests.mcp.reached import only, reached
@@ -114,3 +118,44 @@ def test_the_file_of_a_login_is_its_owners_alone_and_its_tokens_are_secrets(tmp_
         logins.read("my server")
     assert logins.forget("my server")
     assert not logins.forget("my server")
+
+
+async def test_the_browser_comes_back_to_this_machine_and_nothing_else_that_knocks_is_a_login() -> None:
+    logins = KeptLogins()
+    async with login_site(Authority()) as url, browser_person(opens=False) as waiting:
+
+        async def browse(address: str) -> None:
+            async with httpx2.AsyncClient(trust_env=False) as browser:
+                stray = await browser.get(waiting.redirect.replace("/callback", "/favicon.ico"))
+                there = await browser.get(address)
+                back = await browser.get(there.headers["location"])
+            assert (stray.status_code, back.status_code) == (404, 200)
+            assert "close this page" in back.text
+
+        assert await log_in_at(url, logins, LoginPerson(waiting.redirect, browse, waiting.returned)) == 1
+    assert logins.kept["s1"].url == url
+
+
+async def test_who_says_no_in_the_browser_is_told_so() -> None:
+    with pytest.raises(LoginRefused, match="access_denied"):
+        returned_in("http://127.0.0.1:9/callback?error=access_denied&state=x")
+    with pytest.raises(BadInput, match="no code"):
+        returned_in("http://127.0.0.1:9/callback")
+
+
+async def test_where_the_login_leads_is_judged_unless_it_is_the_site_itself(tmp_path: Path) -> None:
+    closed = Fetcher(judge_url, lambda address: judge_address(address, ()))
+    asked: list[str] = []
+
+    async def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(str(request.url))
+        metadata = 'Bearer resource_metadata="http://127.0.0.2:9/metadata"'
+        return httpx2.Response(401, headers={"www-authenticate": metadata})
+
+    site = "http://127.0.0.1:9/mcp"
+    auth = new_login("s1", site, KeptLogins(), visitor(), RegisteredClient())
+    client = await logged_in(httpx2.AsyncClient(transport=httpx2.MockTransport(answer)), site, closed, auth)
+    with pytest.raises(AngeliaError, match=r"127\.0\.0\.2"):
+        await client.get(site)
+    await client.aclose()
+    assert asked == [site]

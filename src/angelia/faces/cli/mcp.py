@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from angelia.core.errors import BadInput, ConfigError
 from angelia.core.text import one_line
+from angelia.faces.cli.mcp_adding import add, remove
 from angelia.faces.cli.mcp_login import login, logout
 from angelia.faces.cli.open_conversation import folder_here
 from angelia.faces.cli.options import loaded_from, open_app, settings_options, turn_options
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia mcp list  ·  angelia mcp test github  ·  angelia mcp serve",
+    epilog="Examples:  angelia mcp add linear --url https://mcp.linear.app/mcp  ·  angelia mcp login linear  ·  "
+    "angelia mcp test linear  ·  angelia mcp serve",
 )
 @settings_options
 @click.pass_context
@@ -124,6 +126,8 @@ async def _serve(tools: "Sequence[OfferedTool]", given: dict[str, Any]) -> int:
     return 0
 
 
+mcp.add_command(add)
+mcp.add_command(remove)
 mcp.add_command(login)
 mcp.add_command(logout)
 
@@ -131,7 +135,7 @@ mcp.add_command(logout)
 def _list(given: dict[str, Any]) -> int:
     settings = loaded_from(given).config.mcp.servers
     if not settings:
-        echo("There are no servers. Write [mcp.servers.NAME] into config.toml, with a command or a url.", err=True)
+        echo("There are no servers. `angelia mcp add NAME -- COMMAND`, or --url URL, adds one.", err=True)
         return 0
     rows = []
     for name, server in settings.items():
