@@ -139,7 +139,7 @@ def visitor(**changed: str) -> LoginPerson:
 
 
 class KeptLogins:
-    """Logins in memory; see `angelia.tools.mcp.logins.Logins`."""
+    """SiteLogins in memory; see `angelia.tools.mcp.logins.SiteLogins`."""
 
     def __init__(self) -> None:
         self.kept: dict[str, StoredLogin] = {}

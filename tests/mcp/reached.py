@@ -11,7 +11,7 @@ from angelia.policy.verdict import Trust
 from angelia.sandboxes.local.process_ledger import Life
 from angelia.sandboxes.port import Sandbox
 from angelia.tools.mcp.connection import McpConnection
-from angelia.tools.mcp.logins import Logins
+from angelia.tools.mcp.logins import SiteLogins
 from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site, given
 from angelia.tools.mcp.servers import Servers
 from angelia.tools.mcp.transports import Transports
@@ -36,7 +36,7 @@ async def reached(
     seconds: float = 60.0,
     resolve: Resolve = resolve_name,
     sandbox: Sandbox | None = None,
-    logins: Logins | None = None,
+    logins: SiteLogins | None = None,
     trust: Trust | None = None,
 ) -> AsyncIterator[tuple[Servers, list[str]]]:
     """Servers `s1`, `s2` and so on, begun and settled, and a note for every change; `sandbox` is the conversation's.

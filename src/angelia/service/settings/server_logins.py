@@ -16,14 +16,14 @@ _SECRET = ("access_token", "refresh_token", "id_token", "client_secret")
 
 
 class ServerLogins:
-    """See `tools.mcp.logins.Logins`."""
+    """See `tools.mcp.logins.SiteLogins`."""
 
     def __init__(self, home: Path, secret_refs: SecretRefs) -> None:
         self._folder = home / "keys" / "mcp-logins"
         self._secret_refs = secret_refs
 
     def read(self, name: str) -> StoredLogin | None:
-        """See `Logins`."""
+        """See `SiteLogins`."""
         path = self.path(name)
         try:
             if path.stat().st_mode & 0o077:
@@ -39,7 +39,7 @@ class ServerLogins:
         return login
 
     def write(self, name: str, login: StoredLogin) -> None:
-        """See `Logins`."""
+        """See `SiteLogins`."""
         self._known(login)
         write_private(self.path(name), msgspec.json.encode(login).decode())
 

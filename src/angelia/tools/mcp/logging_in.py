@@ -7,7 +7,7 @@ from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
 from angelia.http.client import http_client
 from angelia.tools.mcp.failures import in_words, leaf
-from angelia.tools.mcp.logins import LoginPerson, LoginRefused, Logins, RegisteredClient
+from angelia.tools.mcp.logins import LoginPerson, LoginRefused, RegisteredClient, SiteLogins
 from angelia.tools.mcp.server import Site
 from angelia.tools.mcp.transports import TransportTrace, part
 from angelia.tools.web.fetcher import Fetcher
@@ -18,7 +18,7 @@ async def log_in(
     site: Site,
     fetcher: Fetcher,
     environ: Mapping[str, str],
-    login: tuple[Logins, LoginPerson, RegisteredClient],
+    login: tuple[SiteLogins, LoginPerson, RegisteredClient],
 ) -> int:
     """Reach a site with a new login, which is kept with the tokens that it brings; how many tools there are then.
 

@@ -21,7 +21,7 @@ class StoredLogin(Struct, frozen=True, forbid_unknown_fields=True):
     expires: float = 0.0
 
 
-class Logins(Protocol):
+class SiteLogins(Protocol):
     """The logins of one home, by the names of their servers. What they hold is secret."""
 
     def read(self, name: str) -> StoredLogin | None:

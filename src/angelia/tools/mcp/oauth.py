@@ -18,7 +18,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
-from angelia.tools.mcp.logins import LoginEnded, LoginPerson, Logins, RegisteredClient, StoredLogin
+from angelia.tools.mcp.logins import LoginEnded, LoginPerson, RegisteredClient, SiteLogins, StoredLogin
 
 NOWHERE = "http://127.0.0.1/callback"
 """Where nobody is sent: a connection that may not ask for a login."""
@@ -27,8 +27,9 @@ NOWHERE = "http://127.0.0.1/callback"
 class _Storage:
     """See the library's `TokenStorage`. A login at another address counts for nothing."""
 
-    def __init__(self, name: str, url: str, logins: Logins) -> None:
-        self._name, self._url, self._logins = name, url, logins
+    def __init__(self, name: str, url: str, logins: SiteLogins) -> None:
+        self._name, self._url = name, url
+        self._logins = logins
         found = logins.read(name)
         self.login = found if found and found.url == url else None
         self.client: OAuthClientInformationFull | None = None
@@ -61,7 +62,7 @@ class _Storage:
         self.client = client_info
 
 
-def stored_login(name: str, url: str, logins: Logins) -> httpx2.Auth:
+def stored_login(name: str, url: str, logins: SiteLogins) -> httpx2.Auth:
     """What a connection logs in with: the stored login, refreshed where that is due.
 
     Raises (while it is used):
@@ -80,7 +81,7 @@ def stored_login(name: str, url: str, logins: Logins) -> httpx2.Auth:
     return provider
 
 
-def new_login(name: str, url: str, logins: Logins, person: LoginPerson, client: RegisteredClient) -> httpx2.Auth:
+def new_login(name: str, url: str, logins: SiteLogins, person: LoginPerson, client: RegisteredClient) -> httpx2.Auth:
     """What asks `person` to log in as soon as the site wants it, and keeps what comes of it."""
     storage = _Storage(name, url, logins)
     storage.login = None

@@ -1,7 +1,7 @@
-"""`server.json`, as registries describe a server (modelcontextprotocol/registry, "server.json Format Specification"),
-made into settings.
+"""A registry's description of a server (`server.json`), made into settings.
 
-It is somebody else's word: what comes of it is shown whole before it counts, and secrets are named, never filled in.
+The format is that of modelcontextprotocol/registry, "server.json Format Specification". It is somebody else's word:
+what comes of it is shown whole before it counts, and secrets are named, never filled in.
 """
 
 import re
@@ -18,23 +18,23 @@ _RUNTIMES = {"npm": "npx", "pypi": "uvx", "oci": "docker", "nuget": "dnx"}
 """What starts a package of each kind, unless it says otherwise."""
 
 
-class Input(Struct, frozen=True, rename="camel"):
+class AskedInput(Struct, frozen=True, rename="camel"):
     """A value that the person may have to give."""
 
     value: str = ""
     default: str = ""
     is_required: bool = False
     is_secret: bool = False
-    variables: dict[str, "Input"] = {}
+    variables: dict[str, "AskedInput"] = {}
 
 
-class NamedInput(Input, frozen=True, rename="camel"):
+class NamedInput(AskedInput, frozen=True, rename="camel"):
     """A variable of the environment, or a header."""
 
     name: str = ""
 
 
-class Argument(Input, frozen=True, rename="camel"):
+class Argument(AskedInput, frozen=True, rename="camel"):
     """A word of a command line, or two; `value_hint` names one that has no name."""
 
     type: Literal["positional", "named"] = "positional"
@@ -61,7 +61,7 @@ class Remote(Struct, frozen=True, rename="camel"):
     type: str
     url: str
     headers: tuple[NamedInput, ...] = ()
-    variables: dict[str, Input] = {}
+    variables: dict[str, AskedInput] = {}
 
 
 class RegistryEntry(Struct, frozen=True, rename="camel"):
@@ -130,7 +130,7 @@ class _Values:
         self._given = given
         self.missing: list[str] = []
 
-    def of(self, name: str, asked: Input) -> str:
+    def of(self, name: str, asked: AskedInput) -> str:
         """The value of an input; empty for one that may be left away."""
         if name in self._given:
             return self._given[name]
@@ -143,7 +143,7 @@ class _Values:
         self.missing.append(name)
         return ""
 
-    def _variable(self, name: str, variables: Mapping[str, Input]) -> str:
+    def _variable(self, name: str, variables: Mapping[str, AskedInput]) -> str:
         return self.of(name, variables[name]) if name in variables else f"{{{name}}}"
 
     def all(self, asked: tuple[NamedInput, ...]) -> dict[str, str]:
@@ -168,7 +168,7 @@ def _over_pipes(package: Package) -> bool:
 
 
 def _site(remote: Remote, values: _Values) -> dict[str, Any]:
-    url = values.of("url", Input(value=remote.url, variables=remote.variables))
+    url = values.of("url", AskedInput(value=remote.url, variables=remote.variables))
     headers = values.all(remote.headers)
     transport = {} if remote.type == "streamable-http" else {"transport": "sse"}
     return {"url": url, **transport, **({"headers": headers} if headers else {})}

@@ -15,7 +15,7 @@ from angelia.policy.verdict import Trust
 from angelia.sandboxes.by_commands.sidecar import Sidecar
 from angelia.sandboxes.local.process_ledger import Life
 from angelia.sandboxes.port import Sandbox, SandboxGone
-from angelia.tools.mcp.logins import Logins
+from angelia.tools.mcp.logins import SiteLogins
 from angelia.tools.mcp.sandboxed_server import SandboxedServer
 from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site
 from angelia.tools.web.fetcher import Fetcher
@@ -39,7 +39,7 @@ class Transports(Struct, frozen=True):
     fetcher: Callable[[tuple[str, ...]], Fetcher]
     redact: Callable[[str], str]
     sandbox: Callable[[], Sandbox] = _no_sandbox
-    logins: Logins | None = None
+    logins: SiteLogins | None = None
 
 
 class TransportTrace(Struct):

@@ -58,7 +58,8 @@ class _OwnOrJudged(httpx2.AsyncBaseTransport):
     """Requests to the site's own origin go by its own client."""
 
     def __init__(self, own: httpx2.AsyncClient, url: str, judged: httpx2.AsyncBaseTransport) -> None:
-        self._own, self._url, self._judged = own, httpx2.URL(url), judged
+        self._own, self._url = own, httpx2.URL(url)
+        self._judged = judged
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send it one way or the other."""
