@@ -42,7 +42,7 @@ def calls(tools: Any, context: dict[str, Any]) -> list[tuple[str, dict[str, Any]
     if wanted := context.get("toolCalls"):
         return [(one["name"], one.get("arguments") or {}) for one in wanted]
     schemas = {tool.name: tool.input_schema for tool in tools}
-    focal = next((schema for schema in schemas.values() if "$defs" in schema), {})
+    focal: dict[str, Any] = next((schema for schema in schemas.values() if "$defs" in schema), {})
     echoed = {name: {"schema": focal} if "schema" in (schema.get("properties") or {}) else arguments_of(schema)
               for name, schema in schemas.items()}  # fmt: skip
     return list(echoed.items())
