@@ -1,6 +1,7 @@
 """An entry of the log as the page is told it: pure, from a fact to JSON that holds words, numbers and nodes alone."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -147,15 +148,24 @@ def media_view(seq: int, part: int, media: Media) -> View:
 
 
 def diff_view(diff: e.Diff) -> View:
-    """A changed file, by lines: `["+", text]`, `["-", text]`, `[" ", text]`, and `["@", where]` before each place."""
+    """A changed file, by lines: `["+", text]`, `["-", text]`, `[" ", text]`, and before each place that is not the
+    beginning `["@", "line 12"]`.
+    """
     import difflib
 
     lines = difflib.unified_diff(diff.old.splitlines(), diff.new.splitlines(), lineterm="", n=_CONTEXT)
-    rows = [[line[:1], clean(line[1:])] for line in lines][2:]
+    rows = [row for line in islice(lines, 2, None) if (row := _diff_row(line))]
     count = {sign: sum(1 for row in rows if row[0] == sign) for sign in "+-"}
     shown = rows[:_MOST_DIFF_LINES]
     cut = len(rows) > len(shown)
     return {"path": unambiguous_line(diff.path), "added": count["+"], "removed": count["-"], "rows": shown, "cut": cut}
+
+
+def _diff_row(line: str) -> list[str]:
+    if not line.startswith("@@"):
+        return [line[:1], clean(line[1:])]
+    at = line.partition("+")[2].partition(" ")[0].partition(",")[0]
+    return ["@", f"line {at}"] if at not in ("0", "1") else []
 
 
 def _words(text: str, *, plain: bool) -> View:

@@ -13,9 +13,10 @@ from angelia.faces.web.home_events import HomeEvents
 from angelia.faces.web.request import RouteRequest, RouteResponse, StreamedResponse, json_response
 from angelia.faces.web.routes import Route
 from angelia.faces.web.server_sent_events import event_stream
+from angelia.faces.web.watched_conversation import spent_view
 from angelia.service.models.choice import likely
 from angelia.store.log.search import search
-from angelia.store.log.transcript import Mark, Spending, Summary
+from angelia.store.log.transcript import Mark, Summary
 
 if TYPE_CHECKING:
     from angelia.service.app import App
@@ -55,7 +56,7 @@ class HomeRoutes:
                 "doors": ["web", "terminal", "acp", *config.channels],
                 "presets": list(config.sandbox.presets),
                 "sandbox": config.sandbox.spec,
-                "spent_today": spending_view(today),
+                "spent_today": spent_view(today.cost, today.tokens, today.unpriced),
                 "day_cost": round(config.limits.day_cost * 1e6),
                 "max_bytes": config.files.max_bytes,
             }
@@ -132,11 +133,6 @@ def summary_view(one: Summary) -> dict[str, Any]:
         "sandbox": one.sandbox,
         "owner": str(one.owner),
     }
-
-
-def spending_view(spent: Spending) -> dict[str, int]:
-    """Millionths of a US dollar, tokens, and how many replies have no known price."""
-    return {"cost": spent.cost, "tokens": spent.tokens, "unpriced": spent.unpriced}
 
 
 def _mark(given: str) -> Mark | None:

@@ -37,7 +37,7 @@ class _StaticFile(Struct, frozen=True):
 
 
 class PageRoutes:
-    """The handlers. Every path that is none of the API's shows the page, which reads the path itself."""
+    """The handlers. Where the page is stands behind `#`, which it reads itself."""
 
     def __init__(self, logins: Logins) -> None:
         self._logins = logins
@@ -50,7 +50,7 @@ class PageRoutes:
             Route("POST", "/api/login", RouteGuard.LOGGING_IN, self._log_in),
             Route("POST", "/api/logout", RouteGuard.WRITE, self._log_out),
             *shown,
-            *[Route("GET", path, RouteGuard.NONE, self._static("index.html")) for path in _PAGES],
+            Route("GET", "/", RouteGuard.NONE, self._static("index.html")),
         ]
 
     async def _log_in(self, request: RouteRequest) -> RouteResponse:
@@ -72,10 +72,6 @@ class PageRoutes:
             return RouteResponse(file.body, mime=file.mime, headers=head)
 
         return handler
-
-
-_PAGES = ("/", "/c/{id}", "/p/{page}", "/p/{page}/{id}")
-"""Where the page can be: a conversation, another page, one thing on it."""
 
 
 def _read(folder: Traversable, within: str = "") -> dict[str, _StaticFile]:

@@ -70,6 +70,7 @@ class WatchedConversation:
         self._views = EntryViews()
         self._behind, self._meter = BackgroundWork(), UsageMeter()
         self._plan: list[View] = []
+        self._begun_at: dict[CallId, int] = {}
         self._files: list[View] = []
         self._growing: list[View] = []
         self._readers: set[_Reader] = set()
@@ -122,8 +123,8 @@ class WatchedConversation:
         return {
             "turn": {"open": bool(self.turn.opened), "since": self.turn.started_at, "steps": self.turn.steps},
             "questions": self._asked(),
-            "work": [_work_view(one) for one in self._work],
-            "spent": {"cost": self._meter.cost, "tokens": self._meter.tokens, "unpriced": self._meter.unpriced},
+            "work": [{**_work_view(one), "since": self._begun_at.get(one.call, 0)} for one in self._work],
+            "spent": spent_view(self._meter.cost, self._meter.tokens, self._meter.unpriced),
             "plan": self._plan,
             "trouble": self.trouble,
         }
@@ -222,6 +223,8 @@ class WatchedConversation:
                 self._files += [one for one in found if (one["name"], one["size"]) not in known]
             case e.ToolFinished(status=CallStatus.OK, call=call) if self._is_plan(call):
                 self._plan = [{"text": clean(one.text), "state": one.status} for one in todos(self.entries)]
+            case e.WorkStarted(call=call):
+                self._begun_at[call] = entry.at
             case e.ModelSaid() | e.ModelFailed() | e.TurnClosed():
                 self._growing.clear()
             case _:
@@ -250,6 +253,11 @@ class WatchedConversation:
     @property
     def _work(self) -> list[e.WorkStarted]:
         return self._behind.now(self.entries)
+
+
+def spent_view(cost: int, tokens: int, unpriced: int) -> dict[str, int]:
+    """Money and tokens; the cost is -1 where nothing is known of it, since nobody knows that it was nothing."""
+    return {"cost": -1 if unpriced and not cost else cost, "tokens": tokens, "unpriced": unpriced}
 
 
 def _work_view(begun: e.WorkStarted) -> View:

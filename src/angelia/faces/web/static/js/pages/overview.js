@@ -66,7 +66,7 @@ function Running({ talk }) {
 function Money({ about, usage }) {
   const { cost, unpriced } = about.spent_today;
   const cap = about.day_cost;
-  return html`<section class="part money" aria-labelledby="m"><h2 id="m">Money today <a href=${link("usage")}>Usage</a></h2><p class="fig">${money(cost)} ${cap > 0 && html`<small>of ${money(cap)}</small>`}</p>${cap > 0 && html`<${Bar} part=${cost} whole=${cap} label=${`${money(cost)} of ${money(cap)} spent today`} big=${true} />`}
+  return html`<section class="part money" aria-labelledby="m"><h2 id="m">Money today <a href=${link("usage")}>Usage</a></h2><p class="fig">${money(cost)} ${cap > 0 && html`<small>of ${money(cap)}</small>`}</p>${cap > 0 && html`<${Bar} part=${Math.max(cost, 0)} whole=${cap} label=${`${money(cost)} of ${money(cap)} spent today`} big=${true} />`}
     ${unpriced > 0 && html`<p class="from">${count(unpriced, "request")} of unknown price besides.</p>`}
     ${usage?.days?.length > 0 && html`<div class="kv">${together(usage.days.filter((/** @type {any} */ one) => one.day === usage.days.at(-1).day), "model").slice(0, 4).map((one) => html`<div><span>${one.model.replace(/^[^:]+:/, "")}</span><b>${one.unpriced && !one.cost ? "Price unknown" : money(one.cost)}</b></div>`)}</div>`}${usage?.days?.length > 0 && html`<${Days} days=${together(usage.days, "day").slice(-7)} />`}</section>`;
 }
