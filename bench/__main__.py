@@ -13,6 +13,7 @@ from rich.table import Table
 
 from angelia.testing.model.server_process import model_server_process
 from bench import (
+    batches,
     chats,
     clock,
     delegation,
@@ -73,6 +74,7 @@ def measure(bench: Benchmark, peers: dict[str, str], only: str) -> Iterator[tupl
             "idle": lambda: idle.rows(bench, url),
             "clock": lambda: clock.rows(bench, url),
             "delegation": lambda: delegation.rows(bench, url),
+            "batches": lambda: batches.rows(bench, url),
             "views": lambda: views.rows(bench),
             "long logs": lambda: long_logs.rows(bench, url),
             "tokens": tokens.rows,
