@@ -138,14 +138,32 @@ class _Turn:
 
 @click.command(
     epilog="Examples:  angelia export 5c8r2n6h -o garden.md  ·  angelia export 5c8r2n6h --format jsonl | gzip > c.gz"
+    "  ·  angelia export --follow -o log.jsonl"
 )
-@click.argument("conversation", metavar="ID")
+@click.argument("conversation", metavar="ID", required=False)
 @click.option("--format", "form", type=click.Choice(["md", "jsonl"]), default="md", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A new file; without it, stdout.")
+@click.option("--follow", is_flag=True, help="Every entry of all conversations as JSON lines, and each that comes.")
+@click.option("--after", default="", metavar="MARK", help="With --follow: begin after the line that has this mark.")
 @settings_options
-def export(conversation: str, form: str, output: Path | None, **given: Any) -> int:
-    """Write a conversation as Markdown, or as JSON lines that hold every entry."""
+def export(conversation: str, form: str, output: Path | None, follow: bool, after: str, **given: Any) -> int:
+    """Write a conversation as Markdown, or as JSON lines that hold every entry.
+
+    With --follow the whole log is written as it grows. A file (-o) goes on where it ended, however it ended.
+    """
+    if bool(conversation) == follow or (after and (output or not follow)):
+        raise click.UsageError("Give the ID of a conversation, or --follow; --after is for --follow without a file.")
+    if follow:
+        return asyncio.run(_follow(output, after, given))
     return asyncio.run(_export(conversation, form, output, given))
+
+
+async def _follow(output: Path | None, after: str, given: dict[str, Any]) -> int:
+    from angelia.faces.cli.follow import follow_to_file, follow_to_output
+
+    home = await open_to_read(given)
+    await (follow_to_file(home, output) if output else follow_to_output(home, after))
+    return 0
 
 
 async def _export(part: str, form: str, output: Path | None, given: dict[str, Any]) -> int:

@@ -1,0 +1,108 @@
+"""The whole log as it grows: every entry of every conversation once, in the order in which they were committed.
+
+Where one has got to is a mark: the place of an entry, with the entry's own name. Places are given again when what was
+last in the log is erased, so a place alone says nothing. While an entry is there, no place before it is given again;
+so whoever goes back to the last entry that they know and that is still there goes on without a gap or a repeat.
+"""
+
+import asyncio
+import sqlite3
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+from functools import partial
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from angelia.core import codec
+from angelia.core.entry import Entry
+from angelia.core.errors import BadInput, NotFound, StoreDamaged
+from angelia.core.ids import ConversationId
+from angelia.store.log.examined import by_place, unreadable_at
+from angelia.store.sql.database import Database
+
+KEPT = 10_000
+"""Marks that are remembered, to go back to when those after them were erased."""
+_AT_ONCE = 500
+_POLL_S = 0.2
+
+
+class LogMark(NamedTuple):
+    """An entry by its place in the log and by its own name."""
+
+    place: int
+    conversation: ConversationId
+    seq: int
+
+    def __str__(self) -> str:
+        return f"{self.place}.{self.conversation}.{self.seq}"
+
+
+BEGINNING = LogMark(0, ConversationId(""), 0)
+"""Before the first entry; it is always there."""
+
+
+class FollowedEntry(Struct, frozen=True):
+    """An entry with its mark, which names the conversation."""
+
+    mark: LogMark
+    entry: Entry
+
+
+def read_mark(text: str) -> LogMark:
+    """A mark as it was written.
+
+    Raises:
+        BadInput: it is none.
+    """
+    place, _, rest = text.partition(".")
+    conversation, _, seq = rest.rpartition(".")
+    if not (place.isdecimal() and seq.isdecimal() and conversation):
+        raise BadInput(f"“{text[:80]}” is no mark.", then="Give the mark of a line that was written.")
+    return LogMark(int(place), ConversationId(conversation), int(seq))
+
+
+async def follow(db: Database, known: Iterable[LogMark] = (BEGINNING,)) -> AsyncIterator[list[FollowedEntry]]:
+    """The entries after those that are `known` (in their order; the last ones are enough), then what is appended, by
+    whichever process, for ever.
+
+    Raises:
+        NotFound: all that is known has been erased, and what came before it is not known.
+        StoreDamaged, CodecError: an entry cannot be read; those before it were given.
+    """
+    marks = deque(known, KEPT)
+    seen = -1
+    while True:
+        version = await db.data_version()
+        new = await db.read(partial(_after, marks=marks)) if version != seen else []
+        if new:
+            marks.extend(one.mark for one in new)
+            yield new
+        else:
+            seen = version
+            await asyncio.sleep(_POLL_S)
+
+
+def _after(connection: sqlite3.Connection, marks: deque[LogMark]) -> list[FollowedEntry]:
+    while marks and not _is_there(connection, marks[-1]):
+        marks.pop()
+    if not marks:
+        raise NotFound(
+            "The entry at the mark is not in the log any more: its conversation was deleted.",
+            then="Give the mark of an earlier line; lines after it that you have already come again.",
+        )
+    found: list[FollowedEntry] = []
+    for place, row in by_place(connection, marks[-1].place, _AT_ONCE):
+        if row is None:
+            if found:
+                break
+            raise StoreDamaged(unreadable_at(place), then="`angelia store verify` says more.")
+        where = f"Entry {row.seq} of {row.conversation}"
+        entry = Entry(row.seq, row.at, codec.decode(row.body, version=row.version, where=where))
+        found.append(FollowedEntry(LogMark(place, ConversationId(row.conversation), row.seq), entry))
+    return found
+
+
+def _is_there(connection: sqlite3.Connection, mark: LogMark) -> bool:
+    row = connection.execute("SELECT conversation, seq FROM entries WHERE id = ?", (mark.place,)).fetchone()
+    return mark == BEGINNING or row == (mark.conversation, mark.seq)
