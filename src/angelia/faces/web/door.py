@@ -23,6 +23,7 @@ from angelia.faces.web.server import ServedNames, WebServer
 from angelia.faces.web.uploads import Uploads
 from angelia.faces.web.v1.chat_completions import ChatRoutes
 from angelia.faces.web.v1.files import FileRoutes
+from angelia.faces.web.v1.responses import ResponseRoutes
 from angelia.faces.web.v1.turns import ApiTurns
 from angelia.faces.web.web_conversations import DrivesChats, WebConversations
 from angelia.store.presence import is_alive
@@ -70,7 +71,11 @@ class WebDoor:
     def _v1(self, app: "App") -> list[Route]:
         """What other programs ask for."""
         turns = ApiTurns(app, self.conversations)
-        return [*ChatRoutes(app, self.conversations, turns).routes(), *FileRoutes(app.transcript, app.blobs).routes()]
+        return [
+            *ChatRoutes(app, self.conversations, turns).routes(),
+            *ResponseRoutes(app, turns).routes(),
+            *FileRoutes(app.transcript, app.blobs).routes(),
+        ]
 
     async def run(self, listen: str, begun: Callable[[], None] = lambda: None) -> None:
         """Serve until cancelled; `begun` is called once the page can be had.

@@ -91,7 +91,7 @@ class ChatRoutes:
         said = await contents(list(asked.said), self._intake)
         async with self._turns.lock(stored_as):
             if place := await self._turns.repeated(key, stored_as):
-                return _same(await self._turns.again(key, place), said)
+                return same_message(await self._turns.again(key, place), said)
             await self._turns.require_money(key)
             async with self._turns.lock(key.name):
                 return await self._go_on(key, asked, said, stored_as, model)
@@ -228,7 +228,12 @@ def about(turn: FollowedTurn, result: TurnResult) -> dict[str, Any]:
     return {"conversation": turn.conversation, "model": result.model, "ending": ending}
 
 
-def _same(turn: FollowedTurn, said: list[Content]) -> FollowedTurn:
+def same_message(turn: FollowedTurn, said: list[Content]) -> FollowedTurn:
+    """A turn that was begun earlier under the same key, if it was by the same message.
+
+    Raises:
+        ApiRefused: it was by another one.
+    """
     fact = turn.session.log.entries[turn.seq - 1].fact
     assert isinstance(fact, e.UserSaid)
     if said and fact.parts[-len(said) :] != tuple(said):

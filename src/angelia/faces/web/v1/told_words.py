@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from angelia.core import entry as e
+from angelia.core.content import Text
 from angelia.engine.reply_text import said_text, words_of
 
 _APART = "\n\n"
@@ -37,10 +38,12 @@ class ToldWords:
                     more = self._tell(whole)
                 self._reply, self._goes_on = "", stop in (e.StopReason.LENGTH, e.StopReason.PAUSE)
                 return more
-            case e.ModelFailed():
-                self._goes_on = self._goes_on and not self._reply
+            case e.ModelFailed(partial=partial):  # told also to who comes later, so that places stay what they were
+                came = "".join(part.text for part in partial if isinstance(part, Text))
+                more = self._tell(came[len(self._reply) :]) if came.startswith(self._reply) else ""
+                self._goes_on = self._goes_on and not (self._reply or more)
                 self._reply = ""
-                return ""
+                return more
             case _:
                 return ""
 

@@ -1,0 +1,300 @@
+"""`/v1/responses`, as OpenAI and Open Responses define it: created, streamed, read again by its id, cancelled.
+
+An event's number is its place in the words: the numbers of what comes before them, then one for each character, then
+those of the end. So it is the same in every life and for every reader, whatever pieces the words came in, and whoever
+says `starting_after` gets the rest, from the log.
+"""
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from angelia.core import ending as end
+from angelia.core import entry as e
+from angelia.core.content import Content, Text
+from angelia.core.errors import AngeliaError, NotFound
+from angelia.core.ids import ConversationId
+from angelia.faces.web.api_keys import ApiKey
+from angelia.faces.web.guards import RouteGuard
+from angelia.faces.web.request import RouteRequest, RouteResponse, StreamedResponse, json_response
+from angelia.faces.web.routes import Route
+from angelia.faces.web.server_sent_events import MIME
+from angelia.faces.web.v1.chat_completions import BEAT, failed, same_message, unless_gone
+from angelia.faces.web.v1.chat_messages import asked_in, contents, told_of_past
+from angelia.faces.web.v1.files import file_lines
+from angelia.faces.web.v1.intake import MOST_BODY
+from angelia.faces.web.v1.refusals import ApiRefused, error_object, openai_error, unknown
+from angelia.faces.web.v1.response_request import (
+    ResponseRequest,
+    conversation_in,
+    conversation_name,
+    messages_in,
+    require_possible_response,
+)
+from angelia.faces.web.v1.told_words import ToldWords
+from angelia.faces.web.v1.turn import Beat, FollowedTurn, TurnResult, Wrote
+from angelia.faces.web.v1.turns import ApiTurns, TurnPlace, message_key, place_in
+
+if TYPE_CHECKING:
+    from angelia.service.app import App
+
+_KIND = "resp"
+_BEFORE = 4
+"""Events before the first character."""
+
+
+class ResponseRoutes:
+    """The handlers."""
+
+    def __init__(self, app: "App", turns: ApiTurns) -> None:
+        self._app, self._turns = app, turns
+
+    def routes(self) -> list[Route]:
+        """One row each."""
+        own = "/v1/responses"
+        return [
+            Route("POST", own, RouteGuard.CHAT_KEY, self._create, openai_error),
+            Route("GET", f"{own}/{{id}}", RouteGuard.READ_KEY, self._read, openai_error),
+            Route("POST", f"{own}/{{id}}/cancel", RouteGuard.CHAT_KEY, self._cancel, openai_error),
+        ]
+
+    async def _create(self, request: RouteRequest) -> RouteResponse | StreamedResponse:
+        assert request.key is not None
+        body = await request.json(ResponseRequest, MOST_BODY)
+        require_possible_response(body)
+        turn = await self._begun(request, request.key, body)
+        if body.stream:
+            return StreamedResponse(self._streamed(request.key, turn, -1), MIME, headers={"x-accel-buffering": "no"})
+        if not body.background and await unless_gone(request, turn) is None:
+            return RouteResponse(status=499)
+        return await self._told(request.key, turn)
+
+    async def _read(self, request: RouteRequest) -> RouteResponse | StreamedResponse:
+        assert request.key is not None
+        turn = await self._turns.again(request.key, place_in(request.found["id"]))
+        if request.query.get("stream") == "true":
+            after = request.number("starting_after", 0, 10**12) if "starting_after" in request.query else -1
+            return StreamedResponse(self._streamed(request.key, turn, after), MIME)
+        return await self._told(request.key, turn)
+
+    async def _cancel(self, request: RouteRequest) -> RouteResponse:
+        assert request.key is not None
+        turn = await self._turns.again(request.key, place_in(request.found["id"]))
+        if turn.result().ending is None:
+            await turn.session.stop(request.key.principal)
+            if await unless_gone(request, turn) is None:
+                return RouteResponse(status=499)
+        return await self._told(request.key, turn)
+
+    async def _told(self, key: ApiKey, turn: FollowedTurn) -> RouteResponse:
+        result = turn.result()
+        if result.ending:
+            await self._turns.given(key, turn, result.deliveries)
+        return json_response(response_object(turn, result, _all_words(turn, result)))
+
+    async def _begun(self, request: RouteRequest, key: ApiKey, body: ResponseRequest) -> FollowedTurn:
+        model, stored_as = await self._turns.model(body.model), message_key(request)
+        asked = asked_in(messages_in(body))
+        said = await contents(list(asked.said), self._app.intake)
+        async with self._turns.lock(stored_as):
+            if place := await self._turns.repeated(key, stored_as):
+                return same_message(await self._turns.again(key, place), said)
+            await self._turns.require_money(key)
+            there = await self._goes_on_in(key, body)
+            parts: list[Content] = []
+            if asked.instructions:
+                parts.append(Text(f"[How the program at this door wants it]\n\n{asked.instructions}\n\n[What is said]"))
+            if asked.past:
+                parts += await told_of_past(asked.past, self._app.intake)
+            async with self._turns.lock(there or stored_as + ":new"):
+                return await self._turns.begin(key, there, [*parts, *said], stored_as, model)
+
+    async def _goes_on_in(self, key: ApiKey, body: ResponseRequest) -> ConversationId | None:
+        if body.conversation:
+            own = conversation_in(body.conversation)
+            with suppress(NotFound):
+                return (await self._app.transcript.summary(key.principal, own)).id
+            raise unknown(conversation_name(own))
+        if not body.previous_response_id:
+            return None
+        before = await self._turns.again(key, place_in(body.previous_response_id))
+        if any(isinstance(entry.fact, e.UserSaid) for entry in before.session.log.entries[before.seq :]):
+            raise ApiRefused(
+                400,
+                "More was said after that response.",
+                "A conversation goes on from its end.",
+                code="not_the_last",
+                param="previous_response_id",
+            )
+        return before.conversation
+
+    async def _streamed(self, key: ApiKey, turn: FollowedTurn, after: int) -> AsyncGenerator[bytes, None]:
+        """What comes after the event of this number."""
+        told, begun = ToldWords(), turn.result()
+        for event in _before(turn, begun):
+            if event["sequence_number"] > after:
+                yield _event(event)
+        try:
+            async for one in turn.events():
+                match one:
+                    case Beat():
+                        yield BEAT
+                    case Wrote(text=text):
+                        told.wrote(text)
+                    case e.Entry(fact=fact):
+                        told.stored(fact)
+                if piece := _delta(turn, told.told, after):
+                    after = _BEFORE + len(told.told) - 1
+                    yield _event(piece)
+        except AngeliaError as error:
+            yield _event({"type": "error", "sequence_number": after + 1, **error_object(error)})
+            return
+        result = turn.result()
+        words = _with_rest(told, turn, result)
+        if piece := _delta(turn, words, after):
+            yield _event(piece)
+        for event in _after(turn, result, words):
+            if event["sequence_number"] > after:
+                yield _event(event)
+        await self._turns.given(key, turn, result.deliveries)
+
+
+def _with_rest(told: ToldWords, turn: FollowedTurn, result: TurnResult) -> str:
+    told.rest(result.words, turn.session.log.entries)
+    files = file_lines(turn.conversation, result)
+    return "\n\n".join(one for one in (told.told, files) if one)
+
+
+def _all_words(turn: FollowedTurn, result: TurnResult) -> str:
+    """The words that a stream would have told by now, from the log."""
+    told = ToldWords()
+    for entry in turn.session.log.entries[turn.seq :]:
+        told.stored(entry.fact)
+        if isinstance(entry.fact, e.TurnClosed):
+            return _with_rest(told, turn, result)
+    return told.told
+
+
+def response_object(turn: FollowedTurn, result: TurnResult, words: str) -> dict[str, Any]:
+    """A response as it stands (Open Responses, `ResponseResource`)."""
+    status, why, error = _status(result)
+    one = result.usage
+    usage = {
+        "input_tokens": one.input,
+        "input_tokens_details": {"cached_tokens": one.cache_read},
+        "output_tokens": one.output,
+        "output_tokens_details": {"reasoning_tokens": one.thinking},
+        "total_tokens": one.input + one.output,
+    }
+    return {
+        "id": TurnPlace(turn.conversation, turn.seq).named(_KIND),
+        "object": "response",
+        "created_at": result.at // 1000,
+        "completed_at": result.ended // 1000 if status == "completed" else None,
+        "status": status,
+        "incomplete_details": {"reason": why} if why else None,
+        "error": error,
+        "model": result.model or "angelia",
+        "previous_response_id": _previous(turn.session.log.entries, turn),
+        "conversation": {"id": conversation_name(turn.conversation)},
+        "output": [_item(turn, words, status)] if words or status == "completed" else [],
+        "usage": usage if result.ending else None,
+        **_FIXED,
+    }
+
+
+_FIXED: dict[str, Any] = {
+    "instructions": None,
+    "tools": [],
+    "tool_choice": "auto",
+    "truncation": "disabled",
+    "parallel_tool_calls": True,
+    "text": {"format": {"type": "text"}},
+    "top_p": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "top_logprobs": 0,
+    "temperature": 1.0,
+    "reasoning": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "store": True,
+    "background": False,
+    "service_tier": "default",
+    "metadata": {},
+    "safety_identifier": None,
+    "prompt_cache_key": None,
+}
+"""What the protocol wants in each response, and is not for a program to choose here."""
+
+
+def _status(result: TurnResult) -> tuple[str, str, dict[str, Any] | None]:
+    match result.ending:
+        case None:
+            return "in_progress", "", None
+        case end.Cancelled():
+            return "cancelled", "", None
+        case end.Refused():
+            return "incomplete", "content_filter", None
+        case end.StepLimit() | end.BudgetSpent() | end.ReplyCutOff():
+            return "incomplete", "max_output_tokens", None
+    if why := failed(result):
+        return "failed", "", {"code": why.code, "message": str(why)}
+    return "completed", "", None
+
+
+def _previous(entries: Sequence[e.Entry], turn: FollowedTurn) -> str | None:
+    said = [entry.seq for entry in entries[: turn.seq - 1] if isinstance(entry.fact, e.UserSaid)]
+    return TurnPlace(turn.conversation, said[-1]).named(_KIND) if said else None
+
+
+def _item_id(turn: FollowedTurn) -> str:
+    return TurnPlace(turn.conversation, turn.seq).named("msg")
+
+
+def _part(words: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": words, "annotations": [], "logprobs": []}
+
+
+def _item(turn: FollowedTurn, words: str, status: str) -> dict[str, Any]:
+    done = status if status in ("in_progress", "completed") else "incomplete"
+    return {"type": "message", "id": _item_id(turn), "status": done, "role": "assistant", "content": [_part(words)]}
+
+
+def _before(turn: FollowedTurn, result: TurnResult) -> Iterator[dict[str, Any]]:
+    begun = response_object(turn, TurnResult(result.seq, result.at, result.model), "")
+    place = {"item_id": _item_id(turn), "output_index": 0, "content_index": 0}
+    item = {**_item(turn, "", "in_progress"), "content": []}
+    yield {"type": "response.created", "sequence_number": 0, "response": begun}
+    yield {"type": "response.in_progress", "sequence_number": 1, "response": begun}
+    yield {"type": "response.output_item.added", "sequence_number": 2, "output_index": 0, "item": item}
+    yield {"type": "response.content_part.added", "sequence_number": 3, **place, "part": _part("")}
+
+
+def _delta(turn: FollowedTurn, words: str, after: int) -> dict[str, Any] | None:
+    """The words after that number, under the number of their last character; None where there are none."""
+    more = words[max(after + 1 - _BEFORE, 0) :]
+    if not more:
+        return None
+    place = {"item_id": _item_id(turn), "output_index": 0, "content_index": 0}
+    number = _BEFORE + len(words) - 1
+    return {"type": "response.output_text.delta", "sequence_number": number, **place, "delta": more, "logprobs": []}
+
+
+def _after(turn: FollowedTurn, result: TurnResult, words: str) -> Iterator[dict[str, Any]]:
+    number = _BEFORE + len(words)
+    whole = response_object(turn, result, words)
+    status = whole["status"]
+    place = {"item_id": _item_id(turn), "output_index": 0, "content_index": 0}
+    item = _item(turn, words, status)
+    yield {"type": "response.output_text.done", "sequence_number": number, **place, "text": words, "logprobs": []}
+    yield {"type": "response.content_part.done", "sequence_number": number + 1, **place, "part": _part(words)}
+    yield {"type": "response.output_item.done", "sequence_number": number + 2, "output_index": 0, "item": item}
+    kind = {"completed": "completed", "incomplete": "incomplete"}.get(status, "failed")
+    yield {"type": f"response.{kind}", "sequence_number": number + 3, "response": whole}
+
+
+def _event(event: dict[str, Any]) -> bytes:
+    return f"event: {event['type']}\ndata: ".encode() + msgspec.json.encode(event) + b"\n\n"
