@@ -149,7 +149,7 @@ class ResponseRoutes:
                     after = _BEFORE + len(told.told) - 1
                     yield _event(piece)
         except AngeliaError as error:
-            yield _event({"type": "error", "sequence_number": after + 1, **error_object(error)})
+            yield _event({**error_object(error), "type": "error", "sequence_number": after + 1})
             return
         result = turn.result()
         words = _with_rest(told, turn, result)
@@ -240,6 +240,8 @@ def _status(result: TurnResult) -> tuple[str, str, dict[str, Any] | None]:
             return "incomplete", "content_filter", None
         case end.StepLimit() | end.BudgetSpent() | end.ReplyCutOff():
             return "incomplete", "max_output_tokens", None
+        case _:
+            pass
     if why := failed(result):
         return "failed", "", {"code": why.code, "message": str(why)}
     return "completed", "", None
