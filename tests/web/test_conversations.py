@@ -221,3 +221,23 @@ async def test_doctor_looks_at_every_part_and_tells_each_as_it_goes(tmp_path: Pa
         assert {event.data["about"] for event in found[:-1]} >= {"browser", "model"}
         assert found[-1].name == "done"
         assert found[-1].data["broken"] == sum(event.data.get("state") == "broken" for event in found)
+
+
+async def test_a_setting_is_changed_in_the_file_and_its_comments_stay(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir(mode=0o700)
+    file = tmp_path / "home/config.toml"
+    file.write_text("# what one turn may cost\n[limits]\nmax_cost = 0.5  # half a dollar\n")
+    file.chmod(0o600)
+    async with opened(tmp_path, "http://127.0.0.1:9/v1") as app, visiting(app) as page:
+        await page.said("/api/settings", {"name": "limits.max_cost", "value": "2"})
+        assert file.read_text() == "# what one turn may cost\n[limits]\nmax_cost = 2  # half a dollar\n"
+        rows = {one["name"]: one for one in (await page.json("/api/settings"))["settings"]}
+        assert (rows["limits.max_cost"]["value"], rows["limits.max_cost"]["next"]) == (0.5, 2.0)
+        assert "next" not in rows["limits.max_steps"]
+        for wrong in ({"name": "limits.max_cost", "value": "much"}, {"name": "limits.nonsense", "value": "1"}):
+            came = await page.post("/api/settings", wrong)
+            assert came.status_code == 400, wrong
+            assert came.json()["error"]["what"]
+        assert "max_cost = 2 " in file.read_text()
+        await page.said("/api/settings", {"name": "limits.max_cost", "value": None})
+        assert "max_cost" not in file.read_text()

@@ -20,7 +20,6 @@ from angelia.faces.web.routes import Route
 from angelia.service.chats.gateway_state import gateway_of
 from angelia.service.notes.explanation import explained, history
 from angelia.service.notes.note_changes import drop, keep, note_of
-from angelia.service.settings.config import listed
 from angelia.service.settings.secret_refs import shown_server
 from angelia.service.skills.skill_acts import state_in_words
 from angelia.store.tables.notes import StoredNote
@@ -63,7 +62,6 @@ class RecordRoutes:
             Route("GET", "/api/grants", read, self._grants),
             Route("POST", "/api/grants/{number}/revoke", write, self._revoke),
             Route("GET", "/api/usage", read, self._usage),
-            Route("GET", "/api/settings", read, self._settings),
         ]
 
     # -- receipts -----------------------------------------------------------------------------------------------------
@@ -239,10 +237,6 @@ class RecordRoutes:
                 "day_tokens": caps.day_tokens,
             }
         )
-
-    async def _settings(self, _: RouteRequest) -> RouteResponse:
-        rows = [{"name": name, "value": value, "from": origin} for name, value, origin in listed(self._app.loaded)]
-        return json_response({"settings": rows, "file": str(self._app.loaded.home / "config.toml")})
 
 
 _TOLD = (

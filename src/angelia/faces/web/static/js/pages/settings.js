@@ -1,9 +1,10 @@
 // Settings, with where each comes from.
-import { html } from "../html.js";
+import { html, useState } from "../html.js";
 import { Details, ListDetail, useAnswer } from "../list_detail.js";
 import { link } from "../route.js";
 import { MORE } from "../shell.js";
 import { Empty } from "../states.js";
+import { Act } from "./acting.js";
 
 /** @param {any} value */
 const shown = (value) => (value === "" || value === null ? "empty" : typeof value === "object" ? JSON.stringify(value) : String(value));
@@ -15,5 +16,15 @@ export function Settings({ id }) {
   const setting = data?.settings.find((/** @type {any} */ one) => one.name === id);
   return html`<${ListDetail} page="settings" title="Settings" sub="With where each comes from" find="Find a setting" rows=${rows || null} error=${error} again=${again} id=${id} filters=${[["own", "Changed"]]} empty=${html`<${Empty} icon="settings" title="No settings">This server tells none.<//>`}
     head=${html`<span class="wideonly pagesmore">${MORE.slice(0, -1).map(([page, , word]) => html`<a class="b bare" href=${link(page)}>${word}</a>`)}</span>`}>
-    ${setting && html`<div><h2 class="mono">${setting.name}</h2></div><section><h3>Details</h3><${Details} rows=${[["Value", html`<span class="mono">${shown(setting.value)}</span>`], ["Comes from", setting.from], ["File", html`<span class="mono">${data.file}</span>`], ["To change it", html`<span class="mono">angelia config set ${setting.name} …</span>`]]} /></section>`}<//>`;
+    ${setting && html`<div><h2 class="mono">${setting.name}</h2></div><section><h3>Details</h3><${Details} rows=${[["Value", html`<span class="mono">${shown(setting.value)}</span>`], ["Comes from", setting.from], ["File", html`<span class="mono">${data.file}</span>`], setting.next !== undefined && ["From the next start on", html`<span class="mono">${shown(setting.next)}</span>`]].filter(Boolean)} /></section><${Change} key=${setting.name} setting=${setting} again=${again} />`}<//>`;
+}
+
+/** @param {{setting: any, again: () => void}} props */
+function Change({ setting, again }) {
+  const now = setting.next === undefined ? setting.value : setting.next;
+  const [value, setValue] = useState(typeof now === "object" && now !== null ? JSON.stringify(now) : String(now ?? ""));
+  const body = { name: setting.name, value };
+  const told = "It is in the file, and holds from the next start on.";
+  return html`<section><h3>Change it</h3><form class="change" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}><label class="sr" for="setting-value">Value of ${setting.name}</label><input id="setting-value" class="field mono" value=${value} onInput=${(/** @type {any} */ event) => setValue(event.target.value)} />
+    <p class="acts"><${Act} path="/api/settings" word="Write it to the file" told=${told} again=${again} main=${true} body=${body} /><${Act} path="/api/settings" word="Take it out" told="It is taken out of the file: what is usual holds from the next start on." again=${again} body=${{ name: setting.name, value: null }} /></p></form></section>`;
 }
