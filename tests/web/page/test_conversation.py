@@ -95,6 +95,9 @@ def test_what_arrives_does_not_move_who_reads_above(chrome: Browser, fake: FakeS
     fake.push("live", {"kind": "writing", "text": "and more " * 400, "call": ""})
     expect(page.locator(".growing")).to_contain_text("and more")
     assert page.evaluate(top) == before
+    page.evaluate("document.querySelector('.log > li[data-key]').style.paddingBottom = '300px'")  # a picture above, say
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate(top) == before
     page.get_by_role("button", name="To the end").click()
     page.wait_for_function(at_end)
     fake.push("live", {"kind": "writing", "text": "the last words " * 200, "call": ""})
@@ -189,12 +192,14 @@ def test_what_is_written_without_a_connection_is_sent_later_unchanged(
     page.locator("#pen").fill("Water the beds.")
     page.keyboard.press("Enter")
     expect(page.locator(".log")).to_contain_text("not sent")
+    key = page.evaluate("JSON.parse(localStorage.getItem('angelia.outbox'))[0].key")
     fake.away = False
     page.get_by_role("button", name="Try now").click()
     expect(page.locator(".since")).to_have_count(0)
     page.wait_for_function("() => !document.querySelector('.log').textContent.includes('not sent')")
     sent = [body for path, body in fake.writes if path.endswith("/messages")]
-    assert [body["text"] for body in sent] == ["Water the beds."]
+    assert [(body["text"], body["key"]) for body in sent] == [("Water the beds.", key)]
+    assert len(key) > 20
     fake.append(TALK, said(2, "Water the beds.", key=sent[0]["key"]))
     expect(page.locator(".log .said")).to_have_count(2)
     assert page.evaluate("localStorage.getItem('angelia.outbox')") == "[]"
@@ -312,4 +317,20 @@ def test_the_code_in_the_link_becomes_a_cookie_and_leaves_the_address(
     page.locator("#code").fill(f"{address}/#code=good")
     page.keyboard.press("Enter")
     page.wait_for_selector(".items")
+    leave(page)
+
+
+def test_who_does_not_look_is_told_outside_of_the_page(chrome: Browser, fake: FakeServer, address: str) -> None:
+    """Only where they allowed it, and only when more waits than before."""
+    page = visit(chrome, f"{address}/#/keys", permissions=["notifications"])
+    page.evaluate(
+        "() => { window.told = []; window.Notification = class { static permission = 'granted'; static requestPermission = async () => 'granted'; constructor(title, { body }) { window.told.push(body) } } }"
+    )
+    page.get_by_label("Tell me outside").check()
+    expect(page.get_by_label("Tell me outside")).to_be_checked()
+    _streaming(page, fake)
+    page.evaluate("Object.defineProperty(document, 'visibilityState', {value: 'hidden'})")
+    fake.push("home", {"waits": 3, "changed": []})
+    page.wait_for_function("window.told.length")
+    assert page.evaluate("window.told") == ["3 questions wait for you."]
     leave(page)

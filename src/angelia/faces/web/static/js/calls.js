@@ -30,7 +30,7 @@ function object(call) {
 /** @param {Call} call */
 const good = (call) => call.finished?.status === "ok";
 /** @param {Call} call */
-const plain = (call) => good(call) && !call.finished?.diffs?.length && !call.finished?.parts?.some((/** @type {any} */ part) => part.media) && call.name !== "todo";
+const plain = (call) => good(call) && !call.finished?.diffs?.length && !call.finished?.parts?.some((part) => part.media) && call.name !== "todo";
 
 /** @param {{calls: Call[], id: string, rev: number}} props */
 export function Calls({ calls, id }) {
@@ -65,18 +65,18 @@ function OneCall({ call, id }) {
   const [did, does, sign] = verb(call);
   const end = call.finished;
   const bad = end && end.status !== "ok";
-  const media = end?.parts?.filter((/** @type {any} */ part) => part.media) || [];
+  const media = end?.parts?.filter((part) => part.media) || [];
   return html`<details class="tool"><summary><${Icon} name="chevron" cls="chev" />${call.running ? html`<span class="st live"><span class="dot"></span></span>` : html`<${Icon} name=${bad ? "failed" : call.waits ? "wait" : sign} cls=${bad ? "badsign" : call.waits ? "waitsign" : ""} />`}<b>${end ? did : does}</b><span class="mono">${object(call)}</span><span class=${names("res", bad && "bad")}>${result(call)}</span></summary>
     <div class="inner"><${Opened} call=${call} id=${id} /></div></details>
-    ${end?.diffs?.map((/** @type {any} */ diff) => html`<${Diff} key=${diff.path} diff=${diff} />`)}
-    ${media.map((/** @type {any} */ file) => html`<${Media} key=${file.part} id=${id} file=${file} />`)}`;
+    ${end?.diffs?.map((diff) => html`<${Diff} key=${diff.path} diff=${diff} />`)}
+    ${media.map((file) => html`<${Media} key=${file.part} id=${id} file=${file} />`)}`;
 }
 
 /** Everything of a call: its arguments whole, its output at its end. @param {{call: Call, id: string}} props */
 function Opened({ call, id }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const end = call.finished;
-  const words = call.output || (end?.parts || []).map((/** @type {any} */ part) => part.text || "").join("\n");
+  const words = call.output || (end?.parts || []).map((part) => part.text || "").join("\n");
   useEffect(() => {
     if (box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [words]);
@@ -93,6 +93,6 @@ export function Diff({ diff }) {
   const body = html`<div class="diff" tabindex="0" role="region" aria-label=${`Changes in ${diff.path}`}>${rows.map(([sign, text]) => html`<div class=${names("dl", sign === "+" && "add", sign === "-" && "del", sign === "@" && "hunk")}><span>${sign === "-" ? "−" : sign === "@" ? "" : sign}</span><span>${text}</span></div>`)}${diff.cut && html`<div class="dl"><span></span><span>… it goes on; the file has the rest</span></div>`}</div>`;
   const head = html`<${Icon} name="pen" /><span class="mono">${diff.path}</span><span class="stat num"><span class="p">+${diff.added}</span> <span class="m">−${diff.removed}</span></span>`;
   if (rows.length > 60) return html`<details class="box tool diffbox"><summary><${Icon} name="chevron" cls="chev" />${head}</summary>${body}</details>`;
-  return html`<div class="box diffbox"><header>${head}<${Copy} text=${() => rows.map((/** @type {any} */ row) => row.join("")).join("\n")} /></header>${body}</div>`;
+  return html`<div class="box diffbox"><header>${head}<${Copy} text=${() => rows.map((row) => row.join("")).join("\n")} /></header>${body}</div>`;
 }
 

@@ -68,7 +68,7 @@ function work(fold, entry) {
   const ended = entry.kind === "WorkEnded";
   const begun = fold.works.get(entry.call);
   if (ended && begun) {
-    begun.data = begun.data.map((/** @type {any} */ one) => (one.started.call === entry.call ? { ...one, ended: entry } : one));
+    begun.data = begun.data.map((one) => (one.started.call === entry.call ? { ...one, ended: entry } : one));
     begun.rev++;
     return;
   }
@@ -112,9 +112,9 @@ const ACTS = {
     if (entry.nodes?.length) fold.put(entry, "text", entry);
     if (!entry.calls?.length) return;
     /** @type {Call[]} */
-    const calls = entry.calls.map((/** @type {any} */ one) => ({ ...one, seq: entry.seq, at: entry.at, running: false, finished: null, output: "", waits: false }));
+    const calls = entry.calls.map((one) => ({ ...one, seq: entry.seq, at: entry.at, running: false, finished: null, output: "", waits: false }));
     const last = fold.items.at(-1);
-    const joins = last?.kind === "calls" && !last.data.some((/** @type {Call} */ one) => one.finished?.diffs?.length || one.finished?.parts?.some((/** @type {any} */ part) => part.media));
+    const joins = last?.kind === "calls" && !last.data.some((/** @type {Call} */ one) => one.finished?.diffs?.length || one.finished?.parts?.some((part) => part.media));
     const item = joins && last ? last : fold.put(entry, "calls", [], `${entry.seq}c`);
     item.data.push(...calls);
     item.rev++;
@@ -151,7 +151,7 @@ const ACTS = {
   ApprovalGiven: answered,
   ApprovalRefused: answered,
   DeliveryQueued(fold, entry) {
-    const file = entry.parts?.some((/** @type {any} */ part) => part.media);
+    const file = entry.parts?.some((part) => part.media);
     const item = { key: `d${entry.id}`, seq: entry.seq, at: entry.at, kind: "receipt", rev: 0, data: { queued: entry, settled: null, reached: null } };
     fold.deliveries.set(entry.id, file && !(entry.origin === "reply" && HUSHED.has(entry.to?.door)) ? fold.put(entry, "receipt", item.data, item.key) : item);
   },

@@ -38,10 +38,10 @@ export function ListDetail({ page, title, sub, find, rows, error, again, id, fil
   /** @type {Map<string, ListRow[]>} */
   const groups = new Map();
   for (const row of shown) groups.set(row.group || "", [...(groups.get(row.group || "") || []), row]);
-  const counted = (/** @type {string} */ kind) => (rows || []).filter((row) => row.kind === kind).length;
+  const counted = (kind) => (rows || []).filter((row) => row.kind === kind).length;
   return html`<${Top} title=${title} sub=${sub || ""}>${head}<//>
     <div class=${names("ld", id && "open")}><section class="list" aria-label=${title}>
-      <div class="tools"><label class="field"><${Icon} name="find" /><input type="text" aria-label=${find} placeholder=${find} onInput=${(/** @type {any} */ e) => setWords(e.target.value)} /></label>
+      <div class="tools"><label class="field"><${Icon} name="find" /><input type="text" aria-label=${find} placeholder=${find} onInput=${(e) => setWords(e.target.value)} /></label>
         ${filters.length > 0 && html`<div class="seg" role="group" aria-label="Show" tabindex="0"><button aria-pressed=${!filter} onClick=${() => setFilter("")}>All</button>${filters.map(([kind, word]) => html`<button aria-pressed=${filter === kind} onClick=${() => setFilter(kind)}>${word}${counted(kind) ? ` ${counted(kind)}` : ""}</button>`)}</div>`}</div>
       <div class="rows" tabindex="0" role="region" aria-label=${`${title}, list`}>
         ${error && !rows ? html`<${Failure} error=${error} again=${again} />` : !rows ? html`<${Skeleton} />` : !shown.length ? (rows.length ? html`<${Empty} icon="find" title="Nothing found">No row holds these words.<//>` : empty) : [...groups].map(([name, all]) => html`${name && html`<h2 key=${`h${name}`}>${name}</h2>`}${all.map((row) => html`<a key=${row.id} href=${link(page, ...row.id.split("/"))} aria-current=${row.id === id ? "true" : null}><${State} of=${row.state} word=${row.word} /><span class="t">${row.title}</span><span class="num">${row.side || ""}</span><span class="d">${row.line}</span></a>`)}`)}

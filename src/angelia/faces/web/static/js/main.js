@@ -3,12 +3,13 @@ import "./theme.js";
 import "./keys.js";
 import { html, render, useEffect } from "./html.js";
 import { loggedIn } from "./api.js";
-import { Feed } from "./feed.js";
+import { Feed, line } from "./feed.js";
 import { heedHome, readHome } from "./home.js";
 import { Large } from "./media.js";
 import { Login, loginByFragment } from "./login.js";
 import { Palette } from "./palette.js";
 import { pageFor } from "./pages/all.js";
+import "./notify.js";
 import { route } from "./route.js";
 import { Shell } from "./shell.js";
 import { Signal, useSignal } from "./signal.js";
@@ -26,6 +27,15 @@ function HomeFeed() {
   return null;
 }
 
+/** While a conversation is open its own stream is the tab's only one: what happens elsewhere is asked for. */
+function HomeLook() {
+  useEffect(() => {
+    const timer = setInterval(() => line.value.lost || heedHome({}), 15_000);
+    return () => clearInterval(timer);
+  }, []);
+  return null;
+}
+
 function Page() {
   const { page, id, rest } = useSignal(route);
   const inside = useSignal(loggedIn);
@@ -36,7 +46,7 @@ function Page() {
   const talk = page === "c" && id;
   const Other = pageFor(page);
   return html`<${Shell}>${talk ? html`<${Talk} key=${id} id=${id} seq=${rest} />` : page === "new" ? html`<${NewTalk} />` : html`<${Other} key=${page === "conversations" ? rest : page} id=${id} rest=${rest} />`}<//>
-    ${!talk && html`<${HomeFeed} key="home" />`}<${Palette} /><${Large} /><${Toasts} />`;
+    ${talk ? html`<${HomeLook} key="look" />` : html`<${HomeFeed} key="home" />`}<${Palette} /><${Large} /><${Toasts} />`;
 }
 
 try {

@@ -139,7 +139,7 @@ export function Longer({ question, close, give }) {
     const [, words, end] = ENDS.find(([name]) => name === until) || ENDS[0];
     give({ yes: true, scope: until === "conversation" ? "conversation" : "remembered", until: end() }, `Allowed: ${words.toLowerCase()}.`);
   };
-  return html`<dialog class="longer" ref=${box} aria-label="Allow for longer" onClose=${close} onKeyDown=${(/** @type {Event} */ e) => e.stopPropagation()}>
+  return html`<dialog class="longer" ref=${box} aria-label="Allow for longer" onClose=${close} onKeyDown=${(e) => e.stopPropagation()}>
     <h2>Allow for longer</h2><p>Whatever this covers runs without asking, until the end that you choose.</p>
     <h3>What it covers</h3><pre class="cmd" tabindex="0" role="region" aria-label="The exact pattern">${question.pattern}</pre>
     ${question.covers?.length ? html`<h3>It would also have covered</h3><ul class="covers">${question.covers.map((one) => html`<li><code>${one}</code></li>`)}</ul>` : null}

@@ -14,11 +14,11 @@ export const receiver = (to) => [door(to?.door || ""), to?.chat].filter(Boolean)
 
 /** @param {{queued: any, settled: any, reached: any, id: string}} props */
 export function ReceiptRow({ queued, settled, reached, id }) {
-  const file = queued.parts?.find((/** @type {any} */ part) => part.media);
+  const file = queued.parts?.find((part) => part.media);
   const [state, word] = FATES[settled?.status || "queued"] || FATES.queued;
   const doubtful = settled && (settled.status === "failed" || settled.status === "unknown");
   const about = settled?.status === "unknown" ? "No word after sending. It may have arrived." : doubtful ? settled.detail : [file && size(file.size), `to ${receiver(queued.to)}`].filter(Boolean).join(" · ");
-  const words = queued.parts?.find((/** @type {any} */ part) => part.text)?.text || "Message";
+  const words = queued.parts?.find((part) => part.text)?.text || "Message";
   return html`${file?.media === "image" && html`<${Media} id=${id} file=${file} />`}<div class="receipt"><${Icon} name="file" /><div><p>${file?.name || words}</p><p>${about}</p></div>
     <div class="fates"><${State} of=${state} word=${`${reached?.status === "read" ? "Read" : word}${settled ? ` ${clock((reached || settled).at)}` : ""}`} shown=${true} />${doubtful && html`<${Again} conversation=${id} delivery=${queued.id} sure=${settled.status === "failed"} />`}</div></div>`;
 }

@@ -50,7 +50,7 @@ const KINDS = {
   closed: ({ data }) => (data.tone === "warning"
     ? html`<div class="note" role="group" aria-label="How the turn ended"><${Icon} name="failed" /><div><p>${data.sentence}</p></div></div>`
     : html`<div class="note calm"><${Icon} name="done" /><div><p>${data.sentence}</p></div></div>`),
-  lines: ({ data }) => html`<div class="told">${data.map((/** @type {any} */ line) => html`<p class=${line.tone === "warning" ? "warn" : ""}>${line.text}</p>`)}</div>`,
+  lines: ({ data }) => html`<div class="told">${data.map((line) => html`<p class=${line.tone === "warning" ? "warn" : ""}>${line.text}</p>`)}</div>`,
 };
 
 const SCOPES = { once: "Allowed once", conversation: "Allowed for this conversation", remembered: "Allowed, and remembered" };

@@ -74,6 +74,6 @@ export function Shell({ children }) {
   useEffect(() => {
     if (page !== "c") document.title = about ? "Angelia" : document.title;
   }, [page, about]);
-  return html`<a class="skip" href="#main" onClick=${(/** @type {Event} */ e) => (e.preventDefault(), document.getElementById("main")?.focus())}>To the content</a>
+  return html`<a class="skip" href="#main" onClick=${(e) => (e.preventDefault(), document.getElementById("main")?.focus())}>To the content</a>
     <div class=${`app${page === "c" || page === "new" ? " talking" : ""}`}><${Nav} /><${Tabs} /><main class="pane" id="main" tabindex="-1"><${Since} />${children}</main></div>`;
 }

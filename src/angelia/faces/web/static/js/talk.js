@@ -51,7 +51,7 @@ export function Talk({ id, seq }) {
   if (!state) return html`<${Top} title="" back=${true} /><${Skeleton} />`;
   const { questions = [], turn = {} } = state;
   const { items, step } = log.fold;
-  const plan = state.plan?.map((/** @type {any} */ one) => ({ text: one.text, status: one.state })) || log.fold.plan;
+  const plan = state.plan?.map((one) => ({ text: one.text, status: one.state })) || log.fold.plan;
   const sub = [state.folder && folder(state.folder), door(state.door)].filter(Boolean).join(" · ");
   const writing = log.live.text || log.live.thinking;
   const tail = html`${letters.map((letter) => html`<${Unsent} key=${`said:${letter.key}`} letter=${letter} />`)}
@@ -60,7 +60,7 @@ export function Talk({ id, seq }) {
     <${Strip} id=${id} state=${state} plan=${plan} step=${step} doing=${doing} />
     <div class="talk"><div class="stream">
       <${VirtualList} hold=${list} items=${items} version=${version} label="Conversation" tail=${tail} older=${log.before ? () => log.older() : null}
-        row=${(/** @type {any} */ item) => html`<${Row} key=${item.key} item=${item} id=${id} turn=${Boolean(turn.open)} />`}
+        row=${(item) => html`<${Row} key=${item.key} item=${item} id=${id} turn=${Boolean(turn.open)} />`}
         top=${log.before ? html`<li class="gapnote" key="top"><span></span><p class="day">Older ones are being read</p></li>` : null} />
       ${!items.length && !letters.length && html`<div class="overlay"><${Empty} icon="talk" title="Nothing said yet">Write below, or begin in the terminal: it appears here.<//></div>`}
       <${Dock} id=${id} questions=${questions} turn=${Boolean(turn.open)} mode=${state.mode || ""} list=${list} />
@@ -73,7 +73,7 @@ function Dock({ id, questions, turn, mode, list }) {
   return html`<div class="dock">${list.current && html`<${ToEnd} list=${list.current} />`}<div class="dockin">
     ${oldest && html`<${Ask} key=${oldest.call} question=${oldest} number=${1} of=${questions.length} conversation=${id} />`}
     <${Composer} id=${id} turn=${turn} mode=${mode} waiting=${Boolean(oldest)} sent=${() => list.current?.toEnd && list.current.following.set(true)}
-      instead=${oldest ? (/** @type {string} */ words) => void answer(id, oldest, oldest.asks === "choice" ? { yes: true, words } : { yes: false, words }, "Angelia was told what to do instead.") : null} />
+      instead=${oldest ? (words) => void answer(id, oldest, oldest.asks === "choice" ? { yes: true, words } : { yes: false, words }, "Angelia was told what to do instead.") : null} />
   </div></div>`;
 }
 

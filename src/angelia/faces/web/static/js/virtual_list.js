@@ -188,11 +188,11 @@ export class VirtualList extends Component {
     [this.from, this.to] = this.range();
     const rest = Math.max(this.to, items.length - TAIL);
     return html`<div class="roll" tabindex="0" role="log" aria-live="off" aria-label=${label}
-        ref=${(/** @type {HTMLElement | null} */ e) => (this.roll = e)} onScroll=${this.scrolled} onKeyDown=${this.key}
+        ref=${(e) => (this.roll = e)} onScroll=${this.scrolled} onKeyDown=${this.key}
         onWheel=${(/** @type {WheelEvent} */ e) => e.deltaY < 0 && this.up()}
         onTouchStart=${(/** @type {TouchEvent} */ e) => (this.touch = e.touches[0].clientY)}
         onTouchMove=${(/** @type {TouchEvent} */ e) => e.touches[0].clientY > this.touch + 4 && this.up()}>
-      <ol class="log" ref=${(/** @type {HTMLElement | null} */ e) => (this.list = e)}>
+      <ol class="log" ref=${(e) => (this.list = e)}>
         ${top}
         <li class="gap" key="above" aria-hidden="true"></li>
         ${items.slice(this.from, this.to).map(row)}

@@ -47,6 +47,9 @@ export function money(cost) {
   return `$${(cost / 1e6).toFixed(2)}`;
 }
 
+/** What something cost, of which some has no known price: that is never nothing. @param {{cost: number, unpriced?: number}} spent */
+export const paid = (spent) => (spent.unpriced && !spent.cost ? money(-1) : money(spent.cost));
+
 /** @param {number} bytes */
 export function size(bytes) {
   if (bytes < 1000) return `${bytes} bytes`;

@@ -14,11 +14,11 @@ function line(one, gateway) {
 /** @param {{id: string}} props */
 export function Channels({ id }) {
   const { data, error, again } = useAnswer("/api/channels");
-  const rows = data?.channels.map((/** @type {any} */ one) => {
+  const rows = data?.channels.map((one) => {
     const [state, word] = line(one, data.gateway);
     return { id: one.door, state, word, title: one.door, line: [door(one.kind), word, one.failed && `${one.failed} failed`].filter(Boolean).join(" · "), side: one.heard ? when(one.heard) : "" };
   });
-  const channel = data?.channels.find((/** @type {any} */ one) => one.door === id);
+  const channel = data?.channels.find((one) => one.door === id);
   const [state, word] = channel ? line(channel, data.gateway) : ["", ""];
   return html`<${ListDetail} page="channels" title="Channels" sub="Chat networks, and how each connection is" find="Find in channels" rows=${rows || null} error=${error} again=${again} id=${id} empty=${html`<${Empty} icon="channels" title="No channel yet">angelia channels add sets one up in the terminal.<//>`}>
     ${channel && html`<div><h2>${channel.door}</h2><p>${door(channel.kind)}</p></div>${state === "failed" && html`<${Notice} tone="" icon="failed" title="It is not connected.">${channel.why}<//>`}

@@ -22,7 +22,7 @@ export function Conversations({ id, rest }) {
     for (const [name, value] of [...query]) if (!value) query.delete(name);
     try {
       const answer = await get(`/api/conversations?${query}`, signal);
-      setGot((/** @type {any} */ old) => (before && old ? { ...answer, conversations: [...old.conversations, ...answer.conversations] } : answer));
+      setGot((old) => (before && old ? { ...answer, conversations: [...old.conversations, ...answer.conversations] } : answer));
       setError(null);
     } catch (failed) {
       if (!signal?.aborted) setError(failed);
@@ -37,11 +37,11 @@ export function Conversations({ id, rest }) {
   const doors = ["terminal", "web", "telegram", "discord", "slack", "matrix", "acp"];
   let day = "";
   return html`<${Top} title="Conversations" sub="Of all doors"><a class="b" href=${link("new")}><${Icon} name="plus" /><span class="wideonly">New</span><span class="sr">New conversation</span></a><//>
-    <div class="ld single"><section class="list" aria-label="Conversations"><div class="tools"><label class="field"><${Icon} name="find" /><input type="text" value=${words} aria-label="Search in all that was said" placeholder="Search in all that was said" onInput=${(/** @type {any} */ e) => setWords(e.target.value)} /></label>
+    <div class="ld single"><section class="list" aria-label="Conversations"><div class="tools"><label class="field"><${Icon} name="find" /><input type="text" value=${words} aria-label="Search in all that was said" placeholder="Search in all that was said" onInput=${(e) => setWords(e.target.value)} /></label>
       <div class="seg" role="group" aria-label="Door" tabindex="0"><button aria-pressed=${!where} onClick=${() => setWhere("")}>All</button>${doors.map((name) => html`<button aria-pressed=${where === name} onClick=${() => setWhere(name)}>${door(name)}</button>`)}</div></div>
       <div class="rows" tabindex="0" role="region" aria-label="Conversations, list">
-        ${error ? html`<${Failure} error=${error} again=${() => read("")} />` : !got ? html`<${Skeleton} />` : got.found ? html`${got.found.map((/** @type {any} */ one) => html`<a href=${link("c", one.conversation, one.seq)}><${Icon} name="talk" /><span class="t">${one.title}</span><span class="num">${when(one.at)}</span><span class="d"><${Marked} line=${one.line} marks=${one.marks} /></span></a>`)}${!got.found.length && html`<${Empty} icon="find" title="Nothing found">Nobody said that, in any conversation.<//>`}`
-          : talks.length ? talks.map((/** @type {any} */ talk) => {
+        ${error ? html`<${Failure} error=${error} again=${() => read("")} />` : !got ? html`<${Skeleton} />` : got.found ? html`${got.found.map((one) => html`<a href=${link("c", one.conversation, one.seq)}><${Icon} name="talk" /><span class="t">${one.title}</span><span class="num">${when(one.at)}</span><span class="d"><${Marked} line=${one.line} marks=${one.marks} /></span></a>`)}${!got.found.length && html`<${Empty} icon="find" title="Nothing found">Nobody said that, in any conversation.<//>`}`
+          : talks.length ? talks.map((talk) => {
             const name = dayName(talk.last_at);
             const heading = name !== day && html`<h2 key=${name}>${name}</h2>`;
             day = name;

@@ -13,12 +13,12 @@ const STATES = { waits: ["wait", "Waits for you"], kept: ["done", "Kept"], super
 export function Notes({ id }) {
   const { data, error, again } = useAnswer("/api/notes");
   const known = Object.keys(STATES);
-  const rows = data?.notes.map((/** @type {any} */ one) => {
+  const rows = data?.notes.map((one) => {
     const [state, word] = STATES[one.state] || STATES.dropped;
     return { id: String(one.number), state, word, title: one.text, line: [one.kind, `${one.scope} ${one.about}`.trim(), one.outside && "words from elsewhere"].filter(Boolean).join(" · "), side: when(one.at), group: word, kind: one.state };
   });
-  rows?.sort((/** @type {any} */ a, /** @type {any} */ b) => known.indexOf(a.kind) - known.indexOf(b.kind));
-  const note = data?.notes.find((/** @type {any} */ one) => String(one.number) === id);
+  rows?.sort((a, b) => known.indexOf(a.kind) - known.indexOf(b.kind));
+  const note = data?.notes.find((one) => String(one.number) === id);
   return html`<${ListDetail} page="notes" title="Notes" sub="What Angelia keeps in mind" find="Find in notes" rows=${rows || null} error=${error} again=${again} id=${id} filters=${[["waits", "Waiting"], ["kept", "Kept"], ["dropped", "Dropped"]]}
     empty=${html`<${Empty} icon="notes" title="No notes yet">Say “remember that …” in a conversation. A note that comes from a page or a file waits here for your yes.<//>`}>${note && html`<${Note} note=${note} again=${again} />`}<//>`;
 }
@@ -32,7 +32,7 @@ function Note({ note, again }) {
   return html`<div><h2>${waits ? "Keep this in mind?" : (STATES[note.state] || STATES.dropped)[1]}</h2><p>${waits ? "Proposed" : "Noted"} ${when(note.at)}, as a ${note.kind}, for ${note.scope} ${note.about}.</p></div><p class="big">“${note.text}”</p>
     ${outside && html`<${Notice} tone=${waits ? "wait" : "calm"} icon=${waits ? "wait" : "notes"} title="It may not come from you.">${count(note.outside, "text")} from elsewhere ${note.outside === 1 ? "was" : "were"} in view when it was made.${waits ? " It is not used until you say yes." : ""}<//>`}
     <div class="go">${waits ? html`<${Act} path=${`${path}/drop`} word="Drop it" told="Note dropped." again=${again} main=${outside} /><${Act} path=${`${path}/keep`} word="Keep it" told="Kept in mind." again=${again} main=${!outside} />` : note.state === "kept" ? html`<${Act} path=${`${path}/drop`} word="Drop it" told="Note dropped." again=${again} />` : null}</div>
-    ${why.length > 0 && html`<section><h3>Why it is believed</h3><blockquote class="quote">${why.map((/** @type {string} */ line) => html`<p>${line}</p>`)}<footer><a href=${link("c", note.conversation, note.seq)}>see it in the conversation</a></footer></blockquote></section>`}
-    ${history.length > 0 && html`<section><h3>History</h3><ul class="plainlist">${history.map((/** @type {string} */ line) => html`<li>${line}</li>`)}</ul></section>`}
+    ${why.length > 0 && html`<section><h3>Why it is believed</h3><blockquote class="quote">${why.map((line) => html`<p>${line}</p>`)}<footer><a href=${link("c", note.conversation, note.seq)}>see it in the conversation</a></footer></blockquote></section>`}
+    ${history.length > 0 && html`<section><h3>History</h3><ul class="plainlist">${history.map((line) => html`<li>${line}</li>`)}</ul></section>`}
     <section><h3>Details</h3><${Details} rows=${[["Number", note.number], ["Replaces", note.replaces || ""], ["Replaced by", note.replaced_by || ""], ["Decided by", note.by]]} /></section>`;
 }

@@ -11,7 +11,7 @@ import { Bar, spentOf } from "../side.js";
 import { useSignal } from "../signal.js";
 import { Empty } from "../states.js";
 import { alertTo } from "../toasts.js";
-import { count, dayName, money, weekday, when } from "../words.js";
+import { count, dayName, money, paid, weekday, when } from "../words.js";
 import { receiver } from "../receipt_row.js";
 import { titleOf } from "./receipts.js";
 import { titleOf as scheduled } from "./schedule.js";
@@ -24,19 +24,19 @@ export function Overview() {
   const usage = useAnswer("/api/usage?days=7").data;
   const receipts = useAnswer("/api/receipts?limit=50").data?.receipts || [];
   const schedules = useAnswer("/api/schedules").data?.schedules || [];
-  const broken = receipts.filter((/** @type {any} */ one) => one.status === "failed" || one.status === "unknown");
-  const stopped = schedules.filter((/** @type {any} */ one) => one.state !== "active" && one.why);
+  const broken = receipts.filter((one) => one.status === "failed" || one.status === "unknown");
+  const stopped = schedules.filter((one) => one.state !== "active" && one.why);
   const all = asked.length + broken.length + stopped.length;
   const summary = about && [working.length ? `${count(working.length, "turn")} at work` : "Nothing is at work", receipts.length ? `${broken.length} of the last ${count(receipts.length, "delivery", "deliveries")} did not surely arrive` : ""].filter(Boolean).join(", ");
   return html`<${Top} title="Overview" /><div class="page" tabindex="0" role="region" aria-label="Overview"><div class="wrap">
     <div class="head"><h2>${!about ? "Overview" : all ? `${count(all, "thing")} ${all === 1 ? "waits" : "wait"} for you` : "Nothing waits for you"}</h2><p>${summary ? `${summary}.` : ""}</p></div>
     <div><section class="part" aria-labelledby="w"><h2 id="w" class="sr">Waits for you</h2>
       ${all ? html`<ol class="items">${asked.map((question) => html`<${Waiting} key=${question.call} question=${question} />`)}
-        ${broken.map((/** @type {any} */ one) => html`<li key=${one.id}><${Icon} name=${one.status === "failed" ? "failed" : "unknown"} cls=${one.status === "failed" ? "ic bad" : "ic wait"} /><div><h3>${titleOf(one)}${one.status === "failed" ? " did not arrive" : " may have arrived"}</h3><p>${one.detail || "No word came after it was sent."}</p><p class="from"><a href=${link("receipts", one.conversation, one.id)}>Receipt</a> · <a href=${link("c", one.conversation, one.seq)}>its conversation</a> · to ${receiver(one.to)}</p></div></li>`)}
-        ${stopped.map((/** @type {any} */ one) => html`<li key=${one.id}><${Icon} name="missed" cls="ic wait" /><div><h3>${scheduled(one)} is ${one.state}</h3><p>${one.why}</p><p class="from"><a href=${link("schedule", one.id)}>Schedule</a></p></div></li>`)}</ol>`
+        ${broken.map((one) => html`<li key=${one.id}><${Icon} name=${one.status === "failed" ? "failed" : "unknown"} cls=${one.status === "failed" ? "ic bad" : "ic wait"} /><div><h3>${titleOf(one)}${one.status === "failed" ? " did not arrive" : " may have arrived"}</h3><p>${one.detail || "No word came after it was sent."}</p><p class="from"><a href=${link("receipts", one.conversation, one.id)}>Receipt</a> · <a href=${link("c", one.conversation, one.seq)}>its conversation</a> · to ${receiver(one.to)}</p></div></li>`)}
+        ${stopped.map((one) => html`<li key=${one.id}><${Icon} name="missed" cls="ic wait" /><div><h3>${scheduled(one)} is ${one.state}</h3><p>${one.why}</p><p class="from"><a href=${link("schedule", one.id)}>Schedule</a></p></div></li>`)}</ol>`
       : html`<div class="box"><${Empty} icon="done" title="Nothing waits for you">Questions of all conversations, and what did not arrive, stand here.<//></div>`}</section>
       ${working.length > 0 && html`<section class="part" aria-labelledby="r"><h2 id="r">At work <span>${working.length}</span></h2><ol class="items runs">${working.map((talk) => html`<${Running} key=${talk.id} talk=${talk} />`)}</ol></section>`}</div>
-    <div>${about && html`<${Money} about=${about} usage=${usage} />`}${schedules.some((/** @type {any} */ one) => one.state === "active") && html`<section class="part" aria-labelledby="n"><h2 id="n">Next <a href=${link("schedule")}>Schedule</a></h2><ul class="next">${schedules.filter((/** @type {any} */ one) => one.state === "active").slice(0, 5).map((/** @type {any} */ one) => html`<li><time>${one.next}</time><span>${scheduled(one)}</span></li>`)}</ul></section>`}</div>
+    <div>${about && html`<${Money} about=${about} usage=${usage} />`}${schedules.some((one) => one.state === "active") && html`<section class="part" aria-labelledby="n"><h2 id="n">Next <a href=${link("schedule")}>Schedule</a></h2><ul class="next">${schedules.filter((one) => one.state === "active").slice(0, 5).map((one) => html`<li><time>${one.next}</time><span>${scheduled(one)}</span></li>`)}</ul></section>`}</div>
   </div></div>`;
 }
 
@@ -67,8 +67,8 @@ function Money({ about, usage }) {
   const { cost, unpriced } = about.spent_today;
   const cap = about.day_cost;
   return html`<section class="part money" aria-labelledby="m"><h2 id="m">Money today <a href=${link("usage")}>Usage</a></h2><p class="fig">${money(cost)} ${cap > 0 && html`<small>of ${money(cap)}</small>`}</p>${cap > 0 && html`<${Bar} part=${Math.max(cost, 0)} whole=${cap} label=${`${money(cost)} of ${money(cap)} spent today`} big=${true} />`}
-    ${unpriced > 0 && html`<p class="from">${count(unpriced, "request")} of unknown price besides.</p>`}
-    ${usage?.days?.length > 0 && html`<div class="kv">${together(usage.days.filter((/** @type {any} */ one) => one.day === usage.days.at(-1).day), "model").slice(0, 4).map((one) => html`<div><span>${one.model.replace(/^[^:]+:/, "")}</span><b>${one.unpriced && !one.cost ? "Price unknown" : money(one.cost)}</b></div>`)}</div>`}${usage?.days?.length > 0 && html`<${Days} days=${together(usage.days, "day").slice(-7)} />`}</section>`;
+    ${unpriced > 0 && html`<p class="besides">${count(unpriced, "request")} without a known price.</p>`}
+    ${usage?.days?.length > 0 && html`<div class="kv">${together(usage.days.filter((one) => one.day === usage.days.at(-1).day), "model").slice(0, 4).map((one) => html`<div><span>${one.model.replace(/^[^:]+:/, "")}</span><b>${paid(one)}</b></div>`)}</div>`}${usage?.days?.length > 0 && html`<${Days} days=${together(usage.days, "day").slice(-7)} />`}</section>`;
 }
 
 /** Columns by day. @param {{days: any[], many?: boolean}} props */

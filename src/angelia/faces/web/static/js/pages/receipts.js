@@ -22,7 +22,7 @@ export function Receipts({ id, rest }) {
     setOlder([...older, ...page.receipts]);
     setEnd(page.receipts.length < 100);
   };
-  const rows = all?.map((/** @type {any} */ one) => {
+  const rows = all?.map((one) => {
     const [state, word] = FATES[one.status] || FATES.queued;
     return { id: `${one.conversation}/${one.id}`, state, word, title: titleOf(one), line: `${receiver(one.to)} · ${word.toLowerCase()}${one.detail ? `: ${one.detail}` : ""}`, side: one.size ? size(one.size) : "", kind: state };
   });
@@ -53,7 +53,7 @@ function Receipt({ conversation, id }) {
   return html`<div><h2>${titleOf(data)}</h2><p>${[data.size ? size(data.size) : "", `to ${receiver(data.to)}`].filter(Boolean).join(", ")}</p></div>
     ${failed ? html`<${Notice} tone="" icon="failed" title="It did not arrive.">${data.detail}<//>` : data.status === "unknown" ? html`<${Notice} tone="wait" icon="unknown" title="No word after sending.">It may have arrived. ${data.detail}<//>` : null}
     ${data.again && html`<div class="go"><${Again} conversation=${conversation} delivery=${id} sure=${data.status !== "unknown"} main=${failed} /></div>`}
-    <section><h3>What happened</h3><${Trail} steps=${data.tries.map((/** @type {any} */ one) => {
+    <section><h3>What happened</h3><${Trail} steps=${data.tries.map((one) => {
       const [node, state, word] = (TRIES[one.kind] || TRIES.DeliveryQueued)(one);
       return { node, state, word, time: second(one.at), line: one.detail || one.why, side: `#${one.seq}` };
     })} /></section>

@@ -18,7 +18,7 @@ export const titleOf = (one) => one.text.split("\n", 1)[0];
 export function Schedule({ id }) {
   const { data, error, again } = useAnswer("/api/schedules");
   const about = useSignal(home);
-  const rows = data?.schedules.map((/** @type {any} */ one) => ({
+  const rows = data?.schedules.map((one) => ({
     id: one.id, state: one.state === "active" ? "next" : one.why ? "failed" : "idle", word: one.state, title: titleOf(one), line: [one.said || rule(one.when), `to ${receiver(one.to)}`].join(" · "), side: one.state === "active" ? one.next : one.state, group: sentence(one.state), kind: one.state,
   }));
   return html`<${ListDetail} page="schedule" title="Schedule" sub=${about?.zone ? `Times are in ${about.zone}` : ""} find="Find in the schedule" rows=${rows || null} error=${error} again=${again} id=${id}
@@ -40,12 +40,12 @@ function One({ id, reread }) {
   if (!data) return html`<${Skeleton} />`;
   const both = () => (again(), reread());
   const running = data.state === "active";
-  const missed = data.occurrences.filter((/** @type {any} */ one) => fate(one)[1] === "wait").reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.count, 0);
+  const missed = data.occurrences.filter((one) => fate(one)[1] === "wait").reduce((/** @type {number} */ sum, one) => sum + one.count, 0);
   return html`<div><h2>${titleOf(data)}</h2><p>${sentence(data.said || rule(data.when))}, ${data.zone}. To ${receiver(data.to)}.</p></div>
     ${missed > 0 && html`<${Notice} tone="wait" icon="missed" title=${`${count(missed, "occurrence")} ${missed === 1 ? "was" : "were"} missed.`}>Late ones are treated by the rule “${data.late}”.<//>`}
     ${!running && data.why && html`<${Notice} tone="" icon="failed" title=${`It is ${data.state}.`}>${data.why}<//>`}
     ${data.state !== "ended" && html`<div class="go"><${Act} path=${`${path}/${running ? "pause" : "resume"}`} word=${running ? "Pause" : "Resume"} told=${running ? "Paused. Nothing runs until you resume it." : "It goes on."} again=${both} /><${Act} path=${`${path}/end`} word="End" told="Ended. Its occurrences stay." again=${both} bad=${true} /></div>`}
-    <section><h3>Every occurrence</h3><${Trail} steps=${[...(running ? [{ node: "next", state: "off", word: "Next", time: "", line: data.next }] : []), ...data.occurrences.map((/** @type {any} */ one) => {
+    <section><h3>Every occurrence</h3><${Trail} steps=${[...(running ? [{ node: "next", state: "off", word: "Next", time: "", line: data.next }] : []), ...data.occurrences.map((one) => {
       const [node, state, word] = fate(one);
       return { node, state, word, time: when(one.due), line: one.conversation ? html`<a class="link" href=${link("c", one.conversation, one.seq)}>see it in its conversation</a>` : one.why };
     })]} /></section>

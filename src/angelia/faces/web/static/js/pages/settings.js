@@ -12,8 +12,8 @@ const shown = (value) => (value === "" || value === null ? "empty" : typeof valu
 /** @param {{id: string}} props */
 export function Settings({ id }) {
   const { data, error, again } = useAnswer("/api/settings");
-  const rows = data?.settings.map((/** @type {any} */ one) => ({ id: one.name, state: one.from === "default" ? "idle" : "done", word: one.from, title: one.name, line: shown(one.value), side: one.from, group: one.name.includes(".") ? one.name.split(".")[0] : "angelia", kind: one.from === "default" ? "default" : "own" }));
-  const setting = data?.settings.find((/** @type {any} */ one) => one.name === id);
+  const rows = data?.settings.map((one) => ({ id: one.name, state: one.from === "default" ? "idle" : "done", word: one.from, title: one.name, line: shown(one.value), side: one.from, group: one.name.includes(".") ? one.name.split(".")[0] : "angelia", kind: one.from === "default" ? "default" : "own" }));
+  const setting = data?.settings.find((one) => one.name === id);
   return html`<${ListDetail} page="settings" title="Settings" sub="With where each comes from" find="Find a setting" rows=${rows || null} error=${error} again=${again} id=${id} filters=${[["own", "Changed"]]} empty=${html`<${Empty} icon="settings" title="No settings">This server tells none.<//>`}
     head=${html`<span class="wideonly pagesmore">${MORE.slice(0, -1).map(([page, , word]) => html`<a class="b bare" href=${link(page)}>${word}</a>`)}</span>`}>
     ${setting && html`<div><h2 class="mono">${setting.name}</h2></div><section><h3>Details</h3><${Details} rows=${[["Value", html`<span class="mono">${shown(setting.value)}</span>`], ["Comes from", setting.from], ["File", html`<span class="mono">${data.file}</span>`], setting.next !== undefined && ["From the next start on", html`<span class="mono">${shown(setting.next)}</span>`]].filter(Boolean)} /></section><${Change} key=${setting.name} setting=${setting} again=${again} />`}<//>`;

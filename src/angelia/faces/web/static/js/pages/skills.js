@@ -10,8 +10,8 @@ const STATES = { pinned: "done", new: "wait", changed: "wait", declined: "idle",
 /** @param {{id: string}} props */
 export function Skills({ id }) {
   const { data, error, again } = useAnswer("/api/skills");
-  const rows = data?.skills.map((/** @type {any} */ one) => ({ id: one.name, state: STATES[one.state] || "idle", word: one.said, title: one.name, line: one.does, group: sentence(one.state), kind: one.state }));
-  const skill = data?.skills.find((/** @type {any} */ one) => one.name === id);
+  const rows = data?.skills.map((one) => ({ id: one.name, state: STATES[one.state] || "idle", word: one.said, title: one.name, line: one.does, group: sentence(one.state), kind: one.state }));
+  const skill = data?.skills.find((one) => one.name === id);
   const waits = skill?.state === "new" || skill?.state === "changed";
   return html`<${ListDetail} page="skills" title="Skills" sub="Instructions in folders, used once you have seen them" find="Find in skills" rows=${rows || null} error=${error} again=${again} id=${id} empty=${html`<${Empty} icon="skills" title="No skills yet">angelia skills says where their folders lie.<//>`}>
     ${skill && html`<div><h2>${skill.name}</h2><p>${skill.does}</p></div>

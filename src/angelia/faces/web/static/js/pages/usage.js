@@ -4,7 +4,7 @@ import { useAnswer } from "../list_detail.js";
 import { link } from "../route.js";
 import { Top } from "../shell.js";
 import { Failure, Skeleton } from "../states.js";
-import { dayName, money } from "../words.js";
+import { dayName, paid } from "../words.js";
 import { Days } from "./overview.js";
 
 /** What was paid, added up for each day or model, in the order in which they first stand there. @param {any[]} rows @param {"day" | "model"} by @returns {any[]} */
@@ -22,15 +22,15 @@ export function together(rows, by) {
 export function Usage() {
   const [days, setDays] = useState(30);
   const { data, error, again } = useAnswer(`/api/usage?days=${days}`);
-  const sum = (data?.days || []).reduce((/** @type {number} */ all, /** @type {any} */ one) => all + one.cost, 0);
+  const sum = (data?.days || []).reduce((all, one) => ({ cost: all.cost + one.cost, unpriced: all.unpriced + one.unpriced }), { cost: 0, unpriced: 0 });
   const byDay = together(data?.days || [], "day");
   return html`<${Top} title="Usage" /><div class="page" tabindex="0" role="region" aria-label="Usage">${error ? html`<${Failure} error=${error} again=${again} />` : !data ? html`<${Skeleton} />` : html`<div class="wrap one">
-    <div class="head"><h2>${money(sum)} in ${days} days</h2><div class="seg" role="group" aria-label="Days">${[7, 30, 90].map((n) => html`<button aria-pressed=${n === days} onClick=${() => setDays(n)}>${n} days</button>`)}</div></div>
-    <section class="part money"><${Days} days=${byDay} many=${true} /></section>
+    <div class="head"><h2>${paid(sum)} in ${days} days</h2><div class="seg" role="group" aria-label="Days">${[7, 30, 90].map((n) => html`<button aria-pressed=${n === days} onClick=${() => setDays(n)}>${n} days</button>`)}</div></div>
+    ${byDay.length > 1 && html`<section class="part money"><${Days} days=${byDay} many=${true} /></section>`}
     <section class="part"><h2>By model</h2><${Table} name="Costs by model" rows=${together(data.days, "model").map((one) => [one.model, one])} /></section>
-    <section class="part"><h2>By conversation</h2><${Table} name="Costs by conversation" rows=${data.conversations.map((/** @type {any} */ one) => [html`<a class="link" href=${link("c", one.conversation)}>${one.title || "New conversation"}</a>`, one])} /></section>
+    <section class="part"><h2>By conversation</h2><${Table} name="Costs by conversation" rows=${data.conversations.map((one) => [html`<a class="link" href=${link("c", one.conversation)}>${one.title || "New conversation"}</a>`, one])} /></section>
     <section class="part"><h2>By day</h2><${Table} name="Costs by day" rows=${[...byDay].reverse().map((one) => [dayName(one.day), one])} /></section></div>`}</div>`;
 }
 
 /** @param {{name: string, rows: [any, any][]}} props */
-const Table = ({ name, rows }) => html`<div class="wide" tabindex="0" role="region" aria-label=${name}><table class="table"><thead><tr><th scope="col">What</th><th scope="col" class="r">Tokens</th><th scope="col" class="r">Money</th></tr></thead><tbody>${rows.map(([what, one]) => html`<tr><td>${what}</td><td class="r">${(one.input + one.output).toLocaleString("en-US")}</td><td class="r">${one.unpriced && !one.cost ? "Price unknown" : money(one.cost)}</td></tr>`)}</tbody></table></div>`;
+const Table = ({ name, rows }) => html`<div class="wide" tabindex="0" role="region" aria-label=${name}><table class="table"><thead><tr><th scope="col">What</th><th scope="col" class="r">Tokens</th><th scope="col" class="r">Money</th></tr></thead><tbody>${rows.map(([what, one]) => html`<tr><td>${what}</td><td class="r">${(one.input + one.output).toLocaleString("en-US")}</td><td class="r">${paid(one)}</td></tr>`)}</tbody></table></div>`;
