@@ -331,6 +331,6 @@ def test_who_does_not_look_is_told_outside_of_the_page(chrome: Browser, fake: Fa
     _streaming(page, fake)
     page.evaluate("Object.defineProperty(document, 'visibilityState', {value: 'hidden'})")
     fake.push("home", {"waits": 3, "changed": []})
-    page.wait_for_function("window.told.length")
+    page.wait_for_function("() => window.told.length")
     assert page.evaluate("window.told") == ["3 questions wait for you."]
     leave(page)

@@ -49,7 +49,7 @@ def test_what_floats_and_what_is_wrong_has_no_barrier(chrome: Browser, fake: Fak
     page.wait_for_selector(".pal [role=option]")
     _look(page, source, "palette", 1440)
     page.keyboard.press("Escape")
-    page.wait_for_function("document.querySelector('.ask').getAttribute('data-read') === 'yes'")
+    page.wait_for_function("() => document.querySelector('.ask').getAttribute('data-read') === 'yes'")
     page.get_by_role("button", name="Allow for longer…").click()
     page.wait_for_selector("dialog.longer[open]")
     _look(page, source, "for longer", 320)
