@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import openai
 from tests.web.visitor import Visitor, opened, visiting
 
@@ -35,6 +36,13 @@ class Programs:
         """OpenAI's own client."""
         base = f"{self.page.address}/v1"
         async with openai.AsyncOpenAI(api_key=key or await self.key(), base_url=base, **settings) as client:
+            yield client
+
+    @asynccontextmanager
+    async def anthropic(self, key: str = "") -> AsyncIterator[anthropic.AsyncAnthropic]:
+        """Anthropic's own client, which sends its key in `x-api-key`."""
+        own = key or await self.key()
+        async with anthropic.AsyncAnthropic(api_key=own, auth_token=None, base_url=self.page.address) as client:
             yield client
 
 

@@ -22,6 +22,7 @@ from angelia.faces.web.routes import Route, Routes
 from angelia.faces.web.server import ServedNames, WebServer
 from angelia.faces.web.settings_routes import SettingsRoutes
 from angelia.faces.web.uploads import Uploads
+from angelia.faces.web.v1.anthropic_messages import MessagesRoutes
 from angelia.faces.web.v1.chat_completions import ChatRoutes
 from angelia.faces.web.v1.files import FileRoutes
 from angelia.faces.web.v1.responses import ResponseRoutes
@@ -76,6 +77,7 @@ class WebDoor:
         return [
             *ChatRoutes(app, self.conversations, turns).routes(),
             *ResponseRoutes(app, turns).routes(),
+            *MessagesRoutes(app, self.conversations, turns).routes(),
             *FileRoutes(app.transcript, app.blobs).routes(),
         ]
 

@@ -8,7 +8,6 @@ import msgspec
 
 from angelia.core import ending as end
 from angelia.core import entry as e
-from angelia.core.content import Content, Text
 from angelia.core.errors import AngeliaError
 from angelia.faces.web.api_keys import ApiKey
 from angelia.faces.web.guards import RouteGuard
@@ -16,20 +15,16 @@ from angelia.faces.web.request import RouteRequest, RouteResponse, StreamedRespo
 from angelia.faces.web.routes import Route
 from angelia.faces.web.server_sent_events import MIME
 from angelia.faces.web.v1.chat_messages import (
-    ChatHistory,
     ChatRequest,
-    asked_in,
-    contents,
     require_possible,
-    told_of_past,
 )
-from angelia.faces.web.v1.chat_past import ChatPast, KnownPast, instructions_digest
 from angelia.faces.web.v1.files import file_lines, shown_words
+from angelia.faces.web.v1.history_turns import HistoryTurns
 from angelia.faces.web.v1.intake import MOST_BODY
 from angelia.faces.web.v1.refusals import ApiRefused, ending_error, error_object, openai_error
 from angelia.faces.web.v1.told_words import ToldWords
 from angelia.faces.web.v1.turn import Beat, FollowedTurn, TurnResult, Wrote
-from angelia.faces.web.v1.turns import ApiTurns, TurnPlace, message_key, place_in
+from angelia.faces.web.v1.turns import ApiTurns, TurnPlace, place_in
 from angelia.faces.web.web_conversations import WebConversations
 
 if TYPE_CHECKING:
@@ -44,8 +39,8 @@ class ChatRoutes:
     """The handlers."""
 
     def __init__(self, app: "App", conversations: WebConversations, turns: ApiTurns) -> None:
-        self._intake, self._turns = app.intake, turns
-        self._past = ChatPast(app.key_value, conversations)
+        self._turns = turns
+        self._history = HistoryTurns(app, conversations, turns)
 
     def routes(self) -> list[Route]:
         """One row each."""
@@ -72,7 +67,7 @@ class ChatRoutes:
         assert request.key is not None
         body = await request.json(ChatRequest, MOST_BODY)
         require_possible(body)
-        turn = await self._begun(request, request.key, body)
+        turn = await self._history.begun(request, body.messages, body.model)
         if not body.stream:
             return await self._whole(request, request.key, turn, body.model)
         with_usage = body.stream_options is not None and body.stream_options.include_usage
@@ -84,33 +79,6 @@ class ChatRoutes:
         assert request.key is not None
         turn = await self._turns.again(request.key, place_in(request.found["id"]))
         return await self._whole(request, request.key, turn, turn.result().model)
-
-    async def _begun(self, request: RouteRequest, key: ApiKey, body: ChatRequest) -> FollowedTurn:
-        model = await self._turns.model(body.model)
-        stored_as, asked = message_key(request), asked_in(body.messages)
-        said = await contents(list(asked.said), self._intake)
-        async with self._turns.lock(stored_as):
-            if place := await self._turns.repeated(key, stored_as):
-                return same_message(await self._turns.again(key, place), said)
-            await self._turns.require_money(key)
-            async with self._turns.lock(key.name):
-                return await self._go_on(key, asked, said, stored_as, model)
-
-    async def _go_on(
-        self, key: ApiKey, asked: ChatHistory, said: list[Content], stored_as: str, model: str
-    ) -> FollowedTurn:
-        """In the conversation that the past belongs to, or in a new one that is told of it."""
-        known = await self._past.find(key, asked)
-        wanted = instructions_digest(asked)
-        parts: list[Content] = []
-        if wanted and wanted != (known.instructions if known else ""):
-            parts.append(Text(f"[How the program at this door wants it]\n\n{asked.instructions}\n\n[What is said]"))
-        if asked.past and known is None:
-            parts += await told_of_past(asked.past, self._intake)
-        there = known.conversation if known else None
-        turn = await self._turns.begin(key, there, [*parts, *said], stored_as, model)
-        await self._past.keep(key, asked, KnownPast(turn.conversation, stored_as, wanted))
-        return turn
 
     # -- answered -----------------------------------------------------------------------------------------------------
 
@@ -226,24 +194,6 @@ def about(turn: FollowedTurn, result: TurnResult) -> dict[str, Any]:
     """What only we say: which conversation it is, which model answered, and how the turn ended."""
     ending = type(result.ending).__name__ if result.ending else ""
     return {"conversation": turn.conversation, "model": result.model, "ending": ending}
-
-
-def same_message(turn: FollowedTurn, said: list[Content]) -> FollowedTurn:
-    """A turn that was begun earlier under the same key, if it was by the same message.
-
-    Raises:
-        ApiRefused: it was by another one.
-    """
-    fact = turn.session.log.entries[turn.seq - 1].fact
-    assert isinstance(fact, e.UserSaid)
-    if said and fact.parts[-len(said) :] != tuple(said):
-        raise ApiRefused(
-            422,
-            "This Idempotency-Key was used for another message.",
-            then="A new message needs a new key.",
-            code="idempotency_key_reused",
-        )
-    return turn
 
 
 def _model_object(name: str) -> dict[str, Any]:

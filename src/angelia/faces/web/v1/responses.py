@@ -21,9 +21,10 @@ from angelia.faces.web.guards import RouteGuard
 from angelia.faces.web.request import RouteRequest, RouteResponse, StreamedResponse, json_response
 from angelia.faces.web.routes import Route
 from angelia.faces.web.server_sent_events import MIME
-from angelia.faces.web.v1.chat_completions import BEAT, failed, same_message, unless_gone
+from angelia.faces.web.v1.chat_completions import BEAT, failed, unless_gone
 from angelia.faces.web.v1.chat_messages import asked_in, contents, told_of_past
 from angelia.faces.web.v1.files import file_lines
+from angelia.faces.web.v1.history_turns import same_message
 from angelia.faces.web.v1.intake import MOST_BODY
 from angelia.faces.web.v1.refusals import ApiRefused, error_object, openai_error, unknown
 from angelia.faces.web.v1.response_request import (
