@@ -27,8 +27,8 @@ KILLS = 20 if TIMES else 2
 """The first numbers are those of `make soak`."""
 
 
-def long_answer() -> Speak:
-    return slowly(say(" ".join(f"word{number}" for number in range(PIECES))), between=0.0002)
+def long_answer(words: int = PIECES) -> Speak:
+    return slowly(say(" ".join(f"word{number}" for number in range(words))), between=0.0002)
 
 
 class Shown:
@@ -87,6 +87,29 @@ async def test_a_connection_that_is_cut_again_and_again_loses_nothing(tmp_path: 
             assert list(tab.entries.values()) == whole[:count]
         reply = next(one for one in whole if one["kind"] == "ModelSaid")
         assert reply["text"].endswith(f"word{PIECES - 1}")
+
+
+async def test_what_was_shown_while_it_was_written_is_what_is_stored(tmp_path: Path) -> None:
+    plan = call("todo", {"items": [{"text": "Answer", "status": "active"}]})
+    steps = [plan, long_answer(500), plan, long_answer(600)]
+    async with (
+        ModelServer(steps) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation, told = await page.begun(), list[str]()
+        for number in (1, 2):
+            await page.says(conversation, "go on", f"key-000{number}")
+            shown = Shown()
+            async with page.hears(f"/api/conversations/{conversation}/events") as events:
+                async for event in events:
+                    if event.name == "entry" and event.data["kind"] == "ModelSaid" and event.data["text"]:
+                        told.append(shown.pieces)
+                    shown.take(event.name, event.data)
+                    if [one["kind"] for one in shown.entries.values()].count("TurnClosed") == number:
+                        break
+        answers = [one["text"] for one in shown.entries.values() if one["kind"] == "ModelSaid" and one["text"]]
+        assert told == [answers[0], "", answers[1]], "the second reader was told the first answer by its entry"
 
 
 async def test_pieces_of_what_is_being_written_are_told_to_who_comes_in_the_middle(tmp_path: Path) -> None:

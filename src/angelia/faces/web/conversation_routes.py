@@ -95,6 +95,7 @@ class ConversationRoutes:
         own = await self._id(request)
         summary = await self._conversations.summary(own)
         config, catalog = self._app.loaded.config, self._app.model_catalog
+        session = self._app.conversations.sessions.get(own)
         async with self._conversations.watched(own) as watched:
             model = ""
             with suppress(AngeliaError):  # none can be had; that is said when something is asked
@@ -110,6 +111,7 @@ class ConversationRoutes:
                     "opened_at": summary.opened_at,
                     "last_seq": len(watched.entries),
                     "model": model,
+                    "mode": self._app.modes.of(session) if session else config.policy.mode,
                     "models": list(dict.fromkeys([model, *config.fallback, *at_hand(catalog)])) if model else [],
                     "cap": round(config.limits.max_cost * 1e6),
                     "files": list(watched.files),

@@ -35,6 +35,9 @@ BEAT_S = 10.0
 _MOST_PIECES = 2_000
 """Pieces that one stream may be behind; the oldest go, and the reader has them with the entry that they become."""
 
+_WRITTEN = e.ModelSaid | e.ModelFailed | e.TurnClosed
+"""What is being written has become one of these, and is told by it."""
+
 logger = logging.getLogger("angelia.web")
 
 
@@ -142,7 +145,7 @@ class WatchedConversation:
         A beat where nothing comes. It ends when the conversation is not followed any more.
         """
         reader = _Reader(min(after, len(self.entries)))
-        reader.pieces.extend((len(self.entries), piece) for piece in self._growing)
+        reader.pieces.extend((self._place, piece) for piece in self._growing)
         self._readers.add(reader)
         try:
             while self._following and not self._following.done():
@@ -225,8 +228,6 @@ class WatchedConversation:
                 self._plan = [{"text": clean(one.text), "state": one.status} for one in todos(self.entries)]
             case e.WorkStarted(call=call):
                 self._begun_at[call] = entry.at
-            case e.ModelSaid() | e.ModelFailed() | e.TurnClosed():
-                self._growing.clear()
             case _:
                 return
 
@@ -235,16 +236,25 @@ class WatchedConversation:
         return known is not None and known.name == TODO
 
     def _see(self, event: live.LiveEvent) -> None:
-        """Called on the loop by whoever drives here."""
+        """Called on the loop by whoever drives here, in the order in which it happens; the log may be read later."""
+        if isinstance(event, live.Committed):
+            self._begun.set()
+            if any(isinstance(entry.fact, _WRITTEN) for entry in event.entries):
+                self._growing.clear()
+            return
         piece = _piece(event)
         if piece is None:
-            self._begun.set()
             return
         if piece["kind"] in ("writing", "thinking"):
             _grow(self._growing, piece)
         for reader in self._readers:
-            reader.pieces.append((len(self.entries), piece))
+            reader.pieces.append((self._place, piece))
             reader.news.set()
+
+    @property
+    def _place(self) -> int:
+        """After which entry comes what is being written now: whoever drives knows of entries before they are read."""
+        return len(self._session.log.entries) if self._session else len(self.entries)
 
     def _wake(self) -> None:
         for reader in self._readers:
