@@ -44,6 +44,7 @@ ANSWERS = (
     ("/receipts", "STATUS"),
     ("/export out.md", "out.md."),
     ("/sandbox", "begins a new conversation there."),
+    ("/fork", "The former one: /resume"),
     ("/new", "The former one: /resume"),
     ("/resume zzzz", "There is no conversation “zzzz”."),
     ("/quit", ""),

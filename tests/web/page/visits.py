@@ -48,7 +48,7 @@ def leave(page: Page) -> None:
     refused = page.evaluate("window.refused")
     errors = page.errors  # type: ignore[attr-defined]  # kept by `visit`
     page.context.close()
-    assert (refused, errors) == ([], [])
+    assert (refused, errors) == ([], []), (refused, errors)
 
 
 def axe() -> str:

@@ -87,6 +87,7 @@ export function LiveRow({ live }) {
     let frame = 0;
     const draw = () => {
       frame = 0;
+      if (!thought.current) return; // it is taken out, and its effects are ended only afterwards
       if (begun !== live.begun) text.clear();
       begun = live.begun;
       text.write(live.text);
