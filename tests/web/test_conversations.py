@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from angelia.testing.model.server import ModelServer
-from angelia.testing.model.steps import call, say
+from angelia.testing.model.steps import call, hang, say
+from tests.delegation.family import by_task, delegate
 from tests.web.visitor import opened, visiting
 
 pytestmark = pytest.mark.anyio
@@ -241,3 +242,25 @@ async def test_a_setting_is_changed_in_the_file_and_its_comments_stay(tmp_path: 
         assert "max_cost = 2 " in file.read_text()
         await page.said("/api/settings", {"name": "limits.max_cost", "value": None})
         assert "max_cost" not in file.read_text()
+
+
+async def test_a_helper_is_stopped_by_itself_and_its_end_is_told_in_its_conversation(tmp_path: Path) -> None:
+    script = by_task(
+        {"never done": [hang()], "Begin": [delegate("never done"), call("helper", {"action": "wait"}), say("Stopped.")]}
+    )
+    async with (
+        ModelServer(script) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "Begin.")
+        begun = (await page.until(conversation, "WorkStarted"))[-1]
+        (work,) = (await page.json(f"/api/conversations/{conversation}"))["work"]
+        assert (work["call"], work["stops"], work["child"]) == (begun["call"], True, begun["child"])
+        stop = f"/api/conversations/{conversation}/work/{work['call']}/stop"
+        assert (await page.post(stop)).status_code == 200
+        told = await page.until(conversation, "TurnClosed")
+        assert [one["child"]["ending"] for one in told if one["kind"] == "WorkEnded"] == ["Cancelled"]
+        assert told[-1]["ending"] == "Answered"
+        assert (await page.post(stop)).status_code == 409

@@ -83,6 +83,7 @@ class ConversationRoutes:
             Route("POST", f"{at}/messages", RouteGuard.WRITE, self._say),
             Route("POST", f"{at}/answers", RouteGuard.WRITE, self._answer),
             Route("POST", f"{at}/stop", RouteGuard.WRITE, self._stop),
+            Route("POST", f"{at}/work/{{call}}/stop", RouteGuard.WRITE, self._stop_child),
             Route("POST", f"{at}/shown", RouteGuard.WRITE, self._shown),
             Route("POST", "/api/uploads", RouteGuard.WRITE, self._upload),
         ]
@@ -163,6 +164,10 @@ class ConversationRoutes:
 
     async def _stop(self, request: RouteRequest) -> RouteResponse:
         return json_response({"stopped": await self._conversations.stop(await self._id(request))})
+
+    async def _stop_child(self, request: RouteRequest) -> RouteResponse:
+        await self._conversations.stop_child(await self._id(request), request.found["call"])
+        return json_response({})
 
     async def _shown(self, request: RouteRequest) -> RouteResponse:
         own, given = await self._id(request), await request.json(ShownDeliveries)

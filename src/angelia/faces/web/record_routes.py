@@ -20,6 +20,7 @@ from angelia.faces.web.routes import Route
 from angelia.service.chats.gateway_state import gateway_of
 from angelia.service.notes.explanation import explained, history
 from angelia.service.notes.note_changes import drop, keep, note_of
+from angelia.service.schedule.when import in_short
 from angelia.service.settings.secret_refs import shown_server
 from angelia.service.skills.skill_acts import state_in_words
 from angelia.store.tables.notes import StoredNote
@@ -268,6 +269,7 @@ def _receipt(one: Receipt) -> View:
         "conversation": one.conversation,
         "place": one.place,
         "seq": one.seq,
+        "at": one.at,
         "to": {"door": one.address.door, "chat": one.address.chat, "thread": one.address.thread},
         "origin": one.origin,
         "status": one.status,
@@ -287,6 +289,7 @@ def _schedule(one: StoredSchedule, due: str) -> View:
         "text": clean(said.text),
         "when": msgspec.to_builtins(said.when),
         "zone": said.zone,
+        "said": in_short(said.when, said.zone),
         "next": due,
         "state": one.state,
         "why": clean(one.why),

@@ -116,6 +116,10 @@ class WatchedConversation:
         upto = min(before - 1, len(self.entries)) if before else len(self.entries)
         return [self._views.view(entry) for entry in self.entries[max(upto - limit, 0) : upto]]
 
+    def child(self, call: str) -> ConversationId | None:
+        """The child conversation that runs under this name; None for none."""
+        return next((one.child.id for one in self._work if one.call == call and one.child), None)
+
     @property
     def files(self) -> Sequence[View]:
         """The media that stand in it, oldest first."""
@@ -272,7 +276,7 @@ def spent_view(cost: int, tokens: int, unpriced: int) -> dict[str, int]:
 
 def _work_view(begun: e.WorkStarted) -> View:
     child = begun.child.id if begun.child else ""
-    return {"call": begun.call, "kind": begun.work, "what": clean(begun.what), "child": child}
+    return {"call": begun.call, "kind": begun.work, "what": clean(begun.what), "child": child, "stops": bool(child)}
 
 
 def _piece(event: live.LiveEvent) -> View | None:

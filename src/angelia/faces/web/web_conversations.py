@@ -180,6 +180,18 @@ class WebConversations:
             await self._record(conversation, e.CancelAsked(OWNER))
             return True
 
+    async def stop_child(self, conversation: ConversationId, call: str) -> None:
+        """Ask a child conversation to stop; how it ended is told in its parent.
+
+        Raises:
+            RequestRefused: none of this name runs.
+        """
+        async with self.watched(conversation) as watched:
+            child = watched.child(call)
+        if child is None:
+            raise RequestRefused(409, "This has ended already.", then="The conversation shows how.")
+        await self._record(child, e.CancelAsked(OWNER))
+
     async def answer(
         self, conversation: ConversationId, call: CallId, digest: str, given: e.ApprovalGiven | e.ApprovalRefused
     ) -> None:

@@ -30,7 +30,7 @@ class Receipt(Struct, frozen=True):
 
     `status` is `queued`, `sending`, `sent`, `confirmed`, `failed`, `unknown` or `kept`; `attempt` counts starts;
     `seq` is the entry that queued it, and `place` orders the entries of all conversations; `platform_id` and `detail`
-    come from its settlement, or say why it was put off.
+    come from its settlement, or say why it was put off. `at` is when it was queued, Unix milliseconds.
     """
 
     id: DeliveryId
@@ -47,10 +47,11 @@ class Receipt(Struct, frozen=True):
     reply_to: str = ""
     choices: tuple[QuestionChoice, ...] = ()
     after: DeliveryId = DeliveryId("")
+    at: int = 0
 
 
 _SELECT = """
-    SELECT o.id, o.conversation, o.seq, o.place, o.status, o.attempt, o.platform_id, o.detail, e.version, e.body
+    SELECT o.id, o.conversation, o.seq, o.place, o.status, o.attempt, o.platform_id, o.detail, e.version, e.body, e.at
     FROM outbox AS o JOIN entries AS e ON e.id = o.place
 """
 
@@ -141,7 +142,7 @@ class Outbox:
 
 def _receipts(connection: sqlite3.Connection, where: str, *values: str | int) -> list[Receipt]:
     receipts = []
-    for number, conversation, seq, place, status, attempt, platform_id, detail, version, body in connection.execute(
+    for number, conversation, seq, place, status, attempt, platform_id, detail, version, body, at in connection.execute(
         _SELECT + where, values
     ):
         queued = codec.decode(body, version=version, where=f"Entry {seq} of {conversation}")
@@ -162,6 +163,7 @@ def _receipts(connection: sqlite3.Connection, where: str, *values: str | int) ->
                 queued.reply_to,
                 queued.choices,
                 queued.after,
+                at,
             )
         )
     return receipts
