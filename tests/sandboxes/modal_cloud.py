@@ -15,6 +15,8 @@ from .modal_world import KNOWN
 REAL = "ANGELIA_TEST_MODAL"
 """Set to an image, such as `python:3.12-slim`, these tests use your account at Modal."""
 
+_TOKEN = "ak-tests"
+
 
 class Cloud(Struct, frozen=True):
     """`image` can be had there; `environ` leads the SDK there."""
@@ -29,6 +31,9 @@ def cloud() -> Iterator[Cloud]:
     if image := os.environ.get(REAL):
         yield Cloud(image, {})
         return
+    if os.environ.get("MODAL_TOKEN_ID") == _TOKEN:  # the SDK keeps to the service that it was led to first
+        yield Cloud(KNOWN, {name: value for name, value in os.environ.items() if name.startswith("MODAL_")})
+        return
     with TemporaryDirectory(prefix="modal") as folder:
         words = (sys.executable, "-m", "tests.sandboxes.modal_service", folder)
         service = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -37,7 +42,7 @@ def cloud() -> Iterator[Cloud]:
         port = service.stdout.readline().decode().strip()
         environ = {
             "MODAL_SERVER_URL": f"http://127.0.0.1:{port}",
-            "MODAL_TOKEN_ID": "ak-tests",
+            "MODAL_TOKEN_ID": _TOKEN,
             "MODAL_TOKEN_SECRET": "as-tests",
             "MODAL_CONFIG_PATH": f"{folder}/none",
         }
