@@ -242,6 +242,9 @@ async def test_a_setting_is_changed_in_the_file_and_its_comments_stay(tmp_path: 
         assert "max_cost = 2 " in file.read_text()
         await page.said("/api/settings", {"name": "limits.max_cost", "value": None})
         assert "max_cost" not in file.read_text()
+        rows = {one["name"]: one for one in (await page.json("/api/settings"))["settings"]}
+        assert (rows["limits.max_cost"]["value"], rows["limits.max_cost"]["next"]) == (0.5, 0)
+        assert "next" not in rows["model"], "which a flag gave"
 
 
 async def test_a_helper_is_stopped_by_itself_and_its_end_is_told_in_its_conversation(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ async def test_an_answer_that_is_given_in_two_places_counts_once(tmp_path: Path)
         assert (tmp_path / "work/made.txt").read_text() == "once\n"
 
 
-async def test_idle_pages_cost_nothing_and_are_all_told(tmp_path: Path) -> None:
+async def test_many_pages_at_once_are_all_told_the_same(tmp_path: Path) -> None:
     pages = 1_000 if TIMES else 60
     async with (
         ModelServer([say("Yes.")]) as server,

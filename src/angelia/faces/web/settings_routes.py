@@ -42,17 +42,16 @@ class SettingsRoutes:
         rows: list[View] = []
         for name, value, origin in listed(self._loaded):
             row: View = {"name": name, "value": value, "from": origin}
-            later, whence = coming.get(name, (value, origin))
-            if later != value and (whence != "default" or origin == str(self._file)):
+            later = coming.get(name, value)
+            if later != value and not origin.startswith("--"):  # a flag is given anew at each start, or not
                 row["next"] = later
             rows.append(row)
         return json_response({"settings": rows, "file": str(self._file)})
 
-    def _coming(self) -> dict[str, tuple[Any, str]]:
+    def _coming(self) -> dict[str, Any]:
         """What holds from the next start on; nothing where the file is wrong by now."""
         with suppress(ConfigError):
-            later = load(self._loaded.home, self._environ)
-            return {name: (value, origin) for name, value, origin in listed(later)}
+            return {name: value for name, value, _ in listed(load(self._loaded.home, self._environ))}
         return {}
 
     async def _change(self, request: RouteRequest) -> RouteResponse:

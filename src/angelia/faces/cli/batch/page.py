@@ -20,7 +20,8 @@ _MOST_TOLD = 2_000
 def page(name: str, results: Sequence[TrialResult], left: int) -> str:
     """The whole page; `left` trials have no result."""
     found = summaries(results)
-    style = files("angelia.faces.cli.batch").joinpath("page.css").read_text("utf-8")
+    tokens = files("angelia.faces.web").joinpath("static/css/tokens.css").read_text("utf-8")
+    style = tokens + files("angelia.faces.cli.batch").joinpath("page.css").read_text("utf-8")
     tasks = list(dict.fromkeys(result.task for result in results))
     return "\n".join(
         (
