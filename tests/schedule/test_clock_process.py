@@ -14,6 +14,7 @@ from angelia.core.content import Text
 from angelia.core.ids import ConversationId
 from angelia.core.principal import OWNER
 from angelia.service.schedule.signatures import signature
+from angelia.service.schedule.wake import WakePipe, clock_runs, wake_clock
 from angelia.store.log.transcript import Transcript
 from angelia.store.sql.database import Database
 from angelia.store.tables.schedules import Schedules
@@ -163,6 +164,18 @@ async def test_a_second_clock_waits_and_the_first_hears_at_once_of_what_another_
         assert "silent" in history.stdout
         assert "all is well" in history.stdout
         assert len(server.requests) == 1
+
+
+async def test_whoever_asks_for_a_clock_does_not_stand_in_the_way_of_one_that_begins(tmp_path: Path) -> None:
+    clock_runs(tmp_path)
+    assert not (tmp_path / "clock.lock").exists()
+    woken = asyncio.Event()
+    pipe = WakePipe(tmp_path, woken.set)
+    wake_clock(tmp_path)
+    await woken.wait()
+    assert clock_runs(tmp_path)
+    pipe.close()
+    assert not clock_runs(tmp_path)
 
 
 async def _line(process: asyncio.subprocess.Process) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from angelia.store.tables.schedules import StoredSchedule
 
 HEAD = ("ID", "WHEN", "NEXT", "TOLD AT", "WHAT")
+KEEPING = "Keeping time. Ctrl-C ends it."
+WAITING = "Another process of this home keeps time; this one takes over when it ends."
 
 
 @click.group(
@@ -261,15 +263,12 @@ def clock(**given: Any) -> int:
 async def _keep(app: "App") -> int:
     from angelia.service.models.choice import must_be_had
     from angelia.service.schedule.keep_time import keep_time
-    from angelia.service.schedule.wake import clock_runs
 
     await must_be_had(app.loaded.config, app.model_catalog, app.key_value)
     ending = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
-    if clock_runs(app.loaded.home):
-        echo("Another process of this home keeps time; this one takes over when it ends.")
-    keeping = asyncio.create_task(keep_time(app.clock_services, None, lambda: echo("Keeping time. Ctrl-C ends it.")))
+    keeping = asyncio.create_task(keep_time(app.clock_services, None, lambda ours: echo(KEEPING if ours else WAITING)))
     asked = asyncio.create_task(ending.wait())
     await asyncio.wait([keeping, asked], return_when=asyncio.FIRST_COMPLETED)
     asked.cancel()

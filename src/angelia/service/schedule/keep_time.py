@@ -20,15 +20,23 @@ class ClockServices(Struct, frozen=True):
     turns: TurnSources
 
 
-async def keep_time(services: ClockServices, gateway: Gateway | None, held: Callable[[], None] = lambda: None) -> None:
-    """Until cancelled: begin what is due, once no other process of this home does. `held` is called when it is ours."""
-    while (lock := take_clock(services.home)) is None:
-        await wait(None, LONGEST_SLEEP_S)
+async def keep_time(
+    services: ClockServices, gateway: Gateway | None, tell: Callable[[bool], None] = lambda keeping: None
+) -> None:
+    """Until cancelled: begin what is due, once no other process of this home does.
+
+    `tell` hears at the beginning, and when that changes, whether it is this one that keeps time.
+    """
+    lock = take_clock(services.home)
+    if lock is None:
+        tell(False)
+        while (lock := take_clock(services.home)) is None:
+            await wait(None, LONGEST_SLEEP_S)
     try:
-        held()
         clockwork = Clockwork(services.clockwork, ScheduledTurns(services.turns, gateway).drive)
         pipe = WakePipe(services.home, clockwork.woken.set)
         try:
+            tell(True)
             await clockwork.run()
         finally:
             pipe.close()

@@ -4,8 +4,8 @@ import asyncio
 import errno
 import fcntl
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -24,26 +24,36 @@ def take_clock(home: Path) -> IO[str] | None:
 
 
 def clock_runs(home: Path) -> bool:
-    """Whether a process keeps time for a home now."""
-    held = take_clock(home)
-    if held:
-        held.close()
-    return held is None
+    """Whether a process keeps time for a home now.
+
+    Whoever asks never takes the lock for it: a clock that begins at that instant would take them for another one.
+    """
+    with _listened_to(home) as pipe:
+        return pipe is not None
 
 
 def wake_clock(home: Path) -> None:
     """Have whoever keeps time look at once; nothing happens where nobody does."""
-    with suppress(FileNotFoundError, BlockingIOError):  # it is full: they are being woken already
-        try:
-            pipe = os.open(home / _PIPE, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError as error:
-            if error.errno == errno.ENXIO:  # nobody listens
-                return
+    with _listened_to(home) as pipe:
+        if pipe is not None:
+            with suppress(BlockingIOError):  # it is full: they are being woken already
+                os.write(pipe, b"\n")
+
+
+@contextmanager
+def _listened_to(home: Path) -> Iterator[int | None]:
+    """The end of the pipe into which one writes, where somebody reads the other."""
+    try:
+        pipe = os.open(home / _PIPE, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENXIO):
             raise
-        try:
-            os.write(pipe, b"\n")
-        finally:
-            os.close(pipe)
+        yield None
+        return
+    try:
+        yield pipe
+    finally:
+        os.close(pipe)
 
 
 class WakePipe:
