@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -42,6 +43,44 @@ from bench.rows import Row, cells
 from bench.runs import ROOT, Benchmark
 
 
+class _Given(NamedTuple):
+    """What the parts are measured with; `url` is the scripted model server's."""
+
+    bench: Benchmark
+    bare: yardsticks.Yardsticks
+    url: str
+    peers: dict[str, str]
+
+
+PARTS: dict[str, Callable[[_Given], Iterator[Row]]] = {
+    "yardsticks": lambda given: yardsticks.rows(given.bench, given.url),
+    "startup": lambda given: startup.rows(given.bench, given.bare, given.url, given.peers),
+    "rounds": lambda given: rounds.rows(given.bench, given.bare),
+    "editors": lambda given: editors.rows(given.bench, given.bare, given.url),
+    "chats": lambda given: chats.rows(given.bench, given.url),
+    "streams": lambda given: streams.rows(given.bench),
+    "terminal": lambda given: terminal.rows(given.bench),
+    "soak": lambda given: soak.rows(given.bench, given.url),
+    "idle": lambda given: idle.rows(given.bench, given.url),
+    "clock": lambda given: clock.rows(given.bench, given.url),
+    "delegation": lambda given: delegation.rows(given.bench, given.url),
+    "batches": lambda given: batches.rows(given.bench, given.url),
+    "views": lambda given: views.rows(given.bench),
+    "long logs": lambda given: long_logs.rows(given.bench, given.url),
+    "tokens": lambda given: tokens.rows(),
+    "store": lambda given: store.rows(given.bench),
+    "pictures": lambda given: pictures.rows(given.bench),
+    "browser": lambda given: browser.rows(given.bench),
+    "past": lambda given: past.rows(given.bench),
+    "mind": lambda given: mind.rows(given.bench),
+    "page": lambda given: page.rows(given.bench),
+    "local": lambda given: local.rows(given.bench),
+    "sandboxes": lambda given: sandboxes.rows(given.bench),
+    "speech": lambda given: speech.rows(given.bench),
+}
+"""In the order in which they are measured; `--only` names one."""
+
+
 def main() -> None:
     """Measure what was asked for and print the table."""
     given = _parser().parse_args()
@@ -63,36 +102,9 @@ def main() -> None:
 def measure(bench: Benchmark, peers: dict[str, str], only: str) -> Iterator[tuple[str, Row]]:
     """Every row with the part it belongs to, as soon as it is measured; `only` names one part."""
     with model_server_process("--instant") as url:
-        bare = yardsticks.Yardsticks(bench, url)
-        parts: dict[str, Callable[[], Iterator[Row]]] = {
-            "yardsticks": lambda: yardsticks.rows(bench, url),
-            "startup": lambda: startup.rows(bench, bare, url, peers),
-            "rounds": lambda: rounds.rows(bench, bare),
-            "editors": lambda: editors.rows(bench, bare, url),
-            "chats": lambda: chats.rows(bench, url),
-            "streams": lambda: streams.rows(bench),
-            "terminal": lambda: terminal.rows(bench),
-            "soak": lambda: soak.rows(bench, url),
-            "idle": lambda: idle.rows(bench, url),
-            "clock": lambda: clock.rows(bench, url),
-            "delegation": lambda: delegation.rows(bench, url),
-            "batches": lambda: batches.rows(bench, url),
-            "views": lambda: views.rows(bench),
-            "long logs": lambda: long_logs.rows(bench, url),
-            "tokens": tokens.rows,
-            "store": lambda: store.rows(bench),
-            "pictures": lambda: pictures.rows(bench),
-            "browser": lambda: browser.rows(bench),
-            "past": lambda: past.rows(bench),
-            "mind": lambda: mind.rows(bench),
-            "page": lambda: page.rows(bench),
-            "local": lambda: local.rows(bench),
-            "sandboxes": lambda: sandboxes.rows(bench),
-            "speech": lambda: speech.rows(bench),
-        }
-        for part, rows in parts.items():
-            if only in ("", part):
-                yield from ((part, one) for one in rows())
+        given = _Given(bench, yardsticks.Yardsticks(bench, url), url, peers)
+        for part in [only] if only else PARTS:
+            yield from ((part, one) for one in PARTS[part](given))
 
 
 def _table(measured: list[Row]) -> Table:
@@ -112,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
     parser.add_argument("--full", action="store_true", help="also what takes minutes: search over a million messages")
-    parser.add_argument("--only", default="", metavar="PART", help="one part: startup, rounds, idle, views, …")
+    parser.add_argument("--only", default="", choices=PARTS, metavar="PART", help=f"one part: {', '.join(PARTS)}")
     parser.add_argument("--at", type=Path, help="a folder on the disk that is to be measured")
     parser.add_argument(
         "--peer",
