@@ -12,7 +12,7 @@ RUN python3 -m venv /opt/angelia \
 
 FROM ${BASE}
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends ca-certificates git ripgrep \
+ && apt-get install --yes --no-install-recommends ca-certificates git libgomp1 ripgrep \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/angelia /opt/angelia
 RUN groupadd --gid 1000 angelia && useradd --uid 1000 --gid 1000 --no-create-home --home-dir /data angelia \

@@ -1,6 +1,7 @@
 """What the embedded model is asked, and what it needs; nothing is loaded."""
 
 import struct
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,16 @@ from angelia.context.request import (
     Shown,
 )
 from angelia.core.content import CallStatus, Text
-from angelia.core.errors import BadInput, MissingPart, ModelError
+from angelia.core.errors import BadInput, MissingLibrary, MissingPart, ModelError
 from angelia.core.failure import FailureKind
+from angelia.faces.cli.checkup.check_result import CheckState
+from angelia.faces.cli.checkup.home import look_at_home
+from angelia.faces.cli.weights import fetched
 from angelia.models.local.chat import chat_of, fitted, most_tokens
 from angelia.models.local.provider import LocalProvider, local_profile
-from angelia.models.local.weights import found_weights, window_of
+from angelia.models.local.weights import WEIGHTS, found_weights, window_of
+from angelia.service.app import App
+from angelia.service.settings.config import load
 from tests.models.local_requests import (
     ATTACHED,
     CALLED,
@@ -99,9 +105,44 @@ def test_weights_that_are_not_there_are_bad_input() -> None:
 
 
 def test_without_its_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("angelia.models.local.provider.find_spec", lambda _: None)
+    monkeypatch.setattr("angelia.models.local.runtime.find_spec", lambda _: None)
     with pytest.raises(MissingPart, match=r"PART=local|angelia\[local\]"):
         LocalProvider(local_profile("smollm2", FOLDER), the_secret, FOLDER)
+
+
+@pytest.fixture
+def without_openmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine as Debian's smallest: llama.cpp is installed, and what it was linked to is not."""
+    said = "libgomp.so.1: cannot open shared object file: No such file or directory"
+    (tmp_path / "xllamacpp.py").write_text(f"raise ImportError({said!r})")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
+
+
+@pytest.mark.usefixtures("without_openmp")
+def test_a_library_of_the_system_that_is_missing_is_named_with_its_package_before_the_first_message() -> None:
+    with pytest.raises(MissingLibrary, match=r"libgomp\.so\.1: cannot open.*sudo apt install libgomp1"):
+        LocalProvider(local_profile("smollm2", FOLDER), the_secret, FOLDER)
+
+
+@pytest.mark.usefixtures("without_openmp")
+@pytest.mark.anyio
+async def test_no_weights_are_fetched_for_what_cannot_be_loaded(tmp_path: Path) -> None:
+    with pytest.raises(MissingLibrary, match="libgomp1"):
+        await fetched(WEIGHTS["smollm2"], tmp_path / "models", pytest.fail)
+    assert not (tmp_path / "models").exists()
+
+
+@pytest.mark.usefixtures("without_openmp")
+@pytest.mark.anyio
+async def test_the_doctor_names_what_to_install(tmp_path: Path) -> None:
+    app = await App.open(load(tmp_path / "home", {}, ()))
+    try:
+        [said] = [one async for one in look_at_home(app) if one.about == "extra local"]
+    finally:
+        await app.close()
+    assert said.state is CheckState.BROKEN
+    assert "sudo apt install libgomp1" in said.mend
 
 
 def test_weights_that_were_not_got_are_named_with_their_size_and_the_way_to_them(tmp_path: Path) -> None:

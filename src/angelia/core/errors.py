@@ -5,6 +5,7 @@ AngeliaError                 what happened, why, what next
 ├─ ConfigError              a setting is wrong; names file, line and key
 │   └─ KeyMissing           there is no key for a model
 ├─ MissingPart              an optional part is not installed; names the command
+│   └─ MissingLibrary       a library of the system, which an installed part needs, is not there
 ├─ NotFound                 no conversation, blob or setting of that name
 ├─ CodecError               a stored entry that this version cannot read
 ├─ StoreError               the home cannot be read or written
@@ -67,8 +68,14 @@ class MissingPart(AngeliaError):
     def __init__(self, need: str, extra: str) -> None:
         from angelia.installation import installing  # reads how we were installed: only where it is asked for
 
-        self.extra = extra
         super().__init__(f"{need} needs a part that is not installed.", then=f"Install it: {installing(extra)}")
+
+
+class MissingLibrary(MissingPart):
+    """A library of the system is missing, without which an installed part cannot be loaded; `said` names the file."""
+
+    def __init__(self, need: str, said: str, then: str) -> None:
+        AngeliaError.__init__(self, f"{need} cannot be loaded on this machine.", said, then)
 
 
 class NotFound(AngeliaError):

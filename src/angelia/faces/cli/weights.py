@@ -1,11 +1,13 @@
 """Getting weights with a person looking: how much there is, how fast it comes, when it will be done."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from angelia.core.errors import BadInput
 from angelia.models.local.download import get_weights
+from angelia.models.local.runtime import installed, load_runtime
 from angelia.models.local.weights import WEIGHTS, Weights
 
 _EVERY = 2.0
@@ -33,7 +35,10 @@ async def fetched(weights: Weights, folder: Path, say: Callable[[str], None]) ->
 
     Raises:
         BadInput, DownloadFailed: see `get_weights`.
+        MissingLibrary: what would run them cannot be loaded here.
     """
+    if installed():
+        await asyncio.to_thread(load_runtime)  # before a gigabyte is fetched for nothing
     began = said = time.monotonic()
     first = -1
 

@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from angelia.core.errors import MissingPart, ModelError
+from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
+from angelia.models.local.runtime import load_runtime
 
 DECIDING, ANSWERING = 0, 1
 """The two slots; each keeps the prompt it read last, so that only what is new is read again."""
@@ -125,11 +126,8 @@ def _load(model: LocalModel) -> Any:
     llama.cpp always opens a listener: a socket in a folder of ours alone, which asks for a key that nobody else has. It
     is how the state of a slot is taken and put back, and unlinked before anything else is asked.
     """
-    try:
-        from xllamacpp import CommonParams, Server
-    except ImportError as error:
-        raise MissingPart("The embedded model", "local") from error
-    params = CommonParams()
+    runtime = load_runtime()
+    params = runtime.CommonParams()
     params.model.path = str(model.weights)
     params.n_ctx = model.window + _DECISION_TOKENS
     params.n_batch = _BATCH
@@ -152,7 +150,7 @@ def _load(model: LocalModel) -> Any:
         params.hostnames = [f"{folder}/closed.sock"]
         params.slot_save_path = f"{folder}/"
         try:
-            server = Server(params)
+            server = runtime.Server(params)
         except RuntimeError as error:
             said = f"{model.weights} cannot be loaded: it is damaged, or of a kind that this llama.cpp does not know."
             raise ModelError(Failure(FailureKind.UNKNOWN_MODEL, said=said)) from error

@@ -7,7 +7,6 @@ point allows when a cached prefix is used).
 
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import msgspec
 from angelia.context.request import ModelRequest, OpenMedia
 from angelia.core.content import Text, ToolCall
 from angelia.core.entry import StopReason, Usage
-from angelia.core.errors import MissingPart, ModelError
+from angelia.core.errors import ModelError
 from angelia.core.failure import Failure, FailureKind
 from angelia.core.ids import CallId
 from angelia.core.profile import Ability, Prices, Profile
@@ -24,6 +23,7 @@ from angelia.core.text import clean
 from angelia.models.context import ProviderContext
 from angelia.models.local.chat import chat_of, introduction, named_wrongly
 from angelia.models.local.engine import ANSWERING, DECIDING, ENGINE, Chunk, LocalModel
+from angelia.models.local.runtime import load_runtime
 from angelia.models.local.steps import (
     FOLDER,
     LABELS,
@@ -87,11 +87,10 @@ class LocalProvider:
         """Nothing is loaded yet.
 
         Raises:
-            MissingPart: the runtime is not installed.
+            MissingPart: the runtime is not installed, or cannot be loaded here.
             BadInput: the weights are not on this machine; says how to get them.
         """
-        if not find_spec("xllamacpp"):
-            raise MissingPart("The embedded model", "local")
+        load_runtime()  # what is told before the first message is no fault in the middle of a turn
         self._profile, self._open = profile, open_media
         self._folder = folder
         self._weights = found_weights(profile.model, folder)

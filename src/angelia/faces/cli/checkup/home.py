@@ -6,7 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from angelia.core.errors import AngeliaError, StoreUnreachable
+from angelia.core.errors import AngeliaError, MissingPart, StoreUnreachable
 from angelia.core.principal import OWNER
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
 from angelia.installation import installing
@@ -38,6 +38,16 @@ EXTRAS = {
 """Optional parts: the module that shows they are there, and what they are for."""
 
 
+def _unloadable() -> MissingPart | None:
+    from angelia.models.local.runtime import load_runtime
+
+    try:
+        load_runtime()
+    except MissingPart as error:
+        return error
+    return None
+
+
 async def look_at_home(app: App) -> AsyncIterator[CheckResult]:
     """The store, the disk, the extras."""
     home = app.loaded.home
@@ -49,10 +59,12 @@ async def look_at_home(app: App) -> AsyncIterator[CheckResult]:
         yield await _stored(app, problems)
     yield _space(home)
     for name, (module, purpose) in EXTRAS.items():
-        if find_spec(module):
-            yield well(f"extra {name}", purpose)
-        else:
+        if not find_spec(module):
             yield absent(f"extra {name}", f"not installed: {purpose}", installing(name))
+        elif name == "local" and (trouble := _unloadable()):
+            yield broken(f"extra {name}", f"{purpose} cannot be loaded: {trouble.why}", trouble.then)
+        else:
+            yield well(f"extra {name}", purpose)
     if shutil.which("rg"):
         yield well("ripgrep", "searches fast, and leaves ignored files out")
     else:
