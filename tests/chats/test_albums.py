@@ -72,24 +72,26 @@ class Gallery:
         """So many pictures are to go out, each by a call of its own."""
         await self.holds(*[queued(await self.media(n), number=n, origin=f"c1_{n}") for n in range(count)])
 
-    async def delivered(self, dies_at: str = "", times: int = 1) -> None:
-        """Lives until nothing is left to deliver; the first ends when it comes to `dies_at` for the `times`-th time."""
-        left = [times] if dies_at else []
+    async def delivered(self, dies_at: str = "") -> None:
+        """Lives until nothing is left to deliver; the first ends when it comes to `dies_at`."""
+        if dies_at:
+            await self.dies(dies_at)
+        while not await self._life(asyncio.Event()):
+            pass
+
+    async def dies(self, at: str, times: int = 1) -> None:
+        """One life, which ends when it comes to `at` for the `times`-th time, or when nothing is left to deliver."""
+        died, left = asyncio.Event(), [times]
 
         def hook(point: str) -> None:
-            if left and point == dies_at:
-                left[0] -= 1
-                if not left[0]:
-                    left.clear()
-                    died.set()
-                    raise Killed
+            left[0] -= point == at
+            if left[0] <= 0:
+                died.set()
+                raise Killed
 
         on_crash_point(hook)
         try:
-            while True:
-                died = asyncio.Event()
-                if await self._life(died):
-                    return
+            await self._life(died)
         finally:
             on_crash_point(None)
 
@@ -224,7 +226,7 @@ async def test_what_comes_later_does_not_join_an_album_that_may_be_there(tmp_pat
     await gallery.pictures(2)
     troubles = [ChannelTrouble.LOST_AFTER]
     far.trouble = lambda method: troubles.pop() if troubles else ChannelTrouble.NONE
-    await gallery.delivered(dies_at="delivery.started", times=2)
+    await gallery.dies("delivery.started", times=2)
     await gallery.holds(queued(await gallery.media(2), number=2), opened=True)
     await gallery.delivered()
     assert gallery.albums() == [["0", "1"], ["2"]]
