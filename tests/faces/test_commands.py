@@ -153,6 +153,7 @@ def test_receipts_tell_what_arrived(tmp_path: Path) -> None:
         place.ask("hello")
         rows = [line.split() for line in place.run("receipts").out.splitlines()]
         assert rows[1] == ["sent", "terminal", "answer", "There."]
+        assert place.run("receipts", "--let-be").out == "No delivery failed, or may have.\n"
 
 
 def test_which_model_is_told_without_asking(place: Place) -> None:

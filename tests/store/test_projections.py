@@ -15,6 +15,7 @@ from angelia.core.entry import (
     Address,
     AnyFact,
     ConversationOpened,
+    DeliveryLetBe,
     DeliveryQueued,
     DeliveryReach,
     DeliveryReached,
@@ -95,6 +96,7 @@ def facts(refs: list[BlobRef]) -> st.SearchStrategy[AnyFact]:
         st.builds(DeliveryQueued, id=deliveries, address=addresses, parts=parts, origin=st.just("answer")),
         st.builds(DeliveryStarted, id=deliveries, attempt=st.integers(1, 3)),
         st.builds(DeliverySettled, id=deliveries, status=st.sampled_from(DeliveryStatus), platform_id=words),
+        st.builds(DeliveryLetBe, id=deliveries, by=st.just(OWNER)),
         st.builds(DeliveryReached, id=deliveries, platform_id=words, reached=st.sampled_from(DeliveryReach)),
     )
 

@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from angelia.core import entry as e
+from angelia.core.content import Text
+from angelia.core.ids import ConversationId, DeliveryId
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import call, hang, say
 from tests.delegation.family import by_task, delegate
@@ -150,6 +153,39 @@ async def test_what_was_shown_has_its_receipt(tmp_path: Path) -> None:
         assert (after["status"], after["words"]) == ("sent", "Here.")
         tries = (await page.json(f"/api/receipts/{conversation}/{queued['id']}"))["tries"]
         assert [one["kind"] for one in tries] == ["DeliveryQueued", "DeliverySettled"]
+
+
+async def test_a_delivery_that_failed_can_be_let_be_and_sent_again_later(tmp_path: Path) -> None:
+    """It stays in the log as it went, with who let it be; what arrived cannot be let be, and a second press is none."""
+    async with (
+        ModelServer([say("Here."), say("Again.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "hello")
+        arrived = (await page.until(conversation, "DeliveryQueued"))[-1]["id"]
+        await page.post(f"/api/conversations/{conversation}/shown", {"deliveries": [arrived]})
+        at, lost = f"/api/receipts/{conversation}", DeliveryId("d-lost")
+        queued = e.DeliveryQueued(lost, e.Address("telegram", "4711"), (Text("Hi."),), "notice")
+        settled = e.DeliverySettled(lost, e.DeliveryStatus.UNKNOWN, detail="no word after sending")
+        await app.transcript.append(ConversationId(conversation), [queued, settled])
+        assert (await page.json(f"{at}/{lost}"))["status"] == "unknown"
+        for _ in range(2):
+            pressed = await page.post(f"{at}/{lost}/let_be")
+        assert "is let be" in pressed.json()["error"]["what"]
+        rests = await page.json(f"{at}/{lost}")
+        assert (rests["status"], rests["again"]) == ("let_be", True)
+        assert [(one["kind"], one.get("by")) for one in rests["tries"]][1:] == [
+            ("DeliverySettled", None),
+            ("DeliveryLetBe", "owner"),
+        ]
+        assert (await page.post(f"{at}/{arrived}/let_be")).status_code == 400
+        late = e.DeliveryReached(lost, "m1", e.DeliveryReach.READ)
+        await app.transcript.append(ConversationId(conversation), [late])
+        assert (await page.json(f"{at}/{lost}"))["status"] == "let_be"
+        again = await page.said(f"{at}/{lost}/again")
+        assert (await page.json(f"{at}/{again['id']}"))["status"] == "queued"
 
 
 async def test_a_command_is_answered_and_no_model_hears_of_it(tmp_path: Path) -> None:

@@ -1056,6 +1056,13 @@ class DeliveryReached(Fact, frozen=True):
     why: str = ""
 
 
+class DeliveryLetBe(Fact, frozen=True):
+    """Somebody wants to hear no more of a delivery that failed, or may have: it asks for nothing any longer."""
+
+    id: DeliveryId
+    by: Principal
+
+
 class TurnClosed(Fact, frozen=True):
     """The turn is over, and somebody is told why: its `DeliveryQueued` is in the same commit."""
 
@@ -1153,6 +1160,7 @@ AnyFact = (
     | PreviewShown
     | DeliverySettled
     | DeliveryReached
+    | DeliveryLetBe
     | TurnClosed
     | Checked
 )
@@ -1182,6 +1190,7 @@ SideFact = (
     | DeliveryStarted
     | DeliverySettled
     | DeliveryReached
+    | DeliveryLetBe
     | DeliveryPutOff
     | PieceArrived
     | PreviewStarted

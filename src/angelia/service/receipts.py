@@ -1,12 +1,29 @@
-"""What became of deliveries, as rows for every door."""
+"""What became of deliveries, as rows for every door; those that failed can be let be."""
 
 from collections.abc import Sequence
 
 from angelia.core.content import Media, Text
+from angelia.core.entry import DeliveryLetBe
+from angelia.core.errors import BadInput
+from angelia.core.principal import Principal
 from angelia.core.text import one_line
+from angelia.store.log.transcript import Transcript
 from angelia.store.tables.outbox import Receipt
 
 HEAD = ("STATUS", "TO", "AS", "WHAT")
+DOUBTFUL = ("failed", "unknown")
+"""What became of a delivery that asks for somebody: to be sent again, or to be let be."""
+
+
+async def let_be(transcript: Transcript, receipt: Receipt, by: Principal) -> None:
+    """They want to hear no more of it. It stays as it is in the log, and can still be sent again.
+
+    Raises:
+        BadInput: it neither failed nor may have.
+    """
+    if receipt.status not in DOUBTFUL:
+        raise BadInput(f"This delivery is {_status(receipt)}; only one that failed, or may have, can be let be.")
+    await transcript.append(receipt.conversation, [DeliveryLetBe(receipt.id, by)])
 
 
 def receipt_rows(receipts: Sequence[Receipt]) -> list[tuple[str, ...]]:
@@ -14,8 +31,12 @@ def receipt_rows(receipts: Sequence[Receipt]) -> list[tuple[str, ...]]:
 
     What was sent ends with the network's name for it, anything else with the reason why it was not.
     """
-    rows = [(one.status, _place(one), one.origin, _what(one)) for one in receipts]
+    rows = [(_status(one), _place(one), one.origin, _what(one)) for one in receipts]
     return [HEAD, *rows] if rows else []
+
+
+def _status(receipt: Receipt) -> str:
+    return receipt.status.replace("_", " ")
 
 
 def _place(receipt: Receipt) -> str:

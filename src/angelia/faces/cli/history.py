@@ -20,7 +20,7 @@ from angelia.faces.words.widths import table
 from angelia.sandboxes.port import SandboxError
 from angelia.service.conversation.listing import conversation_rows
 from angelia.service.delegation.tree import below
-from angelia.service.receipts import receipt_rows
+from angelia.service.receipts import DOUBTFUL, let_be, receipt_rows
 from angelia.store.log.references import blobs_in
 from angelia.tools.shell.output import plain
 
@@ -154,10 +154,23 @@ def _sure(conversation: str, count: int, learnt: int) -> bool:
 
 @click.command(epilog=f"Examples:  angelia receipts  ·  angelia receipts 5c8r2n6h   (ids have {SHORT} characters here)")
 @click.argument("conversation", metavar="[ID]", required=False)
+@click.option("--let-be", "rest", is_flag=True, help="Hear no more of what failed, or may have; the log keeps it.")
 @settings_options
-def receipts(conversation: str | None, **given: Any) -> int:
+def receipts(conversation: str | None, rest: bool, **given: Any) -> int:
     """What a conversation (the last one, if none is named) delivered, and what became of it."""
-    return asyncio.run(_receipts(conversation, given))
+    return asyncio.run(_let_be(conversation, given) if rest else _receipts(conversation, given))
+
+
+async def _let_be(part: str | None, given: dict[str, Any]) -> int:
+    app = await open_app(given)
+    found = await app.transcript.find(OWNER, part) if part else await last_conversation(app.transcript)
+    doubtful = [one for one in await app.outbox.receipts(OWNER, found) if one.status in DOUBTFUL]
+    for one in doubtful:
+        await let_be(app.transcript, one, OWNER)
+    what = "1 delivery is" if len(doubtful) == 1 else f"{len(doubtful)} deliveries are"
+    echo(f"{what} let be in {short(found)}." if doubtful else "No delivery failed, or may have.")
+    await app.close()
+    return 0
 
 
 async def _receipts(part: str | None, given: dict[str, Any]) -> int:

@@ -78,6 +78,7 @@ WORDS: Mapping[str, RouteWords] = {
     "GET /api/receipts": RouteWords("What went out, and what became of it.", query=("limit", "before")),
     "GET /api/receipts/{conversation}/{id}": RouteWords("One of these, with its story."),
     "POST /api/receipts/{conversation}/{id}/again": RouteWords("Send it once more."),
+    "POST /api/receipts/{conversation}/{id}/let_be": RouteWords("Hear no more of one that failed, or may have."),
     "GET /api/schedules": RouteWords("What begins by itself."),
     "GET /api/schedules/{id}": RouteWords("One of these, with its occurrences."),
     "POST /api/schedules/{id}/{act}": RouteWords("`pause`, `resume`, `end` or `run`."),

@@ -95,6 +95,8 @@ class EntryViews:
                 return {"id": own, "status": status, "detail": clean(detail)}
             case e.DeliveryReached(id=own, reached=reached, why=why):
                 return {"id": own, "status": reached, "detail": clean(why)}
+            case e.DeliveryLetBe(id=own, by=by):
+                return {"id": own, "status": "let_be", "by": str(by)}
             case e.WorkStarted(call=call, work=work, what=what, child=child):
                 return {"call": call, "work": work, "what": clean(what), "child": child.id if child else ""}
             case e.WorkEnded():

@@ -9,7 +9,7 @@ from angelia.core import entry as e
 from angelia.core.content import Media, Text
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import ConversationId, delivery_id
-from angelia.core.principal import OWNER
+from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean, one_line
 from angelia.core.unambiguous import unambiguous_line
 from angelia.faces.web.entry_view import View, part_views
@@ -19,6 +19,7 @@ from angelia.faces.web.routes import Route
 from angelia.service.chats.gateway_state import gateway_of
 from angelia.service.notes.explanation import explained, history
 from angelia.service.notes.note_changes import drop, keep, note_of
+from angelia.service.receipts import DOUBTFUL, let_be
 from angelia.service.schedule.clockwork import run_facts
 from angelia.service.schedule.service import NO_CLOCK
 from angelia.service.schedule.wake import clock_runs, wake_clock
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _MOST = 200
 _HISTORY = 200
-_AGAIN = ("failed", "unknown", "kept")
+_AGAIN = (*DOUBTFUL, "kept", "let_be")
 """What became of a delivery that may be sent again."""
 
 
@@ -52,6 +53,7 @@ class RecordRoutes:
             Route("GET", "/api/receipts", read, self._receipts),
             Route("GET", "/api/receipts/{conversation}/{id}", read, self._receipt),
             Route("POST", "/api/receipts/{conversation}/{id}/again", write, self._send_again),
+            Route("POST", "/api/receipts/{conversation}/{id}/let_be", write, self._let_be),
             Route("GET", "/api/schedules", read, self._schedules),
             Route("GET", "/api/schedules/{id}", read, self._schedule),
             Route("POST", "/api/schedules/{id}/{act}", write, self._change_schedule),
@@ -99,6 +101,10 @@ class RecordRoutes:
             one.conversation, [e.DeliveryQueued(again, one.address, one.parts, one.origin, one.reply_to)]
         )
         return json_response({"id": again}, 201)
+
+    async def _let_be(self, request: RouteRequest) -> RouteResponse:
+        await let_be(self._app.transcript, await self._one_receipt(request), OWNER)
+        return json_response({})
 
     # -- schedules ----------------------------------------------------------------------------------------------------
 
@@ -244,15 +250,16 @@ _TOLD = (
     | e.PreviewShown
     | e.DeliverySettled
     | e.DeliveryReached
+    | e.DeliveryLetBe
 )
 
 
 def _try(fact: object) -> View:
     """What one fact says of a delivery: its kind and its words."""
     told: dict[str, Any] = {"kind": type(fact).__name__}
-    for name in ("attempt", "piece", "until", "why", "platform_id", "status", "detail", "reached"):
+    for name in ("attempt", "piece", "until", "why", "platform_id", "status", "detail", "reached", "by"):
         if value := getattr(fact, name, ""):
-            told[name] = clean(value) if isinstance(value, str) else value
+            told[name] = clean(str(value)) if isinstance(value, str | Principal) else value
     return told
 
 

@@ -14,6 +14,7 @@ from angelia.core.entry import (
     CommandGiven,
     ConversationOpened,
     Delegated,
+    DeliveryLetBe,
     DeliveryPutOff,
     DeliveryQueued,
     DeliveryReach,
@@ -359,11 +360,19 @@ def _settled(connection: StoreConnection, at: _At, fact: DeliverySettled) -> Non
 def _reached(connection: StoreConnection, at: _At, fact: DeliveryReached) -> None:
     status = DeliveryStatus.FAILED if fact.reached is DeliveryReach.FAILED else DeliveryStatus.CONFIRMED
     connection.execute(
-        "UPDATE outbox SET status = ?, detail = ? WHERE conversation = ? AND id = ? AND status <> 'failed'",
+        "UPDATE outbox SET status = ?, detail = ?"
+        " WHERE conversation = ? AND id = ? AND status NOT IN ('failed', 'let_be')",
         (status, fact.why or fact.reached, at.conversation, fact.id),
     )
     row = (at.conversation, fact.id, fact.platform_id, fact.reached, fact.why)
     connection.execute("INSERT INTO reached VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", row)
+
+
+def _let_be(connection: StoreConnection, at: _At, fact: DeliveryLetBe) -> None:
+    connection.execute(
+        "UPDATE outbox SET status = 'let_be' WHERE conversation = ? AND id = ? AND status IN ('failed', 'unknown')",
+        (at.conversation, fact.id),
+    )
 
 
 def _note_proposed(connection: StoreConnection, at: _At, fact: NoteProposed) -> None:
@@ -439,6 +448,7 @@ _ADDS: dict[type, Callable[[StoreConnection, _At, Any], None]] = {
     PreviewShown: _preview_shown,
     DeliverySettled: _settled,
     DeliveryReached: _reached,
+    DeliveryLetBe: _let_be,
     NoteProposed: _note_proposed,
     NoteKept: _note_kept,
     NoteDropped: _note_dropped,

@@ -3,6 +3,7 @@
 from angelia.core import codec
 from angelia.core.entry import (
     AnyFact,
+    DeliveryLetBe,
     DeliveryReached,
     DeliverySettled,
     Imported,
@@ -13,7 +14,7 @@ from angelia.core.entry import (
     ScheduleState,
     WatchChecked,
 )
-from angelia.core.ids import ConversationId
+from angelia.core.ids import ConversationId, DeliveryId
 from angelia.store.port import StoreConnection
 
 
@@ -23,6 +24,8 @@ def is_repeat(connection: StoreConnection, conversation: ConversationId, fact: A
         return _settled(connection, conversation, fact)
     if isinstance(fact, DeliveryReached):
         return _reached(connection, conversation, fact)
+    if isinstance(fact, DeliveryLetBe):
+        return _status(connection, conversation, fact.id) not in ("failed", "unknown")
     if isinstance(fact, NoteProposed):
         return _number_taken(connection, fact)
     if isinstance(fact, Imported):
@@ -64,10 +67,15 @@ def _had_its_time(
 
 
 def _settled(connection: StoreConnection, conversation: ConversationId, fact: DeliverySettled) -> bool:
-    status = connection.execute(
-        "SELECT status FROM outbox WHERE conversation = ? AND id = ?", (conversation, fact.id)
+    return _status(connection, conversation, fact.id) not in ("", "queued", "sending")
+
+
+def _status(connection: StoreConnection, conversation: ConversationId, delivery: DeliveryId) -> str:
+    """Where a delivery stands; empty where it was never queued."""
+    row = connection.execute(
+        "SELECT status FROM outbox WHERE conversation = ? AND id = ?", (conversation, delivery)
     ).fetchone()
-    return status is not None and status[0] not in ("queued", "sending")
+    return str(row[0]) if row else ""
 
 
 def _reached(connection: StoreConnection, conversation: ConversationId, fact: DeliveryReached) -> bool:

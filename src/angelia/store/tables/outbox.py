@@ -27,7 +27,8 @@ class Progress(Struct, frozen=True):
 class Receipt(Struct, frozen=True):
     """Where one delivery stands.
 
-    `status` is `queued`, `sending`, `sent`, `confirmed`, `failed`, `unknown` or `kept`; `attempt` counts starts;
+    `status` is `queued`, `sending`, `sent`, `confirmed`, `failed`, `unknown`, `kept`, or `let_be`; `attempt` counts
+    starts;
     `seq` is the entry that queued it, and `place` orders the entries of all conversations; `platform_id` and `detail`
     come from its settlement, or say why it was put off. `at` is when it was queued, Unix milliseconds.
     """

@@ -4,7 +4,7 @@ from angelia.core import entry as e
 from angelia.core.content import MediaKind
 from angelia.core.ids import DeliveryId
 from angelia.core.media_parts import media_parts
-from angelia.core.principal import Principal
+from angelia.core.principal import OWNER, Principal
 from angelia.testing.logs.playbook import voice
 from angelia.testing.logs.random_draft import RandomLog
 
@@ -68,6 +68,8 @@ def go_out(draft: RandomLog, name: DeliveryId) -> None:
         case 1:
             status = list(e.DeliveryStatus)[draft.choose(4)]
             draft.add(e.DeliveryStarted(name, 1), e.DeliverySettled(name, status, detail="as it went"))
+            if status in (e.DeliveryStatus.FAILED, e.DeliveryStatus.UNKNOWN) and draft.choose(3) == 1:
+                draft.add(e.DeliveryLetBe(name, OWNER))
         case 2:
             draft.add(e.DeliveryStarted(name, 1), e.DeliveryPutOff(name, 0, 9_000, "too many messages"))
         case 3:

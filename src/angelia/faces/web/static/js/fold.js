@@ -92,6 +92,14 @@ function answered(fold, entry) {
   asked.rev++;
 }
 
+/** What came after a delivery was settled. @param {Fold} fold @param {Entry} entry */
+function reached(fold, entry) {
+  const item = fold.deliveries.get(entry.id);
+  if (!item) return;
+  item.data = { ...item.data, reached: entry };
+  item.rev++;
+}
+
 /** @type {Record<string, (fold: Fold, entry: Entry) => void>} */
 const ACTS = {
   UserSaid: said,
@@ -162,12 +170,8 @@ const ACTS = {
     item.rev++;
     if (entry.status === "failed" || entry.status === "unknown") if (!fold.items.includes(item)) fold.put(entry, "receipt", item.data, `${item.key}!`);
   },
-  DeliveryReached(fold, entry) {
-    const item = fold.deliveries.get(entry.id);
-    if (!item) return;
-    item.data = { ...item.data, reached: entry };
-    item.rev++;
-  },
+  DeliveryReached: reached,
+  DeliveryLetBe: reached,
   WorkStarted: work,
   WorkEnded: work,
   TurnClosed(fold, entry) {

@@ -23,7 +23,8 @@ export function Overview() {
   const asked = useSignal(questions);
   const working = useSignal(conversations).filter((talk) => talk.open);
   const usage = useAnswer("/api/usage?days=7").data;
-  const receipts = useAnswer("/api/receipts?limit=50").data?.receipts || [];
+  const sent = useAnswer("/api/receipts?limit=50");
+  const receipts = sent.data?.receipts || [];
   const read = useAnswer("/api/schedules");
   const schedules = read.data?.schedules || [];
   const broken = receipts.filter((one) => one.status === "failed" || one.status === "unknown");
@@ -34,7 +35,7 @@ export function Overview() {
     <div class="head"><h2>${!about ? "Overview" : all ? `${count(all, "thing")} ${all === 1 ? "waits" : "wait"} for you` : "Nothing waits for you"}</h2><p>${summary ? `${summary}.` : ""}</p></div>
     <div><section class="part" aria-labelledby="w"><h2 id="w" class="sr">Waits for you</h2>
       ${all ? html`<ol class="items">${asked.map((question) => html`<${Waiting} key=${question.call} question=${question} />`)}
-        ${broken.map((one) => html`<li key=${one.id}><${Icon} name=${one.status === "failed" ? "failed" : "unknown"} cls=${one.status === "failed" ? "ic bad" : "ic wait"} /><div><h3>${titleOf(one)}${one.status === "failed" ? " did not arrive" : " may have arrived"}</h3><p>${one.detail || "No word came after it was sent."}</p><p class="from"><a href=${link("receipts", one.conversation, one.id)}>Receipt</a> · <a href=${link("c", one.conversation, one.seq)}>its conversation</a> · to ${receiver(one.to)}</p><div class="go"><${Again} conversation=${one.conversation} delivery=${one.id} sure=${one.status === "failed"} /></div></div></li>`)}
+        ${broken.map((one) => html`<li key=${one.id}><${Icon} name=${one.status === "failed" ? "failed" : "unknown"} cls=${one.status === "failed" ? "ic bad" : "ic wait"} /><div><h3>${titleOf(one)}${one.status === "failed" ? " did not arrive" : " may have arrived"}</h3><p>${one.detail || "No word came after it was sent."}</p><p class="from"><a href=${link("receipts", one.conversation, one.id)}>Receipt</a> · <a href=${link("c", one.conversation, one.seq)}>its conversation</a> · to ${receiver(one.to)}</p><div class="go"><${Again} conversation=${one.conversation} delivery=${one.id} sure=${one.status === "failed"} heard=${sent.again} /></div></div></li>`)}
         ${stopped.map((one) => html`<li key=${one.id}><${Icon} name="missed" cls="ic wait" /><div><h3>${scheduled(one)} is ${one.state}</h3><p>${one.why}</p><p class="from"><a href=${link("schedule", one.id)}>Schedule</a></p>${one.state === "paused" && html`<div class="go"><${Act} path=${`/api/schedules/${one.id}/resume`} word="Resume" told="It goes on." again=${read.again} /></div>`}</div></li>`)}</ol>`
       : html`<div class="box"><${Empty} icon="done" title="Nothing waits for you">Questions of all conversations, and what did not arrive, stand here.<//></div>`}</section>
       ${working.length > 0 && html`<section class="part" aria-labelledby="r"><h2 id="r">At work <span>${working.length}</span></h2><ol class="items runs">${working.map((talk) => html`<${Running} key=${talk.id} talk=${talk} />`)}</ol></section>`}</div>

@@ -41,6 +41,7 @@ const TRIES = {
   PreviewStarted: () => ["", "", "Shown as it grew"],
   PreviewShown: () => ["", "", "Shown as it grew"],
   DeliverySettled: (one) => ({ failed: /** @type {[string, string, string]} */ (["bad", "bad", "Refused"]), unknown: /** @type {[string, string, string]} */ (["miss", "wait", "No word"]), kept: /** @type {[string, string, string]} */ (["", "", "Kept here"]) })[/** @type {string} */ (one.status)] || ["good", "good", "Arrived"],
+  DeliveryLetBe: (one) => ["", "", `Let be by ${one.by}`],
   DeliveryReached: (one) => ["good", "good", sentence(one.reached || "Reached")],
 };
 
@@ -52,7 +53,7 @@ function Receipt({ conversation, id }) {
   const failed = data.status === "failed";
   return html`<div><h2>${titleOf(data)}</h2><p>${[data.size ? size(data.size) : "", `to ${receiver(data.to)}`].filter(Boolean).join(", ")}</p></div>
     ${failed ? html`<${Notice} tone="" icon="failed" title="It did not arrive.">${data.detail}<//>` : data.status === "unknown" ? html`<${Notice} tone="wait" icon="unknown" title="No word after sending.">It may have arrived. ${data.detail}<//>` : null}
-    ${data.again && html`<div class="go"><${Again} conversation=${conversation} delivery=${id} sure=${data.status !== "unknown"} main=${failed} /></div>`}
+    ${data.again && html`<div class="go"><${Again} conversation=${conversation} delivery=${id} sure=${!data.tries.some((one) => one.status === "unknown")} main=${failed} rests=${data.status !== "failed" && data.status !== "unknown"} heard=${again} /></div>`}
     <section><h3>What happened</h3><${Trail} steps=${data.tries.map((one) => {
       const [node, state, word] = (TRIES[one.kind] || TRIES.DeliveryQueued)(one);
       return { node, state, word, time: second(one.at), line: one.detail || one.why, side: `#${one.seq}` };
