@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from angelia.browsers.chromium.cdp import ProtocolError
 from angelia.browsers.chromium.downloads import Downloaded, Downloads
 from angelia.browsers.chromium.given_secrets import GivenSecrets
+from angelia.browsers.chromium.live_page import LivePage
 from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.browsers.chromium.tab import Tab
+from angelia.browsers.control import PageControl
 from angelia.browsers.cookies import Cookie, cookies_for
 from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 from angelia.sandboxes.egress.addresses import Addresses
@@ -33,6 +35,8 @@ class ChromiumBrowser:
         self._attaching: set[asyncio.Task[None]] = set()
         self._downloads: Downloads | None = None
         self._given = GivenSecrets()
+        self._watched: list[LivePage] = []
+        self.control = PageControl()
         self.life = 0
         """How often it was begun: what it knew went with the life before."""
         self.current = ""
@@ -129,6 +133,28 @@ class ChromiumBrowser:
             raise BrowserGone("The browser has ended.")
         return cookies_for((await self._running.cdp.call("Storage.getCookies"))["cookies"], origins)
 
+    async def watch(self, name: str = "") -> LivePage:
+        """A tab as somebody sees it who watches; without a name the one that was used last.
+
+        Raises:
+            ActFailed: there is none, or it is gone again.
+        """
+        tab = self.tab(name)
+        assert self._running is not None  # a page is open
+        try:
+            asked = {"targetId": tab.target, "flatten": True}
+            session = (await self._running.cdp.call("Target.attachToTarget", asked))["sessionId"]
+        except ProtocolError as error:
+            raise ActFailed(ActOutcome.GONE, f"The tab {tab.name} cannot be watched: {error}.") from error
+        watched = LivePage(self._running.cdp, session, tab.target, self.control)
+        self._watched = [one for one in self._watched if not one.ended] + [watched]
+        try:
+            await watched.start()
+        except BaseException:
+            await asyncio.shield(watched.close())
+            raise
+        return watched
+
     def refused(self) -> list[str]:
         """What its pages were not let through to since the last time, in sentences."""
         if self._running is None:
@@ -141,6 +167,8 @@ class ChromiumBrowser:
         """End it, and wait until nothing of it is left. Idempotent."""
         running, self._running = self._running, None
         self._tabs.clear()
+        self._watched.clear()
+        self.control.handed_back()
         self.current = ""
         if running is not None:
             await running.close()
@@ -186,6 +214,9 @@ class ChromiumBrowser:
             self._tabs[tab.name] = tab
 
     def _forget(self, target: str) -> None:
+        for watched in [one for one in self._watched if one.target == target]:
+            self._watched.remove(watched)
+            watched.end(ActFailed(ActOutcome.GONE, "The tab was closed."))
         for name in [name for name, tab in self._tabs.items() if tab.target == target]:
             del self._tabs[name]
             if self.current == name:

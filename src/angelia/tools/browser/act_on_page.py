@@ -96,12 +96,15 @@ class ActOnPage:
         Raises:
             BrowserGone: the browser has ended; the step under way may have been done or not.
         """
-        lines, failed = [], False
-        files = list[Media]()
         try:
-            tab = judged_tab(self._browser, arguments.tab, context)
+            async with self._browser.control.agent():
+                return await self._steps(arguments, judged_tab(self._browser, arguments.tab, context), context)
         except ActFailed as refused:
             return ToolOutcome((Text(f"{refused.outcome}: {refused}"),), CallStatus.ERROR)
+
+    async def _steps(self, arguments: ActOnPageArguments, tab: Tab, context: BrowserContext) -> ToolOutcome:
+        lines, failed = [], False
+        files = list[Media]()
         before = tab.seen
         for number, step in enumerate(arguments.steps, 1):
             shown = " ".join(word for word in (step.do, step.ref) if word)

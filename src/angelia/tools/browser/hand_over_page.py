@@ -92,6 +92,7 @@ class HandPageOver:
         """
         handed = self._handed.pop(context.call)
         said = Text(f"The user answered: {context.answer.strip() or 'yes'}")
+        self._browser.control.handed_back()
         try:
             tab = self._browser.tab(handed.tab)
             if (now := origin(tab.url)) != handed.effect.origin:

@@ -57,15 +57,16 @@ class LookAtPage:
             BrowserGone: the browser has ended.
         """
         try:
-            tab = self._browser.tab(arguments.tab)
-            if arguments.read:
-                words = tab.console.words() if arguments.read == "console" else await tab.cookies()
-                return await told(self._browser, tab, words, context)
-            whole = arguments.whole or bool(arguments.find or arguments.under)
-            look = await tab.look(whole=whole, under=arguments.under)
-            picture = b""
-            if arguments.picture:
-                picture = await tab.picture(whole=arguments.whole, ref=arguments.under)
+            async with self._browser.control.agent():
+                tab = self._browser.tab(arguments.tab)
+                if arguments.read:
+                    words = tab.console.words() if arguments.read == "console" else await tab.cookies()
+                    return await told(self._browser, tab, words, context)
+                whole = arguments.whole or bool(arguments.find or arguments.under)
+                look = await tab.look(whole=whole, under=arguments.under)
+                picture = b""
+                if arguments.picture:
+                    picture = await tab.picture(whole=arguments.whole, ref=arguments.under)
         except ActFailed as failed:
             return ToolOutcome((Text(f"{failed.outcome}: {failed}"),), CallStatus.ERROR)
         words = found(look, arguments.find) if arguments.find else look.words()

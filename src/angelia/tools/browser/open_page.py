@@ -67,14 +67,15 @@ class OpenPage:
             BrowserMissing, BrowserGone: there is no browser, or not any more.
         """
         try:
-            if arguments.url:
-                tab = await self._browser.opened(arguments.tab)
-                await self._logins.lend(arguments.profile)
-                await tab.go(arguments.url)
-            else:
-                tab = judged_tab(self._browser, arguments.tab, context)
-                await tab.move(arguments.go)
-            look = await tab.look()
+            async with self._browser.control.agent():
+                if arguments.url:
+                    tab = await self._browser.opened(arguments.tab)
+                    await self._logins.lend(arguments.profile)
+                    await tab.go(arguments.url)
+                else:
+                    tab = judged_tab(self._browser, arguments.tab, context)
+                    await tab.move(arguments.go)
+                look = await tab.look()
         except ActFailed as failed:
             return ToolOutcome((Text(f"{failed.outcome}: {failed}"),), CallStatus.ERROR)
         outcome = await told(self._browser, tab, f"{look.head()}\n{look.words()}", context)

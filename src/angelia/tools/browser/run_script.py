@@ -58,11 +58,12 @@ class RunScriptInPage:
             BrowserGone: the browser has ended; it may have run or not.
         """
         try:
-            tab = judged_tab(self._browser, arguments.tab, context, arguments.ref)
-            before = tab.seen
-            value = await tab.script(arguments.code, arguments.ref)
-            await tab.settled()
-            after = str(tab.dialog) if tab.dialog is not None else changes(before, await tab.look())
+            async with self._browser.control.agent():
+                tab = judged_tab(self._browser, arguments.tab, context, arguments.ref)
+                before = tab.seen
+                value = await tab.script(arguments.code, arguments.ref)
+                await tab.settled()
+                after = str(tab.dialog) if tab.dialog is not None else changes(before, await tab.look())
         except ActFailed as failed:
             return ToolOutcome((Text(f"{failed.outcome}: {failed}"),), CallStatus.ERROR)
         shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()

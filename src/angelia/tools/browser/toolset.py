@@ -23,6 +23,11 @@ class BrowserTools:
         self._logins: PageLogins | None = None
         self._tools: tuple[Tool, ...] = ()
 
+    @property
+    def browser(self) -> "ChromiumBrowser | None":
+        """The conversation's, for whoever watches it; None where none is installed."""
+        return self._browser
+
     async def open(self, conversation: ConversationContext) -> None:
         """Make its tools; the browser itself waits for the first page."""
         if sys.platform != "linux" or find_chromium() is None:

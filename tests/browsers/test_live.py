@@ -1,0 +1,143 @@
+"""A page is watched from elsewhere, and taken over: pictures while it moves, mouse and keys, one hand at a time."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from angelia.browsers.chromium.browser import ChromiumBrowser
+from angelia.browsers.chromium.live_page import LivePage
+from angelia.browsers.live import LiveFrame, LiveInput, PointerPressed
+from angelia.browsers.port import ActFailed, ActOutcome
+from angelia.core.content import CallStatus
+from angelia.testing.tools.harness import ToolHarness
+from angelia.tools.browser.act_on_page import Step
+from angelia.tools.browser.toolset import BrowserTools
+from tests.browsers.site import Site
+from tests.browsers.test_act import opened, text
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("chromium")]
+
+FORM = """<body style="margin:0;height:4000px"><input style="position:absolute;left:100px;top:100px;width:200px"
+aria-label=Code oninput="out.textContent = 'has ' + value"><button style="position:absolute;left:100px;top:200px"
+onclick="out.textContent = 'pressed'; document.body.style.background = 'red'">Go</button><p id=out style="position:fixed">nothing</p>
+<script>onscroll = () => { if (scrollY == 900) out.textContent = 'at 900' }</script>"""
+
+
+async def does(live: LivePage, *events: str) -> None:
+    """What a person does, as it comes over a wire."""
+    for event in events:
+        await live.send(msgspec.json.decode(event.encode(), type=LiveInput))
+
+
+async def pictures(live: LivePage, at_least: int = 1) -> list[LiveFrame]:
+    async with asyncio.timeout(20):
+        return [await live.frame() for _ in range(at_least)]
+
+
+async def shows(browser: ChromiumBrowser, wanted: str) -> None:
+    """Until these words stand on the page."""
+    await browser.tab().wait_for(wanted, 10)
+
+
+async def test_whoever_takes_it_over_clicks_types_and_scrolls(browser: ChromiumBrowser, site: Site) -> None:
+    tab = await opened(browser, site, FORM)
+    live = await browser.watch()
+    (first,) = await pictures(live)
+    assert first.jpeg[:3] == b"\xff\xd8\xff"
+    assert (first.width, first.taken > 1.7e9) == (1280, True)
+    await live.take_over()
+    await does(live, '{"do":"down","x":150,"y":110}', '{"do":"up","x":150,"y":110}')
+    await does(live, '{"do":"type","text":"K7WQ"}', '{"do":"key","keys":"x"}')
+    await shows(browser, "has K7WQx")
+    await does(live, '{"do":"move","x":110,"y":210}', '{"do":"down","x":110,"y":210}', '{"do":"up","x":110,"y":210}')
+    await shows(browser, "pressed")
+    assert (await pictures(live))[0].jpeg != first.jpeg
+    await does(live, '{"do":"wheel","x":500,"y":500,"down":900}')
+    await shows(browser, "at 900")
+    await live.close()
+
+
+async def test_it_goes_on_where_the_page_moves_to_another_site(browser: ChromiumBrowser, site: Site) -> None:
+    tab = await opened(browser, site, FORM)
+    live = await browser.watch()
+    await pictures(live)
+    site.pages["/there"] = "<body style='background:blue'><h1>There</h1>"
+    await tab.go(site.url("/there", host="other.example"))
+    await pictures(live)
+    await live.take_over()
+    await live.send(PointerPressed(5, 5))
+    await live.close()
+
+
+async def test_nothing_is_drawn_for_who_does_not_fetch(browser: ChromiumBrowser, site: Site) -> None:
+    """Of a page that never rests the browser makes a few pictures, and the next ones only as they are fetched."""
+    moving = "<p id=out></p><script>let n = 0; setInterval(() => { out.textContent = 'number ' + ++n }, 5)</script>"
+    tab = await opened(browser, site, moving)
+    live = await browser.watch()
+    await tab.wait_for("number 200", 20)
+    assert live.unfetched <= 4
+    await pictures(live, 10)
+    await live.close()
+    with pytest.raises(ActFailed, match="no longer watched"):
+        await live.frame()
+
+
+async def test_who_has_not_taken_it_over_does_nothing_to_it(browser: ChromiumBrowser, site: Site) -> None:
+    tab = await opened(browser, site, FORM)
+    one, two = await browser.watch(), await browser.watch()
+    click = PointerPressed(110, 210)
+    with pytest.raises(ActFailed, match="take it over first"):
+        await one.send(click)
+    async with browser.control.agent():
+        taking = asyncio.ensure_future(one.take_over())
+        await asyncio.sleep(0)
+        assert not one.taken_over
+    await taking
+    with pytest.raises(ActFailed, match="elsewhere"):
+        await two.take_over()
+    with pytest.raises(ActFailed, match="take it over first"):
+        await two.send(click)
+    await one.close()
+    await two.take_over()
+    await two.close()
+    assert "nothing" in await text(tab)
+    assert not browser.control.held
+
+
+async def test_a_tab_that_goes_tells_whoever_watches(browser: ChromiumBrowser, site: Site) -> None:
+    tab = await opened(browser, site, FORM)
+    live = await browser.watch()
+    await pictures(live)
+    await live.take_over()
+    waiting = asyncio.ensure_future(live.frame())
+    await asyncio.sleep(0)
+    await browser.close_tab(tab.name)
+    with pytest.raises(ActFailed, match="closed") as told:
+        await waiting
+    assert told.value.outcome is ActOutcome.GONE
+    assert not browser.control.held
+    await live.close()
+
+
+async def test_while_a_person_has_the_page_the_agent_neither_acts_nor_looks(tools: ToolHarness, site: Site) -> None:
+    site.pages["/"] = FORM
+    await tools.run("browser_open", url=site.url())
+    (toolset,) = tools.toolsets
+    assert isinstance(toolset, BrowserTools)
+    assert toolset.browser is not None
+    live = await toolset.browser.watch()
+    await live.take_over()
+    does: dict[str, dict[str, object]] = {
+        "browser_open": {"url": site.url()},
+        "browser_look": {},
+        "browser_act": {"steps": (Step("click", "e2"),)},
+        "browser_script": {"code": "document.body.remove()"},
+    }
+    for name, arguments in does.items():
+        await tools.effects(name, **arguments)
+        told = await tools.said(name, CallStatus.ERROR, **arguments)
+        assert "The user has taken the browser over" in told, name
+    live.give_back()
+    assert "nothing" in await tools.said("browser_look")
+    await live.close()
