@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real("chromium")]
 
 FORM = """<body style="margin:0;height:4000px"><input style="position:absolute;left:100px;top:100px;width:200px"
 aria-label=Code oninput="out.textContent = 'has ' + value"><button style="position:absolute;left:100px;top:200px"
-onclick="out.textContent = 'pressed'; document.body.style.background = 'red'">Go</button><p id=out style="position:fixed">nothing</p>
+onclick="out.textContent = 'pressed'; document.body.style.background = 'red'">Go</button>
+<p id=out style="position:fixed">nothing</p>
 <script>onscroll = () => { if (scrollY == 900) out.textContent = 'at 900' }</script>"""
 
 
@@ -41,7 +42,7 @@ async def shows(browser: ChromiumBrowser, wanted: str) -> None:
 
 
 async def test_whoever_takes_it_over_clicks_types_and_scrolls(browser: ChromiumBrowser, site: Site) -> None:
-    tab = await opened(browser, site, FORM)
+    await opened(browser, site, FORM)
     live = await browser.watch()
     (first,) = await pictures(live)
     assert first.jpeg[:3] == b"\xff\xd8\xff"
@@ -72,10 +73,11 @@ async def test_it_goes_on_where_the_page_moves_to_another_site(browser: Chromium
 
 async def test_nothing_is_drawn_for_who_does_not_fetch(browser: ChromiumBrowser, site: Site) -> None:
     """Of a page that never rests the browser makes a few pictures, and the next ones only as they are fetched."""
-    moving = "<p id=out></p><script>let n = 0; setInterval(() => { out.textContent = 'number ' + ++n }, 5)</script>"
+    moving = """<p id=out></p><p id=far></p><script>let n = 0; setInterval(() => {
+      out.textContent = ++n; if (n == 200) far.textContent = 'far enough' }, 5)</script>"""
     tab = await opened(browser, site, moving)
     live = await browser.watch()
-    await tab.wait_for("number 200", 20)
+    await tab.wait_for("far enough", 20)
     assert live.unfetched <= 4
     await pictures(live, 10)
     await live.close()
