@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from angelia.service.app import App
     from angelia.service.conversation.session import Session
     from angelia.service.models.choice import ModelChoice
+    from angelia.service.trajectories.trajectory import TrajectoryStep
 
 
 PYTHON = e.Address("python")
@@ -52,6 +53,13 @@ class Conversation:
     def unfinished(self) -> bool:
         """Whether `resume` has something to do: a turn was open, or its answer was never handed over."""
         return bool(self._session.turn.opened) or self._owed
+
+    @property
+    def steps(self) -> "list[TrajectoryStep]":
+        """All that was said and done in it, with the results of calls; see `angelia export` for other formats."""
+        from angelia.service.trajectories.trajectory import trajectory_steps
+
+        return trajectory_steps(self._session.log.entries)
 
     async def ask(self, question: str, *, files: Iterable[str | Path] = ()) -> Answer:
         """Ask, with files attached, and wait for the answer. If the waiting task is cancelled, the turn is stopped.

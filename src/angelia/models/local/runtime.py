@@ -1,7 +1,6 @@
 """The library that runs the embedded model: whether it is installed, and whether this machine can load it."""
 
 import re
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -27,9 +26,10 @@ def load_runtime() -> Any:
     if not installed():
         raise MissingPart(_NEED, "local")
     try:
-        return import_module("xllamacpp")
+        import xllamacpp
     except ImportError as error:
         raise MissingLibrary(_NEED, f"{error}.", _remedy(str(error))) from error
+    return xllamacpp
 
 
 def _remedy(said: str) -> str:

@@ -8,7 +8,7 @@ What a format has no place for is said in words where it stood; nothing is left 
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +17,13 @@ import msgspec
 from angelia.context.request import ToolSpec
 from angelia.core.content import Content, Media, MediaKind, Text, ToolCall
 from angelia.core.version import PACKAGE_VERSION
-from angelia.service.trajectories.trajectory import CallResult, StepSource, Trajectory, TrajectoryStep
+from angelia.service.trajectories.trajectory import (
+    CallResult,
+    StepSource,
+    Trajectory,
+    TrajectoryStep,
+    call_arguments,
+)
 
 ATIF_VERSION = "ATIF-v1.7"
 
@@ -94,7 +100,7 @@ def _sharegpt_words(step: TrajectoryStep, url: MediaUrl) -> str:
     words = [f"<think>\n{step.thinking}\n</think>"] if step.thinking else []
     words += [part.text if isinstance(part, Text) else _named(part, url) for part in step.parts]
     for call in step.calls:
-        wanted = {"name": call.name, "arguments": _arguments(call)}
+        wanted = {"name": call.name, "arguments": call_arguments(call)}
         words.append(f"<tool_call>\n{json.dumps(wanted, ensure_ascii=False)}\n</tool_call>")
     return "\n".join(words)
 
@@ -136,7 +142,8 @@ def _atif_step(number: int, step: TrajectoryStep, url: MediaUrl) -> dict[str, An
         told["reasoning_content"] = step.thinking
     if step.calls:
         told["tool_calls"] = [
-            {"tool_call_id": call.id, "function_name": call.name, "arguments": _arguments(call)} for call in step.calls
+            {"tool_call_id": call.id, "function_name": call.name, "arguments": call_arguments(call)}
+            for call in step.calls
         ]
         told["observation"] = {
             "results": [
@@ -184,15 +191,6 @@ def _function(tool: ToolSpec) -> dict[str, Any]:
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": schema},
     }
-
-
-def _arguments(call: ToolCall) -> Mapping[str, Any]:
-    """What a model wrote as arguments; what is no object stands in one, under `raw`."""
-    try:
-        read = msgspec.json.decode(call.arguments)
-    except msgspec.MsgspecError:
-        read = None
-    return read if isinstance(read, dict) else {"raw": call.arguments}
 
 
 def _words(came: CallResult) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -73,6 +74,15 @@ def trajectory_steps(entries: Sequence[e.Entry]) -> list[TrajectoryStep]:
     for entry in entries:
         fold.take(entry)
     return fold.done()
+
+
+def call_arguments(call: ToolCall) -> dict[str, Any]:
+    """What a model wrote as arguments; what is no object stands in one, under `raw`."""
+    try:
+        read = msgspec.json.decode(call.arguments)
+    except msgspec.MsgspecError:
+        read = None
+    return read if isinstance(read, dict) else {"raw": call.arguments}
 
 
 class _Fold:
