@@ -184,13 +184,16 @@ async def test_a_body_that_is_cut_off_is_an_error_and_not_a_page() -> None:
 
 @pytest.mark.parametrize("limits", [FetchLimits(silence=0.05), FetchLimits(total=0.05)], ids=["silence", "total"])
 async def test_a_silent_server_ends_in_an_error(limits: FetchLimits) -> None:
+    over = asyncio.Event()
+
     async def never(head: bytes) -> bytes:
-        await asyncio.Event().wait()
+        await over.wait()
         return head
 
     async with serving(never) as server:
         with pytest.raises(FetchFailed):
             await fetcher(limits=limits).fetch(f"http://127.0.0.1:{server.port}/")
+        over.set()
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://exa mple.com:99999999/", "http://x:port/"])

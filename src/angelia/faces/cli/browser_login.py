@@ -53,9 +53,11 @@ async def browser_person(*, opens: bool) -> AsyncIterator[LoginPerson]:
             raise LoginRefused("Nobody has logged in.", then="Nothing was changed; call it again.") from None
 
     server = await asyncio.start_server(visited, "127.0.0.1", 0, limit=16_384)
-    async with server:
+    try:
         port = server.sockets[0].getsockname()[1]
         yield LoginPerson(f"http://127.0.0.1:{port}{PATH}", show, returned)
+    finally:
+        server.close()  # and nobody waits for connections that a browser opens beforehand and keeps
 
 
 def pasting_person() -> LoginPerson:

@@ -70,7 +70,8 @@ class Database:
         tips = TipsJournal(home)
         with explained(home):
             if not (home / FILE).exists() and (known := tips.read()).newest:
-                raise not_whole(home / FILE, list(lost(scratch(), known)))
+                with closing(scratch()) as nothing:
+                    raise not_whole(home / FILE, list(lost(nothing, known)))
         writer = _opened(home, patience_s)
         try:
             with explained(home):
@@ -249,10 +250,13 @@ def _known_to_read(path: Path) -> sqlite3.Connection:
     if not path.exists() or not path.stat().st_size:
         return scratch()
     connection = connect_to_read(path)
-    if require_known(connection, path):
-        return connection
-    connection.close()
-    return scratch()
+    known = False
+    try:
+        known = require_known(connection, path)
+    finally:
+        if not known:
+            connection.close()
+    return connection if known else scratch()
 
 
 def _make_home(home: Path) -> None:
