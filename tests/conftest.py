@@ -38,6 +38,7 @@ def _has_library(name: str) -> bool:
 REAL_PARTS: dict[str, Callable[[], object]] = {
     "bwrap": lambda: shutil.which("bwrap"),
     "chromium": lambda: find_chromium() and shutil.which("bwrap"),
+    "window": lambda: find_chromium(window=True) and all(map(shutil.which, ("bwrap", "Xvfb"))),
     "curl": lambda: shutil.which("curl"),
     "rg": lambda: shutil.which("rg"),
     "docker": lambda: all(map(shutil.which, ("dockerd", "docker", "busybox"))) and os.geteuid() == 0,

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from angelia.browsers.chromium.cdp import ProtocolError
+from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.downloads import Downloaded, Downloads
 from angelia.browsers.chromium.given_secrets import GivenSecrets
 from angelia.browsers.chromium.live_page import LivePage
@@ -17,6 +17,7 @@ from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 from angelia.sandboxes.egress.addresses import Addresses
 
 if TYPE_CHECKING:
+    from angelia.browsers.chromium.display import Display
     from angelia.browsers.chromium.launch import RunningChromium
 
 MOST_TABS = 12
@@ -25,9 +26,9 @@ MOST_TABS = 12
 class ChromiumBrowser:
     """One Chromium with a profile in memory, which ends with it. `addresses` says what its pages may reach."""
 
-    def __init__(self, addresses: Addresses) -> None:
-        """Nothing is started yet."""
-        self._addresses = addresses
+    def __init__(self, addresses: Addresses, display: "Display | None" = None) -> None:
+        """Nothing is started yet. Its window is on `display`, for a person; without one it has none."""
+        self._addresses, self._display = addresses, display
         self._running: RunningChromium | None = None
         self._starting = asyncio.Lock()
         self._numbers = 0
@@ -84,7 +85,16 @@ class ChromiumBrowser:
             if running.cdp.gone.done():
                 raise BrowserGone("The browser ended while a tab was opened.")
         self.current = next(one for one, tab in self._tabs.items() if tab.target == target)
+        if self._display is not None:
+            await self._close_first(running.cdp)
         return self._tabs[self.current]
+
+    async def _close_first(self, cdp: CdpConnection) -> None:
+        """Close the empty page with which a window begins, which nobody asked for."""
+        known = {tab.target for tab in self._tabs.values()}
+        for there in (await cdp.call("Target.getTargets"))["targetInfos"]:
+            if there["type"] == "page" and there["targetId"] not in known and there["url"] == "about:blank":
+                await cdp.call("Target.closeTarget", {"targetId": there["targetId"]})
 
     async def close_tab(self, name: str) -> None:
         """Close one.
@@ -178,7 +188,7 @@ class ChromiumBrowser:
 
         async with self._starting:
             if self._running is None:
-                running = await start_chromium(self._addresses)
+                running = await start_chromium(self._addresses, self._display)
                 self._downloads = Downloads(running.cdp, running.folders, running.refusals.__setitem__)
                 running.cdp.listen("", self._hear)
                 await self._downloads.begin()

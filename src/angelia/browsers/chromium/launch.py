@@ -13,10 +13,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import Struct
+
 from angelia.browsers.chromium.cdp import CdpConnection
-from angelia.browsers.chromium.program import INSTALL, Chromium, find_chromium
+from angelia.browsers.chromium.display import Display
+from angelia.browsers.chromium.program import INSTALL, INSTALL_WINDOW, Chromium, find_chromium
 from angelia.browsers.chromium.shared_folders import SharedFolders
 from angelia.browsers.port import BrowserMissing
 from angelia.deadline import within
@@ -37,7 +41,7 @@ _SHOWN = (
 )
 
 _FLAGS = (
-    *("--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--hide-scrollbars"),
+    *("--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions"),
     *("--disable-default-apps", "--disable-domain-reliability", "--disable-quic", "--no-pings", "--mute-audio"),
     "--site-per-process",  # as whole browsers have it by themselves, and the shell does not
@@ -48,6 +52,24 @@ _FLAGS = (
 )
 _HOME = "/home/browser"
 _UNTIL_GONE_S = 5.0
+
+
+class Seen(Struct, frozen=True):
+    """A browser, and where its window is; none without `display`."""
+
+    chromium: Chromium
+    display: Display | None
+
+    @contextmanager
+    def cookie(self) -> Iterator[int]:
+        """A descriptor of what its X server knows its own by, or -1. It is read as us: the browser may be nobody."""
+        path = self.display.cookie if self.display is not None else ""
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if path else -1
+        try:
+            yield handle
+        finally:
+            if handle >= 0:
+                os.close(handle)
 
 
 class RunningChromium:
@@ -78,9 +100,13 @@ class RunningChromium:
             await self._network.close()
 
 
-def why_not() -> BrowserMissing | None:
-    """Why there is no browser here; None if there is one."""
-    if find_chromium() is None:
+def why_not(display: Display | None = None) -> BrowserMissing | None:
+    """Why there is no browser here; None if there is one, which with `display` can show a window."""
+    if find_chromium(window=display is not None) is None:
+        if find_chromium() is not None:
+            return BrowserMissing(
+                "The browser of this machine knows no window.", then=f"Install one that does: {INSTALL_WINDOW}."
+            )
         return BrowserMissing("There is no Chromium on this machine.", then=f"Install one: {INSTALL}.")
     if confinement() != Confined("bubblewrap"):
         return BrowserMissing(
@@ -91,21 +117,21 @@ def why_not() -> BrowserMissing | None:
     return None
 
 
-async def start_chromium(addresses: Addresses) -> RunningChromium:
-    """Start one; `addresses` says what its pages may connect to.
+async def start_chromium(addresses: Addresses, display: Display | None = None) -> RunningChromium:
+    """Start one; `addresses` says what its pages may connect to. It shows a window on `display`, or none at all.
 
     Raises:
         BrowserMissing: there is none, or it cannot be started; says why.
     """
-    chromium = find_chromium()
-    if (missing := await asyncio.to_thread(why_not)) or chromium is None:
+    chromium = find_chromium(window=display is not None)
+    if (missing := await asyncio.to_thread(why_not, display)) or chromium is None:
         raise missing or BrowserMissing("There is no Chromium on this machine.", then=f"Install one: {INSTALL}.")
     proxy, folders = EgressProxy(addresses), SharedFolders(_NOBODY if os.geteuid() == 0 else 0)
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
     try:
         with HeldCommand() as held:
-            process = _begun(chromium, held, folders, theirs_in, theirs_out)
+            process = _begun(Seen(chromium, display), held, folders, theirs_in, theirs_out)
             try:
                 network = await proxy.serve(await held.listen("browser"), ())
             except BaseException:
@@ -131,31 +157,40 @@ async def start_chromium(addresses: Addresses) -> RunningChromium:
 
 
 def _begun(
-    chromium: Chromium, held: HeldCommand, folders: SharedFolders, reading: int, writing: int
+    seen: "Seen", held: HeldCommand, folders: SharedFolders, reading: int, writing: int
 ) -> "subprocess.Popen[bytes]":
     user = _NOBODY if os.geteuid() == 0 else 0
     helper = str(Path(__file__).with_name("exec_on_pipe.py"))
-    return subprocess.Popen(  # noqa: S603 - a fixed command line
-        [sys.executable, "-I", "-S", helper, str(reading), str(writing), str(user), *_argv(chromium, held, folders)],
-        pass_fds=(reading, writing, *held.descriptors),
-        env={},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with seen.cookie() as cookie:
+        argv = _argv(seen, cookie, held, folders)
+        return subprocess.Popen(  # noqa: S603 - a fixed command line
+            [sys.executable, "-I", "-S", helper, str(reading), str(writing), str(user), *argv],
+            pass_fds=(reading, writing, *held.descriptors, *((cookie,) if cookie >= 0 else ())),
+            env={},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
 
-def _argv(chromium: Chromium, held: HeldCommand, folders: SharedFolders) -> list[str]:
+def _argv(seen: "Seen", cookie: int, held: HeldCommand, folders: SharedFolders) -> list[str]:
     env = {"HOME": _HOME, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "XDG_RUNTIME_DIR": "/tmp"}  # noqa: S108 - its own
+    chromium, display = seen.chromium, seen.display
+    if display is not None:
+        env |= display.variables(_HOME)
+        shown = [f"--ozone-platform={display.platform}"]
+    else:
+        shown = ["--hide-scrollbars", *(() if chromium.shell else ("--headless=new",))]
     return [
         bubblewrap_program(),
         *("--unshare-all", "--die-with-parent", "--new-session", "--clearenv", *held.options),
         *_mounts(),
         *folders.mounts(),
+        *(display.mounts(_HOME, cookie) if display is not None else ()),
         *(word for name, value in env.items() for word in ("--setenv", name, value)),
         *("--chdir", _HOME, "--"),
         str(chromium.path),
-        *(() if chromium.shell else ("--headless=new",)),
+        *shown,
         *_FLAGS,
         f"--user-data-dir={_HOME}/profile",
         "about:blank",

@@ -1,11 +1,15 @@
 """`angelia browser`: logins that last, by name."""
 
+import asyncio
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
-from angelia.core.errors import BadInput
+from angelia.core.errors import BadInput, NotFound
 from angelia.faces.cli.options import loaded_from, settings_options
 from angelia.faces.words.output import asked, echo
 from angelia.faces.words.paint import screen
@@ -16,7 +20,7 @@ from angelia.service.secrets.store import site_origin
 
 @click.group(
     invoke_without_command=True,
-    epilog="Examples:  angelia browser add github --for github.com  ·  angelia browser forget github",
+    epilog="Examples:  angelia browser login https://github.com/login  ·  angelia browser forget github.com",
 )
 @click.pass_context
 def browser(ctx: click.Context) -> int | None:
@@ -49,6 +53,72 @@ def add(name: str, sites: tuple[str, ...], **given: Any) -> int:
     if new:
         echo(f"Have the model log in there once, with the profile {name}; you are asked before it is used.", err=True)
     return 0
+
+
+@browser.command(epilog="Example: angelia browser login https://github.com/login")
+@click.argument("url")
+@click.option("--as", "name", default="", metavar="NAME", help="The profile; the site's own name if nothing is said.")
+@click.option("--for", "sites", multiple=True, metavar="SITE", help="A further site of it. Repeatable.")
+@settings_options
+def login(url: str, name: str, sites: tuple[str, ...], **given: Any) -> int:
+    """Log in by hand, in a window on this desktop. The profile keeps the login, and the model uses it from then on."""
+    return asyncio.run(_login(url, name, sites, given))
+
+
+async def _login(url: str, name: str, sites: tuple[str, ...], given: dict[str, Any]) -> int:
+    from angelia.browsers.chromium.browser import ChromiumBrowser
+    from angelia.browsers.chromium.display import display_of
+    from angelia.policy.egress import judge_address, judge_url
+    from angelia.service.secrets.login_window import log_in_by_hand
+    from angelia.tools.web.fetcher import Fetcher
+
+    display, loaded, first = display_of(), loaded_from(given), site_origin(url)
+    kept, name = BrowserProfiles(loaded.home), name or (urlsplit(first).hostname or "")
+    known = kept.kept().get(name)
+    wanted = (*(known.origins if known else ()), first, *map(site_origin, sites))
+    kept.add(name, tuple(dict.fromkeys(wanted)))
+    ranges = loaded.config.policy.allow_ranges
+    reach = Fetcher(judge_url, lambda address: judge_address(address, ranges)).addresses_behind
+    browser, done = ChromiumBrowser(reach, display), asyncio.get_running_loop().create_future()
+    held = kept.lend(name)
+    try:
+        echo(f"Log in, in the window that opens. {_ENDS}", err=True)
+        with _enter(done):
+            fault = await log_in_by_hand(browser, held, url if "://" in url else first, done)
+        refused = browser.refused()
+    finally:
+        held.give_back()
+        await browser.close()
+    for said in ([fault] if fault else []) + refused:
+        echo(said, err=True)
+    if not held.cookies:
+        raise NotFound(f"Nothing was kept in {name}: no site of it has left a cookie.", then="Try again, or forget it.")
+    echo(f"The profile {name} keeps {len(held.cookies)} cookies of {', '.join(held.origins)}.", err=True)
+    return 0
+
+
+_ENDS = "When you are done, close it" + ", or press Enter here." * sys.stdin.isatty()
+
+
+@contextmanager
+def _enter(done: "asyncio.Future[None]") -> Iterator[None]:
+    """Enter on the terminal sets `done`."""
+    loop = asyncio.get_running_loop()
+    if not sys.stdin.isatty():
+        yield
+        return
+
+    def pressed() -> None:
+        sys.stdin.readline()
+        loop.remove_reader(sys.stdin)
+        if not done.done():
+            done.set_result(None)
+
+    loop.add_reader(sys.stdin, pressed)
+    try:
+        yield
+    finally:
+        loop.remove_reader(sys.stdin)
 
 
 @browser.command()
