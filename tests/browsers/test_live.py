@@ -63,11 +63,14 @@ async def test_it_goes_on_where_the_page_moves_to_another_site(browser: Chromium
     tab = await opened(browser, site, FORM)
     live = await browser.watch()
     await pictures(live)
-    site.pages["/there"] = "<body style='background:blue'><h1>There</h1>"
+    site.pages["/there"] = (
+        "<body style='background:blue' onmousedown='h.textContent = `pressed there`'><h1 id=h>There</h1>"
+    )
     await tab.go(site.url("/there", host="other.example"))
     await pictures(live)
     await live.take_over()
     await live.send(PointerPressed(5, 5))
+    await shows(browser, "pressed there")
     await live.close()
 
 

@@ -81,7 +81,9 @@ def desktop(tmp_path: Path) -> Iterator[str]:
 async def test_the_command_opens_a_window_and_enter_ends_it(site: Site, tmp_path: Path, desktop: str) -> None:
     """The page is one with bars above it, which a headless browser has not, and does what the person would."""
     site.pages["/"] = "<body><script>document.location = '/in'</script>"
-    site.pages["/in"] = "<script>setInterval(() => { if (outerHeight - innerHeight > 50) fetch('/shown') }, 50)</script>"
+    site.pages["/in"] = (
+        "<script>setInterval(() => { if (outerHeight - innerHeight > 50) fetch('/shown') }, 50)</script>"
+    )
     site.pages["/shown"] = ""
     site.headers["/in"] = LOGIN
     (tmp_path / "config.toml").write_text('[policy]\nallow_ranges = ["127.0.0.0/8"]\n')

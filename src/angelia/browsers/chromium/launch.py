@@ -54,7 +54,7 @@ _HOME = "/home/browser"
 _UNTIL_GONE_S = 5.0
 
 
-class Seen(Struct, frozen=True):
+class ShownChromium(Struct, frozen=True):
     """A browser, and where its window is; none without `display`."""
 
     chromium: Chromium
@@ -131,7 +131,7 @@ async def start_chromium(addresses: Addresses, display: Display | None = None) -
     ours_in, theirs_out = os.pipe()
     try:
         with HeldCommand() as held:
-            process = _begun(Seen(chromium, display), held, folders, theirs_in, theirs_out)
+            process = _begun(ShownChromium(chromium, display), held, folders, theirs_in, theirs_out)
             try:
                 network = await proxy.serve(await held.listen("browser"), ())
             except BaseException:
@@ -157,7 +157,7 @@ async def start_chromium(addresses: Addresses, display: Display | None = None) -
 
 
 def _begun(
-    seen: "Seen", held: HeldCommand, folders: SharedFolders, reading: int, writing: int
+    seen: "ShownChromium", held: HeldCommand, folders: SharedFolders, reading: int, writing: int
 ) -> "subprocess.Popen[bytes]":
     user = _NOBODY if os.geteuid() == 0 else 0
     helper = str(Path(__file__).with_name("exec_on_pipe.py"))
@@ -173,7 +173,7 @@ def _begun(
         )
 
 
-def _argv(seen: "Seen", cookie: int, held: HeldCommand, folders: SharedFolders) -> list[str]:
+def _argv(seen: "ShownChromium", cookie: int, held: HeldCommand, folders: SharedFolders) -> list[str]:
     env = {"HOME": _HOME, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "XDG_RUNTIME_DIR": "/tmp"}  # noqa: S108 - its own
     chromium, display = seen.chromium, seen.display
     if display is not None:

@@ -37,7 +37,8 @@ class LivePage:
 
     def __init__(self, cdp: CdpConnection, session: str, target: str, control: PageControl) -> None:
         self.target = target
-        self._cdp, self._session, self._control = cdp, session, control
+        self._cdp, self._session = cdp, session
+        self._control = control
         self._newest: LiveFrame | None = None
         self._fetched: list[int] = []
         self._news = asyncio.Event()
