@@ -177,6 +177,35 @@ async def test_words_for_a_frame_do_not_go_to_the_page_that_takes_the_focus(
         assert not any(word in one for one in shown["Own"])
 
 
+async def test_keys_for_a_frame_do_not_go_to_a_page_that_takes_the_focus(browser: ChromiumBrowser, site: Site) -> None:
+    """Whenever it does, between the look at the focus and the key included: they go to the frame's own process."""
+    site.pages["/till"] = TILL
+    page = f"""<input id=own aria-label=Own><iframe src='{site.url("/till", "other.example")}'></iframe>"""
+    tab = await shop(browser, site, page)
+    (field,) = [line.ref for line in (await tab.look()).lines if line.ref.startswith("f1e")]
+    session = await tab.frames.keys_go_to("")
+    assert await pressed(tab, field) == "a"
+    look_at_focus = tab.frames.keys_go_to
+
+    async def then_it_is_taken(ref: str) -> str:
+        theirs = await look_at_focus(ref)
+        assert theirs != session
+        await tab.script("own.focus()")
+        return theirs
+
+    tab.frames.keys_go_to = then_it_is_taken  # type: ignore[method-assign] # the instant between the two
+    await tab.press("b", field)
+    shown = {line.name: line.state for line in (await tab.look()).lines if line.role == "textbox"}
+    assert not any("b" in one for one in shown["Own"] if one.startswith("="))
+
+
+async def pressed(tab: Tab, field: str) -> str:
+    """What stands in a field after a key was pressed there."""
+    await tab.press("a", field)
+    (shown,) = [line.state for line in (await tab.look()).lines if line.ref == field]
+    return next(one for one in shown if one.startswith("=")).strip('= "')
+
+
 CLOSED = """<my-card></my-card><div id=plain></div><script>
 customElements.define('my-card', class extends HTMLElement { constructor() { super();
   const root = this.attachShadow({ mode: 'closed' });

@@ -168,8 +168,11 @@ class Frames:
 
     # -- where the keys go ------------------------------------------------------------------------------------------
 
-    async def keys_go_to(self, ref: str) -> None:
-        """Whether keys and words that are typed now come to the document to which `ref` belongs, and to no other one.
+    async def keys_go_to(self, ref: str) -> str:
+        """The session by which keys come to the document to which `ref` belongs, and to no other one.
+
+        Those for a frame that lives in a process of its own are sent to that process: where the page takes the focus
+        between this and the key, the key comes to nobody.
 
         Raises:
             ActFailed: a frame of another origin has the focus, or what is around this one does.
@@ -179,9 +182,11 @@ class Frames:
             there = origin(self._urls.get(inner, "")) or "nobody"
             why = f"The focus is in a frame of {there}, which would get what is typed; nothing was."
             raise ActFailed(ActOutcome.REFUSED, f"{why} Name the element as `ref`: those of frames are such as f1e2.")
+        session = frame.session
         while frame.parent is not None:
             await self._has_focus(frame, frame.parent, ref)
             frame = frame.parent
+        return session
 
     async def _has_focus(self, frame: Frame, parent: Frame, ref: str) -> None:
         for _ in range(10):  # the process of the parent hears of it a moment later

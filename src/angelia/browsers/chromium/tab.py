@@ -212,9 +212,9 @@ class Tab:
         """A key, or several held together (`Control+a`), at an element or wherever the page itself has its focus."""
         if ref:
             await self._said(f"focus({_js(ref)})", ref)
-        await self.frames.keys_go_to(ref)
+        session = await self.frames.keys_go_to(ref)
         for event in key_events(keys):
-            await self._unless_asked(self._call("Input.dispatchKeyEvent", event))
+            await self._unless_asked(self._call("Input.dispatchKeyEvent", event, session=session))
 
     async def scroll(self, pages: float, ref: str = "") -> int:
         """Scroll by so many views (negative: up), the page or an element; returns the pixels that it moved."""
