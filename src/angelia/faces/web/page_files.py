@@ -1,4 +1,4 @@
-"""The page's files as a browser gets them: one script, one style sheet, gzipped where it takes that.
+"""The page's files as a browser gets them: few scripts, one style sheet, gzipped where it takes that.
 
 The sources are plain ES modules and style sheets: nothing has to be built before they are served, and a browser could
 read them as they lie there. But sixty small files, each compressed by itself, are half as large again as one, and come
@@ -6,12 +6,15 @@ in six rounds of requests. So they are put together when the page begins to be s
 each other: each module becomes a function that is called once and gives what it exports. No two modules may need each
 other, and what is exported is never assigned again; both hold, since the first is refused here and the second by the
 test of types. Comments and indentation stay behind.
+
+What a module asks for while it runs (`import("./rooms.js")`) is a script of its own, fetched by who comes there: it
+holds what it needs and no earlier script has, and takes the rest from those.
 """
 
 import gzip
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from importlib.resources.abc import Traversable
 
@@ -31,6 +34,7 @@ _TYPES = {
     ".txt": "text/plain; charset=utf-8",
 }
 _IMPORT = re.compile(r'^import\s*(?:(\{[^}]*\}|\w+)\s*from\s*)?"([^"]+)";?', re.MULTILINE)
+_LATER = re.compile(r'\bimport\("([^"]+)"\)')
 _EXPORT_FROM = re.compile(r'^export\s*(\{[^}]*\})\s*from\s*"([^"]+)";?', re.MULTILINE)
 _EXPORT_LIST = re.compile(r"\bexport\s*(\{[^}]*\});?")
 _EXPORT_DEFAULT = re.compile(r"\bexport default ")
@@ -54,7 +58,7 @@ def page_files(folder: Traversable) -> Mapping[str, PageFile]:
     """
     sources = _read(folder)
     served = {name: body for name, body in sources.items() if not name.endswith((".js", ".css"))}
-    served[SCRIPT] = _Modules(sources).joined().encode()
+    served |= {name: text.encode() for name, text in _Modules(sources).joined().items()}
     served[STYLE] = _style("\n".join(sources[f"css/{name}.css"].decode() for name in _SHEETS)).encode()
     return {
         name: PageFile(body, gzip.compress(body, 9, mtime=0), _TYPES[posixpath.splitext(name)[1]], _tag(body))
@@ -92,29 +96,54 @@ def _unindented(text: str) -> str:
 
 
 class _Modules:
-    """Modules on their way into one script."""
+    """Modules on their way into few scripts."""
 
     def __init__(self, sources: Mapping[str, bytes]) -> None:
         self._sources = sources
         self._exports: dict[str, set[str]] = {}
-        self._written: list[str] = []
+        self._scripts: dict[str, list[str]] = {SCRIPT: []}
+        self._script = SCRIPT
+        self._lies: dict[str, str] = {}
+        self._lent: set[tuple[str, str, str]] = set()
+        self._later: list[str] = []
 
-    def joined(self) -> str:
-        """The first one last, after all that it needs: it alone stands at the top, where it may wait."""
+    def joined(self) -> dict[str, str]:
+        """By the name of each script. In the first the first module comes last, after all that it needs: it alone
+        stands at the top, where it may wait.
+        """
         self._write(_FIRST_MODULE, ())
-        return "\n".join(self._written)
+        for name in self._later:  # it grows meanwhile
+            if name in self._exports:
+                raise ValueError(f"{name} is asked for later, and needed at once as well")
+            self._script = posixpath.basename(name)
+            self._scripts[self._script] = []
+            self._write(name, ())
+            self._scripts[self._script].append(
+                f"export const{{{','.join(sorted(self._exports[name]))}}}={_variable(name)};"
+            )
+        return {script: self._whole(script) for script in self._scripts}
+
+    def _whole(self, script: str) -> str:
+        """With what it takes from other scripts, and lends to them."""
+        taken = {lender: _listed(lent for by, at, lent in self._lent if (by, at) == (script, lender))
+                 for lender in self._scripts if lender != script}  # fmt: skip
+        head = [f'import{{{names}}}from"./{lender}";' for lender, names in taken.items() if names]
+        given = _listed(lent for _, lender, lent in self._lent if lender == script)
+        return "\n".join([*head, *self._scripts[script], *([f"export{{{given}}};"] if given else [])])
 
     def _write(self, name: str, above: tuple[str, ...]) -> None:
         if name in self._exports:
             return
         if name in above:
             raise ValueError(f"{name} needs itself, by way of {' and '.join(above[above.index(name) + 1 :])}")
-        text = _script(self._sources[name].decode())
+        text = self._with_later(name, _script(self._sources[name].decode()))
         given: dict[str, str] = {}
 
         def needed(path: str) -> str:
             other = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
             self._write(other, (*above, name))
+            if (lender := self._lies[other]) != self._script:
+                self._lent.add((self._script, lender, _variable(other)))
             return other
 
         def handed_on(match: re.Match[str]) -> str:
@@ -144,12 +173,23 @@ class _Modules:
         text = _EXPORT_DEFAULT.sub(by_itself, _EXPORT_LIST.sub(listed, text))
         given.update({own: own for own in _EXPORT.findall(text)})
         text = _EXPORT.sub("", text)
-        self._exports[name] = set(given)
+        self._exports[name], self._lies[name] = set(given), self._script
         if name == _FIRST_MODULE:
-            self._written.append(text)
+            self._scripts[SCRIPT].append(text)
             return
         back = ",".join(own if own == value else f"{own}:{value}" for own, value in sorted(given.items()))
-        self._written.append(f"const {_variable(name)}=(()=>{{{text}\nreturn{{{back}}}}})();")
+        self._scripts[self._script].append(f"const {_variable(name)}=(()=>{{{text}\nreturn{{{back}}}}})();")
+
+    def _with_later(self, name: str, text: str) -> str:
+        """What it asks for while it runs is put together after what is needed at once."""
+
+        def later(match: re.Match[str]) -> str:
+            other = posixpath.normpath(posixpath.join(posixpath.dirname(name), match[1]))
+            if other not in self._later:
+                self._later.append(other)
+            return f'import("./{posixpath.basename(other)}")'
+
+        return _LATER.sub(later, text)
 
     def _known(self, name: str, names: str, other: str) -> list[tuple[str, str]]:
         pairs = _pairs(names)
@@ -166,6 +206,10 @@ def _pairs(names: str) -> list[tuple[str, str]]:
             theirs, _, own = one.strip().partition(" as ")
             found.append((theirs, own or theirs))
     return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ",".join(sorted(set(names)))
 
 
 def _variable(name: str) -> str:

@@ -45,7 +45,7 @@ function Page() {
   if (!inside) return html`<${Login} error=${refused.value} retry=${() => {}} /><${Toasts} />`;
   const talk = page === "c" && id;
   const Other = pageFor(page);
-  return html`<${Shell}>${talk ? html`<${Talk} key=${id} id=${id} seq=${rest} />` : page === "new" ? html`<${NewTalk} />` : html`<${Other} key=${page === "conversations" ? rest : page} id=${id} rest=${rest} />`}<//>
+  return html`<${Shell}>${talk ? html`<${Talk} key=${id} id=${id} seq=${rest} />` : page === "new" ? html`<${NewTalk} />` : html`<${Other} key=${page === "conversations" ? rest : page} page=${page} id=${id} rest=${rest} />`}<//>
     ${talk ? html`<${HomeLook} key="look" />` : html`<${HomeFeed} key="home" />`}<${Palette} /><${Large} /><${Toasts} />`;
 }
 
