@@ -1,6 +1,8 @@
 """What a person does on the page besides speaking: ends a command, forks, says yes to a skill, has a schedule run."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,9 +10,11 @@ import pytest
 from angelia.core import entry as e
 from angelia.core.content import Media, MediaKind, Text, ToolCall
 from angelia.core.ending import Answered
-from angelia.core.ids import CallId
+from angelia.core.ids import CallId, ConversationId
 from angelia.core.principal import OWNER
+from angelia.faces.web.api_keys import ApiKeys
 from angelia.faces.web.entry_view import addresses_in
+from angelia.faces.web.web_conversations import WebConversations
 from angelia.service.schedule.keep_time import keep_time
 from angelia.service.schedule.service import NO_CLOCK, ScheduleWish
 from angelia.testing.model.server import ModelServer
@@ -107,6 +111,35 @@ async def test_a_turn_that_cannot_go_on_when_the_page_is_served_again_says_why(t
                 if event.name == "state" and event.data["trouble"]:
                     assert str(work) in event.data["trouble"]
                     break
+
+
+@pytest.mark.slow
+async def test_a_turn_for_which_the_store_was_busy_at_the_start_is_tried_again_by_itself(tmp_path: Path) -> None:
+    """Another process holds the database for longer than anybody waits for it; then the turn goes on unasked."""
+    step: list[Step] = [hang()]
+    async with ModelServer(lambda _: step[0]) as server:
+        async with opened(tmp_path, server.base_url) as app, visiting(app) as page:
+            conversation = ConversationId(await page.begun())
+            await page.says(conversation, "Are you there?")
+            await page.until(conversation, "ModelAsked")
+        step[0] = say("Here I am again.")
+        async with opened(tmp_path, server.base_url) as app:
+            conversations = WebConversations(app, ApiKeys(app.key_value, app.clock))
+            with closing(sqlite3.connect(app.loaded.home / "angelia.db", isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                rousing = asyncio.create_task(conversations.rouse())
+                async with conversations.watched(conversation) as watched:
+                    while not watched.trouble:
+                        await asyncio.wait([rousing], timeout=0.01)
+                    assert "busy" in watched.trouble or "locked" in watched.trouble
+                other.execute("ROLLBACK")
+            await rousing
+            async with conversations.watched(conversation) as watched:
+                async for event in watched.events(0):
+                    if event.data.get("text") == "Here I am again.":
+                        break
+                assert watched.trouble == ""
+            await conversations.close()
 
 
 async def test_a_yes_to_a_skill_is_to_the_version_that_was_shown(tmp_path: Path) -> None:

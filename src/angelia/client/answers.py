@@ -100,11 +100,14 @@ class ListedQuestions(Struct, frozen=True):
 
 
 class TurnState(Struct, frozen=True):
-    """Whether a turn is open, since when, and at which step."""
+    """Whether a turn is open, since when, and at which step. `program` are the tools of a program's own for whose
+    results alone it waits.
+    """
 
     open: bool
     since: int
     steps: int
+    program: list[str] = []
 
 
 class ConversationState(Struct, frozen=True):

@@ -260,3 +260,18 @@ async def test_a_turn_that_a_program_is_to_go_on_with_keeps_nothing_open(tmp_pat
         [session] = programs.app.conversations.sessions.values()
         assert session.turn.opened
         assert session.at_rest
+
+
+async def test_a_turn_whose_program_never_came_back_says_so_and_is_stopped_from_the_page(tmp_path: Path) -> None:
+    """Also when it is served anew, where nobody drives what waits for a program."""
+    async with served(tmp_path, [WEATHER]) as (programs, _), programs.openai() as client:
+        await client.chat.completions.create(model="angelia", messages=[ASKED], tools=[CHAT_TOOL])
+        [conversation] = await programs.app.transcript.conversations(OWNER)
+        at = f"/api/conversations/{conversation.id}"
+        assert (await programs.page.json(at))["turn"]["program"] == ["get_weather"]
+    async with served(tmp_path, []) as (programs, _):
+        assert (await programs.page.json(at))["turn"]["program"] == ["get_weather"]
+        assert await programs.page.said(f"{at}/stop") == {"stopped": True}
+        told = await programs.page.until(conversation.id, "TurnClosed")
+        assert told[-1]["ending"] == "Cancelled"
+        assert (await programs.page.json(at))["turn"]["program"] == []

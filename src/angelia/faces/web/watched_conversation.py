@@ -21,8 +21,9 @@ from angelia.core.ids import CallId, ConversationId
 from angelia.core.text import clean
 from angelia.engine import live
 from angelia.engine.background import BackgroundWork
+from angelia.engine.calls import HandedOver
 from angelia.engine.slices import in_slices
-from angelia.engine.state import Turn, folding
+from angelia.engine.state import Turn, folding, waits_for_program
 from angelia.faces.web.entry_view import EntryViews, View, media_view, question_view, where_view
 from angelia.service.conversation.open_questions import open_questions
 from angelia.service.conversation.session import Session
@@ -133,13 +134,24 @@ class WatchedConversation:
     def state(self) -> View:
         """Where it stands: the turn, what it waits for, what runs, what it cost."""
         return {
-            "turn": {"open": bool(self.turn.opened), "since": self.turn.started_at, "steps": self.turn.steps},
+            "turn": {
+                "open": bool(self.turn.opened),
+                "since": self.turn.started_at,
+                "steps": self.turn.steps,
+                "program": self._wanted(),
+            },
             "questions": self._asked(),
             "work": [{**_work_view(one), "since": self._begun_at.get(one.call, 0)} for one in self._work],
             "spent": spent_view(self._meter.cost, self._meter.tokens, self._meter.unpriced),
             "plan": self._plan,
             "trouble": self.trouble,
         }
+
+    def _wanted(self) -> list[str]:
+        """The tools of a program's own whose results are all that the turn waits for."""
+        if not waits_for_program(self.turn):
+            return []
+        return [clean(one.name) for one in self.turn.calls if isinstance(one.state, HandedOver)]
 
     def _asked(self) -> list[View]:
         questions = self.questions()

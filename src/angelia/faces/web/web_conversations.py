@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.content import Content
-from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound
+from angelia.core.errors import AngeliaError, BadInput, ConfigError, NotFound, StoreBusy, StoreUnreachable
 from angelia.core.ids import CallId, ConversationId, DeliveryId, PlaceId
 from angelia.core.principal import OWNER, Principal
 from angelia.core.text import clean
@@ -44,6 +44,9 @@ _ROUSED = 200
 """Conversations of this door, and others that it drove last, that are looked through at the start for a turn that an
 earlier life left open.
 """
+
+_AGAIN_S = 2.0
+"""After how long a conversation is tried again for which the store was busy; each try waits for it, too."""
 
 logger = logging.getLogger("angelia.web")
 
@@ -76,6 +79,7 @@ class WebConversations:
         self._guards: dict[ConversationId, asyncio.Task[None]] = {}
         self._models: dict[ConversationId, str] = {}
         self._alone: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
+        self._trying: set[asyncio.Task[None]] = set()
         self._tidying: asyncio.Task[None] | None = None
 
     # -- looking ------------------------------------------------------------------------------------------------------
@@ -177,12 +181,17 @@ class WebConversations:
             return await session.say(parts, address=address, key=f"{conversation}:{key}", arrival=arrival)
 
     async def stop(self, conversation: ConversationId) -> bool:
-        """Ask the running turn to stop; False when none runs."""
+        """Ask the running turn to stop; False when none runs. One that nobody drives, since a program has to bring
+        something first, is driven to its end.
+        """
         async with self.watched(conversation) as watched:
             if not watched.turn.opened:
                 return False
+            parked = waits_for_program(watched.turn)
             await self._record(conversation, e.CancelAsked(OWNER))
-            return True
+        if parked:
+            await self.session(conversation)
+        return True
 
     async def stop_work(self, conversation: ConversationId, call: CallId) -> None:
         """Ask a child conversation to stop, or end a command that runs in the background; how it ended is in the log.
@@ -272,9 +281,8 @@ class WebConversations:
         async with self._lock(conversation):
             return await self._driven(conversation)
 
-    async def rouse(self) -> int:
-        """Go on with the turns that an earlier life of this door left open; returns how many there were."""
-        found = 0
+    async def rouse(self) -> None:
+        """Go on with the turns that an earlier life of this door left open."""
         look = self._app.transcript.conversations
         listed = [*await look(OWNER, _ROUSED, door=DOOR), *await look(OWNER, _ROUSED, door=e.API)]
         begun_elsewhere = await last_driven(self._app.db, DOOR, _ROUSED)
@@ -285,20 +293,33 @@ class WebConversations:
                     ours = self._may_drive(turn.opener.address.door if turn.opener else DOOR)
                     open_here = turn.opened and ours and not waits_for_program(turn)
                     if open_here or turn.unread or watched.state()["work"]:
-                        found += 1
                         await self.session(one)
             except AngeliaError as error:
-                logger.warning("conversation %s cannot be gone on with: %s", one, error)
-                if seen := self._seen.get(one):  # told on the page; the next message tries again
-                    seen.watched.fail(clean(str(error)))
+                self._tell_of(one, error)
         self._tidying = asyncio.create_task(self._tidy())
-        return found
+
+    def _tell_of(self, conversation: ConversationId, error: AngeliaError) -> None:
+        """Say on the page why it is not gone on with. A busy store is tried again; else the next message tries."""
+        logger.warning("conversation %s is not driven: %s", conversation, error)
+        if seen := self._seen.get(conversation):
+            seen.watched.fail(clean(str(error)))
+        if isinstance(error, StoreBusy | StoreUnreachable):
+            trying = asyncio.create_task(self._go_on(conversation))
+            self._trying.add(trying)
+            trying.add_done_callback(self._trying.discard)
+
+    async def _go_on(self, conversation: ConversationId) -> None:
+        await asyncio.sleep(_AGAIN_S)
+        try:
+            await self.session(conversation)
+        except AngeliaError as error:
+            self._tell_of(conversation, error)
 
     async def close(self) -> None:
         """Leave everything; open turns stay open in the log."""
-        if self._tidying:
-            self._tidying.cancel()
-            await asyncio.gather(self._tidying, return_exceptions=True)
+        for one in (beside := [*self._trying, *([self._tidying] if self._tidying else [])]):
+            one.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
         for conversation in tuple(self._own):
             await self._leave(conversation)
         for seen in self._seen.values():
@@ -361,15 +382,13 @@ class WebConversations:
         return Approvers((OWNER,), e.Address(DOOR, session.conversation))
 
     async def _guard(self, session: Session) -> None:
-        """Say it where a conversation is not driven any more; the next message tries again."""
+        """Say it where a conversation is not driven any more."""
         conversation = session.conversation
         try:
             await session.driven()
         except AngeliaError as error:
-            logger.warning("%s is not driven any more: %s", conversation, error)
             self._guards.pop(conversation, None)
-            if seen := self._seen.get(conversation):
-                seen.watched.fail(clean(str(error)))
+            self._tell_of(conversation, error)
 
     async def _leave(self, conversation: ConversationId) -> None:
         session = self._own.pop(conversation, None)

@@ -1,6 +1,6 @@
 // The page of one conversation: log, dock, side.
 import { html, useEffect, useLayoutEffect, useMemo, useRef } from "./html.js";
-import { post } from "./api.js";
+import { at, post } from "./api.js";
 import { Composer } from "./composer.js";
 import { heedHome, home } from "./home.js";
 import { Icon } from "./icons.js";
@@ -55,7 +55,7 @@ export function Talk({ id, seq }) {
   const sub = [state.folder && folder(state.folder), door(state.door)].filter(Boolean).join(" · ");
   const writing = log.live.text || log.live.thinking;
   const tail = html`${letters.map((letter) => html`<${Unsent} key=${`said:${letter.key}`} letter=${letter} />`)}
-    ${writing ? html`<${LiveRow} key="live" live=${log.live} />` : turn.open && !questions.length ? html`<li class="live" key="live"><span class="node live"></span><div><p class="doing"><span class="dot live"></span>${doing || "At work"}</p></div></li>` : null}`;
+    ${writing ? html`<${LiveRow} key="live" live=${log.live} />` : turn.program?.length ? html`<${Elsewhere} key="elsewhere" id=${id} tools=${turn.program} />` : turn.open && !questions.length ? html`<li class="live" key="live"><span class="node live"></span><div><p class="doing"><span class="dot live"></span>${doing || "At work"}</p></div></li>` : null}`;
   return html`<${Top} title=${state.title || "New conversation"} sub=${sub} back=${true} />
     <${Strip} id=${id} state=${state} plan=${plan} step=${step} doing=${doing} />
     <div class="talk"><div class="stream">
@@ -76,6 +76,10 @@ function Dock({ id, questions, turn, mode, list }) {
       instead=${oldest ? (words) => void answer(id, oldest, oldest.asks === "choice" ? { yes: true, words } : { yes: false, words }, "Angelia was told what to do instead.") : null} />
   </div></div>`;
 }
+
+/** A program has a call in hand, and may never come back with what it came to. @param {{id: string, tools: string[]}} props */
+const Elsewhere = ({ id, tools }) => html`<li class="live"><span class="node wait"></span><div><p>The program that asked has ${tools.join(", ")} to do. The turn goes on when it brings the result, and costs nothing until then.</p>
+  <div class="go"><button class="b" onClick=${() => post(at(id, "/stop")).catch((error) => alertTo(error.message))}>Stop the turn</button></div></div></li>`;
 
 /** @param {{list: VirtualList}} props */
 function ToEnd({ list }) {
