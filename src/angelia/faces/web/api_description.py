@@ -10,6 +10,7 @@ from angelia.client import answers as a
 from angelia.core.version import PACKAGE_VERSION
 from angelia.faces.web.conversation_routes import NewConversation, PageAnswer, PageMessage, ShownDeliveries
 from angelia.faces.web.guards import RouteGuard
+from angelia.faces.web.live_routes import LiveHand, LiveInputs
 from angelia.faces.web.page_routes import LoginCode
 from angelia.faces.web.request import JSON, RouteRequest, RouteResponse, json_response
 from angelia.faces.web.routes import Route
@@ -35,6 +36,7 @@ class RouteWords(Struct, frozen=True):
 
 
 _ONE = "/api/conversations/{id}"
+_VIEW = f"{_ONE}/browser/{{view}}"
 WORDS: Mapping[str, RouteWords] = {
     "POST /api/login": RouteWords(
         "Log in with the code of a link, once; sets a cookie.", LoginCode, mime="", status=204
@@ -72,6 +74,17 @@ WORDS: Mapping[str, RouteWords] = {
     f"POST {_ONE}/shown": RouteWords(
         "These deliveries were shown: their receipt.", ShownDeliveries, mime="", status=204
     ),
+    f"POST {_ONE}/browser": RouteWords(
+        "Watch the page that its browser shows; gives the view's id.", gives=a.BegunConversation, status=201
+    ),
+    f"GET {_VIEW}": RouteWords(
+        "The newest picture, once there is one; 204 where nothing moves. `x-view` is its size, `x-mine` whether it "
+        "is in your hand.",
+        mime="image/jpeg",
+    ),
+    f"POST {_VIEW}/hand": RouteWords("Take the page over, or give it back.", LiveHand, mime="", status=204),
+    f"POST {_VIEW}/inputs": RouteWords("Mouse, wheel, keys and words.", LiveInputs, mime="", status=204),
+    f"POST {_VIEW}/end": RouteWords("Watch no longer.", mime="", status=204),
     "POST /api/uploads": RouteWords(
         "Bring a file, as bytes, for a message to name.", bytes, a.StoredUpload, query=("name",), status=201
     ),

@@ -16,6 +16,7 @@ from angelia.faces.web.api_keys import ApiKeys
 from angelia.faces.web.conversation_routes import ConversationRoutes
 from angelia.faces.web.doctor_routes import DoctorRoutes, Look
 from angelia.faces.web.home_routes import HomeRoutes
+from angelia.faces.web.live_routes import LiveRoutes
 from angelia.faces.web.logins import Logins
 from angelia.faces.web.page_routes import PageRoutes
 from angelia.faces.web.record_routes import RecordRoutes
@@ -57,9 +58,11 @@ class WebDoor:
         self.keys = ApiKeys(app.key_value, app.clock)
         self.conversations = WebConversations(app, self.keys, chats)
         self._home = HomeRoutes(app)
+        self._live = LiveRoutes(app)
         uploads = Uploads(app.intake, app.key_value, app.clock)
         listed = [
             *ConversationRoutes(app, self.conversations, uploads).routes(),
+            *self._live.routes(),
             *self._home.routes(),
             *RecordRoutes(app).routes(),
             *SkillRoutes(app).routes(),
@@ -107,6 +110,7 @@ class WebDoor:
             await asyncio.gather(rousing, return_exceptions=True)
             await self.server.close()
             self._home.events.close()
+            await self._live.views.close()
             await self.conversations.close()
 
     async def link(self) -> str:

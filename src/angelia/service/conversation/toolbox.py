@@ -21,6 +21,7 @@ from angelia.tools.program.handed_over import offered_tools
 from angelia.tools.registry import Registry, made
 
 if TYPE_CHECKING:
+    from angelia.browsers.chromium.browser import ChromiumBrowser
     from angelia.service.conversation.session import Session
 
 logger = logging.getLogger("angelia.service")
@@ -89,6 +90,13 @@ class Toolbox:
             if isinstance(one, EndsWork) and await one.end_work(call):
                 return True
         return False
+
+    @property
+    def browser(self) -> "ChromiumBrowser | None":
+        """The conversation's browser, for whoever watches it; None where it has none."""
+        from angelia.tools.browser.toolset import BrowserTools  # loaded where tools are
+
+        return next((one.browser for one in self._all if isinstance(one, BrowserTools)), None)
 
     def instructions(self) -> tuple[ToolsetInstructions, ...]:
         """What the system prompt says of them."""

@@ -4,6 +4,7 @@ import { ApiError, at, post } from "./api.js";
 import { Icon, State } from "./icons.js";
 import { line } from "./feed.js";
 import { Media } from "./media.js";
+import { link } from "./route.js";
 import { useSignal } from "./signal.js";
 import { alertTo, toast } from "./toasts.js";
 import { second } from "./words.js";
@@ -110,7 +111,7 @@ export function Ask({ question, number, of, conversation }) {
   return html`<section class=${names("ask", folded && "folded")} tabindex="-1" ref=${box} aria-label=${`Waits for you: ${question.question}`} data-read=${read ? "yes" : null} onKeyDown=${keys}>
     <div class="q"><${State} of="wait" shown=${true} />${of > 1 && html`<span>${number} of ${of}</span>`}<strong>${question.question}</strong><span class="end">asked ${second(question.at)}</span>
       <button class="b" aria-expanded=${!folded} aria-label=${folded ? "Unfold the question" : "Fold the question; it stays"} onClick=${() => setFolded(!folded)}><${Icon} name="chevron" /></button></div>
-    <div class="in" ref=${inner} tabindex="-1"><div><h2>${question.question}</h2>${question.why && html`<p>${question.why}</p>`}</div>${question.picture && html`<${Media} id=${conversation} file=${question.picture} />`}<${Whole} question=${question} />${!choice && html`<${Facts} question=${question} />`}</div>
+    <div class="in" ref=${inner} tabindex="-1"><div><h2>${question.question}</h2>${question.why && html`<p>${question.why}</p>`}</div>${question.picture && html`<p><a class="b" href=${link("live", conversation)}>Act in the page</a></p><${Media} id=${conversation} file=${question.picture} />`}<${Whole} question=${question} />${!choice && html`<${Facts} question=${question} />`}</div>
     ${lost && html`<p class="cannot">No connection: answering waits until there is one.</p>`}
     <div class="go">${choice
       ? (question.choices || []).map((words, n) => html`<button class=${n ? "b" : "b main"} aria-disabled=${lost || busy} onClick=${() => give({ yes: true, words }, `Answered: ${words}`)}>${words}</button>`)

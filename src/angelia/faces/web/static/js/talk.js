@@ -7,7 +7,7 @@ import { Icon } from "./icons.js";
 import { LiveRow } from "./live_text.js";
 import { outbox, send, dropSent } from "./outbox.js";
 import { Ask, answer } from "./question.js";
-import { go } from "./route.js";
+import { go, link } from "./route.js";
 import { Row } from "./rows.js";
 import { Empty, Failure, Skeleton } from "./states.js";
 import { Side, Strip } from "./side.js";
@@ -56,7 +56,7 @@ export function Talk({ id, seq }) {
   const writing = log.live.text || log.live.thinking;
   const tail = html`${letters.map((letter) => html`<${Unsent} key=${`said:${letter.key}`} letter=${letter} />`)}
     ${writing ? html`<${LiveRow} key="live" live=${log.live} />` : turn.program?.length ? html`<${Elsewhere} key="elsewhere" id=${id} tools=${turn.program} />` : turn.open && !questions.length ? html`<li class="live" key="live"><span class="node live"></span><div><p class="doing"><span class="dot live"></span>${doing || "At work"}</p></div></li>` : null}`;
-  return html`<${Top} title=${state.title || "New conversation"} sub=${sub} back=${true} />
+  return html`<${Top} title=${state.title || "New conversation"} sub=${sub} back=${true}>${turn.open && [...log.fold.calls.values()].some(({ call }) => call.name.startsWith("browser_")) && html`<a class="b" href=${link("live", id)}>Watch the browser</a>`}<//>
     <${Strip} id=${id} state=${state} plan=${plan} step=${step} doing=${doing} />
     <div class="talk"><div class="stream">
       <${VirtualList} hold=${list} items=${items} version=${version} label="Conversation" tail=${tail} older=${log.before ? () => log.older() : null}
