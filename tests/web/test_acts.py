@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from angelia.core import entry as e
@@ -17,6 +18,8 @@ from angelia.faces.web.entry_view import addresses_in
 from angelia.faces.web.web_conversations import WebConversations
 from angelia.service.schedule.keep_time import keep_time
 from angelia.service.schedule.service import NO_CLOCK, ScheduleWish
+from angelia.skills.served import ServedSkill
+from angelia.store.tables.proposed_skills import ProposedCall, ProposedSkills
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step, call, hang, say
 from tests.web.visitor import opened, visiting
@@ -175,6 +178,51 @@ async def test_a_yes_to_a_skill_is_to_the_version_that_was_shown(tmp_path: Path)
         assert (await page.json(at))["state"] == "declined"
         await page.said(f"{at}/unpin", {"digest": changed["digest"]})
         assert (await page.json(at))["state"] == "new"
+
+
+async def test_what_a_model_proposes_is_shown_with_where_it_comes_from_and_kept_or_not(tmp_path: Path) -> None:
+    tea, rum = (
+        ToolCall(CallId(name), "propose_skill", f'{{"name":"{name}","description":"Makes {name}.","body":"Boil."}}')
+        for name in ("tea", "rum")
+    )
+    async with (
+        ModelServer([say("Done.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = ConversationId(await page.begun())
+        await page.says(conversation, "make tea for everybody")
+        await page.until(conversation, "TurnClosed")
+        reply = e.ModelSaid("openai-chat:test", (tea, rum), e.StopReason.TOOL_CALLS)
+        await app.transcript.append(conversation, [reply])
+        for at, made in enumerate((tea, rum)):
+            await ProposedSkills(app.key_value).put(OWNER, ProposedCall(conversation, made.id, at))
+        rows = (await page.json("/api/skills"))["skills"]
+        assert [(row["name"], row["state"]) for row in rows] == [("tea", "proposed"), ("rum", "proposed")]
+        first, second = (f"/api/skills/{row['key']}" for row in rows)
+        shown = await page.json(first)
+        assert (shown["source"]["words"], shown["source"]["conversation"]) == ("make tea for everybody", conversation)
+        assert "Boil." in shown["files"][0]["text"]
+        assert (await page.post(f"{first}/pin", {"digest": "another"})).status_code == 409
+        await page.said(f"{first}/pin", {"digest": shown["digest"]})
+        await page.said(f"{second}/decline", {"digest": rows[1]["digest"]})
+        (kept,) = (await page.json("/api/skills"))["skills"]
+        assert (kept["name"], kept["state"]) == ("tea", "pinned")
+        assert (app.loaded.home / "skills" / "tea" / "SKILL.md").exists()
+
+
+async def test_a_skill_of_a_server_is_listed_and_takes_no_yes_to_files_that_were_not_shown(tmp_path: Path) -> None:
+    front = '{"name":"refunds","description":"Pays back."}'
+    listed = ServedSkill("linear", "skill://refunds/SKILL.md", "linear:refunds", front, ())
+    servers = {"linear": {"url": "http://127.0.0.1:9/mcp"}}
+    async with opened(tmp_path, "http://127.0.0.1:9", **{"mcp.servers": servers}) as app, visiting(app) as page:
+        await app.key_value.put("served-skills:linear", msgspec.json.encode([listed]).decode())
+        (row,) = (await page.json("/api/skills"))["skills"]
+        assert (row["name"], row["of"], row["state"]) == ("linear:refunds", "a server", "new")
+        refused = await page.post(f"/api/skills/{row['key']}/pin", {"digest": row["digest"]})
+        assert "were not shown" in refused.json()["error"]["what"]
+        await page.said(f"/api/skills/{row['key']}/decline", {"digest": row["digest"]})
+        assert (await page.json(f"/api/skills/{row['key']}"))["state"] == "declined"
 
 
 async def test_a_schedule_runs_now_only_where_somebody_keeps_time(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.web.page.visits import axe, barriers, leave, visit, wider_than_its_wi
 pytestmark = [pytest.mark.real("chromium"), pytest.mark.real("npm"), pytest.mark.slow]
 
 PLACES = {
-    "overview": ".items", "conversations": ".rows a", "conversations/find/seed": ".rows mark", f"receipts/{TALK}/d2": ".trail", "schedule/s2": ".trail", "notes/4": ".big", "skills/letters": ".code.whole", "channels/matrix": ".note",
+    "overview": ".items", "conversations": ".rows a", "conversations/find/seed": ".rows mark", f"receipts/{TALK}/d2": ".trail", "schedule/s2": ".trail", "notes/4": ".big", "skills/letters": ".code.whole", "skills/beds": ".note.wait", "channels/matrix": ".note",
     "servers/weather": ".detail h2", "grants/1": ".detail h2", "usage": ".days", "settings/limits.max_cost": ".f2", "doctor": ".checks",
     "keys": ".keys", "more": ".morelist", "new": "#pen", f"c/{TALK}": ".ask", f"c/{TALK}/1": ".ask", "channels": ".rows a",
 }  # fmt: skip

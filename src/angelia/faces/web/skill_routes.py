@@ -1,4 +1,4 @@
-"""Skills on the page: which there are, all that is in one, how it differs from what was seen, and the yes to it."""
+"""Skills on the page: which there are and are proposed, all that is in one, what differs, and the yes to it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from msgspec import Struct
 from angelia.core import entry as e
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.principal import OWNER
-from angelia.core.text import one_line
+from angelia.core.text import clean, one_line
 from angelia.core.unambiguous import unambiguous, unambiguous_line
 from angelia.faces.web.entry_view import View, diff_view
 from angelia.faces.web.guards import RouteGuard
@@ -19,11 +19,14 @@ from angelia.faces.web.request import RequestRefused, RouteRequest, RouteRespons
 from angelia.faces.web.routes import Route
 from angelia.service.skills.seen import JudgedSkill, SkillState, seen_files
 from angelia.service.skills.skill_acts import state_in_words
+from angelia.skills.places import SkillOwner
 from angelia.skills.remarks import remarks_on
+from angelia.skills.skill import Skill
 from angelia.store.tables.seen_skills import SeenFile
 
 if TYPE_CHECKING:
     from angelia.service.app import App
+    from angelia.service.skills.proposals import WaitingProposal
 
 _FOLDERS = 50
 """Conversations, used last, in whose folders it is looked for skills of projects."""
@@ -60,10 +63,25 @@ class SkillRoutes:
         for folder in (None, *sorted(folders)):
             for one in await self._app.skills.look(OWNER, folder):
                 found.setdefault(one.skill.path, one)
+        for one in await self._served():
+            found.setdefault(one.skill.path, one)
         return list(found.values())
 
+    async def _served(self) -> list[JudgedSkill]:
+        """What servers of the settings listed when they were reached last; their files are not read here."""
+        servers = self._app.loaded.config.mcp.servers
+        if not servers:
+            return []
+        from angelia.service.skills.served import as_found
+
+        return await self._app.skills.judge(OWNER, as_found(await self._app.served.listed_last(servers)))
+
     async def _skills(self, _: RouteRequest) -> RouteResponse:
-        return json_response({"skills": [_row(one) for one in await self._there()]})
+        proposed = [_proposed_row(one) for one in await self._app.proposals.look(OWNER)]
+        return json_response({"skills": [*proposed, *(_row(one) for one in await self._there())]})
+
+    async def _proposal(self, key: str) -> "WaitingProposal | None":
+        return next((one for one in await self._app.proposals.look(OWNER) if _proposal_key(one) == key), None)
 
     async def _named(self, request: RouteRequest) -> tuple[JudgedSkill, list[JudgedSkill]]:
         there = await self._there()
@@ -73,26 +91,26 @@ class SkillRoutes:
         raise NotFound("There is no such skill any more.")
 
     async def _skill(self, request: RouteRequest) -> RouteResponse:
+        if waiting := await self._proposal(request.found["key"]):
+            remarks = remarks_on(waiting.skill, [other.skill for other in await self._there()])
+            return json_response({**_proposed_row(waiting), **_about(waiting.skill, remarks), **_source(waiting)})
         one, there = await self._named(request)
         before = await self._app.skills.files_seen(one) if one.state is SkillState.CHANGED else ()
         told = [found.in_words() for found in one.skill.findings]
         told += remarks_on(one.skill, [other.skill for other in there])
-        about = {
-            "path": unambiguous_line(one.skill.path),
-            "allowed": [unambiguous_line(tool) for tool in one.skill.allowed],
-            "remarks": [unambiguous_line(words) for words in told],
-            "files": _files(seen_files(one.skill.content), before),
-        }
-        return json_response({**_row(one), **about})
+        return json_response({**_row(one), **_about(one.skill, told, before)})
 
     async def _answer(self, request: RouteRequest) -> RouteResponse:
         """A yes, a no, or neither any more; each is to the version that was shown."""
         act, given = request.found["act"], await request.json(SeenSkill)
+        if waiting := await self._proposal(request.found["key"]):
+            return await self._answer_proposal(waiting, act, given)
         one, _ = await self._named(request)
-        if one.skill.digest != given.digest:
-            raise RequestRefused(409, "It has changed since it was shown.", then="Look at it again.")
+        _require_shown(one.skill, given)
         skills = self._app.skills
         match act:
+            case "pin" if one.of is SkillOwner.SERVER:
+                raise BadInput("Its files were not shown.", then="`angelia skills review` shows them, and takes a yes.")
             case "pin":
                 await skills.pin(OWNER, one.skill)
             case "decline":
@@ -103,6 +121,48 @@ class SkillRoutes:
                 raise BadInput("A skill can be pinned, declined or unpinned.")
         await self._app.served.sweep()
         return json_response({})
+
+    async def _answer_proposal(self, waiting: "WaitingProposal", act: str, given: SeenSkill) -> RouteResponse:
+        """A yes writes and pins it as it was shown; after a no it waits no more."""
+        _require_shown(waiting.skill, given)
+        match act:
+            case "pin":
+                await self._app.proposals.keep(OWNER, waiting)
+            case "decline":
+                await self._app.proposals.drop(OWNER, waiting)
+            case _:
+                raise BadInput("What is proposed can be pinned or declined.")
+        return json_response({})
+
+
+def _require_shown(skill: Skill, given: SeenSkill) -> None:
+    if skill.digest != given.digest:
+        raise RequestRefused(409, "It has changed since it was shown.", then="Look at it again.")
+
+
+def _about(skill: Skill, told: Sequence[str], before: Sequence[SeenFile] = ()) -> View:
+    return {
+        "path": unambiguous_line(skill.path),
+        "allowed": [unambiguous_line(tool) for tool in skill.allowed],
+        "remarks": [unambiguous_line(words) for words in told],
+        "files": _files(seen_files(skill.content), before),
+    }
+
+
+def _proposal_key(one: "WaitingProposal") -> str:
+    return sha256(f"{one.proposed.conversation} {one.proposed.call}".encode()).hexdigest()[:_KEY]
+
+
+def _proposed_row(one: "WaitingProposal") -> View:
+    row = _row(JudgedSkill(one.skill, SkillOwner.PERSON, SkillState.NEW))
+    return {**row, "key": _proposal_key(one), "state": "proposed", "said": "proposed by the model"}
+
+
+def _source(one: "WaitingProposal") -> View:
+    """Where a proposal comes from."""
+    at = one.proposed
+    told = {"conversation": at.conversation, "at": at.at, "words": clean(one.words), "calls": one.calls}
+    return {"source": {**told, "outside": one.outside}}
 
 
 def _key(one: JudgedSkill) -> str:

@@ -2,12 +2,13 @@
 import { html } from "../html.js";
 import { Diff } from "../calls.js";
 import { Details, ListDetail, Notice, useAnswer } from "../list_detail.js";
+import { go, link } from "../route.js";
 import { Empty, Failure, Skeleton } from "../states.js";
-import { sentence, size } from "../words.js";
+import { count, sentence, size, when } from "../words.js";
 import { Act } from "./acting.js";
 
 /** In the order in which they are listed. @type {Record<string, string>} */
-const STATES = { changed: "wait", new: "wait", pinned: "done", declined: "idle", unusable: "failed" };
+const STATES = { proposed: "wait", changed: "wait", new: "wait", pinned: "done", declined: "idle", unusable: "failed" };
 const ORDER = Object.keys(STATES);
 
 /** @param {{id: string}} props */
@@ -24,14 +25,16 @@ function Skill({ id, reread }) {
   const { data, error, again } = useAnswer(path);
   if (error) return html`<${Failure} error=${error} again=${again} />`;
   if (!data) return html`<${Skeleton} />`;
-  const both = () => (again(), reread());
+  const { source } = data;
+  const both = () => (source ? go("skills") : again(), reread());
   const act = (/** @type {string} */ name, /** @type {string} */ word, /** @type {string} */ told, main = false) => html`<${Act} path=${`${path}/${name}`} word=${word} told=${told} again=${both} body=${{ digest: data.digest }} main=${main} />`;
-  const odd = data.remarks.length > 0;
+  const served = data.of === "a server";
+  const odd = data.remarks.length > 0 || source?.outside;
   return html`<div><h2>${data.name}</h2><p>${data.does}</p></div>
-    ${data.unseen && html`<${Notice} tone="wait" icon="wait" title=${data.state === "changed" ? "It has changed since you saw it." : "You have not seen it yet."}>It is not used until you say yes, after all that is below.<//>`}
-    ${odd && html`<${Notice} tone="" icon="failed" title="Look at this first.">${data.remarks.map((/** @type {string} */ words) => html`<span class="remark">${words}</span>`)}<//>`}
+    ${source ? html`<${Notice} tone="wait" icon="wait" title="The model proposes it.">After a turn of ${count(source.calls, "call")} that began with “${source.words}”, ${when(source.at)}. <a class="link" href=${link("c", source.conversation)}>See it there</a>${source.outside ? " Words from elsewhere were in view when it was written: look for them in it." : ""}<//>` : served ? html`<${Notice} tone="calm" icon="servers" title="Its files are with its server.">${data.unseen ? "angelia skills review fetches and shows them, and takes your yes." : "They are held to what you saw whenever it is used."}<//>` : data.unseen && html`<${Notice} tone="wait" icon="wait" title=${data.state === "changed" ? "It has changed since you saw it." : "You have not seen it yet."}>It is not used until you say yes, after all that is below.<//>`}
+    ${data.remarks.length > 0 && html`<${Notice} tone="" icon="failed" title="Look at this first.">${data.remarks.map((/** @type {string} */ words) => html`<span class="remark">${words}</span>`)}<//>`}
     ${data.files.map((/** @type {any} */ file) => html`<${Shown} key=${file.path} file=${file} />`)}
-    <div class="go">${data.unseen ? html`${act("decline", "Do not use it", "It is not used, and not asked about until it changes.", odd)}${act("pin", "Use it as it is now", "It may be used as it is now.", !odd)}` : data.state === "pinned" ? act("unpin", "Use it no more", "It is not used until you say so again.") : data.state === "declined" ? act("unpin", "Ask about it again", "It is new again.") : null}</div>
+    <div class="go">${source ? html`${act("decline", "Do not keep it", "It is not kept. The conversation still holds it.", odd)}${act("pin", "Keep it and use it", "It is with your skills now, and may be used.", !odd)}` : data.unseen && served ? act("decline", "Do not use it", "It is not used, and not asked about until it changes.") : data.unseen ? html`${act("decline", "Do not use it", "It is not used, and not asked about until it changes.", odd)}${act("pin", "Use it as it is now", "It may be used as it is now.", !odd)}` : data.state === "pinned" ? act("unpin", "Use it no more", "It is not used until you say so again.") : data.state === "declined" ? act("unpin", "Ask about it again", "It is new again.") : null}</div>
     <section><h3>Details</h3><${Details} rows=${[["State", data.said], ["Of", data.of], ["Tools", data.allowed.join(", ")], ["Folder", html`<span class="mono">${data.path}</span>`], ["Version", html`<span class="mono">${data.digest.slice(0, 12)}</span>`]]} /></section>`;
 }
 
