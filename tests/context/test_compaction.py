@@ -1,6 +1,7 @@
 """Compaction is cheap, keeps what matters, never tears a pair, and always gets there."""
 
 import pytest
+from bench.views import lived
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -9,6 +10,7 @@ from angelia.context.budget import exceeds
 from angelia.context.media_aging import aged_media
 from angelia.context.request import Result, Role, Shown
 from angelia.context.view import View, project
+from angelia.core import codec
 from angelia.core import entry as e
 from angelia.core.content import BlobRef, Media, MediaKind, Text, ToolCall
 from angelia.core.ending import Answered
@@ -156,8 +158,21 @@ def test_a_second_plan_over_a_grown_log_folds_further_and_never_unfolds(seed: in
     again = story.say(Text("next request"))
     second = plan(story.log, again)
     assert second.keep_from >= first.keep_from
-    assert second.aged[: len(first.aged)] == first.aged
-    assert {s.call for s in first.shortened} <= {s.call for s in second.shortened}
+    seen = compaction.in_sight(story.log, second)
+    numbers = {entry.seq for entry in seen}
+    results = {entry.fact.call for entry in seen if isinstance(entry.fact, e.ToolFinished)}
+    still = tuple(one for one in first.aged if one.seq in numbers)
+    assert second.aged[: len(still)] == still
+    assert {s.call for s in first.shortened} & results <= {s.call for s in second.shortened} <= results
+    assert {one.seq for one in (*second.aged, *second.reshown)} <= numbers
+
+
+def test_a_move_says_no_more_of_a_long_log_than_of_a_short_one() -> None:
+    """Else a log would grow with the square of its length: moves were nine tenths of one of 20,000 entries."""
+    log = lived(3_000)
+    sizes = [len(codec.encode(entry.fact)) for entry in log if isinstance(entry.fact, e.ViewMoved)]
+    assert len(sizes) > 5
+    assert max(sizes) < 3 * sizes[0]
 
 
 def test_thousands_of_tiny_turns_fold_into_a_small_window() -> None:

@@ -2,8 +2,9 @@
 
 Steps, cheapest first, stopping as soon as the target is met: age media; shorten old tool results; drop superseded
 reads; fold the oldest messages into a summary by a model, or into an outline where there is none; shorten what is
-left. Each move contains the last one's, so what was folded stays folded and what was aged keeps its line. The newest
-media of each side stay in sight through all of it, smaller if need be, and each medium that is folded leaves a line.
+left. Each move contains what the last one said of what is still in sight, so what was folded stays folded and what was
+aged keeps its line. The newest media of each side stay in sight through all of it, smaller if need be, and each medium
+that is folded leaves a line.
 """
 
 from collections.abc import Callable, Sequence
@@ -84,7 +85,7 @@ def _view_under(ground: CompactionInput, moved: e.ViewMoved) -> View:
 def aged(log: Sequence[e.Entry], moved: e.ViewMoved, newest: int = 1) -> e.ViewMoved:
     """`moved`, with old media in sight as lines, see `aged_media`; a medium that was aged keeps the line it had."""
     known = {(a.seq, a.part) for a in moved.aged}
-    fresh = [a for a in aged_media(_in_sight(log, moved), newest) if (a.seq, a.part) not in known]
+    fresh = [a for a in aged_media(in_sight(log, moved), newest) if (a.seq, a.part) not in known]
     return replace(moved, aged=(*moved.aged, *fresh)) if fresh else moved
 
 
@@ -113,17 +114,32 @@ def old_media_bytes(log: Sequence[e.Entry], profile: Profile) -> int:
 
 def shortened(log: Sequence[e.Entry], moved: e.ViewMoved, *, keep_newest: int = 4) -> e.ViewMoved:
     """`moved`, with old tool results in sight as head and tail, and superseded reads as one line."""
-    known, seen = {s.call for s in moved.shortened}, _in_sight(log, moved)
+    known, seen = {s.call for s in moved.shortened}, in_sight(log, moved)
     stale = [s for s in superseded_reads(seen) if s.call not in known]
     known |= {s.call for s in stale}
     long = [s for s in shortened_results(seen, keep_newest=keep_newest) if s.call not in known]
     return replace(moved, shortened=(*moved.shortened, *stale, *long)) if stale or long else moved
 
 
-def _in_sight(log: Sequence[e.Entry], moved: e.ViewMoved) -> Sequence[e.Entry]:
+def in_sight(log: Sequence[e.Entry], moved: e.ViewMoved) -> Sequence[e.Entry]:
     """The entries that a summary does not stand for."""
     kept = [log[seq - 1] for seq in moved.kept]
     return [*kept, *log[max(moved.keep_from - 1, 0) :]]
+
+
+def _without_the_folded(log: Sequence[e.Entry], moved: e.ViewMoved) -> e.ViewMoved:
+    """`moved`, which says nothing of what a summary stands for: that never comes back into sight, and a log in which
+    each move told all that earlier ones did would grow with the square of its length.
+    """
+    seen = in_sight(log, moved)
+    numbers = {entry.seq for entry in seen}
+    calls = {entry.fact.call for entry in seen if isinstance(entry.fact, e.ToolFinished)}
+    return replace(
+        moved,
+        aged=tuple(one for one in moved.aged if one.seq in numbers),
+        reshown=tuple(one for one in moved.reshown if one.seq in numbers),
+        shortened=tuple(one for one in moved.shortened if one.call in calls),
+    )
 
 
 def light(ground: CompactionInput) -> e.ViewMoved:
@@ -172,7 +188,7 @@ def folded(ground: CompactionInput, moved: e.ViewMoved, cut: int, summary: str) 
 def _kept_by(ground: CompactionInput, moved: e.ViewMoved, cut: int, summary: str, media: Sequence[int]) -> e.ViewMoved:
     kept = tuple(sorted({*(seq for seq in ground.running if seq < cut), *media}))
     lines = folded_media(ground.log, cut, kept)
-    return replace(moved, keep_from=cut, kept=kept, summary=summary, folded=lines)
+    return _without_the_folded(ground.log, replace(moved, keep_from=cut, kept=kept, summary=summary, folded=lines))
 
 
 def outlined(ground: CompactionInput, moved: e.ViewMoved, cut: int) -> e.ViewMoved:
@@ -213,7 +229,7 @@ def _smaller_media(ground: CompactionInput, moved: e.ViewMoved) -> e.ViewMoved:
     """Every medium in sight one step smaller."""
     gone = {(a.seq, a.part) for a in moved.aged}
     forms = {(r.seq, r.part): r for r in moved.reshown}
-    for entry in ground.log:
+    for entry in in_sight(ground.log, moved):
         for index, media in media_parts(entry.fact):
             key = (entry.seq, index)
             if key in gone:

@@ -113,10 +113,10 @@ def _closing_move(log: Sequence[e.Entry], ending: end.Ending, opened: int) -> e.
 
 
 def _without_media(log: Sequence[e.Entry], moved: e.ViewMoved, model: str) -> e.ViewMoved:
-    """Every medium as a line that says why, and the kinds noted, so that this model is not given them again."""
+    """Every medium in sight as a line that says why; the kinds are noted, so this model is not given them again."""
     known = {(a.seq, a.part) for a in moved.aged}
     lines, kinds = list(moved.aged), set(moved.refused)
-    for entry in log:
+    for entry in compaction.in_sight(log, moved):
         for index, media in media_parts(entry.fact):
             if (entry.seq, index) not in known:
                 lines.append(e.Aged(entry.seq, index, f"[{label(media)}: {model} did not take it]"))

@@ -148,10 +148,11 @@ def _go_on(effect: UseRemedy, profile: Profile) -> list[e.AnyFact]:
 
 def _smaller(log: Sequence[e.Entry], moved: e.ViewMoved, profile: Profile) -> e.ViewMoved:
     """Every medium in sight in its next smaller form; what has none becomes its line."""
-    lines = {(a.seq, a.part): a for a in aged_media(log)}
+    seen = compaction.in_sight(log, moved)
+    lines = {(a.seq, a.part): a for a in aged_media(seen)}
     aged = {(a.seq, a.part): a for a in moved.aged}
     forms = {(r.seq, r.part): r for r in moved.reshown}
-    for entry in log:
+    for entry in seen:
         for index, media in media_parts(entry.fact):
             key = (entry.seq, index)
             if key in aged:
@@ -166,7 +167,7 @@ def _smaller(log: Sequence[e.Entry], moved: e.ViewMoved, profile: Profile) -> e.
 
 
 async def _described(log: Sequence[e.Entry], describe: Callable[[Media], Awaitable[str]]) -> e.ViewMoved:
-    """A move after which every medium that is not a line yet reads as its description, where there is one.
+    """A move after which every medium in sight that is not a line yet reads as its description, where there is one.
 
     Raises:
         ModelFailed: the describing model failed.
@@ -174,7 +175,7 @@ async def _described(log: Sequence[e.Entry], describe: Callable[[Media], Awaitab
     moved = compaction.last_move(log)
     known = {(a.seq, a.part) for a in moved.aged}
     lines = list(moved.aged)
-    for entry in log:
+    for entry in compaction.in_sight(log, moved):
         for index, media in media_parts(entry.fact):
             if (entry.seq, index) in known:
                 continue
