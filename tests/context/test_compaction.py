@@ -164,7 +164,7 @@ def test_a_second_plan_over_a_grown_log_folds_further_and_never_unfolds(seed: in
     still = tuple(one for one in first.aged if one.seq in numbers)
     assert second.aged[: len(still)] == still
     assert {s.call for s in first.shortened} & results <= {s.call for s in second.shortened} <= results
-    assert {one.seq for one in (*second.aged, *second.reshown)} <= numbers
+    assert {*(one.seq for one in second.aged), *(one.seq for one in second.reshown)} <= numbers
 
 
 def test_a_move_says_no_more_of_a_long_log_than_of_a_short_one() -> None:

@@ -252,7 +252,7 @@ def _known_to_read(path: Path) -> sqlite3.Connection:
     connection = connect_to_read(path)
     known = False
     try:
-        known = require_known(connection, path)
+        known = bool(require_known(connection, path))
     finally:
         if not known:
             connection.close()
