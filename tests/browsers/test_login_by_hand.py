@@ -50,7 +50,7 @@ async def test_what_a_person_logs_in_to_is_kept_however_they_end_it(
         await tab.fill("e1", "ann")
         await tab.click("e2")
         await tab.wait_for("Welcome", 10)
-        while not held.cookies:  # it is kept while the window is open
+        while not held.logins.cookies:  # it is kept while the window is open
             await asyncio.wait([window], timeout=0.01)
         if end == "says so":
             done.set_result(None)

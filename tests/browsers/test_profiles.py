@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from angelia.browsers.cookies import Cookie
+from angelia.browsers.logins import KeptLogins
 from angelia.core.content import CallStatus
 from angelia.core.errors import BadInput, ConfigError, NotFound, PolicyDenied
 from angelia.faces.cli.main import angelia
@@ -105,6 +106,36 @@ async def test_another_site_a_script_and_another_conversation_do_not_get_logins(
     BrowserProfiles(tmp_path / "home").lend("shop").give_back()
 
 
+TOKEN = """<p id=out></p><button onclick="localStorage.token = 'k3ks'">In</button>
+<button onclick="localStorage.clear()">Out</button>
+<script>out.textContent = 'token ' + (localStorage.token || 'none')</script>"""
+
+
+@pytest.mark.real("chromium")
+async def test_a_login_that_a_site_keeps_in_its_storage_lasts_too(
+    tools: ToolHarness, site: Site, tmp_path: Path, again: Begin
+) -> None:
+    """It is there before the site's first script, nobody is asked for it, and a logout lasts as well."""
+    site.pages["/"] = TOKEN
+    assert "token none" in await tools.said("browser_open", url=site.url(), profile="shop")
+    steps = (Step("click", "e1"),)
+    await tools.effects("browser_act", steps=steps)
+    await tools.run("browser_act", steps=steps)
+    (kept,) = BrowserProfiles(tmp_path / "home").kept()["shop"].storage
+    assert (kept.origin, kept.items) == (site.url(""), (("token", "k3ks"),))
+    await again()
+    asked = len(site.asked)
+    assert "token none" in await tools.said("browser_open", url=site.url())
+    assert "token k3ks" in await tools.said("browser_open", url=site.url(), profile="shop")
+    assert site.asked[asked:] == ["GET / HTTP/1.1"] * 2
+    steps = (Step("click", "e4"),)
+    await tools.effects("browser_act", steps=steps)
+    await tools.run("browser_act", steps=steps)
+    await again()
+    assert "token none" in await tools.said("browser_open", url=site.url(), profile="shop")
+    assert BrowserProfiles(tmp_path / "home").kept()["shop"].storage == ()
+
+
 @pytest.mark.real("chromium")
 async def test_a_conversation_of_somebody_else_has_no_logins(tools: ToolHarness, site: Site) -> None:
     greeting(site)
@@ -129,7 +160,7 @@ def test_a_profile_is_changed_without_losing_logins_and_forgotten_whole(tmp_path
     kept = BrowserProfiles(tmp_path)
     assert kept.add("shop", ("https://shop.example",))
     held = kept.lend("shop")
-    held.keep((Cookie("a", "v4lue", "shop.example"),))
+    held.keep(KeptLogins((Cookie("a", "v4lue", "shop.example"),)))
     with pytest.raises(BadInput, match="Another conversation"):
         kept.forget("shop")
     held.give_back()
@@ -171,7 +202,7 @@ def test_the_command_begins_lists_and_forgets(tmp_path: Path) -> None:
     assert "No logins are kept" in run()
     assert "for https://github.com" in run("add", "github", "--for", "github.com")
     held = BrowserProfiles(tmp_path).lend("github")
-    held.keep((Cookie("a", "v4lue", "github.com"),))
+    held.keep(KeptLogins((Cookie("a", "v4lue", "github.com"),)))
     held.give_back()
     listed = run("profiles")
     assert "https://github.com  1" in listed

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from angelia.browsers.cookies import Cookie
+    from angelia.browsers.logins import KeptLogins
 
 
 class SecretsAccess(Protocol):
@@ -30,9 +30,9 @@ class LentProfile(Protocol):
 
     name: str
     origins: tuple[str, ...]
-    cookies: "tuple[Cookie, ...]"
+    logins: "KeptLogins"
 
-    def keep(self, cookies: "tuple[Cookie, ...]") -> None:
+    def keep(self, logins: "KeptLogins") -> None:
         """Keep these from now on, durably, in place of those before.
 
         Raises:

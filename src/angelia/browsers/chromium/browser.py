@@ -2,17 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from angelia.browsers.chromium.cdp import CdpConnection, ProtocolError
 from angelia.browsers.chromium.downloads import Downloaded, Downloads
+from angelia.browsers.chromium.frames import origin
 from angelia.browsers.chromium.given_secrets import GivenSecrets
 from angelia.browsers.chromium.live_page import LivePage
 from angelia.browsers.chromium.shared_folders import SharedFolders
+from angelia.browsers.chromium.site_storage import put_storage, storage_of
 from angelia.browsers.chromium.tab import Tab
 from angelia.browsers.control import PageControl
-from angelia.browsers.cookies import Cookie, cookies_for
+from angelia.browsers.cookies import cookies_for
+from angelia.browsers.logins import KeptLogins
 from angelia.browsers.port import ActFailed, ActOutcome, BrowserGone
 from angelia.sandboxes.egress.addresses import Addresses
 
@@ -37,6 +40,8 @@ class ChromiumBrowser:
         self._downloads: Downloads | None = None
         self._given = GivenSecrets()
         self._watched: list[LivePage] = []
+        self._own = asyncio.Lock()
+        self._unshown: set[str] = set()
         self.control = PageControl()
         self.life = 0
         """How often it was begun: what it knew went with the life before."""
@@ -123,7 +128,7 @@ class ChromiumBrowser:
         assert self._running is not None  # a page is open
         return await self._running.folders.put(content, name)
 
-    async def log_in(self, origins: Sequence[str], cookies: Sequence[Cookie]) -> None:
+    async def log_in(self, origins: Sequence[str], logins: KeptLogins) -> None:
         """Put kept logins of these sites into the browser, which runs.
 
         Raises:
@@ -134,14 +139,37 @@ class ChromiumBrowser:
             why = f"A script of yours has run in a page of {', '.join(origins)}, and might read logins out."
             raise ActFailed(ActOutcome.REFUSED, f"{why} They are used in a conversation that runs none there.")
         self._given.logged_in.update(origins)
-        told = [cookie.told() for cookie in cookies]
+        told = [cookie.told() for cookie in logins.cookies]
         await self._running.cdp.call("Storage.setCookies", {"cookies": told})
+        if stored := [one for one in logins.storage if one.origin in origins]:
+            async with self._unshown_page(self._running.cdp) as session:
+                for one in stored:
+                    await put_storage(self._running.cdp, session, one)
 
-    async def cookies(self, origins: Sequence[str]) -> tuple[Cookie, ...]:
-        """Those that pages of these sites send now."""
+    @asynccontextmanager
+    async def _unshown_page(self, cdp: CdpConnection) -> AsyncIterator[str]:
+        """A page of ours that is no tab, by its session."""
+        asked = {"url": "about:blank", "background": True}
+        try:
+            async with self._own:
+                target = str((await cdp.call("Target.createTarget", asked))["targetId"])
+                self._unshown.add(target)
+            yield (await cdp.call("Target.attachToTarget", {"targetId": target, "flatten": True}))["sessionId"]
+            await cdp.call("Target.closeTarget", {"targetId": target})
+        except ProtocolError as error:
+            raise ActFailed(ActOutcome.UNFIT, f"The browser does not take the logins: {error}.") from error
+
+    async def logins(self, origins: Sequence[str], before: KeptLogins) -> KeptLogins:
+        """What these sites have now in cookies, and in storage where a page of theirs is open; the rest as `before`.
+
+        Raises:
+            BrowserGone: it has ended.
+        """
         if self._running is None:
             raise BrowserGone("The browser has ended.")
-        return cookies_for((await self._running.cdp.call("Storage.getCookies"))["cookies"], origins)
+        cookies = cookies_for((await self._running.cdp.call("Storage.getCookies"))["cookies"], origins)
+        found = [await storage_of(tab) for tab in [*self._tabs.values()] if origin(tab.url) in origins]
+        return before.became(cookies, {one.origin: one for one in found if one is not None and one.origin in origins})
 
     async def watch(self, name: str = "") -> LivePage:
         """A tab as somebody sees it who watches; without a name the one that was used last.
@@ -213,7 +241,9 @@ class ChromiumBrowser:
     async def _attach(self, target: dict[str, Any]) -> None:
         """A tab that we asked for, or that a page has opened. The one that a browser begins with is not shown."""
         running = self._running
-        if running is None or target.get("attached"):
+        async with self._own:  # a page of our own is known as such once its making is answered
+            pass
+        if running is None or target.get("attached") or target["targetId"] in self._unshown:
             return
         with suppress(ProtocolError, ActFailed, BrowserGone):  # it was gone again before it could be spoken to
             asked = {"targetId": target["targetId"], "flatten": True}

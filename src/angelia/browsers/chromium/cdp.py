@@ -96,6 +96,13 @@ class CdpConnection:
         finally:
             self._waiting.pop(number, None)
 
+    def tell(self, method: str, params: dict[str, Any], *, session: str) -> None:
+        """Have the browser do something whose answer nobody waits for."""
+        if not self.gone.done():
+            self._last += 1
+            said = {"id": self._last, "method": method, "params": params, "sessionId": session}
+            self._send(self._encoder.encode(said) + b"\0")
+
     def close(self) -> None:
         """Hang up: the browser ends by that. Idempotent."""
         if self._reading < 0:

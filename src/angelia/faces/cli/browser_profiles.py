@@ -91,9 +91,11 @@ async def _login(url: str, name: str, sites: tuple[str, ...], given: dict[str, A
         await browser.close()
     for said in ([fault] if fault else []) + refused:
         echo(said, err=True)
-    if not held.cookies:
-        raise NotFound(f"Nothing was kept in {name}: no site of it has left a cookie.", then="Try again, or forget it.")
-    echo(f"The profile {name} keeps {len(held.cookies)} cookies of {', '.join(held.origins)}.", err=True)
+    kept_now = held.logins
+    if not kept_now.cookies and not kept_now.storage:
+        why = f"Nothing was kept in {name}: no site of it has left a cookie, or stored anything."
+        raise NotFound(why, then="Try again, or forget it.")
+    echo(f"The profile {name} keeps {len(kept_now.cookies)} cookies of {', '.join(held.origins)}.", err=True)
     return 0
 
 

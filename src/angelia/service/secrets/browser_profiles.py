@@ -1,4 +1,4 @@
-"""Logins of the browser that last: a name, the sites that it is for, and the cookies of these sites.
+"""Logins of the browser that last: a name, the sites that it is for, their cookies and what they store.
 
 `browser/NAME.json` in the home, which only its owner can read. Whoever uses one holds a lock on `browser/NAME.lock`,
 which ends with the process, so two conversations never write over each other's logins.
@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.browsers.cookies import Cookie
+from angelia.browsers.logins import KeptLogins, SiteStorage
 from angelia.core.errors import BadInput, ConfigError, NotFound
 from angelia.service.settings.config_file import write_private
 
@@ -27,6 +28,7 @@ class KeptProfile(Struct, frozen=True):
 
     origins: tuple[str, ...]
     cookies: tuple[Cookie, ...] = ()
+    storage: tuple[SiteStorage, ...] = ()
 
 
 class BrowserProfiles:
@@ -92,7 +94,7 @@ class BrowserProfiles:
         except BaseException:
             lent.give_back()
             raise
-        lent.origins, lent.cookies = kept.origins, kept.cookies
+        lent.origins, lent.logins = kept.origins, KeptLogins(kept.cookies, kept.storage)
         return lent
 
     def _must_be(self, name: str) -> None:
@@ -121,14 +123,14 @@ class HeldProfile:
     def __init__(self, name: str, path: Path, lock: int) -> None:
         self.name = name
         self.origins: tuple[str, ...] = ()
-        self.cookies: tuple[Cookie, ...] = ()
+        self.logins = KeptLogins()
         self._path, self._lock = path, lock
 
-    def keep(self, cookies: tuple[Cookie, ...]) -> None:
+    def keep(self, logins: KeptLogins) -> None:
         """Keep these, if they are others than before."""
-        if cookies != self.cookies:
-            _write(self._path, KeptProfile(self.origins, cookies))
-            self.cookies = cookies
+        if logins != self.logins:
+            _write(self._path, KeptProfile(self.origins, logins.cookies, logins.storage))
+            self.logins = logins
 
     def give_back(self) -> None:
         """Let others have it. Idempotent."""

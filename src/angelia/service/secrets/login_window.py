@@ -23,16 +23,16 @@ async def log_in_by_hand(browser: ChromiumBrowser, held: LentProfile, url: str, 
     fault = ""
     try:
         tab = await browser.opened()
-        await browser.log_in(held.origins, held.cookies)
+        await browser.log_in(held.origins, held.logins)
         try:
             await tab.go(url)
         except ActFailed as failed:
             fault = str(failed)
         while browser.tabs and not done.done():
-            held.keep(await browser.cookies(held.origins))
+            held.keep(await browser.logins(held.origins, held.logins))
             await asyncio.wait([done], timeout=EVERY_S)
         if browser.tabs:
-            held.keep(await browser.cookies(held.origins))
+            held.keep(await browser.logins(held.origins, held.logins))
     except BrowserGone:
         pass  # the person has closed the window; what was there was kept a moment ago
     return fault

@@ -61,7 +61,7 @@ class PageLogins:
         for one, held in [*self._lent.items()]:
             if self._within.get(one) != self._browser.life:
                 try:
-                    await self._browser.log_in(held.origins, held.cookies)
+                    await self._browser.log_in(held.origins, held.logins)
                 except ActFailed:
                     self._lent.pop(one).give_back()
                     raise
@@ -75,7 +75,7 @@ class PageLogins:
         for one, held in self._lent.items():
             if self._within.get(one) == self._browser.life:
                 try:
-                    held.keep(await self._browser.cookies(held.origins))
+                    held.keep(await self._browser.logins(held.origins, held.logins))
                 except AngeliaError as error:
                     return f"The logins of {one} were not kept: {error}"
         return ""
