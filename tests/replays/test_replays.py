@@ -99,3 +99,29 @@ async def test_a_fork_has_the_files_as_they_were(tmp_path: Path) -> None:
     (copy,) = (tmp_path / "home-work" / "copies").iterdir()
     assert {file.name: file.read_text() for file in copy.iterdir()} == {"kept.txt": "kept", "words.txt": "one\ntwo\n"}
     assert (place.workspace / "words.txt").read_text() == "one\ntwo\nbroken\nfour\n"
+
+
+async def test_the_copy_in_which_a_fork_worked_goes_with_the_last_conversation_in_it(tmp_path: Path) -> None:
+    copies = tmp_path / "home-work" / "copies"
+
+    async def made(place: Place, *how: str) -> str:
+        forked = await nursery.run(["fork", *how], place.env)
+        assert forked.status == 0, forked.stderr
+        return await place.conversation()
+
+    async def deleted(place: Place, conversation: str) -> list[Path]:
+        gone = await nursery.run(["delete", "--yes-really", conversation], place.env)
+        assert gone.status == 0, gone.stderr
+        return list(copies.iterdir())
+
+    async with ModelServer(writes) as server:
+        place = Place(tmp_path, server)
+        await place.ask("Write.")
+        source = await place.conversation()
+        first = await made(place, source, "--files")
+        (copy,) = copies.iterdir()
+        second = await made(place, first)
+        assert await deleted(place, first) == [copy], "another conversation works there"
+        assert await deleted(place, second) == []
+        assert await deleted(place, source) == []
+    assert (place.workspace / "words.txt").exists(), "a person's own folder stays"

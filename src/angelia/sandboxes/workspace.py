@@ -24,6 +24,11 @@ def work_folder(own_home: Path) -> Path:
     return own_home.with_name(f"{own_home.name}-work")
 
 
+def earlier_files_folder(own_home: Path) -> Path:
+    """Where forks and repeated conversations work that have a folder as it was at an earlier entry."""
+    return work_folder(own_home) / "copies"
+
+
 def copies_folder(own_home: Path) -> Path:
     """Where helpers work that have a copy of a folder: beside our own home, as `work_folder`."""
     return own_home.with_name(f"{own_home.name}-copies")

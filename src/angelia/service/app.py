@@ -18,6 +18,7 @@ from angelia.service.blob_places import blob_keys, blobs_of, in_log
 from angelia.service.chats.services import ChatServices
 from angelia.service.command_port import CommandServices
 from angelia.service.conversation.conversations import ConversationDeps, ConversationModes, Conversations
+from angelia.service.conversation.deletion import Deletion
 from angelia.service.conversation.drivers import DriverSources
 from angelia.service.conversation.handed_out import HandedOut
 from angelia.service.conversation.mcp_tools import McpSources
@@ -293,6 +294,11 @@ class App:
 
         table, entries = ProposedSkills(self.key_value), self.transcript.entries
         return ProposalBox(table, self.skills, self.loaded.home, self.clock, entries)
+
+    @property
+    def deletion(self) -> Deletion:
+        """What erases a conversation for good."""
+        return Deletion(self.loaded.home, self.transcript, self.blobs, self.renditions, self.undo, self.places)
 
     async def _tidy_copies(self) -> None:
         if snapshots_folder(self.loaded.home).is_dir():

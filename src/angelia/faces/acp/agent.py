@@ -1,6 +1,7 @@
 """The methods of the protocol: each is a call into the service, and its result in the protocol's words."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +21,6 @@ from angelia.faces.acp import results as r
 from angelia.faces.acp.checked import folder_in, left_out, mark_in, once_folder, time_of, works_in
 from angelia.faces.acp.conversation import AcpConversation
 from angelia.faces.acp.session_sender import DOOR, Client
-from angelia.service.delegation.tree import below
 from angelia.service.models.choice import ModelChoice, choose
 from angelia.tools.mcp.servers import able_to_connect
 
@@ -39,6 +39,9 @@ KEY = r.Login(
     "A key of a model's provider",
     "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or the like where the editor is started, or key_command in config.toml.",
 )
+
+
+logger = logging.getLogger("angelia.acp")
 
 
 class AcpAgent:
@@ -248,8 +251,8 @@ class AcpAgent:
                 if not conversation.session.log.entries:
                     return o.Nothing()
             try:
-                for one in [*await below(self.app.transcript, number), number]:
-                    await self.app.transcript.erase(one, self.app.blobs)
+                if left := await self.app.deletion.delete(number):
+                    logger.warning("the sandbox of %s is left behind: %s", number, left)
             except NotFound:
                 if not unspoken:
                     raise

@@ -17,11 +17,8 @@ from angelia.faces.cli.progress import working
 from angelia.faces.words.output import asked, echo, echo_json, sure
 from angelia.faces.words.paint import screen
 from angelia.faces.words.widths import table
-from angelia.sandboxes.port import SandboxError
 from angelia.service.conversation.listing import conversation_rows
-from angelia.service.delegation.tree import below
 from angelia.service.receipts import DOUBTFUL, let_be, receipt_rows
-from angelia.store.log.references import blobs_in
 from angelia.tools.shell.output import plain
 
 LAST = 4
@@ -121,21 +118,12 @@ async def _delete(part: str, yes_really: bool, given: dict[str, Any]) -> int:
     if not yes_really and not _sure(found, len(entries), learnt):
         echo("Nothing was deleted.", err=True)
         return 1
-    place = (await app.transcript.summary(OWNER, found)).place
-    for one in [*await below(app.transcript, found), found]:
-        await app.transcript.erase(one, app.blobs)
-        await asyncio.to_thread(app.undo.forget, one)
-    kept = set(await app.blobs.all())
-    for sha256 in {ref.sha256 for entry in entries for ref in blobs_in(entry.fact)} - kept:
-        await app.renditions.forget(sha256)
+    left = await app.deletion.delete(found)
     went = f", and {_notes(learnt)} with it" if learnt else ""
     echo(f"The conversation {short(found)} is erased{went}.", err=True)
-    try:
-        await app.places.forget(place)
-    except SandboxError as error:
-        echo(f"Its sandbox is left behind: {error}\n`angelia sandbox prune` tries again.", err=True)
-        return 1
-    return 0
+    if left:
+        echo(f"Its sandbox is left behind: {left}\n`angelia sandbox prune` tries again.", err=True)
+    return int(bool(left))
 
 
 def _notes(count: int) -> str:

@@ -8,7 +8,7 @@ from angelia.core.errors import BadInput
 from angelia.core.ids import ConversationId, sortable_id
 from angelia.sandboxes.registry import works_here
 from angelia.sandboxes.undo.store import UndoStore
-from angelia.sandboxes.workspace import work_folder
+from angelia.sandboxes.workspace import earlier_files_folder
 from angelia.service.conversation.forks import LayOut, same_folder
 from angelia.service.places.presets import kept
 from angelia.service.replays.earlier_files import EarlierFiles
@@ -49,7 +49,7 @@ class OwnCopies:
 
     def new_folder(self) -> Path:
         """Where one may be laid out; it is not made yet."""
-        return work_folder(self._loaded.home) / "copies" / sortable_id()
+        return earlier_files_folder(self._loaded.home) / sortable_id()
 
     def lay_out_for(self, conversation: ConversationId) -> LayOut:
         """What lays out the files of this conversation, in a new folder."""

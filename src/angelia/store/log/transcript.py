@@ -148,6 +148,11 @@ class Transcript:
         where = f"WHERE place = ? AND {theirs} ORDER BY opened_at, id"
         return await self._db.read(lambda connection: _summaries(connection, where, (place, *values)))
 
+    async def works_in(self, workspace: str) -> bool:
+        """Whether any conversation works in this folder."""
+        query = "SELECT 1 FROM conversations WHERE workspace = ? LIMIT 1"
+        return await self._db.read(lambda connection: connection.execute(query, (workspace,)).fetchone() is not None)
+
     async def entries(self, conversation: ConversationId, after: int = 0) -> list[Entry]:
         """The entries whose number is higher than `after`, in order.
 

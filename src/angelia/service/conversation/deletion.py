@@ -1,0 +1,58 @@
+"""Erasing a conversation for good, with all that is kept because of it; the one way, whichever door asks for it."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+from msgspec import Struct
+
+from angelia.core.ids import ConversationId
+from angelia.core.principal import OWNER
+from angelia.sandboxes.port import SandboxError
+from angelia.sandboxes.undo.store import UndoStore
+from angelia.sandboxes.workspace import earlier_files_folder
+from angelia.service.delegation.tree import below
+from angelia.service.places.places import SandboxPlaces
+from angelia.store.log.references import blobs_in
+from angelia.store.log.transcript import Transcript
+from angelia.store.media.blobs import BlobStore
+from angelia.store.media.renditions import Renditions
+
+
+class Deletion(Struct, frozen=True):
+    """What is kept of the conversations of one home."""
+
+    home: Path
+    transcript: Transcript
+    blobs: BlobStore
+    renditions: Renditions
+    undo: UndoStore
+    places: SandboxPlaces
+
+    async def delete(self, conversation: ConversationId) -> str:
+        """Erase it and what its helpers said, the files that no other conversation refers to, what `/undo` kept, its
+        sandbox, and the copy of a folder in which a fork or a replay worked. Returns why its sandbox is left behind,
+        empty where it is not.
+
+        Raises:
+            NotFound: there is no such conversation.
+            HeldElsewhere: somebody is working on it.
+        """
+        known = await self.transcript.summary(OWNER, conversation)
+        entries, _ = await self.transcript.legible(conversation)
+        for one in [*await below(self.transcript, conversation), conversation]:
+            await self.transcript.erase(one, self.blobs)
+            await asyncio.to_thread(self.undo.forget, one)
+        kept = set(await self.blobs.all())
+        for sha256 in {ref.sha256 for entry in entries for ref in blobs_in(entry.fact)} - kept:
+            await self.renditions.forget(sha256)
+        try:
+            await self.places.forget(known.place)
+        except SandboxError as error:
+            return str(error)
+        await self._remove_copy(Path(known.workspace))
+        return ""
+
+    async def _remove_copy(self, folder: Path) -> None:
+        if folder.parent == earlier_files_folder(self.home) and not await self.transcript.works_in(str(folder)):
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
