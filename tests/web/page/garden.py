@@ -9,6 +9,7 @@ from typing import Any
 
 from PIL import Image
 
+from angelia.faces.web.markdown_nodes import nodes
 from tests.web.page.fake import FakeServer, event
 
 TALK = "01HARVEST"
@@ -206,7 +207,7 @@ def harvest() -> list[Entry]:
         fact(18, "DeliverySettled", id="d1", status="confirmed", detail=""),
         fact(20, "WorkStarted", call="c8", work="child", what="prices at three seed shops"),
         fact(21, "WorkStarted", call="c8b", work="process", what="python3 frost_watch.py"),
-        reply(22, [TABLE, ["p", {}, ["The south bed brought more."]], ["ul", {}, [["li", {}, ["in ", ["strong", {}, ["every"]], " month"]], ["li", {}, ["most in ", ["a", {"href": "https://example.org/august"}, ["August"]]]]]], ["math", {"block": True}, ["\\frac{33.0}{29.5} = 1.12"]]], call("shell", "$ git add harvest.md harvest.png && git commit", "c9", command=COMMAND)),
+        reply(22, [TABLE, ["p", {}, ["The south bed brought more."]], ["ul", {}, [["li", {}, ["in ", ["strong", {}, ["every"]], " month"]], ["li", {}, ["most in ", ["a", {"href": "https://example.org/august"}, ["August"]]]]]], *nodes("$$\\frac{33.0}{29.5} = 1.12$$"), *nodes("So \\(\\bar x = 31.25\\); $\\unknown$.")], call("shell", "$ git add harvest.md harvest.png && git commit", "c9", command=COMMAND)),
         fact(30, "ApprovalAsked", **{key: value for key, value in QUESTION.items() if key not in ("seq", "at")}),
     ]  # fmt: skip
 

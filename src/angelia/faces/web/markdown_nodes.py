@@ -1,7 +1,8 @@
-"""Markdown as a tree of known nodes, which a page makes elements of one by one: no text ever becomes markup there.
+r"""Markdown as a tree of known nodes, which a page makes elements of one by one: no text ever becomes markup there.
 
 A node is `[name, attributes, children]`, a child a node or words. CommonMark with tables, strikethrough and task lists;
-raw HTML is text, a picture is a link to it, and an address that is not of the web or a mailbox is no link.
+raw HTML is text, a picture is a link to it, and an address that is not of the web or a mailbox is no link. Formulas
+stand between `$`, `$$`, `\(` and `\[`.
 """
 
 import re
@@ -10,9 +11,11 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from angelia.core.text import clean
+from angelia.faces.web.formulas import formula
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
 Node = list[Any]
@@ -43,9 +46,26 @@ def nodes(text: str) -> tuple[Node | str, ...]:
 @cache
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
+    from mdit_py_plugins.dollarmath import dollarmath_plugin
+    from mdit_py_plugins.texmath import texmath_plugin
 
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST})
-    return parser.enable(["table", "strikethrough"]).disable("reference")
+    parser.enable(["table", "strikethrough"]).disable("reference")
+    parser.use(dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False, double_inline=True)
+    parser.use(texmath_plugin, delimiters="brackets")
+    parser.inline.ruler.before("escape", "math_brackets", _bracketed)
+    return parser
+
+
+def _bracketed(state: "StateInline", silent: bool) -> bool:
+    r"""`\[ … \]` within a paragraph: the plug-in reads it only where a block begins."""
+    end = state.src.find("\\]", state.pos + 2, state.posMax) if state.src.startswith("\\[", state.pos) else -1
+    if end < 0:
+        return False
+    if not silent:
+        state.push("math_inline_double", "math", 0).content = state.src[state.pos + 2 : end]
+    state.pos = end + 2
+    return True
 
 
 def _blocks(tokens: "Iterator[Token]") -> Iterator[Node | str]:
@@ -60,6 +80,8 @@ def _blocks(tokens: "Iterator[Token]") -> Iterator[Node | str]:
                 yield _code(token.content, token.info.strip())
             case "hr":
                 yield ["hr", {}, []]
+            case "math_block":
+                yield _math(token.content, {"block": True})
             case "ordered_list_open":
                 start = token.attrGet("start")
                 yield ["ol", {} if start is None else {"start": int(start)}, list(_blocks(tokens))]
@@ -99,6 +121,10 @@ def _inline(tokens: "Iterator[Token]") -> Iterator[Node | str]:
                 yield ["br", {}, []]
             case "code_inline":
                 yield ["code", {}, [token.content]]
+            case "math_inline":
+                yield _math(token.content, {})
+            case "math_inline_double":
+                yield _math(token.content, {"block": True})
             case "image":
                 alt = "".join(one.content for one in token.children or [])
                 yield from _linked([alt or "picture"], str(token.attrGet("src") or ""))
@@ -131,6 +157,11 @@ def _joined(found: Iterator[Node | str]) -> Iterator[Node | str]:
         yield one
     if words:
         yield words
+
+
+def _math(tex: str, given: dict[str, Any]) -> Node:
+    """A formula; one that is not read here stays as it was written."""
+    return ["math", given, formula(tex.strip()) or [tex.strip()]]
 
 
 # -- code -----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ import { say } from "./toasts.js";
 const COLOURS = new Set(["k", "s", "n", "f", "c"]);
 const PLAIN = new Set(["p", "ul", "ol", "blockquote", "em", "strong", "s", "hr", "br", "thead", "tbody", "tr"]);
 const HEADINGS = { h1: "h3", h2: "h3", h3: "h4", h4: "h5", h5: "h6", h6: "h6" };
+/** Of MathML: what the server makes of a formula. */
+const MATH = /^m(row|style|sqrt|padded|phantom|enclose|table|tr|td|i|n|o|text|space|frac|root|sub|sup|over|under|subsup|underover)$/;
 const LINKS = /^(https?|mailto):/i;
 
 /** The words of a node alone. @param {Node} node @returns {string} */
@@ -34,6 +36,8 @@ function element(node) {
   if (name === "table") return html`<div class="wide" tabindex="0" role="region" aria-label="Table"><table>${children()}</table></div>`;
   if (name === "th") return html`<th scope="col" class=${given.align === "right" ? "r" : ""}>${children()}</th>`;
   if (name === "td") return html`<td class=${given.align === "right" ? "r" : ""}>${children()}</td>`;
+  if (MATH.test(name)) return html`<${name} ...${given}>${children()}<//>`;
+  if (name === "math" && typeof inside[0] !== "string") return given.block ? html`<div class="wide formula" tabindex="0" role="group" aria-label="Formula"><math display="block">${children()}</math></div>` : html`<math tabindex=${wordsOf(node).length > 20 ? 0 : null}>${children()}</math>`;
   if (name === "math") return html`<code class=${given.block ? "tex block" : "tex"} aria-label="Formula in TeX">${inside.map(wordsOf).join("")}</code>`;
   return wordsOf(node);
 }
