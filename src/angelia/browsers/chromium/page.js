@@ -134,6 +134,7 @@
   const look = (whole, under, view) => {
     view = view || { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
     suspects = [];
+    const begun = { x: scrollX, y: scrollY };
     const lines = [];
     let above = 0, below = 0, words = [], block = null;
     const flush = () => {
@@ -143,23 +144,35 @@
     };
     const place = (box, shift) => (box.bottom + shift.y <= view.top ? -1 : box.top + shift.y >= view.bottom ? 1
       : box.right + shift.x <= view.left || box.left + shift.x >= view.right ? 2 : 0);
+    const outside = (box, clip) => box.right < clip.left || box.left > clip.right || box.bottom < clip.top || box.top > clip.bottom;
+    // What holds words alone and is out of view is only counted, if it can be clicked. Its style, which takes the most
+    // time of a look at a large page, is asked for where it may end a line of those before.
+    const leaf = (element, where, there) => {
+      if (there && where !== 2 && clickable(element, role(element)) && !labels(element) && element.checkVisibility(
+        { opacityProperty: true, contentVisibilityAuto: true, visibilityProperty: true })) where < 0 ? above++ : below++;
+      if (words.length && !getComputedStyle(element).display.startsWith("inline")) flush();
+    };
     const visit = (element, shift, clip, within) => {
+      const box = element.getBoundingClientRect();
+      const where = place(box, shift);
+      const sized = box.width > 0 && box.height > 0;
+      // Left of the page and above it nobody can scroll.
+      const apart = box.right + shift.x + begun.x <= 0 || box.bottom + shift.y + begun.y <= 0;
+      if (!whole && where !== 0 && element.firstChild && !element.firstElementChild && !shadow(element) && !element.tagName.includes("-")) {
+        leaf(element, where, sized && !apart && !(clip && outside(box, clip)));
+        return;
+      }
       if (!element.checkVisibility({ opacityProperty: true, contentVisibilityAuto: true })) return;
       const style = getComputedStyle(element);
       if (style.visibility !== "visible" && !element.children.length && !shadow(element)) return;
-      const box = element.getBoundingClientRect();
       if (!shadow(element)) suspect(element, box);
       const kind = role(element);
-      // Left of the page and above it nobody can scroll.
-      const apart = box.right + shift.x + scrollX <= 0 || box.bottom + shift.y + scrollY <= 0;
       const shown = style.visibility === "visible" && !apart;
-      const where = place(box, shift);
-      const sized = box.width > 0 && box.height > 0;
       const acts = shown && clickable(element, kind) && !labels(element);
       if (marked.has(element) && !sized) mark(...element.children); // floats: only they have a size
       const inline = style.display.startsWith("inline") || style.display === "contents";
       if (!inline) flush();
-      const cut = clip && (box.right < clip.left || box.left > clip.right || box.bottom < clip.top || box.top > clip.bottom);
+      const cut = clip && outside(box, clip);
       if (acts && sized && !cut && where !== 0 && !whole) where < 0 ? above++ : where === 1 && below++;
       const here = shown && sized && !cut && (whole || where === 0);
       let inside = labels(element) ? "" : within; // a label's words stand in the line of what it labels
