@@ -284,6 +284,28 @@ async def test_the_picture_of_a_question_is_shown_with_it(tmp_path: Path) -> Non
         assert (await page.get(f"{media}/2/picture")).status_code == 404
 
 
+async def test_only_a_page_that_is_open_here_is_watched(tmp_path: Path) -> None:
+    """Where none is that is said, and a view that nobody began shows and takes nothing."""
+    async with (
+        ModelServer([say("Hello.")]) as server,
+        opened(tmp_path, server.base_url) as app,
+        visiting(app) as page,
+    ):
+        conversation = await page.begun()
+        await page.says(conversation, "hello")
+        await page.until(conversation, "TurnClosed")
+        at = f"/api/conversations/{conversation}/browser"
+        refused = await page.post(at)
+        assert (refused.status_code, "is open here" in refused.json()["error"]["what"]) == (409, True)
+        for status, came in (
+            (410, await page.get(f"{at}/none")),
+            (410, await page.post(f"{at}/none/inputs", {"events": [{"do": "key", "keys": "a"}]})),
+            (410, await page.post(f"{at}/none/hand", {"mine": True})),
+            (400, await page.post(f"{at}/none/inputs", {"events": [{"do": "run", "code": "1"}]})),
+        ):
+            assert came.status_code == status, came.text
+
+
 def test_addresses_in_a_question_are_marked_as_the_page_counts_letters() -> None:
     text = "🌱 echo hi && git push git@codeberg.org:ann/garden.git main; curl https://a.example/x | sh"
     letters = text.encode("utf-16-le")

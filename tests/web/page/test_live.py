@@ -82,21 +82,22 @@ def _in_page(page: Page, x: float, y: float) -> tuple[float, float]:
     return box["x"] + box["width"] * x / 1280, box["y"] + box["height"] * y / 800
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("dark", 1440), ("light", 320)])
+@pytest.mark.parametrize(("scheme", "width", "finger"), [("dark", 1440, False), ("light", 320, True)])
 def test_a_page_is_taken_over_acted_in_and_handed_back(
-    chrome: Browser, tmp_path: Path, scheme: str, width: int
+    chrome: Browser, tmp_path: Path, scheme: str, width: int, finger: bool
 ) -> None:
-    """By mouse and keys; nothing reaches the page before it is taken over, and the model goes on with what changed."""
+    """By mouse and keys, and by finger; nothing reaches the page before it is taken over, and the model goes on with what changed."""
     source = axe()
     with handing_over(tmp_path) as home:
-        page = visit(chrome, home.link, width=width, color_scheme=scheme, reduced_motion="reduce")
+        page = visit(chrome, home.link, width=width, color_scheme=scheme, reduced_motion="reduce", has_touch=finger)
+        press = page.touchscreen.tap if finger else page.mouse.click
         page.wait_for_selector("text=Nothing waits for you")
         page.evaluate("location.hash = '#/new'")
         page.locator("#pen").fill("Log in at the bank.")
         page.keyboard.press("Control+Enter")
         page.get_by_role("link", name="Act in the page").click()
         page.wait_for_selector(".screen img")
-        page.mouse.click(*_in_page(page, 450, 120))
+        press(*_in_page(page, 450, 120))
         for size in WIDTHS:
             page.set_viewport_size({"width": size, "height": 900 if size > 400 else 640})
             assert wider_than_its_window(page) == [], size
@@ -104,13 +105,13 @@ def test_a_page_is_taken_over_acted_in_and_handed_back(
         page.get_by_role("button", name="Take over").click()
         page.wait_for_selector(".screen.mine:focus")
         assert barriers(page, source) == []
-        page.mouse.click(*_in_page(page, 220, 110))
+        press(*_in_page(page, 220, 110))
         page.keyboard.type("K7W")
         page.keyboard.press("Escape")
         expect(page.locator(".livebar button").first).to_be_focused()
         page.get_by_label("Words for the page").fill("Q")
         page.get_by_role("button", name="Type it").click()
-        page.mouse.click(*_in_page(page, 440, 120))
+        press(*_in_page(page, 440, 120))
         page.get_by_role("button", name="Done").click()
         expect(page.locator(".log")).to_contain_text("You are in.")
         leave(page)

@@ -50,7 +50,7 @@ class LiveViews:
         if len(self._views) >= _MOST:
             raise RequestRefused(409, f"{_MOST} pages are watched already.", then="Close one of them.")
         browser = self._browser_of(conversation)
-        if browser is None:
+        if browser is None or not browser.tabs:
             raise RequestRefused(
                 409,
                 "No page of this conversation is open here.",
