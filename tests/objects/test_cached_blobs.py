@@ -189,6 +189,55 @@ async def test_two_processes_of_one_home_share_a_store(db: Database, make: Make)
     assert await both[0].stored() == {first.sha256: 8}
 
 
+async def together(_: str) -> str:
+    return "the homes of one log"
+
+
+@pytest.fixture
+def homes(db: Database, make: Make, tmp_path: Path) -> tuple[CachedBlobs, CachedBlobs]:
+    """Two machines over one log."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    return (
+        CachedBlobs(one, make(), MOST, in_log(db), together),
+        CachedBlobs(two, make(), MOST, in_log(db), together),
+    )
+
+
+async def test_homes_of_one_log_share_a_store(homes: tuple[CachedBlobs, CachedBlobs], db: Database, make: Make) -> None:
+    first, second = homes
+    ref = await first.put(b"seen by both")
+    assert await second.get(ref.sha256) == b"seen by both"
+    assert (await second.put(b"of the second")).sha256 in await first.stored()
+    with pytest.raises(StoreError, match="holds the files of another home"):
+        await CachedBlobs(db.home, make(), MOST, in_log(db)).put(b"of a home for itself")
+
+
+async def test_what_another_home_has_put_again_is_not_swept(homes: tuple[CachedBlobs, CachedBlobs]) -> None:
+    sweeping, putting = homes
+    ref = await sweeping.put(b"wanted again")
+    sweeping.set_aside(ref.sha256)
+    await putting.put(b"wanted again")
+    await sweeping.swept([ref.sha256])
+    forget(putting, ref)
+    assert await putting.get(ref.sha256) == b"wanted again"
+
+
+async def test_what_is_missed_and_lies_in_the_trash_is_brought_back_by_who_reads_it(
+    blobs: CachedBlobs, transcript: Transcript, make: Make
+) -> None:
+    missed, unnamed = [await blobs.put(data) for data in (b"missed", b"never named")]
+    await transcript.append(NAME, [shown(missed)])
+    for ref in (missed, unnamed):
+        make().move(f"blobs/{ref.sha256}", f"trash/{ref.sha256}")
+        forget(blobs, ref)
+    assert await blobs.get(missed.sha256) == b"missed"
+    assert await blobs.trash() == [unnamed.sha256]
+    with pytest.raises(NotFound):
+        await blobs.get(unnamed.sha256)
+
+
 class TestSwept:
     """What nobody refers to goes, and nothing else."""
 

@@ -14,7 +14,7 @@ from angelia.sandboxes.local.confined_program import confined_prefix
 from angelia.sandboxes.local.process_ledger import reap_leftovers
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.sandboxes.workspace import snapshots_folder
-from angelia.service.blob_places import blob_keys, blobs_of, in_log
+from angelia.service.blob_places import blob_keys, blobs_of, in_log, shared_name
 from angelia.service.chats.services import ChatServices
 from angelia.service.command_port import CommandServices
 from angelia.service.conversation.conversations import ConversationDeps, ConversationModes, Conversations
@@ -97,7 +97,7 @@ class App:
         self.loaded = loaded
         self.db = db
         self.clock = clock
-        self.blobs = blobs_of(loaded, environ, in_log(db))
+        self.blobs = blobs_of(loaded, environ, in_log(db), shared_name(loaded, db))
         self.transcript = Transcript(db, self.blobs)
         files = loaded.config.files
         self.media = MediaProcesses(lambda: confined_prefix(program_folders()), ahead=True)

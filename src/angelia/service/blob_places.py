@@ -12,16 +12,21 @@ from angelia.service.settings.config import Loaded
 from angelia.store.log.references import referred_among
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore
+from angelia.store.tables.key_value import KeyValue
 
 if TYPE_CHECKING:
-    from angelia.store.media.cached_blobs import Referred
+    from angelia.store.media.cached_blobs import Named, Referred
 
 HOME = "home"
 S3 = "s3://"
+_SHARED = "blobs:owner"
 
 
-def blobs_of(loaded: Loaded, environ: Mapping[str, str], referred: "Referred") -> BlobStore:
-    """The blobs of this home, of whose names its log knows those that are `referred` to; nothing is reached yet.
+def blobs_of(
+    loaded: Loaded, environ: Mapping[str, str], referred: "Referred", named: "Named | None" = None
+) -> BlobStore:
+    """The blobs of this home, of whose names its log knows those that are `referred` to; nothing is reached yet. Where
+    several homes share that log, it says what they are `named` together.
 
     Raises:
         ConfigError, MissingPart: `blobs` is of no use; says what to write or to install.
@@ -32,7 +37,7 @@ def blobs_of(loaded: Loaded, environ: Mapping[str, str], referred: "Referred") -
     from angelia.store.objects.registry import open_objects
 
     objects = open_objects(loaded.config.blobs, environ)
-    return CachedBlobs(loaded.home, objects, loaded.config.files.cache_bytes, referred)
+    return CachedBlobs(loaded.home, objects, loaded.config.files.cache_bytes, referred, named)
 
 
 def other_place(loaded: Loaded, address: str) -> Loaded:
@@ -55,6 +60,18 @@ def in_log(db: LogStore) -> "Referred":
         return await db.read(partial(referred_among, names=names))
 
     return referred
+
+
+def shared_name(loaded: Loaded, db: LogStore) -> "Named | None":
+    """What the homes of this log are named together; None where it lies in the home, which has it for itself."""
+    if not loaded.config.store:
+        return None
+    known = KeyValue(db)
+
+    async def named(own: str) -> str:
+        return own if await known.replace(_SHARED, "", own) else await known.get(_SHARED)
+
+    return named
 
 
 async def nothing_known(_: Sequence[str]) -> set[str]:

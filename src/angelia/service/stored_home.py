@@ -4,7 +4,7 @@ import os
 
 from msgspec import Struct
 
-from angelia.service.blob_places import blobs_of, in_log
+from angelia.service.blob_places import blobs_of, in_log, shared_name
 from angelia.service.log_places import open_log_to_read
 from angelia.service.settings.config import Loaded
 from angelia.store.log.transcript import Transcript
@@ -31,7 +31,8 @@ class StoredHome(Struct, frozen=True):
             StoreError: it cannot be read; says why.
         """
         db = open_log_to_read(loaded, os.environ)
-        return cls(loaded, db, Transcript(db), blobs_of(loaded, os.environ, in_log(db)), Outbox(db))
+        blobs = blobs_of(loaded, os.environ, in_log(db), shared_name(loaded, db))
+        return cls(loaded, db, Transcript(db), blobs, Outbox(db))
 
     async def lost(self) -> list[str]:
         """What its log had once and has no more, a sentence for each conversation."""

@@ -13,6 +13,7 @@ from angelia.core.ids import Clock, ConversationId
 from angelia.store.sql.tips import Tip, Tips
 
 T = TypeVar("T")
+C = TypeVar("C")
 
 ALL_ROWS = 2**62
 """As a `LIMIT`: no limit."""
@@ -50,12 +51,29 @@ may be run again if the transaction failed, so it must leave nothing behind that
 """
 
 
+def under(condition: Callable[[C], None] | None, job: Callable[[C], T]) -> Callable[[C], T]:
+    """A job that begins with a condition."""
+    if condition is None:
+        return job
+    required = condition
+
+    def both(connection: C) -> T:
+        required(connection)
+        return job(connection)
+
+    return both
+
+
 class Presences(Protocol):
     """Which processes live, as leases have to know it: who is dead is outdated at once, who hangs after `ttl_ms`."""
 
     @property
     def ttl_ms(self) -> int:
         """Milliseconds for which a lease holds without renewal."""
+
+    @property
+    def here(self) -> str:
+        """Which process this is, as those are told who wait for it: its number, and its machine if there are others."""
 
     def name(self, holder: str) -> str:
         """How others ask about this process, which they are told is `holder`."""
@@ -151,6 +169,11 @@ class LogStore(Protocol):
 
         Raises:
             StoreFull, StoreReadOnly, StoreBusy, StoreDamaged: nothing was written. And whatever `job` raises.
+        """
+
+    def require(self, condition: Job[None] | None) -> None:
+        """Begin every write of this process with `condition` from now on, or with none any more: what that raises is
+        raised to whoever writes, and nothing is written.
         """
 
     async def read(self, job: Job[T]) -> T:

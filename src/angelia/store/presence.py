@@ -27,6 +27,11 @@ class Presence:
         self._name = ""
         self._file = -1
 
+    @property
+    def here(self) -> str:
+        """The number of this process."""
+        return f"process {os.getpid()}"
+
     def name(self, holder: str) -> str:
         """The file's name, for others to ask about; `holder` is who they are told has it.
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import echo
-from angelia.service.blob_places import blobs_of, in_log, nothing_known, other_place
+from angelia.service.blob_places import blobs_of, in_log, nothing_known, other_place, shared_name
 from angelia.service.log_places import require_in_home
 from angelia.service.stored_home import StoredHome
 from angelia.store.sql import upkeep
@@ -80,9 +80,11 @@ async def _copy(to: str, given: dict[str, Any]) -> int:
     elsewhere = other_place(loaded, to)
     app = await open_app(given)
     known = in_log(app.db)
-    source = blobs_of(replace(loaded, config=replace(loaded.config, files=elsewhere.config.files)), app.environ, known)
+    named = shared_name(loaded, app.db)
+    here = replace(loaded, config=replace(loaded.config, files=elsewhere.config.files))
+    source = blobs_of(here, app.environ, known, named)
     with working("copying files"):
-        copied = await upkeep.copy_blobs(app.db, source, blobs_of(elsewhere, app.environ, known))
+        copied = await upkeep.copy_blobs(app.db, source, blobs_of(elsewhere, app.environ, known, named))
     echo(f"{copied.count} files ({copied.size / 1e6:.1f} MB) copied to {to}, {copied.there} were there already.")
     setting = f'write blobs = "{to}" at the top of' if elsewhere.config.blobs else "remove `blobs` from"
     echo("To use them there, end what runs, copy once more for what was stored meanwhile, and")

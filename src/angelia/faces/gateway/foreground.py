@@ -3,13 +3,13 @@
 import asyncio
 import signal
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 from angelia.channels.health import ConnectionHealth
-from angelia.core.errors import AngeliaError, ConfigError
+from angelia.core.errors import ConfigError
 from angelia.faces.gateway.server import GatewayServer
 from angelia.faces.listener.serve import serve
 from angelia.faces.words.output import Painted, draw, echo
@@ -18,13 +18,17 @@ from angelia.faces.words.widths import table
 from angelia.service.app import App
 from angelia.service.chats.gateway import ChannelStatus, Gateway
 from angelia.service.chats.gateway_state import tell
+from angelia.service.chats.open_channel import wait
 from angelia.service.metrics import Metrics
 from angelia.service.models.choice import must_be_had
 from angelia.service.schedule.keep_time import keep_time
+from angelia.store.log.sole_holder import HeldByAnother, SoleHolder, take_sole
 
 DRAIN_S = 20.0
 """How long what is under way may take once an end is asked for; what is left goes on at the next start."""
 _TABLE_S = 1.0
+_STANDBY_S = 0.5
+"""How often one that stands by looks whether it is needed."""
 _COLOURS = {
     ConnectionHealth.CONNECTED: "32",
     ConnectionHealth.CONNECTING: "33",
@@ -48,17 +52,24 @@ async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
     changed = asyncio.Event()
+    sole = await _alone(app, ending)
+    if ending.is_set():
+        await app.close()
+        return 0
     gateway = Gateway(app.chat_services, changed.set)
     await gateway.open(only)
+    holding = asyncio.create_task(sole.keep()) if sole else None
     behind = [asyncio.create_task(_show(app, gateway, changed)), asyncio.create_task(app.upkeep.keep_tidy())]
     behind.append(asyncio.create_task(keep_time(app.clock_services, gateway)))
     behind += [asyncio.create_task(beside(gateway))] if beside else []
     listening = await _listen(app, gateway)
     try:
-        await _until(ending, listening)
+        await _until(ending, [task for task in (listening, holding) if task])
         echo("Finishing what is under way…")
         await gateway.drain(DRAIN_S)
     finally:
+        if holding is not None:
+            behind.append(holding)
         for task in behind:
             task.cancel()
         await asyncio.gather(*behind, return_exceptions=True)
@@ -66,6 +77,8 @@ async def run(app: App, only: tuple[str, ...], beside: Beside | None = None) -> 
         if listening is not None:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
+        if sole is not None:
+            await sole.release()
         await app.close()
     echo("Everything is stored; what is open goes on at the next start.")
     return 0
@@ -87,16 +100,32 @@ async def _listen(app: App, gateway: Gateway) -> asyncio.Task[None] | None:
     return asyncio.create_task(serve(GatewayServer(gateway, token, app.signals, metrics), settings.listen))
 
 
-async def _until(ending: asyncio.Event, listening: asyncio.Task[None] | None) -> None:
-    """Wait for the end; a listener that fails is one."""
+async def _alone(app: App, ending: asyncio.Event) -> SoleHolder | None:
+    """The right to be the gateway of a log that several machines share, once nobody else is it or an end is asked for;
+    None where the log lies in the home, whose own lock does that.
+    """
+    told = ""
+    while app.loaded.config.store and not ending.is_set():
+        try:
+            return await take_sole(app.db, "gateway")
+        except HeldByAnother as held:
+            if told != held.holder:
+                told = held.holder
+                echo(f"The gateway of this store is {told}. This one stands by, and begins when that one ends.")
+            await wait(ending, _STANDBY_S)
+    return None
+
+
+async def _until(ending: asyncio.Event, needed: Sequence[asyncio.Task[None]]) -> None:
+    """Wait for the end; one of those that are `needed` and fails is one."""
     asked = asyncio.create_task(ending.wait())
     try:
-        done, _ = await asyncio.wait([asked, *([listening] if listening else [])], return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait([asked, *needed], return_when=asyncio.FIRST_COMPLETED)
     finally:
         asked.cancel()
     for task in done:
-        if task is listening and task.exception():
-            raise task.exception() or AngeliaError("The listener ended.")
+        if task is not asked and (error := task.exception()):
+            raise error
 
 
 async def _show(app: App, gateway: Gateway, changed: asyncio.Event) -> None:

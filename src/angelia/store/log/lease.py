@@ -1,7 +1,6 @@
 """The right to drive a conversation: one process at a time, with a number that outdates the one before."""
 
 import asyncio
-import os
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -91,12 +90,17 @@ def take(connection: StoreConnection, db: LogStore, conversation: ConversationId
     """Take the lease within a transaction that is under way; returns its epoch. For the rest see `acquire`."""
     if not connection.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation,)).fetchone():
         raise NotFound(f"There is no conversation {conversation}.")
+    return take_row(connection, db, conversation, holder, ttl_ms)
+
+
+def take_row(connection: StoreConnection, db: LogStore, conversation: ConversationId, holder: str, ttl_ms: int) -> int:
+    """The same for whatever bears that name, be there a conversation or not."""
     row = connection.execute(
         "SELECT holder, presence, boot, expires FROM leases WHERE conversation = ?", (conversation,)
     ).fetchone()
     if row and db.presence.holds(connection, *row[1:]):
         raise HeldElsewhere(row[0])
-    name = f"{holder} (process {os.getpid()})"
+    name = f"{holder} ({db.presence.here})"
     try:
         presence = db.presence.name(name)
     except OSError as error:

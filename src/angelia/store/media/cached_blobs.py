@@ -11,7 +11,9 @@ Where bytes are, at every moment:
 * A sweep takes what has been put last a day ago, and `put` makes that no older than half a day, so what is being put is
   not swept. Under the lock of the database bytes go from here, as they do without a store of objects; then from there,
   unless somebody has put them here again meanwhile. They go aside (`trash/`), so that no order of events loses any.
-* A store belongs to one home (`owner`), since a home sweeps what it does not know.
+* A store belongs to one log (`owner`), since a home sweeps what its log does not know. Where several homes share a log,
+  another one may have put again what is being swept here: so what was put last within half a day is left there, and
+  what the log refers to and is missed is brought back from the trash by who reads it.
 """
 
 import asyncio
@@ -39,6 +41,8 @@ T = TypeVar("T")
 
 Referred = Callable[[Sequence[str]], Awaitable[set[str]]]
 """Which of these blobs the log refers to."""
+Named = Callable[[str], Awaitable[str]]
+"""Whose a store is by the log that several homes share: the name that the first of them gave, or this one."""
 
 CLAIMS = "blobs.owner"
 """The file in the home that says who it is to a store of objects: its id, then the addresses where it has said so."""
@@ -59,11 +63,13 @@ class CachedBlobs(BlobStore):
     StoreUnreachable as well.
     """
 
-    def __init__(self, home: Path, objects: ObjectStore, most: int, referred: Referred) -> None:
+    def __init__(
+        self, home: Path, objects: ObjectStore, most: int, referred: Referred, named: Named | None = None
+    ) -> None:
         super().__init__(home)
         self._objects = objects
         self._most = most
-        self._referred = referred
+        self._referred, self._named = referred, named
         self._seen: dict[str, float] = {}
         """When these were last seen to lie there; by the monotonic clock."""
         self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -112,7 +118,7 @@ class CachedBlobs(BlobStore):
             try:
                 os.utime(path)
             except FileNotFoundError:
-                await self._far(partial(self._fetch, sha256))
+                await self._fetched(sha256)
                 await self._came(path.stat().st_size)
         return path
 
@@ -219,6 +225,14 @@ class CachedBlobs(BlobStore):
         except FileNotFoundError as error:  # swept or erased in this moment
             raise missing(ref.sha256) from error
 
+    async def _fetched(self, sha256: str) -> None:
+        try:
+            await self._far(partial(self._fetch, sha256))
+        except NotFound:
+            if sha256 not in await self._referred([sha256]) or not await self.bring_back(sha256):
+                raise
+            await self._far(partial(self._fetch, sha256))
+
     def _fetch(self, sha256: str) -> None:
         digest = hashlib.sha256()
         with unfinished(self._folder) as file:
@@ -258,6 +272,10 @@ class CachedBlobs(BlobStore):
             self._objects.create(f"{_BLOBS}/{sha256}", path)
 
     def _put_aside(self, sha256: str) -> None:
+        if self._named is not None:
+            found = self._objects.look(f"{_BLOBS}/{sha256}")
+            if found is not None and found.put_at > time.time() - _RENEWED_S:  # another home has put it again
+                return
         if self._objects.move(f"{_BLOBS}/{sha256}", f"{_TRASH}/{sha256}"):
             (self._trash / sha256).unlink(missing_ok=True)
 
@@ -273,11 +291,12 @@ class CachedBlobs(BlobStore):
         """
         async with self._claiming:
             if not self._claimed:
-                await self._far(self._claim_it)
+                own, *known = await self._far(self._claims)
+                own = await self._named(own) if self._named else own
+                await self._far(partial(self._claim_it, own, known))
                 self._claimed = True
 
-    def _claim_it(self) -> None:
-        own, *known = self._claims()
+    def _claim_it(self, own: str, known: list[str]) -> None:
         if self._objects.create(_OWNER, own.encode()):
             if self._objects.address in known:
                 self._objects.delete(_OWNER)
@@ -292,7 +311,7 @@ class CachedBlobs(BlobStore):
             if b"".join(found) != own.encode():
                 raise StoreError(
                     f"{self._objects.address} holds the files of another home.",
-                    why="A home sweeps out what its own log does not know.",
+                    why="A home sweeps out what its own log does not know; homes of one log share a bucket.",
                     then="Nothing was acknowledged. Give each home a bucket or a prefix of its own.",
                 )
         if self._objects.address not in known:

@@ -46,6 +46,11 @@ class PostgresPresence:
         self.heard = 0
         """How often a commit was told, or may have been missed."""
 
+    @property
+    def here(self) -> str:
+        """The number of this process, and the name of its machine."""
+        return f"{self._presence.here} on {socket.gethostname()}"
+
     def name(self, holder: str) -> str:
         """See `store.port.Presences`.
 

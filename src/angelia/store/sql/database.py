@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 
 from angelia.core.errors import StoreDamaged, StoreError, StoreReadOnly
 from angelia.core.ids import Clock, wall_clock
+from angelia.store.port import under
 from angelia.store.presence import Presence, alive
 from angelia.store.sql.connections import connect, connect_to_read, new_file, scratch
 from angelia.store.sql.faults import damaging, explained, of_sqlite, read_only
@@ -51,6 +52,7 @@ class Database:
         self._patience_s = patience_s
         self._writer = writer
         self._reader: sqlite3.Connection | None = None
+        self._required: Job[None] | None = None
         self._writes: WorkerThread[Job[object]] = WorkerThread(
             "angelia-writes", self._commit, most=_TOGETHER, at_rest=self.tips.sync
         )
@@ -120,7 +122,11 @@ class Database:
         """
         if self._writer is None:
             raise read_only(self.home, "it was opened to be read")
-        return cast("T", await self._writes.run(job, patient=patient))
+        return cast("T", await self._writes.run(under(self._required, job), patient=patient))
+
+    def require(self, condition: Job[None] | None) -> None:
+        """See `store.port.LogStore`."""
+        self._required = condition
 
     async def read(self, job: Job[T]) -> T:
         """Run `job` on a consistent state that holds every write acknowledged so far.

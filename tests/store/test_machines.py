@@ -1,0 +1,133 @@
+"""Several machines over one log and one bucket: one is the gateway, and another goes on where it is killed or hangs."""
+
+import asyncio
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from angelia.core.errors import Fenced
+from angelia.store.log.sole_holder import HeldByAnother, take_sole
+from angelia.store.postgres.database import PostgresDatabase
+from angelia.store.tables.key_value import KeyValue
+from angelia.testing.model.server import ModelServer
+from angelia.testing.networks.telegram_server import TelegramServer
+from tests.chats.gateway_lives import PATIENCE_S, tell
+from tests.examples import TIMES
+from tests.nursery import LivingChild, Nursery
+from tests.store.postgres_server import PostgresServer
+from tests.store.test_postgres_home import SharedStory
+
+pytestmark = pytest.mark.anyio
+
+
+class Machines:
+    """Homes of their own over one log and one folder of files; `first` has the story of the chat."""
+
+    def __init__(self, folder: Path, postgres: PostgresServer, model: ModelServer, network: TelegramServer) -> None:
+        self._folder, self._model, self._network = folder, model, network
+        self._log = postgres.fresh()
+        (folder / "bucket").mkdir()
+        self.first = self.add()
+
+    def add(self) -> SharedStory:
+        """One more."""
+        number = len(list(self._folder.glob("machine-*")))
+        story = SharedStory(self._folder / f"machine-{number}", self._model, self._network)
+        story.keep_in(self._log)
+        story.env = {**story.env, "ANGELIA_BLOBS": str(self._folder / "bucket")}
+        return story
+
+    async def begin(self, nursery: Nursery, story: SharedStory, at: str = "") -> LivingChild:
+        """Its gateway, which is killed at the crash point `at`, if one is named."""
+        place = story.folder / "life"
+        place.mkdir()
+        return await nursery.bear(["gateway"], story.env, place, at=at)
+
+
+async def said(story: SharedStory, words: str) -> None:
+    """Return when the gateway of a machine has said so."""
+    out = story.folder / "life" / "out"
+    async with asyncio.timeout(PATIENCE_S):
+        while words not in (out.read_text() if out.exists() else ""):  # noqa: ASYNC110 - a process tells
+            await asyncio.sleep(0.02)
+
+
+async def test_who_was_replaced_writes_nothing(postgres: PostgresServer, tmp_path: Path) -> None:
+    address = postgres.fresh()
+    here, there = (PostgresDatabase.open(address, tmp_path / name) for name in ("here", "there"))
+    sole = await take_sole(here, "gateway")
+    await KeyValue(here).put("written by", "here")
+    with pytest.raises(HeldByAnother, match=f"process {os.getpid()} on {socket.gethostname()}"):
+        await take_sole(there, "gateway")
+    await there.write(lambda connection: connection.execute("UPDATE leases SET expires = 0"))  # its time is over
+    again = await take_sole(there, "gateway")
+    with pytest.raises(Fenced, match="Another process is the gateway"):
+        await KeyValue(here).put("written by", "who hung")
+    with pytest.raises(Fenced):
+        await sole.keep()
+    assert await KeyValue(there).get("written by") == "here"
+    await again.release()
+    await KeyValue(there).put("written by", "there, which is nothing special any more")
+    await (await take_sole(there, "gateway")).release()
+    here.close()
+    there.close()
+
+
+@pytest.mark.parametrize(
+    "point",
+    ["append.after_commit:9", "delivery.sent:1"]
+    + [f"append.after_commit:{number}" for number in range(12, 40, 4) if TIMES],
+)
+async def test_where_a_machine_is_killed_another_goes_on(tmp_path: Path, postgres: PostgresServer, point: str) -> None:
+    async with ModelServer(tell) as model, TelegramServer() as network, Nursery() as children:
+        machines = Machines(tmp_path, postgres, model, network)
+        killed = await machines.begin(children, machines.first, point)
+        await said(machines.first, "telegram: connected")
+        other = machines.add()
+        await machines.begin(children, other)
+        await said(other, "stands by")
+        await machines.first.begin()
+        async with asyncio.timeout(PATIENCE_S):
+            await network.when(lambda: machines.first.over)
+        assert (await killed.ended()).status == -signal.SIGKILL
+        assert await machines.first.broken() == []
+
+
+async def test_a_machine_that_was_stopped_past_its_lease_writes_nothing_when_it_wakes(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    async with ModelServer(tell) as model, TelegramServer() as network, Nursery() as children:
+        machines = Machines(tmp_path, postgres, model, network)
+        stopped = await machines.begin(children, machines.first)
+        await said(machines.first, "telegram: connected")
+        other = machines.add()
+        await machines.begin(children, other)
+        await said(other, "stands by")
+        stopped.kill(signal.SIGSTOP)
+        await machines.first.begin()
+        async with asyncio.timeout(PATIENCE_S):
+            await network.when(lambda: machines.first.over)
+        stopped.kill(signal.SIGCONT)
+        run = await stopped.ended()
+        assert run.status == 1
+        assert "Another process is the gateway of this store now." in run.stderr
+        assert "Traceback" not in run.stderr
+        assert await machines.first.broken() == []
+
+
+async def test_a_machine_that_is_ended_hands_over(tmp_path: Path, postgres: PostgresServer) -> None:
+    async with ModelServer(tell) as model, TelegramServer() as network, Nursery() as children:
+        machines = Machines(tmp_path, postgres, model, network)
+        ended = await machines.begin(children, machines.first)
+        await said(machines.first, "telegram: connected")
+        other = machines.add()
+        standing = await machines.begin(children, other)
+        await said(other, "stands by")
+        ended.kill(signal.SIGTERM)
+        assert (await ended.ended()).status == 0
+        await said(other, "telegram: connected")
+        standing.kill(signal.SIGTERM)
+        assert (await standing.ended()).status == 0
