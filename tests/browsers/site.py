@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Site:
-    """Pages by path; what is not there is a 404. `asked` has the first lines of all requests, `cookies` what
-    each was sent.
+    """Pages by path; what is not there is a 404. `asked` has the first lines of all requests, `heads` the whole of
+    what stands before a body, `cookies` what each was sent.
 
     `headers` are lines of a path's own; what is in `cut` breaks off in the middle.
     """
@@ -18,6 +18,7 @@ class Site:
     asked: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
     cookies: list[str] = field(default_factory=list)
+    heads: list[str] = field(default_factory=list)
     port: int = 0
 
     def url(self, path: str = "/", host: str = "site.example") -> str:
@@ -26,7 +27,7 @@ class Site:
 
     def clear(self) -> None:
         """Forget the pages, and what was asked."""
-        for one in (self.pages, self.headers, self.cut, self.asked, self.bodies, self.cookies):
+        for one in (self.pages, self.headers, self.cut, self.asked, self.bodies, self.cookies, self.heads):
             one.clear()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -35,6 +36,7 @@ class Site:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             lines = head.split("\r\n")
             self.asked.append(lines[0])
+            self.heads.append(head)
             self.cookies.append(next((line[8:] for line in lines if line.lower().startswith("cookie: ")), ""))
             length = next((int(line[15:]) for line in lines if line.lower().startswith("content-length:")), 0)
             self.bodies.append(await reader.readexactly(length))

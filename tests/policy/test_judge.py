@@ -21,6 +21,7 @@ from angelia.policy.verdict import (
     Deny,
     Effect,
     FetchUrl,
+    GiveSecret,
     ReadPath,
     RunCommand,
     RunScript,
@@ -366,6 +367,60 @@ def test_a_secret_is_given_to_a_page_only_after_a_yes_to_secrets_there(
     if isinstance(found, Ask):
         assert found.pattern == f"secrets for: {SITE}"
         assert found.question == f"Give shop/word, shop/code to {SITE}?"
+
+
+def handing(command: str = "aws s3 ls", reach: str = "network", *hosts: str) -> GiveSecret:
+    return GiveSecret((("github/token", "GITHUB_TOKEN"),), RunCommand(command, "", reach, hosts))
+
+
+YES = "give: github/token=GITHUB_TOKEN network api.github.com: aws s3 ls"
+ELSEWHERE = YES.replace("api.github.com", "evil.example")
+
+
+@pytest.mark.parametrize(
+    ("effect", "changes", "verdict", "pattern"),
+    [
+        (handing("aws s3 ls", "network", "api.github.com"), {}, Ask, YES),
+        (handing("aws s3 ls", "network", "api.github.com"), {"mode": Mode.AUTONOMOUS}, Ask, YES),
+        (handing("aws s3 ls", "network", "api.github.com"), {"granted": (YES,)}, Allow, ""),
+        (handing("aws s3 ls", "network", "api.github.com"), {"granted": (YES,), "mode": Mode.PLAN}, Deny, ""),
+        (handing("aws s3 ls", "network", "evil.example"), {"granted": (YES,)}, Ask, ELSEWHERE),
+        (handing("aws s3 ls"), {"granted": (YES,)}, Ask, YES.replace(" api.github.com", "")),
+        (handing("aws s3 ls", "outside"), {"granted": (YES,)}, Ask, YES.replace("network api.github.com", "outside")),
+        (handing("aws s3 rm", "network", "api.github.com"), {"granted": (YES,)}, Ask, YES.replace("ls", "rm")),
+        (handing("aws s3 ls", "network", "api.github.com"), {"granted": ("aws *", "network: aws s3 ls")}, Ask, YES),
+        (handing("pytest -q", "confined"), {}, Ask, ""),
+        (handing("aws s3 ls; true", "confined"), {}, Ask, ""),
+        (handing("aws s3 ls $X", "confined"), {}, Ask, ""),
+    ],
+)  # fmt: skip
+def test_a_secret_is_given_to_the_very_command_of_a_yes(
+    effect: GiveSecret, changes: dict[str, Any], verdict: type[Verdict], pattern: str
+) -> None:
+    """In no other mode, with no other words, no further, to no other host; never remembered where files decide."""
+    found = judge(effect, situation(**changes))
+    assert isinstance(found, verdict)
+    if isinstance(found, Ask):
+        assert found.pattern == pattern
+        assert found.question == f"Give github/token (as GITHUB_TOKEN) to `{effect.command.command}`?"
+
+
+@pytest.mark.parametrize(
+    ("effect", "confinement", "where"),
+    [
+        (handing("pytest", "confined"), Confinement.REAL, "It has no network."),
+        (handing("pytest", "confined"), Confinement.NONE, "It can send it to any host."),
+        (handing("pytest", "network", "pypi.org"), Confinement.REAL, "It can send it to pypi.org."),
+        (handing("pytest", "network", "pypi.org"), Confinement.SWITCHED_OFF, "It can send it to any host."),
+        (handing("pytest", "outside"), Confinement.REAL, "It can send it to any host."),
+    ],
+)
+def test_a_question_says_where_a_command_could_send_a_secret(
+    effect: GiveSecret, confinement: Confinement, where: str
+) -> None:
+    found = judge(effect, situation(confinement=confinement))
+    assert isinstance(found, Ask)
+    assert found.reason.endswith(where)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 from angelia.core.errors import BadInput, PolicyDenied
 from angelia.policy.egress import judge_address, judge_url
+from angelia.tools.port import OriginHeaders
 from angelia.tools.web.fetcher import Fetcher, FetchFailed, FetchLimits, FetchTooLarge, resolve_name
 
 pytestmark = pytest.mark.anyio
@@ -149,6 +150,48 @@ async def test_relative_redirects_are_followed() -> None:
     async with serving(reply) as server:
         fetched = await fetcher().fetch(f"http://127.0.0.1:{server.port}/")
     assert (fetched.body, fetched.url) == (b"there", f"http://127.0.0.1:{server.port}/b/c")
+
+
+TOKEN = b"authorization: bearer k3ks"
+
+
+@pytest.mark.parametrize("way", ["", "/a", "there", "there and back", "another scheme", "another host"])
+async def test_headers_for_an_origin_are_sent_to_it_until_a_redirect_leads_elsewhere(way: str) -> None:
+    """Elsewhere is another port, scheme or host; and who was there may not lead back with what is an origin's own."""
+
+    def other(head: bytes) -> bytes:
+        return redirect(f"http://good.example:{server.port}/end") if way == "there and back" else page(b"ok")
+
+    def reply(head: bytes) -> bytes:
+        if b"GET / " not in head or not way:
+            return page(b"ok")
+        schemes = {"another scheme": f"https://good.example:{server.port}/", "another host": "http://x.example/"}
+        return redirect(way if way == "/a" else schemes.get(way, f"http://good.example:{elsewhere.port}/"))
+
+    names = {"good_example": "127.0.0.1", "x_example": "127.0.0.1"}
+    async with serving(reply) as server, serving(other) as elsewhere:
+        origin = f"http://good.example:{server.port}"
+        own = OriginHeaders(origin, {"Authorization": "Bearer k3ks"})
+        try:
+            fetched = await fetcher(**names).fetch(f"{origin.replace('good', 'GOOD')}/", own)
+        except FetchFailed:  # there is no TLS, and nothing listens at port 80
+            fetched = None
+        heard = [TOKEN in head.lower() for head in server.heard if head.startswith(b"GET ")]
+        assert (fetched is None) == way.startswith("another")
+    assert heard == {"/a": [True, True], "there and back": [True, False]}.get(way, [True])
+    assert len(elsewhere.heard) == ("there" in way)
+    assert not any(b"k3ks" in head for head in elsewhere.heard)
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://good.example", "https://good.example:{port}", "http://other.example:{port}", ""]
+)
+async def test_headers_for_another_origin_are_not_sent(origin: str) -> None:
+    async with serving(lambda _: page(b"ok")) as server:
+        own = OriginHeaders(origin.format(port=server.port), {"Authorization": "Bearer k3ks"})
+        await fetcher(good_example="127.0.0.1").fetch(f"http://good.example:{server.port}/", own)
+    assert len(server.heard) == 1
+    assert b"k3ks" not in server.heard[0]
 
 
 async def test_redirects_without_end_are_an_error() -> None:

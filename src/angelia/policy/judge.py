@@ -14,6 +14,7 @@ from angelia.policy.hosts import command_granted, hosts_granted, hosts_pattern, 
 from angelia.policy.new_origins import origin_of, why_ask
 from angelia.policy.path_location import absolute
 from angelia.policy.paths import may_read, may_send, may_write
+from angelia.policy.secrets_given import may_give_to_command, may_give_to_site
 from angelia.policy.servers import may_use
 from angelia.policy.shell.classifier import classify
 from angelia.policy.shell.read_only import only_looks
@@ -28,6 +29,7 @@ from angelia.policy.verdict import (
     Deny,
     Effect,
     FetchUrl,
+    GiveSecret,
     HandOverPage,
     NoEffect,
     ReadPath,
@@ -67,6 +69,8 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
     match effect:
         case RunCommand():
             return _command(effect, situation)
+        case GiveSecret(command=command):
+            return may_give_to_command(effect, situation, ground_of(command, situation))
         case ReadPath(path=path, resolved=resolved):
             return _remembered(may_read(path, resolved, situation), situation)
         case WritePath(path=path, resolved=resolved):
@@ -238,7 +242,7 @@ def _on_the_web(
         case RunScript():
             return _script(effect, situation)
         case UseSecret():
-            return _secret(effect, situation)
+            return may_give_to_site(effect, situation)
         case UseProfile():
             return _profile(effect, situation)
         case SeePage():
@@ -314,21 +318,6 @@ def _script(effect: RunScript, situation: Situation) -> Verdict:
     where = effect.origin or "an empty page"
     question = f"Run this script on {where} in the browser?\n{effect.code}"
     return Ask(question, "It can do there whatever the page itself can.", pattern if effect.origin else "")
-
-
-def _secret(effect: UseSecret, situation: Situation) -> Verdict:
-    """That a secret is kept for a site says where it may go, and not that it is to go there now: that asks in every
-    mode, once for each site.
-    """
-    if situation.network is NetworkSetting.OFF:
-        return Deny("The network is switched off by the setting `network`.")
-    if situation.mode is Mode.PLAN:
-        return Deny("In plan mode pages are only looked at, and no secret is given to one.")
-    pattern = f"secrets for: {effect.origin}"
-    if pattern in situation.granted:
-        return Allow(f"You said yes to `{pattern}`.")
-    question = f"Give {', '.join(effect.handles)} to {effect.origin}?"
-    return Ask(question, "Whoever runs that site gets the value, and neither model nor log does.", pattern)
 
 
 def _profile(effect: UseProfile, situation: Situation) -> Verdict:

@@ -103,10 +103,19 @@ class RunScript(Struct, frozen=True, tag=True):
 
 
 class UseSecret(Struct, frozen=True, tag=True):
-    """Type kept secrets into a page: whoever runs `origin`, for which each of these `handles` is kept, gets them."""
+    """Type kept secrets into a page, or send them in headers: whoever runs `origin`, for which each of these `handles`
+    is kept, gets them.
+    """
 
     handles: tuple[str, ...]
     origin: str
+
+
+class GiveSecret(Struct, frozen=True, tag=True):
+    """Have a command find kept secrets in its environment; `secrets` are pairs of a handle and its variable."""
+
+    secrets: tuple[tuple[str, str], ...]
+    command: RunCommand
 
 
 class UseProfile(Struct, frozen=True, tag=True):
@@ -224,6 +233,7 @@ Effect = (
     | SendTo
     | RunScript
     | UseSecret
+    | GiveSecret
     | UseProfile
     | SeePage
     | SendOut

@@ -71,14 +71,14 @@ def own_toolsets() -> tuple[MakeToolset, ...]:
     from angelia.tools.people import ask_user, look_again, send_file, todo
     from angelia.tools.schedule import schedules, stay_silent
     from angelia.tools.shell.toolset import ShellTools
-    from angelia.tools.web import fetch
+    from angelia.tools.web.toolset import WebTools
 
     timed = (schedules.Schedule(), schedules.ListSchedules(), schedules.Unschedule(), stay_silent.StaySilent())
     people = (look_again.LookAgain(), send_file.SendFile(), todo.Todo(), ask_user.AskUser())
     return (
         ShellTools,
         FileTools,
-        lambda: Standalone("web", fetch.Fetch()),
+        WebTools,
         BrowserTools,
         lambda: Standalone("people", *people),
         NoteTools,

@@ -1,6 +1,6 @@
-"""What pages may be given of the person's: secrets by their handles, and logins that are kept by name."""
+"""What may be given of the person's: secrets by their handles, to pages, sites and commands; logins, by name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -8,7 +8,11 @@ if TYPE_CHECKING:
 
 
 class SecretsAccess(Protocol):
-    """Secrets that the person keeps by handle, as pages may be given them. No handle is one, no value is."""
+    """Secrets that the person keeps by handle, each for the sites and commands that may be given it."""
+
+    def sites(self) -> Sequence[str]:
+        """The sites (scheme, host, port) for which one is kept."""
+        ...
 
     def kept_for(self, origin: str) -> tuple[str, ...]:
         """The handles of those that are kept for a site (scheme, host, port)."""
@@ -21,6 +25,18 @@ class SecretsAccess(Protocol):
             NotFound: there is none of this handle.
             PolicyDenied: it is kept for other sites.
             AngeliaError: it cannot be read now; says why.
+        """
+        ...
+
+    def for_commands(self) -> Mapping[str, str]:
+        """The handles of those that commands may be given, each with the variable in which they find it."""
+        ...
+
+    async def value_for_command(self, handle: str) -> str:
+        """What a command finds there now.
+
+        Raises:
+            NotFound, PolicyDenied, AngeliaError: as `value`; it is not for commands.
         """
         ...
 

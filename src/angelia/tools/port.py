@@ -132,6 +132,22 @@ class Fetched(Struct, frozen=True):
     body: bytes
 
 
+class OriginHeaders(Struct, frozen=True):
+    """Headers that one `origin` (scheme, host, port) is sent, and nobody to whom it redirects."""
+
+    origin: str = ""
+    headers: Mapping[str, str] = {}
+
+
+NO_HEADERS = OriginHeaders()
+
+
+class FetchPage(Protocol):
+    """See `WebAccess`."""
+
+    def __call__(self, url: str, own: OriginHeaders = NO_HEADERS) -> Awaitable[Fetched]: ...
+
+
 class CallAccess(Protocol):
     """Which call this is; its id is unique in the conversation, also after a restart."""
 
@@ -184,7 +200,7 @@ class WebAccess(Protocol):
     """`fetch` brings what is at a URL, and obeys the egress policy."""
 
     @property
-    def fetch(self) -> Callable[[str], Awaitable[Fetched]]: ...
+    def fetch(self) -> FetchPage: ...
 
 
 class ProgressAccess(Protocol):
@@ -227,7 +243,7 @@ class ToolContext(Struct, frozen=True):
     entries: Sequence[Entry]
     address: Address
     progress: Callable[[str | Media], None]
-    fetch: Callable[[str], Awaitable[Fetched]]
+    fetch: FetchPage
     to_media: Callable[[bytes, str], Awaitable[Media]]
     take: Callable[[AsyncIterator[bytes], str, int], Awaitable[Media]]
     most_sent: int

@@ -28,13 +28,18 @@ def secrets(ctx: click.Context) -> int | None:
 @secrets.command("list")
 @settings_options
 def list_secrets(**given: Any) -> int:
-    """List the handles, the sites that each may be given to, and where it is kept. Values are not shown."""
+    """List the handles, the sites and the variable by which each may be given out, and where it is kept. Values are not
+    shown.
+    """
     kept = SecretStore(loaded_from(given).home).kept()
     if not kept:
         echo("There are no secrets; `angelia secrets add NAME` keeps one.", err=True)
         return 0
-    rows = [(handle, one.kind, ", ".join(one.origins) or "-", one.place) for handle, one in kept.items()]
-    head = ("HANDLE", "KIND", "SITES", "KEPT IN")
+    rows = [
+        (handle, one.kind, ", ".join(one.origins) or "-", one.variable or "-", one.place)
+        for handle, one in kept.items()
+    ]
+    head = ("HANDLE", "KIND", "SITES", "COMMANDS", "KEPT IN")
     echo("\n".join(table([head, *rows], screen().columns * sys.stdout.isatty())))
     return 0
 
@@ -42,12 +47,13 @@ def list_secrets(**given: Any) -> int:
 @secrets.command("add")
 @click.argument("handle")
 @click.option("--for", "sites", multiple=True, metavar="SITE", help="A site that may be given it. Repeatable.")
+@click.option("--env", "variable", default="", metavar="NAME", help="Commands may be given it, in this variable.")
 @click.option("--code", is_flag=True, help="It is what one-time codes are made of (TOTP): otpauth://…, or its letters.")
 @click.option(
     "--in", "place", type=click.Choice(["keyring", "file"]), help="Where (default: the keyring, if it works)."
 )
 @settings_options
-def add_secret(handle: str, sites: tuple[str, ...], code: bool, place: str | None, **given: Any) -> int:
+def add_secret(handle: str, sites: tuple[str, ...], variable: str, code: bool, place: str | None, **given: Any) -> int:
     """Keep a secret: it is asked for and not shown, or read from standard input. It replaces one of the same handle."""
     store = SecretStore(loaded_from(given).home)
     origins = tuple(dict.fromkeys(site_origin(site) for site in sites))
@@ -58,10 +64,10 @@ def add_secret(handle: str, sites: tuple[str, ...], code: bool, place: str | Non
     value = _typed(handle)
     kind: SecretKind = "code" if code or value.startswith("otpauth:") else "text"
     chosen: SecretPlace = "file" if place == "file" or why_not else "keyring"
-    replaced = store.add(handle, KeptSecret(kind, origins, chosen, value))
+    replaced = store.add(handle, KeptSecret(kind, origins, chosen, value, variable))
     where = "the system's keyring" if chosen == "keyring" else f"{store.path}, which only you can read"
     echo(f"{handle} is {'replaced, and ' if replaced else ''}kept in {where}.", err=True)
-    if not origins:
+    if not origins and not variable:
         echo("No site may be given it. In settings it is ${secret:" + handle + "}.", err=True)
     return 0
 

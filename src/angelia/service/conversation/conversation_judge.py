@@ -18,6 +18,7 @@ from angelia.policy.verdict import (
     ChangeSchedule,
     Effect,
     FetchUrl,
+    GiveSecret,
     HandOverPage,
     RunCommand,
     RunScript,
@@ -175,6 +176,9 @@ def _as_they_are(effect: Effect, described: Description, situation: Situation) -
             return [(replace(effect, reach="network", hosts=()), situation)]
         case RunCommand() if effect.hosts and not described.limits_hosts:
             return [(replace(effect, hosts=()), situation)]
+        case GiveSecret(command=command):
+            there_it_is = _as_they_are(command, described, situation)
+            return [(replace(effect, command=one), at) for one, at in there_it_is if isinstance(one, RunCommand)]
         case UseServer() if not described.confined:
             return [(replace(effect, reach="outside"), situation)]
         case UseServer(reach="confined") if described.always_networked:

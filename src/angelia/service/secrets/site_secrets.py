@@ -1,4 +1,8 @@
-"""The secrets of a home as pages may be given them: each at the sites for which it is kept, and nowhere else."""
+"""The secrets of a home as they may be given out: each to the sites for which it is kept, and to commands by a variable
+that the person has named for it.
+"""
+
+from collections.abc import Mapping, Sequence
 
 from angelia.core.errors import ConfigError, NotFound, PolicyDenied
 from angelia.service.secrets.store import SecretStore
@@ -9,6 +13,13 @@ class SiteSecrets:
 
     def __init__(self, store: SecretStore) -> None:
         self._store = store
+
+    def sites(self) -> Sequence[str]:
+        """Those of all of them; none where they cannot be read."""
+        try:
+            return sorted({origin for one in self._store.kept().values() for origin in one.origins})
+        except ConfigError:
+            return ()
 
     def kept_for(self, origin: str) -> tuple[str, ...]:
         """Those of a site; none where they cannot be read, which is told to whoever asks for one."""
@@ -33,4 +44,25 @@ class SiteSecrets:
         if handle not in kept:
             there = ", ".join(self.kept_for(origin)) or "none"
             raise NotFound(f"There is no secret {handle!r}. Kept for {origin or 'this page'}: {there}.")
+        return await self._store.value(handle)
+
+    def for_commands(self) -> Mapping[str, str]:
+        """Those that have a variable; none where they cannot be read."""
+        try:
+            return {handle: one.variable for handle, one in self._store.kept().items() if one.variable}
+        except ConfigError:
+            return {}
+
+    async def value_for_command(self, handle: str) -> str:
+        """What stands in its variable now.
+
+        Raises:
+            NotFound, PolicyDenied, ConfigError, KeyringUnusable, MissingPart: see `tools.port.SecretsAccess`.
+        """
+        kept = self._store.kept()
+        if handle in kept and not kept[handle].variable:
+            raise PolicyDenied(
+                f"The secret {handle} is not for commands.",
+                then=f"Only the person can change that: `angelia secrets add {handle} --env NAME`.",
+            )
         return await self._store.value(handle)

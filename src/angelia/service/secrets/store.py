@@ -21,12 +21,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from angelia.core.errors import BadInput, ConfigError, NotFound
+from angelia.policy.spread import SHORTEST
 from angelia.service.secrets.system_keyring import SystemKeyring
 from angelia.service.settings.config_file import write_private
 
 FILE = "keys/secrets.json"
 _HANDLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*(/[A-Za-z0-9][A-Za-z0-9._@+-]*)*")
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PORTS = {"https": 443, "http": 80}
 _KNOWN_CODE_S = 120.0
 """For so long a code that was made is kept from being shown: sites take one for a minute or so."""
@@ -36,7 +38,8 @@ SecretPlace = Literal["file", "keyring"]
 
 
 class KeptSecret(Struct, frozen=True):
-    """One secret. `origins` are the sites that may be given it, none for what no site gets.
+    """One secret. `origins` are the sites that may be given it, none for what no site gets; `variable` is the one in
+    which a command may find it, empty for what no command gets.
 
     `value` is empty where it is in the keyring; of a `code` it is what codes are made of.
     """
@@ -45,6 +48,7 @@ class KeptSecret(Struct, frozen=True):
     origins: tuple[str, ...] = ()
     place: SecretPlace = "file"
     value: str = ""
+    variable: str = ""
 
 
 class SecretStore:
@@ -218,6 +222,13 @@ def _check(handle: str, secret: KeptSecret) -> None:
         raise BadInput(f"{handle!r} is no handle for a secret.", why, "Such as github/password.")
     if not secret.value:
         raise BadInput("Nothing was given, so nothing was kept.")
+    if secret.variable and not _VARIABLE.fullmatch(secret.variable):
+        raise BadInput(f"{secret.variable!r} is no name of a variable.", then="Such as GITHUB_TOKEN.")
+    if secret.variable and secret.kind == "text" and len(secret.value) < SHORTEST:
+        raise BadInput(
+            f"It has {len(secret.value)} characters, and one for commands has {SHORTEST} or more.",
+            "What a command writes is searched for it, and shorter values are not searched for: they occur by chance.",
+        )
     if secret.kind == "code":
         from angelia.service.secrets.one_time_codes import code_seed
 

@@ -19,9 +19,11 @@ from angelia.sandboxes.egress.addresses import Addresses, no_addresses
 from angelia.sandboxes.port import Sandbox
 from angelia.tools.page_access import ProfilesAccess, SecretsAccess
 from angelia.tools.port import (
+    NO_HEADERS,
     ConversationContext,
     Fetched,
     JsonArguments,
+    OriginHeaders,
     Schema,
     Tool,
     ToolContext,
@@ -99,9 +101,8 @@ class ToolHarness:
 
     `seen` is what a person was shown while calls ran, `ends` what was handed in later, `told` what toolsets had told
     to model and person. `submitted` is the job that a call submitted last, from which the next one goes on. `web` has
-    what `fetch` finds, `answer` is what the person answers, `addresses` says what programs on the network may connect
-    to, `secrets` and `profiles` what pages may be
-    given.
+    what `fetch` finds, `sent` the headers of each, `answer` is what the person answers, `addresses` says what programs
+    on the network may connect to, `secrets` and `profiles` what may be given to pages, sites and commands.
     """
 
     def __init__(self, root: Path, sandbox: Sandbox, toolsets: Sequence[Toolset] = ()) -> None:
@@ -115,6 +116,7 @@ class ToolHarness:
         self.ends: list[ToolOutcome] = []
         self._ended = asyncio.Event()
         self.web: dict[str, Fetched] = {}
+        self.sent: list[OriginHeaders] = []
         self.answer = ""
         self.submitted = SubmittedJob()
         self.addresses: Addresses = no_addresses
@@ -197,7 +199,8 @@ class ToolHarness:
         self.ends.append(outcome)
         self._ended.set()
 
-    async def _fetch(self, url: str) -> Fetched:
+    async def _fetch(self, url: str, own: OriginHeaders = NO_HEADERS) -> Fetched:
+        self.sent.append(own)
         return self.web[url]
 
     async def to_media(self, data: bytes, name: str) -> Media:

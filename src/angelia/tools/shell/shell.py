@@ -1,6 +1,6 @@
 """The tool `shell`: run a command line in the sandbox, to its end or in the background."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Protocol
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -46,6 +46,15 @@ class ShellArguments(Struct, frozen=True, forbid_unknown_fields=True):
     cwd: Annotated[str, Meta(description="Folder to run in; the workspace if not given.")] = ""
 
 
+class ShellWithSecrets(ShellArguments, frozen=True, forbid_unknown_fields=True):
+    """What to run, where, how far it reaches, and with which secrets."""
+
+    secrets: Annotated[
+        tuple[str, ...],
+        Meta(max_length=20, description="Secrets of the person's that it finds in its environment, by handle. Asks."),
+    ] = ()
+
+
 class ShellContext(BackgroundContext, SandboxAccess, ProgressAccess, Protocol):
     """What `shell` uses of its call."""
 
@@ -73,6 +82,14 @@ class Shell:
         cwd = await led(context, arguments.cwd or ".")
         return (RunCommand(arguments.command, cwd, arguments.reach, named_hosts(arguments.hosts)),)
 
+    async def environment(self, arguments: ShellArguments) -> Mapping[str, str]:
+        """What a command finds in its environment beside what the sandbox gives.
+
+        Raises:
+            AngeliaError: something of it cannot be had now; says why.
+        """
+        return ENVIRONMENT
+
     async def run(self, arguments: ShellArguments, context: ShellContext) -> ToolOutcome:
         """Run it to its end or its time-out, or start it and name it.
 
@@ -88,7 +105,7 @@ class Shell:
         command = Command(
             shell=arguments.command,
             cwd=await led(context, arguments.cwd or "."),
-            env=ENVIRONMENT,
+            env=await self.environment(arguments),
             seconds=float(limit),
             reach=await reach_here(context.sandbox, Reach(arguments.reach)),
             call=context.call,

@@ -19,6 +19,7 @@ from angelia.tools.port import BlobAccess, Fetched, MediaAccess, ToolOutcome, Tr
 from angelia.tools.shell.output import head_and_tail
 from angelia.tools.web.outside_words import as_data
 from angelia.tools.web.passages import find_passages
+from angelia.tools.web.secret_headers import SecretHeaders
 
 SHOWN = 20_000
 """Characters of a page that a model is shown; the whole is kept."""
@@ -29,6 +30,15 @@ class FetchArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
     url: Annotated[str, Meta(min_length=1, description="http or https.")]
     find: Annotated[str, Meta(description="Show only what answers this, with its headings; the whole is kept.")] = ""
+
+
+class FetchWithHeaders(FetchArguments, frozen=True, forbid_unknown_fields=True):
+    """What to fetch, with which secrets."""
+
+    headers: Annotated[
+        dict[str, str],
+        Meta(description='Each holds a secret of the person\'s: {"Authorization": "Bearer ${secret:NAME}"}.'),
+    ] = {}
 
 
 class FetchContext(BlobAccess, MediaAccess, WebAccess, Protocol):
@@ -54,19 +64,50 @@ class Fetch:
             MissingPart: it is a web page, and the part that reads those is not installed.
             AngeliaError: whatever `WebAccess.fetch` says: refused address, no answer, too large.
         """
-        fetched = await context.fetch(arguments.url)
-        status = CallStatus.ERROR if fetched.status >= 400 else CallStatus.OK
-        head = f"{fetched.url} (HTTP {fetched.status}, {_kind(fetched) or 'no type'}, {len(fetched.body)} bytes)"
-        if not fetched.body:
-            return ToolOutcome((Text(f"{head}: empty."),), status)
-        match look(fetched.body):
-            case Look.IMAGE | Look.PDF:
-                name = clean(fetched.url.partition("?")[0].rstrip("/").rpartition("/")[2])
-                return ToolOutcome((Text(f"{head}:"), await context.to_media(fetched.body, name)), status)
-            case Look.BINARY:
-                return ToolOutcome((Text(f"{head}: a binary file, not shown. `shell` can download it."),), status)
-            case Look.TEXT:
-                return await _page(fetched, arguments.find, head, status, context)
+        return await _told(await context.fetch(arguments.url), arguments.find, context)
+
+
+class FetchWithSecrets(Fetch):
+    """Sends secrets that are kept for a site in the headers of a request to it."""
+
+    arguments: type[Struct] = FetchWithHeaders
+
+    def __init__(self, secrets: SecretHeaders) -> None:
+        self._secrets = secrets
+
+    async def effects(self, arguments: FetchArguments, context: object) -> Sequence[Effect]:
+        """Fetching one URL, and giving secrets to its site."""
+        return (FetchUrl(arguments.url), *self._secrets.effects(arguments.url, _headers(arguments)))
+
+    async def run(self, arguments: FetchArguments, context: FetchContext) -> ToolOutcome:
+        """Fetch it; see `Fetch.run`.
+
+        Raises:
+            BadInput: a secret cannot stand in a header.
+        """
+        headers = _headers(arguments)
+        fetched = await context.fetch(arguments.url, await self._secrets.filled(arguments.url, headers))
+        outcome = await _told(fetched, arguments.find, context)
+        return self._secrets.told(outcome, arguments.url, fetched.url, headers)
+
+
+def _headers(arguments: FetchArguments) -> dict[str, str]:
+    return arguments.headers if isinstance(arguments, FetchWithHeaders) else {}
+
+
+async def _told(fetched: Fetched, find: str, context: FetchContext) -> ToolOutcome:
+    status = CallStatus.ERROR if fetched.status >= 400 else CallStatus.OK
+    head = f"{fetched.url} (HTTP {fetched.status}, {_kind(fetched) or 'no type'}, {len(fetched.body)} bytes)"
+    if not fetched.body:
+        return ToolOutcome((Text(f"{head}: empty."),), status)
+    match look(fetched.body):
+        case Look.IMAGE | Look.PDF:
+            name = clean(fetched.url.partition("?")[0].rstrip("/").rpartition("/")[2])
+            return ToolOutcome((Text(f"{head}:"), await context.to_media(fetched.body, name)), status)
+        case Look.BINARY:
+            return ToolOutcome((Text(f"{head}: a binary file, not shown. `shell` can download it."),), status)
+        case Look.TEXT:
+            return await _page(fetched, find, head, status, context)
 
 
 async def _page(fetched: Fetched, find: str, head: str, status: CallStatus, context: FetchContext) -> ToolOutcome:

@@ -2,14 +2,14 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from angelia.core.errors import AngeliaError, BadInput, PolicyDenied
 from angelia.policy.verdict import Allow, Deny
-from angelia.tools.port import Fetched
+from angelia.tools.port import NO_HEADERS, Fetched, OriginHeaders
 
 if TYPE_CHECKING:
     import ssl
@@ -76,8 +76,10 @@ class Fetcher:
         self._resolve, self._limits = resolve, limits
         self._tls: asyncio.Future[ssl.SSLContext] | None = None
 
-    async def fetch(self, url: str) -> Fetched:
+    async def fetch(self, url: str, own: OriginHeaders = NO_HEADERS) -> Fetched:
         """The response at `url` after redirects, whatever its status; `mime` is its Content-Type as it came.
+
+        The headers of `own` are sent to its origin, until a redirect leads elsewhere: not even when one leads back.
 
         Raises:
             PolicyDenied: the policy refuses the URL, an address behind it, or a redirect's.
@@ -87,13 +89,13 @@ class Fetcher:
         """
         try:
             async with asyncio.timeout(self._limits.total):
-                return await self._follow(url)
+                return await self._follow(url, own)
         except TimeoutError:
             raise FetchFailed(
                 f"{url} was not done after {self._limits.total:g} seconds.", then="Try again later, or another source."
             ) from None
 
-    async def _follow(self, url: str) -> Fetched:
+    async def _follow(self, url: str, own: OriginHeaders) -> Fetched:
         import httpx2
 
         try:
@@ -101,13 +103,15 @@ class Fetcher:
         except (httpx2.InvalidURL, UnicodeError) as fault:
             raise BadInput(f"{url!r} is not a URL.", str(fault)) from None
         for _ in range(self._limits.redirects + 1):
-            answer = await self._get(here)
+            if own.origin != origin_sent_to(here):
+                own = NO_HEADERS
+            answer = await self._get(here, own.headers)
             if isinstance(answer, Fetched):
                 return answer
             here = answer
         raise FetchFailed(f"{url} leads on and on: more than {self._limits.redirects} redirects.")
 
-    async def _get(self, url: "httpx2.URL") -> "Fetched | httpx2.URL":
+    async def _get(self, url: "httpx2.URL", own: Mapping[str, str]) -> "Fetched | httpx2.URL":
         """One hop: the response, or where it leads."""
         import httpx2
 
@@ -123,7 +127,7 @@ class Fetcher:
                 request = client.build_request(
                     "GET",
                     url.copy_with(host=address, fragment=None),
-                    headers={**_HEADERS, "Host": url.netloc.decode("ascii")},
+                    headers={**_HEADERS, **own, "Host": url.netloc.decode("ascii")},
                     extensions={"sni_hostname": url.raw_host.decode("ascii")},
                 )
                 try:
@@ -191,6 +195,15 @@ class Fetcher:
         if self._tls is None:
             self._tls = asyncio.ensure_future(asyncio.to_thread(httpx2.create_ssl_context))
         return await asyncio.shield(self._tls)
+
+
+def origin_sent_to(url: "httpx2.URL") -> str:
+    """Scheme, host and port to which a request for this URL goes, as secrets are kept for them; no port if it is the
+    scheme's own.
+    """
+    host = url.raw_host.decode("ascii").lower()
+    shown = f"[{host}]" if ":" in host else host
+    return f"{url.scheme}://{shown}" + (f":{url.port}" if url.port else "")
 
 
 def _no_tls() -> "ssl.SSLContext":
