@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -155,7 +155,7 @@ async def test_no_other_user_of_the_machine_sees_it_in_a_command_line(tmp_path: 
     async with opened(tmp_path, store) as harness:
         await harness.run("shell", command="touch runs; cat", secrets=("shop/token",), background=True)
         async with asyncio.timeout(20):
-            while not (harness.root / "runs").exists():
+            while not (harness.root / "runs").exists():  # noqa: ASYNC110 - another process makes it
                 await asyncio.sleep(0.01)
         lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if _readable(path)]
     assert not any(VALUE.encode() in line for line in lines)
@@ -182,6 +182,12 @@ async def test_a_secret_that_is_kept_for_commands_meanwhile_can_be_given_from_th
         tool, context = harness.tool("shell"), harness.context()
         with pytest.raises(NotFound):
             await tool.run(tool.arguments(command="true", secrets=("shop/token",)), context)  # type: ignore[operator]
+
+
+def obedient(folder: Path, approve: Callable[[Question], Yes]) -> Agent:
+    """An agent whose commands have the network, which here is this machine."""
+    settings = {"policy.allow_ranges": ["127.0.0.0/8"], "sandbox.network": "on"}
+    return Agent(model="openai:gpt-5", workspace=folder / "w", home=folder / "home", settings=settings, approve=approve)
 
 
 async def test_a_model_that_obeys_everything_gets_a_secret_to_its_site_and_nowhere_else(
@@ -222,12 +228,7 @@ async def test_a_model_that_obeys_everything_gets_a_secret_to_its_site_and_nowhe
         async with ModelServer(script) as server:
             monkeypatch.setenv("OPENAI_API_KEY", "none")
             monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-            settings = {"policy.allow_ranges": ["127.0.0.0/8"], "sandbox.network": "on"}
-            agent = Agent(
-                model="openai:gpt-5", workspace=tmp_path / "w", home=tmp_path / "home", settings=settings,
-                approve=approve,
-            )  # fmt: skip
-            async with agent:
+            async with obedient(tmp_path, approve) as agent:
                 await agent.ask("Look into my shop.")
     questions = [question.text for question in asked]
     assert questions[:2] == [f"Give shop/token to {there}?"] * 2

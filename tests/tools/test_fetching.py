@@ -62,6 +62,7 @@ def redirect(location: str) -> bytes:
 
 
 DEFAULT_LIMITS = FetchLimits()
+HERE = "127.0.0.1"
 
 
 def fetcher(
@@ -168,12 +169,11 @@ async def test_headers_for_an_origin_are_sent_to_it_until_a_redirect_leads_elsew
         schemes = {"another scheme": f"https://good.example:{server.port}/", "another host": "http://x.example/"}
         return redirect(way if way == "/a" else schemes.get(way, f"http://good.example:{elsewhere.port}/"))
 
-    names = {"good_example": "127.0.0.1", "x_example": "127.0.0.1"}
     async with serving(reply) as server, serving(other) as elsewhere:
         origin = f"http://good.example:{server.port}"
         own = OriginHeaders(origin, {"Authorization": "Bearer k3ks"})
         try:
-            fetched = await fetcher(**names).fetch(f"{origin.replace('good', 'GOOD')}/", own)
+            fetched = await fetcher(good_example=HERE, x_example=HERE).fetch(f"{origin.replace('good', 'GOOD')}/", own)
         except FetchFailed:  # there is no TLS, and nothing listens at port 80
             fetched = None
         heard = [TOKEN in head.lower() for head in server.heard if head.startswith(b"GET ")]

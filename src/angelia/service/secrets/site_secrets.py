@@ -1,6 +1,4 @@
-"""The secrets of a home as they may be given out: each to the sites for which it is kept, and to commands by a variable
-that the person has named for it.
-"""
+"""The secrets of a home as they may be given out: to the sites for which each is kept, and to commands."""
 
 from collections.abc import Mapping, Sequence
 
