@@ -15,6 +15,9 @@ from angelia.store.port import ALL_ROWS, StoreConnection
 _IN_ORDER = f"SELECT {COLUMNS} FROM entries WHERE conversation = ? AND seq >= ? ORDER BY seq"  # noqa: S608 - fixed names
 
 
+_PAGE = 1_000
+"""Entries that are asked for at once: PostgreSQL sends all that a statement finds before the first can be read."""
+
 Placed = tuple[int, StoredEntry | None]
 """A number, and the entry there; None for one that cannot be read."""
 
@@ -110,11 +113,18 @@ def by_place(connection: StoreConnection, after: int = 0, most: int = ALL_ROWS) 
     Raises:
         sqlite3.DatabaseError: not even the last place can be found.
     """
-    place = after
+    place, left = after, most
     try:
         query = f"SELECT id, {COLUMNS} FROM entries WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608 - fixed names
-        for place, *found in connection.execute(query, (after, most)):
-            yield place, StoredEntry(*found)
+        while left > 0:
+            count = 0
+            page = connection.execute(query, (place, min(left, _PAGE)))
+            for place, *found in page:
+                yield place, StoredEntry(*found)
+                count += 1
+            if count < _PAGE:
+                return
+            left -= count
     except sqlite3.DatabaseError:
         (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()
         upto = min(last, after + most)
