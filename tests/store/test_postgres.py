@@ -4,7 +4,8 @@ import asyncio
 import select
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from angelia.core.errors import ConfigError, StoreError, StoreUnreachable
 from angelia.core.ids import ConversationId, new_conversation
 from angelia.service.log_places import open_log
 from angelia.service.settings.config import load
+from angelia.store.log.examined import by_place
 from angelia.store.log.transcript import Transcript
+from angelia.store.port import ALL_ROWS, ResultRows, StoreConnection
 from angelia.store.postgres.database import PostgresDatabase
 from tests.store.leases import acquire
 from tests.store.postgres_server import PostgresServer, postgres_server
@@ -146,6 +149,48 @@ async def test_a_server_that_stays_away_is_told_and_nothing_is_written(server: P
     await asyncio.to_thread(server.start)
     await Transcript(db).append(conversation, [said("kept")])
     assert await texts(db, conversation) == ["kept"]
+    db.close()
+
+
+async def test_who_asks_for_our_name_waits_for_no_server(server: PostgresServer, home: Path) -> None:
+    db = PostgresDatabase.open(server.fresh(), home)
+    name = db.presence.name("a driver")
+    await asyncio.to_thread(server.kill)
+    for _ in range(50):  # the listening line notices meanwhile
+        assert db.presence.name("a driver") == name
+        await asyncio.sleep(0.01)
+    await asyncio.to_thread(server.start)
+    lease = await acquire(db, await begun(db), "a driver")
+    await lease.renew()
+    db.close()
+
+
+class Counting:
+    """A transaction, of which it is known how many rows a statement gave at most."""
+
+    def __init__(self, inner: StoreConnection) -> None:
+        self._inner = inner
+        self.most = 0
+
+    def execute(self, statement: str, values: Sequence[object] = (), /) -> ResultRows:
+        found = self._inner.execute(statement, values)
+        self.most = max(self.most, found.rowcount)
+        return found
+
+    def executemany(self, statement: str, rows: Sequence[Sequence[object]], /) -> object:
+        raise AssertionError("nothing is written here")
+
+
+async def test_a_long_log_is_read_a_thousand_entries_at_a_time(postgres: PostgresServer, home: Path) -> None:
+    db = PostgresDatabase.open(postgres.fresh(), home)
+    await Transcript(db).append(await begun(db), [said("x")] * 2002)
+
+    def look(connection: StoreConnection, most: int) -> tuple[list[int], int]:
+        counting = Counting(connection)
+        return [place for place, _ in by_place(counting, 1, most)], counting.most
+
+    for most in (999, 1000, 1001, 2000, 2003, ALL_ROWS):
+        assert await db.read(partial(look, most=most)) == (list(range(2, 2 + min(most, 2002))), min(most, 1000))
     db.close()
 
 

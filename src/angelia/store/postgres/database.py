@@ -1,5 +1,6 @@
 """The log in PostgreSQL: one connection that writes, one that reads, one that listens, each with its thread."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -132,7 +133,7 @@ class PostgresDatabase:
         """See `store.port.LogStore`."""
         _, number, heard = self._seen
         if number == after:
-            self.presence.name("a process")
+            await asyncio.to_thread(self.presence.name, "a process")
             await self.presence.next_notice(heard, longest_s)
 
     async def faults(self) -> list[str]:

@@ -52,17 +52,18 @@ class PostgresPresence:
         return f"{self._presence.here} on {socket.gethostname()}"
 
     def name(self, holder: str) -> str:
-        """See `store.port.Presences`.
+        """See `store.port.Presences`. The first call waits for the server; later ones wait for nobody.
 
         Raises:
             OSError: the home cannot be written.
             StoreUnreachable: nobody answers there.
         """
         with self._starting, explained(self._where):
+            if self._rest.is_set():  # who asked in a thread may come after the end
+                return self._name
             self._name = self._name or self._presence.name(holder)
-            if self._connection is None:
+            if self._thread is None:  # from then on it is the thread that connects again: two would wait for one lock
                 self._connect()
-            if self._thread is None:
                 self._thread = threading.Thread(target=self._listen, name="angelia-listens", daemon=True)
                 self._thread.start()
         return self._name
@@ -95,7 +96,8 @@ class PostgresPresence:
 
     def close(self) -> None:
         """Say that this process is done."""
-        self._rest.set()
+        with self._starting:
+            self._rest.set()
         if self._connection is not None:
             with suppress(OSError), socket.socket(fileno=os.dup(self._connection.own.fileno())) as own:
                 own.shutdown(socket.SHUT_RDWR)  # who listens there wakes up
