@@ -154,6 +154,7 @@ class Soak:
         ballast.unlink()
 
     async def _database_away(self) -> None:
+        await self._heard()  # so there is one: what a later life makes is thrown away below
         await self._gateway.end()
         away = self._folder / "disk" / "away"
         away.mkdir()
