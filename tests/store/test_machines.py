@@ -55,6 +55,19 @@ async def said(story: SharedStory, words: str) -> None:
             await asyncio.sleep(0.02)
 
 
+async def test_who_runs_on_another_machine_is_seen_to_live(postgres: PostgresServer, tmp_path: Path) -> None:
+    address = postgres.fresh()
+    here, there = (PostgresDatabase.open(address, tmp_path / name) for name in ("here", "there"))
+    name = here.presence.name("a driver")
+    assert await there.read(lambda connection: there.presence.lives(connection, name))
+    assert not await there.read(lambda connection: there.presence.lives(connection, "nobody.lock"))
+    here.close()
+    async with asyncio.timeout(PATIENCE_S):
+        while await there.read(lambda connection: there.presence.lives(connection, name)):  # noqa: ASYNC110 - the server sees the end
+            await asyncio.sleep(0.01)
+    there.close()
+
+
 async def test_who_was_replaced_writes_nothing(postgres: PostgresServer, tmp_path: Path) -> None:
     address = postgres.fresh()
     here, there = (PostgresDatabase.open(address, tmp_path / name) for name in ("here", "there"))

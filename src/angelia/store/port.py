@@ -78,6 +78,9 @@ class Presences(Protocol):
     def name(self, holder: str) -> str:
         """How others ask about this process, which they are told is `holder`."""
 
+    def lives(self, connection: StoreConnection, presence: str) -> bool:
+        """Whether the process of that name still runs, on whichever machine."""
+
     def until(self, connection: StoreConnection, ttl_ms: int) -> tuple[str, int]:
         """By which clock, and when by it, a lease ends that is taken or renewed now. Nobody can set that clock."""
 

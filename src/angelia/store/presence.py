@@ -51,6 +51,10 @@ class Presence:
             self._name, self._file = name, file
         return self._name
 
+    def lives(self, _: StoreConnection, presence: str) -> bool:
+        """See `store.port.Presences`."""
+        return bool(presence) and is_alive(self._folder, presence)
+
     def until(self, _: StoreConnection, ttl_ms: int) -> tuple[str, int]:
         """Which start of the machine this is, and so many milliseconds from now, counted from there."""
         return boot_id(), boottime_ms() + ttl_ms

@@ -14,7 +14,6 @@ from angelia.engine.state import Turn
 from angelia.store.log.lease import HeldElsewhere, Lease
 from angelia.store.log.transcript import Spending, Transcript
 from angelia.store.port import LogStore
-from angelia.store.presence import is_alive
 
 _DAY_MS = 86_400_000
 _HELD_RETRY_S = 1.0
@@ -90,7 +89,7 @@ class TurnRunner:
                 if self._releasing and self._releasing.done():
                     self._releasing.result()
                 expected, self._expecting = self._expecting, False
-                at_once = expected or self._lost()
+                at_once = expected or await self._lost()
                 rest = (None if at_once else driver.resting()) or await self._drive(driver, expected=expected)
                 await self._rest(rest)
         finally:
@@ -136,27 +135,39 @@ class TurnRunner:
     async def _with_lease(self, driver: TurnDriver, lease: Lease, spent: Spending) -> m.Rest:
         keeper = asyncio.create_task(lease.keep())
         try:
-            if lost := self._lost():
+            if lost := await self._lost():
                 await lose(self._log, lost, lease)
             if speaking := self._state.turn.speaking:
                 from angelia.engine.speech import lost_speech
 
-                folder = self._db.home / "alive"
-                await self._log.append(*lost_speech(speaking, lambda life: is_alive(folder, life)), lease=lease)
+                living = await self._living({one.life for one in speaking})
+                await self._log.append(*lost_speech(speaking, living.__contains__), lease=lease)
             turn = self._state.turn
             before = (max(spent.tokens - turn.tokens, 0), max(spent.cost - turn.cost, 0))
             return await driver.drive(lease, before)
         finally:
             keeper.cancel()
 
-    def _lost(self) -> list[e.WorkStarted]:
+    async def _lost(self) -> list[e.WorkStarted]:
         """What is in the background according to the log, and was held by a process of ours that is not there.
 
         A child is never lost: it is gone on with.
         """
-        folder = self._db.home / "alive"
         held = [started for started in self._state.behind if started.child is None]
-        return [started for started in held if not is_alive(folder, started.life)]
+        living = await self._living({started.life for started in held})
+        return [started for started in held if started.life not in living]
+
+    async def _living(self, lives: set[str]) -> set[str]:
+        """Those of these processes that are there, on whichever machine. A store that is away says of nobody that they
+        are gone.
+        """
+        presence = self._db.presence
+        if not lives:
+            return set()
+        try:
+            return await self._db.read(lambda connection: {life for life in lives if presence.lives(connection, life)})
+        except StoreError:
+            return lives
 
     def _seconds_until(self, rest: m.Rest) -> float | None:
         return max(rest.until - self._clock(), 0) / 1000 if rest.until else None

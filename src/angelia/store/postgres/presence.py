@@ -26,6 +26,10 @@ CLOCK = "server"
 """By which clock leases end."""
 _AGAIN_S = 0.2
 """Seconds between two tries to reach a server that went away."""
+_LIVES = (
+    "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = CAST(? AS oid) AND objid = CAST(? AS oid)"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
 _NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
 
 
@@ -68,6 +72,11 @@ class PostgresPresence:
                 self._thread.start()
         return self._name
 
+    def lives(self, connection: StoreConnection, presence: str) -> bool:
+        """Whether it runs here, by its file, or somewhere, by its session: that may be away for a moment."""
+        here = self._presence.lives(connection, presence)
+        return here or bool(connection.execute(_LIVES, (LOCKS, _number(presence))).fetchone())
+
     def until(self, connection: StoreConnection, ttl_ms: int) -> tuple[str, int]:
         """So many milliseconds from now, by the server's clock."""
         (expires,) = connection.execute(f"SELECT {_NOW} + ?", (ttl_ms,)).fetchone()
@@ -75,11 +84,7 @@ class PostgresPresence:
 
     def holds(self, connection: StoreConnection, presence: str, clock: str, expires: int) -> bool:
         """Whether this is not later by the server's clock, and the process of that name has its session."""
-        lives = (
-            "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = CAST(? AS oid) AND objid = CAST(? AS oid)"
-            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-        )
-        row = connection.execute(f"SELECT {_NOW} < ? AND EXISTS ({lives})", (expires, LOCKS, _number(presence)))
+        row = connection.execute(f"SELECT {_NOW} < ? AND EXISTS ({_LIVES})", (expires, LOCKS, _number(presence)))
         return clock == CLOCK and bool(presence) and bool(row.fetchone()[0])
 
     async def next_notice(self, after: int, longest_s: float) -> None:
