@@ -8,7 +8,7 @@ from angelia.core.content import Text
 _QUOTED = (">", "|", "[")
 """How lines begin that somebody else may have written: quotations, tables, and what a door says of a file by name."""
 
-_PROGRAMS = frozenset({"mcp", "python", e.BATCH})
+_PROGRAMS = frozenset({"mcp", "python", e.API, e.BATCH})
 """Doors at which programs ask in their person's name. What they ask may be anybody's: a model's, a page's, a mail's."""
 
 
