@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from angelia.core.crash import crash_point
 from angelia.core.text import clean, one_line
+from angelia.sandboxes.local.command_groups import GROUPS, LimitedCommand, may_be_had
 from angelia.sandboxes.local.command_pipes import CommandPipes
 from angelia.sandboxes.local.limits_met import LimitsMet
 from angelia.sandboxes.local.processes import MARK, end, living_tree
@@ -41,7 +42,8 @@ class Start(Struct, frozen=True):
 
     `options` are handed to `argv` over a file descriptor whose number is put in place of `OPTIONS`, unseen by `ps`.
     So is `seccomp`, a filter of the calls of what bubblewrap starts; empty for none.
-    With `limits` it waits at its first option, which is read from a pipe, until they are set.
+    With `limits` it waits at its first option, which is read from a pipe, until they are set: at once, or where each
+    command has a control group when that is there.
     `descriptors` are handed on, under their own numbers. `writes_to` are folders whose disks it may not fill.
     `launch` is called to begin the process, with what does it.
     """
@@ -87,7 +89,7 @@ class LocalRunning:
         self._loop = asyncio.get_running_loop()
         self._began = time.monotonic()
         crash_point("command.before_start")
-        self._process, self._output, pipes = _spawn(start)
+        self._process, self._output, pipes, gate = _spawn(start)
         begun(self._process.pid)
         self._pipes = pipes
         self._limits = LimitsMet(start.limits, start.writes_to) if start.limits else None
@@ -97,6 +99,7 @@ class LocalRunning:
         self._ended: asyncio.Future[Exit] = self._loop.create_future()
         self._timed_out = False
         self._killing: asyncio.Task[None] | None = None
+        self._group = self._loop.run_in_executor(None, _grouped, gate, self._process.pid, start) if gate >= 0 else None
         self._timer = self._loop.call_later(seconds, self._time_out) if seconds else None
         self._watching = self._loop.create_task(self._watch())
         self._looking = self._loop.create_task(self._look_after(self._limits)) if self._limits else None
@@ -203,13 +206,15 @@ class LocalRunning:
         if not self._confined:
             await self._let_finish()
             await end(self._living, grace=0)
+        group = await self._group if self._group else None
+        by_group = await asyncio.to_thread(group.end) if group else None
         status = self._process.wait()  # only now may its number, which names its group and session, be used again
         if self._timer is not None:
             self._timer.cancel()
         self._pipes.end()
-        self._ended.set_result(self._exit(status))
+        self._ended.set_result(self._exit(status, by_group))
 
-    def _exit(self, status: int) -> Exit:
+    def _exit(self, status: int, by_group: tuple[str, ...] | None) -> Exit:
         number = -status if status < 0 else 0
         if self._confined and 128 < status <= 128 + signal.NSIG:
             number = status - 128  # bubblewrap says it the way shells do
@@ -218,7 +223,7 @@ class LocalRunning:
             signal=number,
             timed_out=self._timed_out,
             seconds=time.monotonic() - self._began,
-            notes=self._limits.told(number) if self._limits else (),
+            notes=self._limits.told(number, by_group) if self._limits else (),
         )
 
 
@@ -227,8 +232,19 @@ def _wake(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
-def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes]:
-    """The process in a session of its own, the end of its output pipe that we read, and its other pipes."""
+def _grouped(gate: int, pid: int, start: Start) -> LimitedCommand | None:
+    """Let it begin once it is in a group of its own, or there is none to be had. It waits: for a thread."""
+    try:
+        return GROUPS.limited(pid, start.mark, start.limits) if start.limits else None
+    finally:
+        os.close(gate)
+
+
+def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes, int]:
+    """The process in a session of its own, the end of its output pipe that we read, and its other pipes.
+
+    And what is to be closed when it may begin; -1 where it does by itself.
+    """
     try:
         pipes = CommandPipes(start.input, start.errors)
     except OSError as error:
@@ -240,6 +256,7 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes]:
         raise _not_started(start, error) from error
     passed: list[int] = []
     gate = -1
+    held = -1
     stdin: IO[bytes] | None = None
     nothing = -1
     try:
@@ -265,6 +282,8 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes]:
         )
         if start.limits:
             put_limits(process.pid, start.limits)
+            if may_be_had():
+                held, gate = gate, -1
     except (OSError, ValueError) as error:
         os.close(ours)
         pipes.give_up()
@@ -276,7 +295,7 @@ def _spawn(start: Start) -> tuple[subprocess.Popen[bytes], int, CommandPipes]:
         if stdin is not None:
             stdin.close()
     pipes.begin()
-    return process, ours, pipes
+    return process, ours, pipes, held
 
 
 def _not_started(start: Start, error: Exception) -> SandboxError:

@@ -1,8 +1,8 @@
 """Whether a command met one of its limits: told at its end, and where the disk runs short it is ended.
 
-The size of a file and memory are the kernel's to hold (`resource_limits`). How full a disk may become no limit of a
-process says: it is looked at each second, and a command that leaves less than `free_mb`, or less than half of what was
-free when it began if that was little, is ended. What stores Angelia's own records needs that space.
+The size of a file and memory are the kernel's to hold (`resource_limits`, `command_groups`). How full a disk may become
+no limit of a process says: it is looked at each second, and a command that leaves less than `free_mb`, or less than
+half of what was free when it began if that was little, is ended. What stores Angelia's own records needs that space.
 """
 
 import os
@@ -34,13 +34,18 @@ class LimitsMet:
                 )
         return bool(self._short)
 
-    def told(self, ended_by: int) -> tuple[str, ...]:
-        """Sentences about what was met; `ended_by` is the signal that ended it, 0 for none."""
+    def told(self, ended_by: int, by_group: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Sentences about what was met; `ended_by` is the signal that ended it, 0 for none.
+
+        `by_group` is what its control group has to say, which knows its own processes; None where it had none.
+        """
         notes = [self._short] if self._short else []
         if ended_by == signal.SIGXFSZ:
             most = self._settings.file_mb
             notes.append(f"A file of it reached {most:,} MB, the most that one may have (`sandbox.local.file_mb`).")
-        if more := _killed_for_memory() - self._killed:
+        if by_group is not None:
+            notes += by_group
+        elif more := _killed_for_memory() - self._killed:
             notes.append(f"While it ran, memory ran out and the kernel ended {more} processes; a command's come first.")
         return tuple(notes)
 

@@ -1,11 +1,11 @@
 """Limits of what a confined command may use up on this machine, set on it before it begins (setrlimit(2), proc(5)).
 
-They hold runaway programs, not everybody who means harm: each process has its own of files and memory. What the kernel
-offers for whole trees (cgroups) is not ours to use without a delegated group, which a login shell does not have.
+They hold runaway programs, not everybody who means harm: each process has its own of files and memory. What a command
+may have with all that it starts, its control group holds where there is one (`command_groups`).
 
-Memory is not limited by default: Go's race detector and the sanitizers of C compilers map terabytes that they never
-touch, and any limit of one process would stop them. Instead a command is the first that the kernel ends when memory
-runs out.
+The memory of one process is not limited by default: Go's race detector and the sanitizers of C compilers map terabytes
+that they never touch, and any such limit would stop them. A command is the first that the kernel ends when memory runs
+out.
 """
 
 import logging
@@ -29,12 +29,16 @@ class LocalSettings(Struct, frozen=True, forbid_unknown_fields=True):
     `processes` are those that it may have beside what runs on the machine when it begins; root is not held by that.
     `file_mb` is the size of one file that it writes, `memory_mb` the data of one of its processes, both in 1,000,000
     bytes. `free_mb` is what it has to leave free on the disk of the workspace (`limits_met`).
+
+    Where control groups of version 2 can be had (`angelia doctor` says it), `processes` are exactly its own, root's
+    too, and `memory_percent` is what all of them together may use of this machine's memory, of 100.
     """
 
     processes: int = 4096
     file_mb: int = 20_000
     memory_mb: int = 0
     free_mb: int = 500
+    memory_percent: int = 80
 
 
 USUAL = LocalSettings()

@@ -1,14 +1,18 @@
 """Looks at the sandbox: runs commands in it, and sees whether one gets out to the network."""
 
 import asyncio
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from angelia.faces.cli.checkup.check_result import CheckResult, absent, broken, well
+from angelia.sandboxes.local.command_groups import GROUPS, memory_of
 from angelia.sandboxes.local.confinement import Unconfined
+from angelia.sandboxes.local.resource_limits import MB, LocalSettings
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.sandboxes.port import Command, Reach, SandboxError
+from angelia.sandboxes.shared.limits import processes
 from angelia.service.app import App
 
 SECONDS = 10.0
@@ -30,6 +34,7 @@ async def look_at_sandbox(app: App) -> AsyncIterator[CheckResult]:
                     yield broken("sandbox", f"commands cannot be confined, so each one asks: {why}", mend)
                 case confined:
                     yield await _runs(sandbox, confined.by)
+                    yield await asyncio.to_thread(_limits, app.loaded.config.sandbox.local)
                     yield await _network(sandbox)
         finally:
             await sandbox.close()
@@ -43,6 +48,21 @@ async def _runs(sandbox: LocalSandbox, by: str) -> CheckResult:
     if said.strip() != "it runs":
         return broken("sandbox", f"a confined command said {said[:200]!r}", f"Run {by} by hand and see what it says.")
     return well("sandbox", f"commands run, confined by {by}")
+
+
+def _limits(settings: LocalSettings) -> CheckResult:
+    """Whether a command can be held with all that it starts."""
+    if sys.platform != "linux":
+        return absent("limits", "there are none of commands on this system")
+    if GROUPS.folder() is None:
+        return absent(
+            "limits",
+            f"of each process of a command, not of all of them together: {GROUPS.why_not}",
+            "With systemd and control groups of version 2, in a session of a login or a service, there are both.",
+        )
+    memory = f"{memory_of(settings) // MB:,} MB of memory" if settings.memory_percent else ""
+    most = " and ".join(filter(None, (memory, processes(settings.processes)))) or "none is set"
+    return well("limits", f"a command with all that it starts: {most}, by a control group")
 
 
 async def _network(sandbox: LocalSandbox) -> CheckResult:
