@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from angelia.context.known_urls import urls_in
-from angelia.context.own_words import by_program, quotes
+from angelia.context.own_words import INSTRUCTIONS, by_program, quotes
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, MediaKind, Text, ToolCall
 from angelia.core.ids import CallId
@@ -88,8 +88,9 @@ class InViewFold:
                 self._private = True
                 own = sender in self._owners
                 if own and not forwarded:
-                    said = [_unquoted(part.text) for part in parts if isinstance(part, Text)]
-                    self._named.update(url for text in said for url in urls_in(text))
+                    said = [part.text for part in parts if isinstance(part, Text)]
+                    own_words = [_unquoted(text) for text in said if not text.startswith(INSTRUCTIONS)]
+                    self._named.update(url for text in own_words for url in urls_in(text))
                 # Who sends a file need not have written it; who records a voice message speaks.
                 files = [part for part in parts if isinstance(part, Media) and part.media is not MediaKind.VOICE]
                 return not own or forwarded or bool(files)

@@ -12,6 +12,10 @@ _PROGRAMS = frozenset({"mcp", "python", e.API, e.BATCH})
 """Doors at which programs ask in their person's name. What they ask may be anybody's: a model's, a page's, a mail's."""
 
 
+INSTRUCTIONS = "[How the program at this door wants it]"
+"""How the part begins in which a program says how it is to be answered. Pages that it looked up may stand there."""
+
+
 def by_program(said: e.Opening) -> bool:
     """Whether a program said it, in its person's name."""
     return said.address.door in _PROGRAMS

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from angelia.context.own_words import INSTRUCTIONS
 from angelia.core import entry as e
 from angelia.core.content import Content, Text
 from angelia.core.errors import NotFound
@@ -117,7 +118,7 @@ class HistoryTurns:
 
 
 def _wanted(asked: ChatHistory) -> Content:
-    return Text(f"[How the program at this door wants it]\n\n{asked.instructions}\n\n[What is said]")
+    return Text(f"{INSTRUCTIONS}\n\n{asked.instructions}\n\n[What is said]")
 
 
 def same_message(turn: FollowedTurn, message: ProgramMessage, asked: ChatHistory) -> FollowedTurn:
