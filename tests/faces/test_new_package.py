@@ -205,3 +205,25 @@ def test_a_plugin_cannot_be_written_by_a_tool_or_a_command(tmp_path: Path) -> No
     with serving(tmp_path, steps) as at:
         assert at.ask("Put a plugin there.", "--set", "policy.mode=autonomous").out == "I cannot.\n"
     assert not Path(place).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "module"), [("channel", "pigeon_network"), ("model", "test_parrot")])
+def test_what_is_written_is_certified_as_it_is(kind: str, module: str, tmp_path: Path) -> None:
+    place = fresh(tmp_path)
+    place.run("new", kind, NAMES[kind])
+    package = place.work / NAMES[kind]
+
+    def certified(name: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "angelia.testing.certificates", kind, name, "-o", str(tmp_path / "made")]
+        env = {**os.environ, "PYTHONPATH": str(package / "src")}
+        words += ["--near", str(tmp_path / "near")]
+        return subprocess.run(words, cwd=package / "tests", env=env, capture_output=True, text=True, check=False)
+
+    held = certified(module)
+    assert held.returncode == 0, held.stderr
+    assert f"{kind} {module}: held." in held.stdout
+    for name, why in (("nothing_there", "There is no module nothing_there."), ("json", "The module json has no ")):
+        refused = certified(name)
+        assert refused.returncode == 2
+        assert refused.stderr.startswith(f"angelia: {why}")

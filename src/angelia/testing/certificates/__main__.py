@@ -7,6 +7,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+from angelia.core.errors import AngeliaError
 from angelia.sandboxes.shared.tree_removal import remove_tree
 from angelia.testing.certificates.certificate import TriedClaim, certificate, write
 from angelia.testing.certificates.crash_test import crash_test
@@ -16,7 +17,7 @@ KITS = ("sandbox", "store", "channel", "model")
 
 
 def main() -> int:
-    """Try it, write the certificate, and say whether it held: exit code 0 or 1."""
+    """Try it, write the certificate, and say whether it held: exit code 0 or 1, 2 where there was nothing to try."""
     parser = argparse.ArgumentParser(prog="angelia doctor", description=__doc__)
     parser.add_argument("what", choices=["crash-test", "walls", *KITS])
     parser.add_argument("name", nargs="?", default="", help="what a kit is held to")
@@ -30,6 +31,9 @@ def main() -> int:
         claims = asyncio.run(_tried(options, folder))
         at = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
         made = certificate(f"Angelia, {options.what} {options.name}".strip(), at, claims, folder)
+    except AngeliaError as error:
+        _say(f"angelia: {error}")
+        return 2
     finally:
         remove_tree(folder)
     write(made, options.output)

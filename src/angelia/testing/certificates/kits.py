@@ -15,8 +15,9 @@ from contextlib import asynccontextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-from angelia.core.errors import AngeliaError
+from angelia.core.errors import AngeliaError, BadInput
 from angelia.core.ids import sortable_id
 from angelia.sandboxes.context import SandboxContext
 from angelia.sandboxes.port import Sandbox
@@ -35,7 +36,8 @@ async def kit(kind: str, name: str, folder: Path, told: Told) -> list[TriedClaim
     """Hold what `name` names to the kit of its kind; files are made in `folder`, and `told` hears of each claim.
 
     Raises:
-        ImportError, AttributeError: a module is not there, or lacks what it should have.
+        BadInput: a module is not there, or lacks what it should have.
+        ConfigError, MissingPart: no sandbox or store is named so.
     """
     sys.path.insert(0, str(Path.cwd()))
     return await {"sandbox": _sandbox, "store": _store, "channel": _channel, "model": _model}[kind](name, folder, told)
@@ -78,12 +80,28 @@ async def _store(address: str, folder: Path, told: Told) -> list[TriedClaim]:
     return tried
 
 
+def _module(name: str, *wanted: str) -> ModuleType:
+    try:
+        module = import_module(name)
+    except ImportError as error:
+        raise BadInput(
+            f"There is no module {name}.", f"{error}.", "Name it as Python imports it, in the folder where it lies."
+        ) from error
+    if lacking := [one for one in wanted if not hasattr(module, one)]:
+        raise BadInput(
+            f"The module {name} has no {' and no '.join(lacking)}.",
+            f"The kit reads {' and '.join(wanted)} there.",
+            "`angelia test-kit --help` says what they are.",
+        )
+    return module
+
+
 async def _channel(module: str, _: Path, told: Told) -> list[TriedClaim]:
-    given = import_module(module)
+    given = _module(module, "CAPABILITIES", "make")
     checks = channels.checks(given.CAPABILITIES)
     return [await _tried(check.name, check.run(given.make), told) for check in checks]
 
 
 async def _model(module: str, _: Path, told: Told) -> list[TriedClaim]:
-    given = import_module(module)
+    given = _module(module, "PROFILE", "make")
     return [await _tried("a conversation of two questions", check_provider(given.make(), given.PROFILE), told)]
