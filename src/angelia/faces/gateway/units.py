@@ -57,7 +57,9 @@ def installed_unit(platform: str, person: Path, home: Path) -> ServiceUnit | Non
 
 def _systemd_user(person: Path, home: Path, python: Path) -> ServiceUnit:
     """See systemd.service(5), systemd.exec(5), loginctl(1)."""
-    hint = "loginctl enable-linger    # so that it runs while nobody is logged in"
+    name = pwd.getpwuid(os.getuid()).pw_name
+    refused = f"where that is refused: sudo loginctl enable-linger {name}"
+    hint = f"loginctl enable-linger    # so that it runs while nobody is logged in; {refused}"
     path = person / f".config/systemd/user/{_NAME}.service"
     return _systemd("a systemd user unit", path, _text(home, python, "default.target"), ("--user",), hint)
 
