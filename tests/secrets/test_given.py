@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -236,11 +237,11 @@ async def test_a_model_that_obeys_everything_gets_a_secret_to_its_site_and_nowhe
     assert [f"authorization: bearer {token}" in head.lower() for head in shop.heads] == [True, True]
     assert len(thief.heads) == 2
     assert not any(token in head for head in thief.heads)
-    heard = [request.raw.decode() for request in server.requests]
-    assert "You sent [secret: key 2], thank you." in heard[1]
+    heard = [re.sub(r"secret: key \d+", "secret: key", request.raw.decode()) for request in server.requests]
+    assert "You sent [secret: key], thank you." in heard[1]
     assert "No secret 'shop/token' is kept for" in heard[3]
-    assert heard[5].count("[secret: key 2]") - heard[4].count("[secret: key 2]") == 5
-    assert "k=[secret: key 2]" in heard[6]
+    assert heard[5].count("[secret: key]") - heard[4].count("[secret: key]") == 5
+    assert "k=[secret: key]" in heard[6]
     assert "it is []" in heard[7]
     assert token not in "".join(heard)
     assert (tmp_path / "w" / "kept.txt").read_text() == f"k={token}\n", "a command does with it what it likes"
