@@ -199,7 +199,10 @@ async def test_news_come_also_where_the_listening_line_was_cut(postgres: Postgre
     here, there = PostgresDatabase.open(address, home), PostgresDatabase.open(address, home)
     conversation = await begun(here)
     waiting = asyncio.create_task(Transcript(here).news(conversation, lambda: 1))
-    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_advisory_lock%'"
+    cut = (  # idle: whoever connects for the first time is told of a line that breaks, and one that listens is not
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE query LIKE 'SELECT pg_advisory_lock%' AND state = 'idle'"
+    )
     while not await there.write(lambda connection: connection.execute(cut).fetchall()):  # noqa: ASYNC110 - until it waits
         await asyncio.sleep(0)
     await Transcript(there).append(conversation, [said("hello")])
