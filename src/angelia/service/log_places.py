@@ -20,7 +20,7 @@ def open_log(loaded: Loaded, environ: Mapping[str, str], clock: Clock) -> LogSto
         MissingPart: a library is missing.
         StoreError: it cannot be opened; says why.
     """
-    if not (address := _address(loaded)):
+    if not (address := address_of(loaded)):
         return Database.open(loaded.home, clock=clock)
     from angelia.store.postgres.database import PostgresDatabase
 
@@ -29,7 +29,7 @@ def open_log(loaded: Loaded, environ: Mapping[str, str], clock: Clock) -> LogSto
 
 def open_log_to_read(loaded: Loaded, environ: Mapping[str, str]) -> LogStore:
     """Open it without changing anything; errors as `open_log`."""
-    if not (address := _address(loaded)):
+    if not (address := address_of(loaded)):
         return Database.open_to_read(loaded.home)
     from angelia.store.postgres.database import PostgresDatabase
 
@@ -51,7 +51,12 @@ def store_keys(loaded: Loaded, environ: Mapping[str, str]) -> frozenset[str]:
     return frozenset({environ[PASSWORD]}) if loaded.config.store and environ.get(PASSWORD) else frozenset()
 
 
-def _address(loaded: Loaded) -> str:
+def address_of(loaded: Loaded) -> str:
+    """The address of the PostgreSQL that has the log; empty where it lies in the home.
+
+    Raises:
+        ConfigError: `store` names no place where a log can lie.
+    """
     address = loaded.config.store
     if not address:
         return ""

@@ -138,6 +138,20 @@ class WordIndex(Protocol):
         """Do some of what lets words of erased entries leave the disk; returns 0 when nothing is left to do."""
 
 
+class Numbers(Protocol):
+    """The numbers that rows of `entries` and `grants` are given as they come: none twice, whatever was erased."""
+
+    @property
+    def brought(self) -> str:
+        """What stands before `VALUES` where rows bring numbers of their own, as only a copy does."""
+
+    def last(self, connection: StoreConnection, table: str) -> int:
+        """The highest that was ever given in a table; 0 for none."""
+
+    def go_on_after(self, connection: StoreConnection, table: str, number: int) -> None:
+        """Within a write: give higher ones than `number` from now on."""
+
+
 class LogStore(Protocol):
     """The log of a home with what is derived from it and kept beside it. One for each process and home."""
 
@@ -160,6 +174,10 @@ class LogStore(Protocol):
     @property
     def words(self) -> WordIndex:
         """The full-text index."""
+
+    @property
+    def numbers(self) -> Numbers:
+        """The numbers of its rows."""
 
     @property
     def writable(self) -> bool:

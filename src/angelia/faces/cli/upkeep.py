@@ -8,6 +8,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from angelia.core.errors import BadInput
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.progress import working
 from angelia.faces.words.output import echo
@@ -64,18 +65,42 @@ async def _rebuild(given: dict[str, Any]) -> int:
     return 1 if unread else 0
 
 
-@store.command(epilog="Examples:  angelia store copy s3://bucket/prefix  ·  angelia store copy home")
-@click.argument("to", metavar="TO")
+@store.command(epilog="Examples:  angelia store copy s3://bucket/prefix  ·  angelia store copy home postgresql://…")
+@click.argument("places", metavar="[FROM] TO", nargs=-1, required=True)
 @settings_options
-def copy(to: str, **given: Any) -> int:
-    """Copy every file that the log refers to elsewhere: to `s3://bucket/prefix`, a folder, or `home`, the home itself.
+def copy(places: tuple[str, ...], **given: Any) -> int:
+    """Copy files, or with FROM the log, elsewhere. Where both are looked for is said by the settings alone.
 
-    What is there already is not copied again. Where files are looked for is said by the setting `blobs` alone.
+    With one place: every file that the log refers to, to `s3://bucket/prefix`, a folder, or `home`, the home itself.
+    What is there already is not copied again.
+
+    With two: conversations, and all that is kept with them, from `home` to `postgresql://user@host/database` or back,
+    where no log is yet. Nobody can write to it meanwhile; whoever works in it is named, and nothing is copied.
     """
-    return asyncio.run(_copy(to, given))
+    match places:
+        case (to,):
+            return asyncio.run(_copy_files(to, given))
+        case (source, to):
+            return asyncio.run(_copy_log((source, to), given))
+        case _:
+            raise BadInput(f"There are {len(places)} places.", then="Name where to, or where from and where to.")
 
 
-async def _copy(to: str, given: dict[str, Any]) -> int:
+async def _copy_log(places: tuple[str, str], given: dict[str, Any]) -> int:
+    from angelia.service.log_copies import HOME, copy_log_to
+
+    loaded = loaded_from(given)
+    with working("copying the log") as told:
+        copied = await copy_log_to(loaded, os.environ, places, told)
+    already = f", {copied.before} of them by a copying before" if copied.before else ""
+    echo(f"{copied.conversations} conversations ({copied.entries} entries{already}) copied to {places[1]}, and equal.")
+    setting = "remove `store` from" if places[1] == HOME else f'write store = "{places[1]}" at the top of'
+    echo(f"To use it there, {setting} {loaded.home}/config.toml")
+    echo("before anything is begun: whatever is said where it lay is not carried over. Nothing was removed there.")
+    return 0
+
+
+async def _copy_files(to: str, given: dict[str, Any]) -> int:
     loaded = loaded_from(given)
     elsewhere = other_place(loaded, to)
     app = await open_app(given)

@@ -1,6 +1,7 @@
 """The one way in which anything is erased: a whole conversation, with the bytes that nothing else refers to."""
 
 import asyncio
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -13,7 +14,7 @@ from angelia.store.log.references import referred_among
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore, StoreConnection, WordIndex
 from angelia.store.sql.connections import connect
-from angelia.store.sql.copy_folder import copies
+from angelia.store.sql.copy_folder import STAGED, copies
 from angelia.store.sql.full_text import FullText
 from angelia.store.tables.schedules import note_key
 
@@ -102,7 +103,10 @@ def _erase_rows(connection: StoreConnection, words: WordIndex, conversation: Con
 
 
 def _erase_from_copies(home: Path, conversation: ConversationId) -> None:
-    """What is erased is erased for good: a copy that cannot be opened any more goes as a whole."""
+    """What is erased is erased for good: a copy that cannot be opened any more goes as a whole, and one that was not
+    finished, which begins anew.
+    """
+    shutil.rmtree(home / STAGED, ignore_errors=True)
     words = FullText()
     for path in copies(home):
         try:

@@ -54,7 +54,7 @@ from angelia.core.errors import CodecError
 from angelia.core.ids import ConversationId, DeliveryId
 from angelia.core.text import one_line
 from angelia.core.timing import source_of
-from angelia.store.log.chain import COPIED, FIRST
+from angelia.store.log.chain import COPIED, FIRST, StoredEntry
 from angelia.store.log.examined import by_place, unreadable_at
 from angelia.store.log.references import blobs_in
 from angelia.store.port import StoreConnection
@@ -122,17 +122,25 @@ def rederive(log: StoreConnection, into: StoreConnection) -> list[str]:
             unread.append(unreadable_at(place))
             continue
         try:
-            fact = codec.decode(row.body, version=row.version, where=f"Entry {row.seq} of {row.conversation}")
+            derive_stored(into, place, row)
         except CodecError as error:
             unread.append(error.what)
-            continue
-        entry, conversation = Entry(row.seq, row.at, fact), ConversationId(row.conversation)
-        if row.epoch == COPIED:
-            _give_title(into, conversation, fact)
-            _follow(into, conversation, entry, row.sum)
-        else:
-            derive(into, conversation, place, entry, row.sum)
     return unread
+
+
+def derive_stored(into: StoreConnection, place: int, row: StoredEntry) -> None:
+    """Apply an entry as it lies in a log.
+
+    Raises:
+        CodecError: it cannot be read, and added nothing.
+    """
+    fact = codec.decode(row.body, version=row.version, where=f"Entry {row.seq} of {row.conversation}")
+    entry, conversation = Entry(row.seq, row.at, fact), ConversationId(row.conversation)
+    if row.epoch == COPIED:
+        _give_title(into, conversation, fact)
+        _follow(into, conversation, entry, row.sum)
+    else:
+        derive(into, conversation, place, entry, row.sum)
 
 
 def empty(connection: StoreConnection) -> None:

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from angelia.store.portable import without_nul
+
 if TYPE_CHECKING:
     import psycopg
 
     from angelia.store.port import ResultRows
-
-_NUL, _SEEN_NUL = "\0", "\N{SYMBOL FOR NULL}"
-"""PostgreSQL's texts hold no NUL. Entries are bytes and keep theirs; what is derived of them shows it by a sign."""
 
 _SETTINGS = {
     "autocommit": True,
@@ -83,10 +82,4 @@ def _translated(statement: str) -> bytes:
 
 
 def _plain(value: object) -> object:
-    match value:
-        case bool():
-            return int(value)
-        case str():
-            return str(value).replace(_NUL, _SEEN_NUL)
-        case _:
-            return value
+    return int(value) if isinstance(value, bool) else without_nul(value)

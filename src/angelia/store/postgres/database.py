@@ -1,7 +1,7 @@
 """The log in PostgreSQL: one connection that writes, one that reads, one that listens, each with its thread."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -12,14 +12,18 @@ from angelia.store.postgres.commits import LOCKS, Commits
 from angelia.store.postgres.connection import PostgresConnection
 from angelia.store.postgres.faults import explained, gone, of_postgres
 from angelia.store.postgres.full_text import PostgresFullText
+from angelia.store.postgres.numbers import PostgresNumbers
 from angelia.store.postgres.presence import PostgresPresence
-from angelia.store.postgres.schema import VERSION, creation
+from angelia.store.postgres.schema import VERSION, copying_exists, creation, exists
 from angelia.store.presence import Presence
 from angelia.store.sql.faults import read_only
 from angelia.store.sql.tips import Tip, Tips
 from angelia.store.sql.worker_thread import JobFailed, WorkerThread
 
 T = TypeVar("T")
+
+Tables = Callable[[PostgresConnection, str], None]
+"""What makes the tables where there are none; the text says where, for errors."""
 
 SCHEMES = ("postgresql://", "postgres://")
 _TOGETHER = 64
@@ -55,7 +59,8 @@ class PostgresDatabase:
         self.writable = writable
         address, self.where = reached
         self.presence = PostgresPresence(address, self.where, Presence(home / "alive"))
-        self.tips, self.words = NoTips(), PostgresFullText()
+        self.tips = NoTips()
+        self.words, self.numbers = PostgresFullText(), PostgresNumbers()
         self._address = address
         self._commits = Commits(address, self.where, patience_s)
         self._reader: PostgresConnection | None = None
@@ -66,9 +71,17 @@ class PostgresDatabase:
 
     @classmethod
     def open(
-        cls, address: str, home: Path, *, password: str = "", clock: Clock = wall_clock, patience_s: float = 5.0
+        cls,
+        address: str,
+        home: Path,
+        *,
+        password: str = "",
+        clock: Clock = wall_clock,
+        patience_s: float = 5.0,
+        tables: "Tables | None" = None,
     ) -> "PostgresDatabase":
-        """Open the store at `address`, a URI of libpq's; its tables are made where there are none.
+        """Open the store at `address`, a URI of libpq's; its tables are made where there are none, by `tables` if that
+        is given.
 
         `password` is for that server alone; without one libpq looks into `~/.pgpass`. `patience_s` is how long, in
         seconds, a server that went away is waited for.
@@ -84,7 +97,7 @@ class PostgresDatabase:
         with explained(where):
             connection = PostgresConnection.open(address)
             try:
-                _make_tables(connection, where)
+                (tables or _make_tables)(connection, where)
             finally:
                 connection.close()
         return cls((address, where), home, clock, patience_s, writable=True)
@@ -248,10 +261,16 @@ def _version(connection: PostgresConnection, where: str) -> int:
     """The version of the tables that are there, 0 for none.
 
     Raises:
-        StoreError: a newer Angelia made them.
+        StoreError: a newer Angelia made them, or a log is being copied into them.
     """
-    if connection.execute("SELECT to_regclass('format')").fetchone()[0] is None:
+    if not exists(connection):
         return 0
+    if copying_exists(connection):
+        raise StoreError(
+            f"The log in {where} is being copied there, or its copying was ended.",
+            "It is not whole before that is done.",
+            "Go on with it: `angelia store copy home postgresql://…` begins where it is.",
+        )
     (version,) = connection.execute("SELECT version FROM format").fetchone()
     if version > VERSION:
         raise StoreError(

@@ -5,6 +5,7 @@ Texts are compared byte by byte (`COLLATE "C"`), as SQLite does it, so both give
 
 import re
 
+from angelia.store.port import StoreConnection
 from angelia.store.sql.schema import TABLES
 
 VERSION = 1
@@ -58,6 +59,19 @@ $$;
 
 _FORMAT = "CREATE TABLE format (one bigint PRIMARY KEY CHECK (one = 1), version bigint NOT NULL)"
 _BORN = "INSERT INTO born VALUES (1, CAST(extract(epoch FROM now()) AS bigint));"
+
+COPYING = "CREATE TABLE copying (one bigint)"
+"""There while a log is being copied into these tables, which are none until then."""
+
+
+def exists(connection: StoreConnection) -> bool:
+    """Whether there are tables of ours."""
+    return connection.execute("SELECT to_regclass('format')").fetchone()[0] is not None
+
+
+def copying_exists(connection: StoreConnection) -> bool:
+    """Whether a log is being copied into them."""
+    return connection.execute("SELECT to_regclass('copying')").fetchone()[0] is not None
 
 
 def creation() -> str:

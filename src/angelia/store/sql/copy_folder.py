@@ -3,6 +3,8 @@
 from pathlib import Path
 
 FOLDER = "copies"
+STAGED = "copying"
+"""The folder in which a log lies that is being copied into the home."""
 
 
 def copies(home: Path) -> list[Path]:

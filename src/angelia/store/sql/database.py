@@ -19,6 +19,7 @@ from angelia.store.sql.faults import damaging, explained, of_sqlite, read_only
 from angelia.store.sql.full_text import FullText
 from angelia.store.sql.group_commit import commit_together
 from angelia.store.sql.migrate import migrate, require_known
+from angelia.store.sql.numbers import SqliteNumbers
 from angelia.store.sql.tips import TipsJournal
 from angelia.store.sql.wholeness import ends, integrity, lost, not_whole, require_whole
 from angelia.store.sql.worker_thread import JobFailed, WorkerThread
@@ -48,7 +49,7 @@ class Database:
         self.home, self.clock = home, clock
         self.presence = Presence(home / "alive")
         self.tips = TipsJournal(home)
-        self.words = FullText()
+        self.words, self.numbers = FullText(), SqliteNumbers()
         self._patience_s = patience_s
         self._writer = writer
         self._reader: sqlite3.Connection | None = None

@@ -15,6 +15,7 @@ from angelia.store.log.erase import remove_unreferenced
 from angelia.store.log.examined import examined, missing_at_end
 from angelia.store.media.blobs import BlobStore, damaged
 from angelia.store.port import LogStore, StoreConnection
+from angelia.store.portable import without_nul
 from angelia.store.sql.connections import scratch
 from angelia.store.sql.database import FILE, Database
 from angelia.store.sql.faults import explained
@@ -214,10 +215,14 @@ def _look_at_projections(connection: StoreConnection) -> list[str]:
 def _differences(table: str, stored: StoreConnection, anew: StoreConnection) -> Iterator[str]:
     columns = projections.TABLES[table]
     rows = f"SELECT {columns} FROM {table} ORDER BY {columns}"  # noqa: S608 - names from a table of ours
-    for here, there in zip_longest(stored.execute(rows), anew.execute(rows)):
+    for here, there in zip_longest(_legible(stored, rows), _legible(anew, rows)):
         if here != there:
             yield f"The table {table} says {here}, and the log says {there}; {_REBUILD}"
             return
+
+
+def _legible(connection: StoreConnection, query: str) -> Iterator[tuple[object, ...]]:
+    return (tuple(map(without_nul, row)) for row in connection.execute(query))
 
 
 async def _look_at_index(db: LogStore) -> list[str]:
