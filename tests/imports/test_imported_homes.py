@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -23,6 +23,7 @@ from angelia.service.imports.taking import ImportTarget
 from angelia.service.secrets.store import KeptSecret
 from angelia.service.settings.config import load
 from angelia.store.log.ranked_search import Within, ranked_search
+from angelia.store.tables.notes import Holds, Notes, StoredNote
 from angelia.testing.model.pictures import one_colour
 from tests.imports.old_homes import HOMES, KEY, PICTURED, grown_hermes
 
@@ -46,7 +47,14 @@ async def opened(folder: Path) -> AsyncIterator[App]:
 
 
 async def imported(
-    app: App, agent: str, old: Path, *, me: frozenset[str] = frozenset(), people: bool = False, dry: bool = False
+    app: App,
+    agent: str,
+    old: Path,
+    *,
+    me: frozenset[str] = frozenset(),
+    people: bool = False,
+    dry: bool = False,
+    notes: Notes | None = None,
 ) -> ImportAccount:
     """One run of it; conversations work in `workspace` beside our home."""
     work = app.loaded.home.parent / "workspace"
@@ -55,7 +63,7 @@ async def imported(
         home=app.loaded.home,
         transcript=app.transcript,
         db=app.db,
-        notes=app.notes,
+        notes=notes or app.notes,
         blobs=app.blobs,
         intake=app.intake,
         secrets=app.secrets,
@@ -264,6 +272,25 @@ async def test_two_runs_at_once_double_nothing(tmp_path: Path) -> None:
         await imported(app, agent, tmp_path / "old")
         alone = await stored(app)
     assert {name: len(log) for name, log in both.items()} == {name: len(log) for name, log in alone.items()}
+
+
+async def test_what_another_run_takes_while_this_one_looks_is_not_doubled(tmp_path: Path) -> None:
+    agent, make = HOMES["hermes with a database"]
+    make(tmp_path / "old")
+    async with opened(tmp_path) as app:
+
+        class Slow(Notes):
+            """Another run goes by between its answer and what is made of it."""
+
+            async def at(self, scopes: Sequence[Holds], states: Sequence[str] = ("kept",)) -> list[StoredNote]:
+                found = await super().at(scopes, states)
+                await imported(app, agent, tmp_path / "old")
+                return found
+
+        await imported(app, agent, tmp_path / "old", notes=Slow(app.db))
+        notes = [one.text for one in await app.notes.list(OWNER)]
+    assert notes
+    assert len(notes) == len(set(notes))
 
 
 @pytest.mark.parametrize("agent", PICTURED)

@@ -59,8 +59,33 @@ def _free(place: Path) -> int:
 
 
 def _killed_for_memory() -> int:
-    """Processes of this machine that the kernel ended since it began (`oom_kill`, proc(5), /proc/vmstat)."""
-    with suppress(OSError):
-        _, _, behind = Path("/proc/vmstat").read_bytes().rpartition(b"oom_kill ")
-        return int(behind.split(b"\n", 1)[0] or 0)
+    """Processes that the kernel ended since it began: of the control group that Angelia and what it starts are in, if
+    that counts them, so that a container that met its own limit is nobody's news; else of this machine.
+    """
+    for file in _counters(_text(Path("/proc/self/cgroup"))):
+        _, found, behind = f"\n{_text(file)}".rpartition("\noom_kill ")
+        if found:
+            return int(behind.split("\n", 1)[0])
     return 0
+
+
+def _counters(groups: str) -> list[Path]:
+    r"""Files with a line `oom_kill`, the best one first, where a process is in `groups` (cgroups(7), proc(5)).
+
+    >>> [str(file) for file in _counters("4:memory:/a\n0::/b/c\n")]
+    ['/sys/fs/cgroup/memory/a/memory.oom_control', '/sys/fs/cgroup/b/c/memory.events', '/proc/vmstat']
+    """
+    files = list[Path]()
+    for line in groups.splitlines():
+        _, controllers, group = line.split(":", 2)
+        if "memory" in controllers.split(","):
+            files.append(Path(f"/sys/fs/cgroup/memory{group}", "memory.oom_control"))
+        elif not controllers:
+            files.append(Path(f"/sys/fs/cgroup{group}", "memory.events"))
+    return [*files, Path("/proc/vmstat")]
+
+
+def _text(file: Path) -> str:
+    with suppress(OSError):
+        return file.read_text("ascii", "replace")
+    return ""

@@ -33,6 +33,8 @@ async def take_notes(target: ImportTarget, file: TakenFrom, found: OldNotes, ori
     if len(texts) > MOST_NOTES:
         return LeftItem(f"{len(texts):,} notes would be in it, and {MOST_NOTES} are the most: shorten a copy of it")
     while True:  # somebody else may have taken the numbers
+        # Looked at before the notes are: another run that takes them in between is then seen here or refused there.
+        imported = await target.imports(conversation)
         before = await target.notes.of_conversation(conversation)
         known = {one.text.casefold() for one in (*before, *await target.notes.at([about], ("kept", "waits")))}
         fresh = [one for one in texts if one.casefold() not in known]
@@ -40,7 +42,6 @@ async def take_notes(target: ImportTarget, file: TakenFrom, found: OldNotes, ori
             return KnownItem()
         if target.dry:
             return TakenItem("note", len(fresh))
-        imported = await target.imports(conversation)
         entries = await target.transcript.entries(conversation) if imported else []
         opened = [] if imported else [target.opened(IMPORT, OWNER, found.folder)]
         kept = await target.blobs.put(target.redact(clean(original)).encode(), mime="text/markdown")
