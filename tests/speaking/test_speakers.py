@@ -10,11 +10,12 @@ import pytest
 from angelia.core.errors import ConfigError
 from angelia.models.context import WireTimeouts
 from angelia.models.port import Credential
-from angelia.models.program import run_program
+from angelia.models.program import ProgramFailed, run_program
 from angelia.models.speakers.local import can_speak
 from angelia.models.speakers.piper_process import PiperProcess
 from angelia.models.speakers.port import Speaker
 from angelia.models.speakers.registry import OURS, WIRE, SpeakerContext, open_speaker
+from angelia.models.speakers.system_voices import SystemVoice, voice_for
 from angelia.testing.model.voice_server import VoiceServer
 from angelia.testing.speakers.checks import SpeakerCheck, checks
 
@@ -69,6 +70,18 @@ async def test_piper_meets_them_one_after_another() -> None:
 @pytest.mark.real("espeak-ng")
 async def test_espeak_meets_them(check: SpeakerCheck) -> None:
     await check.run(lambda: made("local", "espeak-ng"))
+
+
+@CHECKS
+@pytest.mark.real("pico")
+async def test_pico_meets_them(check: SpeakerCheck) -> None:
+    await check.run(lambda: made("local", "pico:de-DE"))
+
+
+@pytest.mark.real("pico")
+async def test_a_voice_that_pico_does_not_have_is_refused_with_what_it_says() -> None:
+    with pytest.raises(ProgramFailed, match="failed"):
+        await made("local", "pico:xx-XX").speak("Hello.", "", "en")
 
 
 @CHECKS
@@ -136,6 +149,18 @@ async def test_a_voice_is_given_back_some_time_after_it_spoke() -> None:
 async def test_a_language_without_a_voice_is_spoken_by_espeak() -> None:
     assert (await made("local", "").speak("Der Termin ist am Montag.", "", "de")).data.startswith(b"RIFF")
     assert "espeak-ng" in can_speak(Path("/nonexistent"))
+
+
+@pytest.mark.real("pico")
+@pytest.mark.real("espeak-ng")
+async def test_a_language_that_pico_knows_is_spoken_by_it_and_all_others_by_espeak() -> None:
+    assert [voice_for(language) for language in ("de", "", "tr")] == [
+        SystemVoice("pico2wave", "de-DE"),
+        SystemVoice("pico2wave", "en-US"),
+        SystemVoice("espeak-ng", "tr"),
+    ]
+    names = [one.name for one in await made("local", "").voices()]
+    assert {"pico:de-DE", "pico:en-GB", "espeak-ng:tr"} <= {*names}
 
 
 async def test_a_machine_without_a_voice_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

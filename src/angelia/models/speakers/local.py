@@ -1,7 +1,6 @@
-"""Words to sound on this machine: Piper with a voice that lies here, espeak-ng where there is none."""
+"""Words to sound on this machine: Piper with a voice that lies here; Pico or espeak-ng where there is none."""
 
 import asyncio
-import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,22 +10,20 @@ from msgspec import Struct
 
 from angelia.core.errors import BadInput, ConfigError, MissingPart
 from angelia.installation import installing
-from angelia.models.program import run_program
 from angelia.models.speakers.piper_process import PiperProcess
 from angelia.models.speakers.port import Speaker, SpokenSound, VoiceName
 from angelia.models.speakers.registry import SpeakerContext
-
-ESPEAK = "espeak-ng"
+from angelia.models.speakers.system_voices import (
+    ESPEAK,
+    SystemVoice,
+    installed_programs,
+    system_voices,
+    voice_for,
+    voice_named,
+)
 
 _PACKAGED = "*piper_voice*/**/*.onnx"
 """Where packages bring voices for Piper: in a folder with these words in its name."""
-
-_SPEED = "165"
-"""Words a minute of espeak-ng, whose usual 175 are hard to follow."""
-
-
-class _Espeak(Struct, frozen=True):
-    voice: str
 
 
 class _Language(Struct, frozen=True):
@@ -79,9 +76,9 @@ def piper_voices(folder: Path) -> tuple[PiperVoiceFile, ...]:
 
 
 class LocalSpeaker:
-    """See `port.Speaker`. A voice is one of Piper's by its name, or one of espeak-ng's as `espeak-ng:de`.
+    """See `port.Speaker`. A voice is one of Piper's by its name, or one of a program's: `pico:de-DE`, `espeak-ng:de`.
 
-    Where a text's language has no voice of Piper's, espeak-ng speaks it.
+    Where a text's language has no voice of Piper's, Pico speaks it if it can, else espeak-ng.
     """
 
     most = 1_000
@@ -96,9 +93,8 @@ class LocalSpeaker:
         match await asyncio.to_thread(self._chosen, voice or self._usual, language):
             case PiperVoiceFile() as found:
                 return SpokenSound(await self._loaded(found).speak(text))
-            case _Espeak(voice=name):
-                argv = (_espeak_program(), "--stdout", "--stdin", "-s", _SPEED, "-v", name)
-                return SpokenSound(await run_program(argv, text.encode(), "speaks"))
+            case SystemVoice() as found:
+                return SpokenSound(await found.speak(text))
 
     async def voices(self) -> tuple[VoiceName, ...]:
         """See the port.
@@ -108,10 +104,7 @@ class LocalSpeaker:
         """
         piper = await asyncio.to_thread(piper_voices, self._folder) if find_spec("piper") else ()
         named = [VoiceName(one.name, one.language, "Piper") for one in piper]
-        if program := shutil.which(ESPEAK):
-            listed = (await run_program((program, "--voices"), b"", "speaks")).decode(errors="replace")
-            rows = [row.split() for row in listed.splitlines()[1:]]
-            named += [VoiceName(f"{ESPEAK}:{row[1]}", row[1][:2], row[3].replace("_", " ")) for row in rows if row[3:]]
+        named += await system_voices()
         if not named:
             raise _no_voice(self._folder)
         return tuple(sorted(named, key=lambda one: one.name != self._usual))
@@ -122,9 +115,9 @@ class LocalSpeaker:
             await self._piper.close()
             self._piper = None
 
-    def _chosen(self, voice: str, language: str) -> PiperVoiceFile | _Espeak:
-        if voice.startswith(f"{ESPEAK}:") or voice == ESPEAK:
-            return _Espeak(voice.partition(":")[2] or language or "en")
+    def _chosen(self, voice: str, language: str) -> PiperVoiceFile | SystemVoice:
+        if named := voice_named(voice, language):
+            return named
         known = piper_voices(self._folder) if find_spec("piper") else ()
         if voice:
             own = PiperVoiceFile(Path(voice).expanduser())
@@ -142,8 +135,8 @@ class LocalSpeaker:
         same = [one for one in known if not language or one.language == language]
         if same:
             return same[0]
-        if shutil.which(ESPEAK):
-            return _Espeak(language or "en")
+        if of_system := voice_for(language):
+            return of_system
         if known:
             return known[0]
         raise _no_voice(self._folder)
@@ -158,22 +151,17 @@ class LocalSpeaker:
 def _no_voice(folder: Path) -> ConfigError:
     return ConfigError(
         "There is no voice on this machine.",
-        f"Piper speaks with voices in {folder} (NAME.onnx and NAME.onnx.json), and espeak-ng is not installed.",
+        f"Piper speaks with voices in {folder} (NAME.onnx and NAME.onnx.json), and neither Pico nor {ESPEAK} is "
+        "installed.",
         f"Install {ESPEAK}, or run {installing('speech')} and put a voice there.",
     )
-
-
-def _espeak_program() -> str:
-    if program := shutil.which(ESPEAK):
-        return program
-    raise ConfigError(f"{ESPEAK} is not installed.", then=f"Install the package `{ESPEAK}`.")
 
 
 def can_speak(folder: Path) -> str:
     """What speaks on this machine, in a few words; empty for nothing."""
     piper = piper_voices(folder) if find_spec("piper") else ()
     by = [f"Piper with {', '.join(one.name for one in piper)}"] if piper else []
-    return " and ".join([*by, *([ESPEAK] if shutil.which(ESPEAK) else [])])
+    return " and ".join([*by, *installed_programs()])
 
 
 def open_speaker(context: SpeakerContext) -> Speaker:
