@@ -1,6 +1,4 @@
-"""Voices of programs that a system's packages bring: Pico, which is better understood, and espeak-ng, which knows more
-than a hundred languages.
-"""
+"""Voices of programs that the system brings: Pico with six that are easy to follow; espeak-ng with 100."""
 
 import shutil
 import tempfile
