@@ -15,6 +15,7 @@ from angelia.core.profile import Ability, Profile
 from angelia.engine.background import Background
 from angelia.engine.broker import Broker, BrokerDeps
 from angelia.engine.calls import submitted_job
+from angelia.engine.caps import TurnCaps
 from angelia.engine.driver import BoundModel, Driver, Settings
 from angelia.engine.live import Live
 from angelia.engine.log import Log
@@ -92,6 +93,7 @@ class World(Struct, frozen=True):
     transcriber: Transcriber | None = None
     speaker: AnswerSpeaker | None = None
     redact: Callable[[str], str] = str
+    limits: TurnCaps = TurnCaps()
 
 
 class Driven:
@@ -170,6 +172,7 @@ class Driven:
         key = (Credential("key", "secret"),)
         bound = BoundModel(self.profile, self.provider.session(), "Be kind.", registry.specs(), setup, key, _free)
         rules = Rules(
+            world.limits,
             traits={tool.name: tool.traits for tool in world.tools},
             can_place=world.place is not None,
             can_speak=world.speaker is not None,

@@ -232,6 +232,8 @@ RULES = [
             "click in faces/cli/": "it is the command line",
             "hypothesis in testing/logs/strategies.py": "the one module of the kit that is about hypothesis",
             "pydantic_ai in models/pydantic_ai/parts.py": "the bridge loads it with its first request",
+            "jsonschema in tools/mcp/forms.py": "loaded when a server asks a person",
+            "mcp_types in tools/mcp/elicitation.py": "loaded when a server asks a person",
             "jsonschema in tools/mcp/client.py": "loaded in a thread, with the first server that is reached",
             "websockets in channels/discord/socket.py": "its module is loaded when a channel of its kind is opened",
             "websockets in channels/slack/socket.py": "its module is loaded when a channel of its kind is opened",

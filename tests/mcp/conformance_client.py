@@ -16,12 +16,14 @@ from typing import Any
 
 from angelia.core.errors import AngeliaError
 from angelia.policy.egress import judge_address, judge_url, ranges_named
+from angelia.policy.verdict import AnswerServer, VisitForServer
 from angelia.service.skills.served import ServedSkills
 from angelia.skills.served import UnverifiedSkill
 from angelia.store.sql.database import Database
 from angelia.store.tables.key_value import KeyValue
 from angelia.store.tables.seen_skills import SeenSkills
-from angelia.tools.mcp.connection import McpConnection
+from angelia.tools.asking import PersonReply, Said
+from angelia.tools.mcp.connection import CallPerson, McpConnection
 from angelia.tools.mcp.failures import ServerLost, ServerRefused
 from angelia.tools.mcp.logging_in import log_in
 from angelia.tools.mcp.logins import RegisteredClient
@@ -33,6 +35,18 @@ from tests.mcp.reached import only, reached
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
 """The one that the kit's authorization servers know."""
+
+
+async def first_of_all(effect: AnswerServer | VisitForServer) -> PersonReply:
+    """Somebody who takes whatever is offered first (what goes without saying), and goes wherever they are sent."""
+    return Said(effect.choices[0]) if isinstance(effect, AnswerServer) and effect.choices else Said("")
+
+
+def unheard(_: str) -> None:
+    """Nobody is told."""
+
+
+PERSON = CallPerson(first_of_all, unheard)
 
 VALUES: dict[str, Any] = {"string": "x", "integer": 3, "number": 3, "boolean": True, "array": [], "object": {}}
 
@@ -90,7 +104,7 @@ async def main(url: str) -> int:
                 await look_at_skills(server, Path(folder))
             for name, arguments in calls(server.tools, context):
                 try:
-                    print(name, await server.call(name, arguments, lambda _: None))
+                    print(name, await server.call(name, arguments, lambda _: None, PERSON))
                 except (ServerRefused, ServerLost, AngeliaError) as error:
                     print(name, repr(error), file=sys.stderr)
     return 0

@@ -95,6 +95,24 @@ def place_named(call: CallId) -> tuple[int, int]:
     return (int(asked), int(place)) if is_named(call) else (0, 0)
 
 
+def question_id_in(call: CallId, number: int) -> CallId:
+    """Under which id a call asks its `number`-th question while it runs; it is legal wherever a call's is.
+
+    >>> question_id_in(CallId("c12_0"), 1)
+    'c12_0~1'
+    """
+    return CallId(f"{call}~{number}")
+
+
+def call_that_asks(question: CallId) -> CallId:
+    """The call that a question is about, or that asks it while it runs.
+
+    >>> call_that_asks(CallId("c12_0~1")), call_that_asks(CallId("h1.c2_0~2")), call_that_asks(CallId("c12_0"))
+    ('c12_0', 'h1.c2_0', 'c12_0')
+    """
+    return CallId(question.partition("~")[0])
+
+
 def delivery_id(conversation: ConversationId, origin: str) -> DeliveryId:
     """The id of what `origin` (a call id, or `t` and the closing number of a turn) sends out.
 

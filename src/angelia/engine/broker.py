@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Content, Text, ToolCall
@@ -23,6 +24,7 @@ from angelia.engine.log import Log
 from angelia.engine.machine import Settle
 from angelia.engine.owed import may_cost, notices, with_owed
 from angelia.engine.question import digest, digest_of, question
+from angelia.engine.questions_meanwhile import QuestionsMeanwhile
 from angelia.policy.verdict import Act, Allow, Ask, Deny, Effect, Verdict
 from angelia.store.log.lease import Lease
 from angelia.tools.port import ToolContext, ToolOutcome, Work
@@ -155,7 +157,8 @@ class Broker:
             await self._log.append(finished(call, CallStatus.REFUSED, f"Not allowed: {why}"), lease=lease)
             return
         asked, answer = self._answer_to(call)
-        context = self._deps.context(call, answer.answer if answer else "")
+        meanwhile = QuestionsMeanwhile(self._log, self._deps.judge, call, lease)
+        context = replace(self._deps.context(call, answer.answer if answer else ""), ask=meanwhile.ask)
         if context.submitted.job:  # it was allowed and begun by a life that ended, and is only fetched
             again = started_fact(self._log.entries, call.id)
             await self._perform(call, again, lambda: tool.run(parsed, context), context, lease)

@@ -16,15 +16,24 @@ class Wanted(Struct, frozen=True):
     """The model wants it; nobody has looked at it yet."""
 
 
+class AsksMeanwhile(Struct, frozen=True):
+    """A person is asked by a call that runs; `id` is the question's own, and `approvers` may answer."""
+
+    id: CallId
+    approvers: tuple[Principal, ...]
+
+
 class Started(Struct, frozen=True):
     """It ran, or runs. Seen by a decision, it was started in a life that ended; `may_cost` as in `ToolStarted`.
 
-    `submitted` says that somebody else's server goes on with it, where its end can be fetched.
+    `submitted` says that somebody else's server goes on with it, where its end can be fetched. `asks` is the question
+    that it waits with, None for none.
     """
 
     replayable: bool
     may_cost: e.Payment = e.Payment()
     submitted: bool = False
+    asks: AsksMeanwhile | None = None
 
 
 class Asked(Struct, frozen=True):

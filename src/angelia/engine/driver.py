@@ -91,6 +91,7 @@ class Driver:
         self._fresh: dict[str, tuple[Credential, ...]] = {}
         self._spent_today: tuple[int, int] = (0, 0)
         self._acting: asyncio.Task[Any] | None = None
+        self._until: asyncio.Timeout | None = None
         self._stopped = False
 
     async def drive(self, lease: Lease, spent_today: tuple[int, int] = (0, 0)) -> m.Rest:
@@ -234,7 +235,7 @@ class Driver:
         self._acting = acting
         left = time_left(self._turn, self._settings.rules.limits, self._clock())
         try:
-            async with asyncio.timeout(None if left is None else max(left, 0) / 1000):
+            async with asyncio.timeout(None if left is None else max(left, 0) / 1000) as self._until:
                 return await acting
         except TimeoutError:
             return None
@@ -245,13 +246,26 @@ class Driver:
                 raise
             return None
         finally:
-            self._acting = None
+            self._acting = self._until = None
 
     def _heed(self, entries: Sequence[e.Entry]) -> None:
-        """A wish to stop ends what runs at once; everything else is read at the next step."""
+        """A wish to stop ends what runs at once; everything else is read at the next step.
+
+        While what runs asks a person, the turn's time stands still.
+        """
         if self._acting and any(isinstance(entry.fact, e.CancelAsked) for entry in entries):
             self._stopped = True
             self._acting.cancel()
+        if any(isinstance(entry.fact, e.ApprovalAsked | e.ApprovalGiven | e.ApprovalRefused) for entry in entries):
+            self._measure_again()
+
+    def _measure_again(self) -> None:
+        turn = advance(self._turn, self._log.entries, self._settings.rules.table)
+        left = time_left(turn, self._settings.rules.limits, self._clock())
+        if left is None or self._until is None or self._until.expired():
+            return
+        ends = asyncio.get_running_loop().time() + max(left, 0) / 1000
+        self._until.reschedule(None if turn.waiting_since else ends)
 
     async def _remedy(self, effect: m.UseRemedy, lease: Lease) -> None:
         following = self._bound_models[self._turn.model_index + 1 :]

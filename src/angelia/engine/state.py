@@ -10,11 +10,12 @@ from angelia.context.media_forms import Nature, nature
 from angelia.core import entry as e
 from angelia.core.content import CallStatus, Media, Text, Thinking, ToolCall
 from angelia.core.failure import Failure, FailureKind
-from angelia.core.ids import CallId
+from angelia.core.ids import CallId, call_that_asks
 from angelia.core.principal import ANGELIA, OWNER, Principal
 from angelia.core.slices import SLICE, SlicedFold, at_once
 from angelia.engine.calls import (
     Asked,
+    AsksMeanwhile,
     CallState,
     CameBack,
     Declined,
@@ -159,15 +160,13 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             return _spent(replace(turn, asked=0, orphans=0, failure=fact.failure, trouble_since=since), fact)
         case e.RemedyUsed():
             return _remedy_used(replace(turn, wait_from=entry.at, wait_until=fact.until), fact)
-        case e.ApprovalAsked() if any(c.id == fact.call for c in turn.calls):  # another is about a server
-            return replace(
-                _call(turn, fact.call, Asked(entry.seq, fact.expires, fact.approvers)), waiting_since=entry.at
-            )
+        case e.ApprovalAsked() if any(c.id == call_that_asks(fact.call) for c in turn.calls):
+            return replace(_asked(turn, entry.seq, fact), waiting_since=entry.at)
         case e.ApprovalGiven():
-            return _call_if_asked(turn, fact.call, Permitted(), entry.at) if _counts(turn, fact) else turn
+            return _answered(turn, fact.call, Permitted(), entry.at) if _counts(turn, fact) else turn
         case e.ApprovalRefused():
             declined = Declined(fact.why or f"{fact.by} said no")
-            return _call_if_asked(turn, fact.call, declined, entry.at) if _counts(turn, fact) else turn
+            return _answered(turn, fact.call, declined, entry.at) if _counts(turn, fact) else turn
         case e.CallsHandedOver() | e.ResultsBrought():
             return _with_program(turn, entry, fact)
         case e.CancelAsked():
@@ -179,7 +178,7 @@ def step(turn: Turn, entry: e.Entry, table: Table) -> Turn:  # noqa: C901 - one 
             return replace(turn, compaction_requested=True)
         case e.ViewMoved():
             return replace(_spent(turn, fact), compaction_requested=False)
-        case e.ApprovalAsked():
+        case e.ApprovalAsked():  # about a server, or a child's
             return turn
         case _:
             if isinstance(fact, e.SideFact):
@@ -375,17 +374,46 @@ def waits_for_program(turn: Turn) -> bool:
     return all(isinstance(state, HandedOver | Wanted) for state in states) and not readable(turn)
 
 
+def _asked(turn: Turn, seq: int, fact: e.ApprovalAsked) -> Turn:
+    """A call that runs already goes on to run: it asks in the middle of it."""
+    call = call_that_asks(fact.call)
+    before = next((one.state for one in turn.calls if one.id == call), Wanted())
+    if call == fact.call:
+        return _call(turn, call, Asked(seq, fact.expires, fact.approvers))
+    if isinstance(before, Started):
+        return _call(turn, call, replace(before, asks=AsksMeanwhile(fact.call, fact.approvers)))
+    return turn
+
+
+def _approvers(turn: Turn, question: CallId) -> tuple[Principal, ...]:
+    """Who may answer this question; nobody where it is not open."""
+    for call in turn.calls:
+        match call.state:
+            case Asked(approvers=approvers) if call.id == question:
+                return approvers
+            case Started(asks=AsksMeanwhile(id=asked, approvers=approvers)) if asked == question:
+                return approvers
+            case _:
+                continue
+    return ()
+
+
 def _counts(turn: Turn, fact: e.ApprovalGiven | e.ApprovalRefused) -> bool:
     """Whether an answer is from somebody who may give it: no door can let others' through. We may only refuse."""
     if isinstance(fact, e.ApprovalRefused) and fact.by == ANGELIA:
         return True
-    return any(c.id == fact.call and isinstance(c.state, Asked) and fact.by in c.state.approvers for c in turn.calls)
+    return fact.by in _approvers(turn, fact.call)
 
 
-def _call_if_asked(turn: Turn, call: CallId, state: CallState, at: int) -> Turn:
-    """Only the first answer to an open question counts; later ones are history."""
-    waits = any(c.id == call and isinstance(c.state, Asked) for c in turn.calls)
-    return _rested(_call(turn, call, state), at) if waits else turn
+def _answered(turn: Turn, question: CallId, state: CallState, at: int) -> Turn:
+    """Only the first answer to an open question counts; later ones are history. What runs goes on."""
+    call = call_that_asks(question)
+    before = next((one.state for one in turn.calls if one.id == call), Wanted())
+    if call == question and isinstance(before, Asked):
+        return _rested(_call(turn, call, state), at)
+    if isinstance(before, Started) and before.asks and before.asks.id == question:
+        return _rested(_call(turn, call, replace(before, asks=None)), at)
+    return turn
 
 
 def _rested(turn: Turn, at: int) -> Turn:

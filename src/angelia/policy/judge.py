@@ -15,7 +15,7 @@ from angelia.policy.new_origins import origin_of, why_ask
 from angelia.policy.path_location import absolute
 from angelia.policy.paths import may_read, may_send, may_write
 from angelia.policy.secrets_given import may_give_to_command, may_give_to_site
-from angelia.policy.servers import may_use
+from angelia.policy.servers import asked_by_server, may_use
 from angelia.policy.shell.classifier import classify
 from angelia.policy.shell.read_only import only_looks
 from angelia.policy.shell.risk import CommandContext, Finding, Risk
@@ -23,6 +23,7 @@ from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situatio
 from angelia.policy.verdict import (
     Act,
     Allow,
+    AnswerServer,
     Ask,
     AskPerson,
     ChangeSchedule,
@@ -48,6 +49,7 @@ from angelia.policy.verdict import (
     UseServer,
     UseSpeaker,
     Verdict,
+    VisitForServer,
     WritePath,
 )
 
@@ -83,10 +85,8 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
                 there = ":".join(part for part in (address.door, address.chat, address.thread) if part)
                 return Ask(f"Send {path} to {there}?", "It is not the chat that this conversation answers in.")
             return verdict
-        case AskPerson(question=question):
-            return Ask(question, "The model asks.")
-        case HandOverPage():
-            return _hand_over(effect, situation)
+        case AskPerson() | AnswerServer() | VisitForServer() | HandOverPage():
+            return _of_person(effect, situation)
         case NoEffect():
             return Allow("It does nothing outside of the conversation.")
         case Act() | UseEditor() | UsePainter() | UseSpeaker() | UseRanker() | UseServer() | ChangeSchedule():
@@ -136,6 +136,19 @@ def _remembered(verdict: Verdict, situation: Situation) -> Verdict:
     if pattern in situation.granted:
         return Allow(f"You said yes to `{pattern}`.")
     return Ask(verdict.question, verdict.reason, pattern)
+
+
+def _of_person(effect: AskPerson | AnswerServer | VisitForServer | HandOverPage, situation: Situation) -> Verdict:
+    """What is the person's to answer or to do."""
+    match effect:
+        case AskPerson(question=question):
+            return Ask(question, "The model asks.")
+        case AnswerServer() | VisitForServer():
+            return asked_by_server(effect)
+        case HandOverPage():
+            return _hand_over(effect, situation)
+        case _:
+            assert_never(effect)
 
 
 def _by_others(

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from angelia.core.text import one_line
 from angelia.policy.egress import judge_address, judge_url, ranges_named
 from angelia.policy.situation import Mode, NetworkSetting, Situation
-from angelia.policy.verdict import Allow, Ask, Deny, Trust, UseServer, Verdict
+from angelia.policy.verdict import Allow, AnswerServer, Ask, Deny, Trust, UseServer, Verdict, VisitForServer
 
 
 def may_use(effect: UseServer, situation: Situation) -> Verdict:
@@ -33,6 +33,26 @@ def may_use(effect: UseServer, situation: Situation) -> Verdict:
     if effect.pattern in situation.granted:
         return Allow(f"You said yes to `{effect.pattern}`.")
     return Ask(_question(effect), _reason(effect), effect.pattern)
+
+
+def asked_by_server(effect: AnswerServer | VisitForServer) -> Verdict:
+    """What a server wants of the person in the middle of a call; where it sends them, they see whole.
+
+    The name of a host is shown as it goes over the wire, so that no letter of it passes for another.
+    """
+    if isinstance(effect, AnswerServer):
+        return Ask(effect.question, f"The MCP server {effect.server} asks, and gets the answer.")
+    parts = urlsplit(effect.url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return Deny(f"The MCP server {effect.server} named an address that no browser should open.")
+    try:
+        host = parts.hostname.encode("idna").decode()
+    except UnicodeError:
+        return Deny(f"The MCP server {effect.server} named an address whose host cannot be read.")
+    return Ask(
+        f"Go to {host} for the MCP server {effect.server}, and say yes once you have done there what it asks for?",
+        "It cannot go on without. What you enter there goes to that site, not through Angelia.",
+    )
 
 
 def _refused(url: str, situation: Situation) -> str:

@@ -147,6 +147,22 @@ class AskPerson(Struct, frozen=True, tag=True):
     choices: tuple[str, ...] = ()
 
 
+class AnswerServer(Struct, frozen=True, tag=True):
+    """Put a question of a server to the person, in the middle of a call of its; their answer goes to it."""
+
+    server: str
+    question: str
+    choices: tuple[str, ...] = ()
+
+
+class VisitForServer(Struct, frozen=True, tag=True):
+    """Have the person go to an address that a server names in the middle of a call, and say so; `message` is why."""
+
+    server: str
+    url: str
+    message: str
+
+
 class HandOverPage(Struct, frozen=True, tag=True):
     """Show the person a page of this origin, and wait until they have done what the question says."""
 
@@ -238,6 +254,8 @@ Effect = (
     | SeePage
     | SendOut
     | AskPerson
+    | AnswerServer
+    | VisitForServer
     | HandOverPage
     | UseServer
     | UseEditor

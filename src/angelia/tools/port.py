@@ -11,6 +11,7 @@ from angelia.core.ids import CallId, ConversationId
 from angelia.policy.verdict import Effect
 from angelia.sandboxes.egress.addresses import Addresses
 from angelia.sandboxes.port import Sandbox
+from angelia.tools.asking import AskMeanwhile, nobody
 from angelia.tools.page_access import ProfilesAccess, SecretsAccess
 from angelia.tools.schedule.access import Scheduling
 from angelia.tools.submitted_jobs import SubmittedJob
@@ -253,6 +254,7 @@ class ToolContext(Struct, frozen=True):
     answer: str = ""
     submitted: SubmittedJob = SubmittedJob()
     led: dict[str, str] = {}
+    ask: AskMeanwhile = nobody
 
 
 class Tool(Protocol):

@@ -13,7 +13,7 @@ from angelia.context.view import refused_by
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.errors import AngeliaError, BadInput
-from angelia.core.ids import CallId, sortable_id
+from angelia.core.ids import CallId, call_that_asks, sortable_id
 from angelia.core.principal import OWNER
 from angelia.engine.live import Committed, LiveEvent
 from angelia.engine.remedies import DEFAULT
@@ -322,7 +322,7 @@ class AcpConversation:
 
     def _ask(self, asked: e.ApprovalAsked) -> None:
         name, of_child, _ = asked.call.partition(".")
-        call = self._updates.calls.get(asked.call)
+        call = self._updates.calls.get(call_that_asks(asked.call))
         if call is None and of_child:  # the editor is shown a call of its own, to put the question at
             call = ToolCall(asked.call, f"helper {name}", "{}")
             self._sending.tell([calls.made(call, self.session.workspace)])

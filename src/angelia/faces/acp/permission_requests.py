@@ -9,7 +9,7 @@ from angelia.acp.faults import Fault
 from angelia.core import entry as e
 from angelia.core.content import ToolCall
 from angelia.core.errors import BadInput
-from angelia.core.ids import CallId
+from angelia.core.ids import CallId, call_that_asks
 from angelia.core.principal import OWNER
 from angelia.faces.acp import questions as q
 from angelia.faces.acp.incoming import Elicited, Permission
@@ -36,23 +36,23 @@ class PermissionRequests:
         self._open: dict[CallId, asyncio.Task[None]] = {}
 
     def ask(self, asked: e.ApprovalAsked, call: ToolCall) -> None:
-        """Put a question, unless it is being put already."""
-        if call.id in self._open:
+        """Put a question about a call, or that it asks while it runs, unless it is being put already."""
+        if asked.call in self._open:
             return
         if asked.asks is e.QuestionKind.CHOICE and not asked.choices and not self._client.capabilities.forms:
             self._in_words(asked)
             return
-        task = self._open[call.id] = asyncio.create_task(self._put(asked, call))
-        task.add_done_callback(lambda done: self._put_away(call.id, done))
+        task = self._open[asked.call] = asyncio.create_task(self._put(asked, call))
+        task.add_done_callback(lambda done: self._put_away(asked.call, done))
 
-    def withdraw(self, call: CallId) -> None:
-        """Somebody answered, or nobody needs to any more."""
-        if task := self._open.pop(call, None):
-            task.cancel()
+    def withdraw(self, question: CallId) -> None:
+        """Somebody answered, or nobody needs to any more; of a call's id, with whatever it asks."""
+        for asked in [one for one in self._open if question in (one, call_that_asks(one))]:
+            self._open.pop(asked).cancel()
 
-    def _put_away(self, call: CallId, done: "asyncio.Task[None]") -> None:
-        if self._open.get(call) is done:
-            del self._open[call]
+    def _put_away(self, question: CallId, done: "asyncio.Task[None]") -> None:
+        if self._open.get(question) is done:
+            del self._open[question]
 
     async def close(self) -> None:
         """Take every question back; they stay open in the log."""
@@ -77,7 +77,7 @@ class PermissionRequests:
     async def _answer(self, asked: e.ApprovalAsked, call: ToolCall) -> q.Meant:
         peer, session, workspace = self._client.peer, self._session.conversation, self._session.workspace
         if asked.asks is e.QuestionKind.CHOICE and self._client.capabilities.forms:
-            return q.elicited(await peer.ask("elicitation/create", q.form(asked, session), Elicited))
+            return q.elicited(await peer.ask("elicitation/create", q.form(asked, call, session), Elicited))
         put = q.choice if asked.asks is e.QuestionKind.CHOICE else q.permission
         request = put(asked, call, session, workspace)
         return q.decided(asked, await peer.ask("session/request_permission", request, Permission))

@@ -79,14 +79,14 @@ def decided(asked: e.ApprovalAsked, answer: i.Permission) -> Meant:
             return AcpNo()
 
 
-def form(asked: e.ApprovalAsked, session: str) -> r.Elicit:
+def form(asked: e.ApprovalAsked, call: ToolCall, session: str) -> r.Elicit:
     """The model's own question as a form: a choice where there is one, and words."""
     shown = shown_question(asked)
     if not asked.choices:
-        return r.Elicit(session, asked.call, shown.title, r.AcpForm({_ANSWER: r.AcpField("Answer")}, (_ANSWER,)))
+        return r.Elicit(session, call.id, shown.title, r.AcpForm({_ANSWER: r.AcpField("Answer")}, (_ANSWER,)))
     choices = tuple(r.Named(value, text) for value, text in zip(asked.choices, shown.choices, strict=True))
     fields = {_ANSWER: r.AcpField("Choose", choices), _OTHER: r.AcpField("Or in your own words")}
-    return r.Elicit(session, asked.call, shown.title, r.AcpForm(fields, ()))
+    return r.Elicit(session, call.id, shown.title, r.AcpForm(fields, ()))
 
 
 def elicited(answer: i.Elicited) -> Meant:

@@ -14,6 +14,7 @@ from angelia.engine.broker import Judge
 from angelia.policy.approvers import ApproversOf
 from angelia.policy.situation import Confinement, Mode, NetworkSetting, Situation
 from angelia.policy.verdict import (
+    AnswerServer,
     AskPerson,
     ChangeSchedule,
     Effect,
@@ -89,7 +90,7 @@ def conversation_judge(loaded: Loaded, standing: JudgedConversation, sandbox: Sa
             judge(one, where) for effect in effects for one, where in _as_they_are(effect, described, situation)
         ]
         verdict = strictest(verdicts)
-        own = all(isinstance(effect, AskPerson | HandOverPage) for effect in effects)
+        own = all(isinstance(effect, AnswerServer | AskPerson | HandOverPage) for effect in effects)
         return settle(verdict, await standing.approvers(QuestionKind.CHOICE if own else QuestionKind.PERMISSION))
 
     return verdict_on

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from angelia.core import entry as e
 from angelia.core.ids import CallId
-from angelia.engine.calls import Asked
+from angelia.engine.calls import Asked, Started
 from angelia.engine.state import Turn
 
 
@@ -13,6 +13,7 @@ def open_questions(turn: Turn, entries: Sequence[e.Entry], children: Sequence[e.
     oldest first.
     """
     waiting = {call.id for call in turn.calls if isinstance(call.state, Asked)}
+    waiting |= {call.state.asks.id for call in turn.calls if isinstance(call.state, Started) and call.state.asks}
     names = tuple(f"{one.call}." for one in children)
     if not waiting and not names:
         return []

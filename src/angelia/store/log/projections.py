@@ -244,7 +244,8 @@ def _asked(connection: StoreConnection, at: _At, fact: ApprovalAsked) -> None:
 
 
 def _answered(connection: StoreConnection, at: _At, fact: ApprovalGiven | ApprovalRefused | ToolFinished) -> None:
-    connection.execute("DELETE FROM questions WHERE conversation = ? AND call = ?", (at.conversation, fact.call))
+    own = (at.conversation, fact.call, f"{fact.call}~%")  # with what a call asked while it ran
+    connection.execute("DELETE FROM questions WHERE conversation = ? AND (call = ? OR call LIKE ?)", own)
 
 
 def _closed(connection: StoreConnection, at: _At, fact: TurnClosed) -> None:

@@ -32,16 +32,29 @@ _NOT_SPOKEN = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
 
 
+Elicit = Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]]
+"""Puts what a server asks to the person."""
+
+_ROUNDS = 3
+"""How often one call may send the person somewhere before it answers."""
+
+
+async def _no_person(_: types.ElicitRequestParams) -> types.ElicitResult:
+    return types.ElicitResult(action="cancel")
+
+
 class Hooks(Struct, frozen=True):
     """What is to be done when the list of tools has changed, and when the other side has gone; `roots` are URIs.
 
-    With `newest_first` the protocol of 2026-07-28 is spoken first, and that of before to who does not know it.
+    `elicit` answers a server that asks something. With `newest_first` the protocol of 2026-07-28 is spoken first, and
+    that of before to who does not know it.
     """
 
     stale: Callable[[], None]
     over: Callable[[], None]
     roots: tuple[str, ...] = ()
     newest_first: bool = False
+    elicit: Elicit = _no_person
 
 
 @asynccontextmanager
@@ -78,11 +91,15 @@ def _client(transport: Transport, hooks: Hooks, mode: str) -> Client:
     async def roots(context: ClientRequestContext) -> types.ListRootsResult:
         return types.ListRootsResult(roots=[types.Root(uri=FileUrl(root)) for root in hooks.roots])
 
+    async def elicited(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        return await hooks.elicit(params)
+
     return Client(
         _watched(transport, hooks.over),
         mode=mode,
         message_handler=heard,
         list_roots_callback=roots if hooks.roots else None,
+        elicitation_callback=elicited,
         client_info=types.Implementation(name="angelia", title="Angelia", version=PACKAGE_VERSION),
         extensions=[advertise(SKILLS)],
         cache=None,
@@ -135,24 +152,46 @@ async def file_at(client: Client, uri: str) -> bytes:
         raise ServerRefused(f"its answer is none of the protocol's: {error}", gone=False) from error
 
 
-async def call_tool(client: Client, name: str, arguments: dict[str, Any], heard: ProgressFnT) -> types.CallToolResult:
+async def call_tool(
+    client: Client, name: str, arguments: dict[str, Any], heard: ProgressFnT, elicit: Elicit
+) -> types.CallToolResult:
     """One call. Who is cancelled while waiting takes it back at the server.
+
+    One that is refused until the person has been somewhere (URLElicitationRequired, 2025-11-25) sends them there by
+    `elicit`, and is made again.
 
     Raises:
         Refused: the server answered with an error, or with something that is no result; `gone` says that it has
             forgotten the session and did nothing.
         ServerLost: the connection ended before an answer came.
     """
+    for _ in range(_ROUNDS):
+        try:
+            return await client.call_tool(name, arguments, progress_callback=heard)
+        except MCPError as error:
+            if error.code == types.CONNECTION_CLOSED:
+                raise ServerLost from error
+            if not await _been_there(error, elicit):
+                raise ServerRefused(error.message, gone=error.message == "Session terminated") from error
+        except RuntimeError as error:  # it has answered, and not by the schema that it gave itself
+            raise ServerRefused(str(error), gone=False) from error
+        except ValueError as error:
+            raise ServerRefused(f"its answer is none of the protocol's: {error}", gone=False) from error
+    raise ServerRefused(f"it sent the person somewhere {_ROUNDS} times, and never went on", gone=False)
+
+
+async def _been_there(error: MCPError, elicit: Elicit) -> bool:
+    """Whether a call was refused for want of a visit that the person has made now."""
+    if error.code != types.URL_ELICITATION_REQUIRED:
+        return False
     try:
-        return await client.call_tool(name, arguments, progress_callback=heard)
-    except MCPError as error:
-        if error.code == types.CONNECTION_CLOSED:
-            raise ServerLost from error
-        raise ServerRefused(error.message, gone=error.message == "Session terminated") from error
-    except RuntimeError as error:  # it has answered, and not by the schema that it gave itself
-        raise ServerRefused(str(error), gone=False) from error
-    except ValueError as error:
-        raise ServerRefused(f"its answer is none of the protocol's: {error}", gone=False) from error
+        wanted = types.ElicitationRequiredErrorData.model_validate(error.data).elicitations
+    except ValueError:
+        return False
+    for one in wanted:
+        if (await elicit(one)).action != "accept":
+            return False
+    return bool(wanted)
 
 
 class ServerProcess(Protocol):

@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +13,7 @@ from msgspec import Struct
 from angelia.core.errors import AngeliaError
 from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Trust
+from angelia.tools.asking import AskMeanwhile, nobody
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, in_words, leaf
 from angelia.tools.mcp.server import Server, Site
 from angelia.tools.mcp.transports import Transports, TransportTrace, part, root_of, way_to
@@ -26,6 +28,9 @@ HELLO_S = 60.0
 
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds before each further try; after the last one it rests until somebody wants the server."""
+
+LEAVE_S = 5.0
+"""Seconds in which a server hears that we go."""
 
 STEADY_S = 60.0
 """A connection that held this long was well: what breaks it is a first failure again."""
@@ -54,6 +59,27 @@ class Gone(Struct, frozen=True):
     why: str
 
 
+def _untold(_: str) -> None:
+    return
+
+
+class CallPerson(Struct, frozen=True):
+    """How a call reaches the person; `note` takes a sentence for the model about what was asked and not answered."""
+
+    ask: AskMeanwhile
+    note: Callable[[str], None]
+
+
+NOBODY = CallPerson(nobody, _untold)
+
+
+class AwaitedCall(Struct, frozen=True):
+    """A call that waits for its result; `silence` ends it unless something is heard."""
+
+    person: CallPerson
+    silence: asyncio.Timeout
+
+
 _T = TypeVar("_T")
 State = Waiting | Connecting | Ready | Gone
 Show = Callable[[str], None]
@@ -77,7 +103,10 @@ class McpConnection:
         self._transports, self._changed = transports, changed
         self._moved = asyncio.Event()
         self._wanted, self._stale = asyncio.Event(), asyncio.Event()
+        self._leaving = asyncio.Event()
         self._living: asyncio.Task[None] | None = None
+        self._running: list[AwaitedCall] = []
+        self._own = ContextVar[AwaitedCall | None](f"call of {server.name}", default=None)
         self._noticed = TransportTrace()
 
     # -- what others do -----------------------------------------------------------------------------------------
@@ -108,8 +137,12 @@ class McpConnection:
         while isinstance(self.state, Waiting | Connecting):
             await self._moved.wait()
 
-    async def call(self, tool: str, arguments: dict[str, Any], show: Show) -> "types.CallToolResult":
+    async def call(
+        self, tool: str, arguments: dict[str, Any], show: Show, person: CallPerson = NOBODY
+    ) -> "types.CallToolResult":
         """Call a tool, once; what waits for the connection waits at most as long as that may take.
+
+        What the server asks meanwhile is put to the person.
 
         Raises:
             Unavailable: it cannot be reached; nothing was sent.
@@ -118,13 +151,13 @@ class McpConnection:
         """
         ready = await self._usable()
         try:
-            return await self._called(ready, tool, arguments, show)
+            return await self._called(ready, tool, arguments, show, person)
         except ServerRefused as refused:
             # Rejected by its front door: the official servers answer 404 or 400 to a session that they do not know.
             if not (refused.gone or (self._noticed.status in (400, 404) and "session" in refused.said.lower())):
                 raise
         await self._end_of(ready)  # it was started anew since: it has forgotten us, and did nothing
-        return await self._called(await self._usable(), tool, arguments, show)
+        return await self._called(await self._usable(), tool, arguments, show, person)
 
     async def read(self, uri: str) -> bytes:
         """The bytes of a file of one of its skills.
@@ -180,9 +213,13 @@ class McpConnection:
     async def close(self) -> None:
         """Let go of it, and end it if it is a program. What is being called is lost."""
         if self._living:
+            self._leaving.set()
+            if isinstance(self.state, Ready):  # it hears that we go; what is cancelled cannot bound its clean-up
+                await asyncio.wait({self._living}, timeout=LEAVE_S)
             self._living.cancel()
             await asyncio.gather(self._living, return_exceptions=True)
             self._living = None
+            self._leaving = asyncio.Event()
         self._move(Gone("the conversation was left"))
 
     # -- one call -----------------------------------------------------------------------------------------------
@@ -204,24 +241,60 @@ class McpConnection:
             case _:
                 raise Unavailable(f"The MCP server {self.server.name} waits for the person's yes.")
 
-    async def _called(self, ready: Ready, tool: str, arguments: dict[str, Any], show: Show) -> "types.CallToolResult":
+    async def _called(
+        self, ready: Ready, tool: str, arguments: dict[str, Any], show: Show, person: CallPerson
+    ) -> "types.CallToolResult":
         from angelia.tools.mcp.client import call_tool
 
-        seconds, loop = self.server.seconds, asyncio.get_running_loop()
+        seconds = self.server.seconds
         try:
             async with asyncio.timeout(seconds) as silence:
+                running = AwaitedCall(person, silence)
 
                 async def heard(progress: float, total: float | None, message: str | None) -> None:
-                    if not silence.expired():
-                        silence.reschedule(loop.time() + seconds)
+                    self._alive(running)
                     share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
                     show(" ".join(part for part in (share, one_line(clean(message or ""), 200)) if part) + "\n")
 
-                return await call_tool(ready.client, tool, arguments, heard)
+                with self._runs(running):
+                    return await call_tool(ready.client, tool, arguments, heard, self._elicit)
         except TimeoutError:
             raise ServerLost(f"gave no sign for {seconds:g} seconds and was told to stop") from None
         except ServerLost:
             raise ServerLost(await self._end_of(ready)) from None
+
+    @contextmanager
+    def _runs(self, running: AwaitedCall) -> Iterator[None]:
+        token = self._own.set(running)
+        self._running.append(running)
+        try:
+            yield
+        finally:
+            self._running.remove(running)
+            self._own.reset(token)
+
+    def _alive(self, running: AwaitedCall) -> None:
+        """It gave a sign."""
+        if not running.silence.expired():
+            running.silence.reschedule(asyncio.get_running_loop().time() + self.server.seconds)
+
+    async def _elicit(self, params: Any) -> Any:
+        """Put what the server asks to the person, for the call that it asks in; before 2026-07-28 it does not say in
+        which, and the last one counts. While a person is asked, nobody waits for the server.
+        """
+        from angelia.tools.mcp.elicitation import elicited
+
+        running = self._own.get() or (self._running[-1] if self._running else None)
+        if running is None or running.silence.expired():
+            return (await elicited(self.server.name, params, nobody))[0]
+        running.silence.reschedule(None)
+        try:
+            result, note = await elicited(self.server.name, params, running.person.ask)
+        finally:
+            self._alive(running)
+        if note:
+            running.person.note(note)
+        return result
 
     async def _end_of(self, ready: Ready) -> str:
         """How it went away, once that is known."""
@@ -235,7 +308,7 @@ class McpConnection:
 
     async def _live(self) -> None:
         failures = 0
-        while True:
+        while not self._leaving.is_set():
             began = time.monotonic()
             self._move(Connecting())
             self._noticed = TransportTrace()
@@ -244,6 +317,8 @@ class McpConnection:
                 why = "it has ended"
             except Exception as error:  # noqa: BLE001 - whatever a server or the library does is told, and tried again
                 why = self._why(error)
+            if self._leaving.is_set():
+                return
             failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
             self._wanted.clear()
             last = self._noticed.complaint
@@ -265,14 +340,14 @@ class McpConnection:
         way = await way_to(self.server, self._transports, self._noticed)
         root = await root_of(self.server, self._transports)
         newest_first = isinstance(self.server.way, Site) and self.server.way.transport == "http"
-        hooks = module.Hooks(self._stale.set, over.set, (Path(root).as_uri(),), newest_first)
+        hooks = module.Hooks(self._stale.set, over.set, (Path(root).as_uri(),), newest_first, self._elicit)
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(HELLO_S):
                 client = await stack.enter_async_context(module.talking(way, hooks))
                 await self._list(client)
             self._stale.clear()
             self._move(Ready(client, over))
-            while not await _either(over, self._stale):
+            while await _first(over, self._leaving, self._stale) is self._stale:
                 self._stale.clear()
                 async with asyncio.timeout(HELLO_S):
                     await self._list(client)
@@ -316,12 +391,12 @@ class McpConnection:
         self._changed()
 
 
-async def _either(over: asyncio.Event, other: asyncio.Event) -> bool:
-    """Wait until one of two things has happened; whether it was `over`."""
-    waits = [asyncio.ensure_future(event.wait()) for event in (over, other)]
+async def _first(*events: asyncio.Event) -> asyncio.Event:
+    """Wait until one of these has happened; the first of them in this order, if several have."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
     try:
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for wait in waits:
             wait.cancel()
-    return over.is_set()
+    return next(event for event in events if event.is_set())

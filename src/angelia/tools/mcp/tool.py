@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from angelia.core.content import CallStatus, Text
 from angelia.core.errors import BadInput
 from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Effect
+from angelia.tools.asking import QuestionAccess
 from angelia.tools.json_schema import schema_of
-from angelia.tools.mcp.connection import McpConnection
+from angelia.tools.mcp.connection import CallPerson, McpConnection
 from angelia.tools.mcp.failures import ServerLost, ServerRefused
 from angelia.tools.mcp.results import ResultContext, outcome_of
 from angelia.tools.port import JsonArguments, ProgressAccess, ToolOutcome, Traits
@@ -20,7 +23,7 @@ MOST_WORDS = 1_024
 """Characters of a description (OpenAI, "Function calling": what the API takes); a longer one ends in "…"."""
 
 
-class ServerToolContext(ResultContext, ProgressAccess, Protocol):
+class ServerToolContext(ResultContext, ProgressAccess, QuestionAccess, Protocol):
     """What a server's tool uses of its call."""
 
 
@@ -44,14 +47,19 @@ class ServerTool:
         return (self._connection.server.effect(self._listed.name, looks=self._looks),)
 
     async def run(self, arguments: JsonArguments, context: ServerToolContext) -> ToolOutcome:
-        """Call it once; progress is shown while it runs.
+        """Call it once; progress is shown while it runs, and what the server asks is put to the person.
 
         Raises:
             Unavailable: the server cannot be reached; nothing was sent.
         """
+        notes: list[str] = []
+        outcome = await self._called(arguments, context, CallPerson(context.ask, notes.append))
+        return replace(outcome, parts=(*outcome.parts, *(Text(f"[{note}]") for note in notes)))
+
+    async def _called(self, arguments: JsonArguments, context: ServerToolContext, person: CallPerson) -> ToolOutcome:
         who = f"The MCP server {self._connection.server.name}"
         try:
-            result = await self._connection.call(self._listed.name, dict(arguments.values), context.progress)
+            result = await self._connection.call(self._listed.name, dict(arguments.values), context.progress, person)
         except ServerRefused as refused:
             return ToolOutcome((Text(f"{who} answered with an error: {refused.said}"),), CallStatus.ERROR)
         except ServerLost as lost:

@@ -1,0 +1,91 @@
+"""What a server asks in the middle of a call reaches a person at the door where they are, and the model goes on."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from angelia import Agent, No, Question, Yes
+from angelia.core import entry as e
+from angelia.testing.channels.recording_channel import FarEnd
+from angelia.testing.model.server import ModelServer
+from angelia.testing.model.steps import call, say
+from tests.chats.town import town
+from tests.mcp.asking_server import ADDRESS, Asking, Era, at_a_site
+from tests.python.conftest import AskModelAt, at, program
+from tests.python.programs import Program
+
+pytestmark = pytest.mark.anyio
+__all__ = ["at", "program"]
+
+
+def settle(home: Path, url: str) -> None:
+    """Write the server into the settings, which let it be used unasked."""
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.toml").write_text(
+        f'[mcp]\npatience = 60.0\n[mcp.servers.garden]\nurl = "{url}"\nallow = true\n', encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize("era", ["old", "new"])
+async def test_python_answers_a_form_and_an_address(program: Program, at: AskModelAt, era: Era) -> None:
+    asked: list[Question] = []
+
+    async def approve(question: Question) -> Yes | No:
+        asked.append(question)
+        return Yes(answer={1: "South", 2: "12", 3: "no", 4: "Send it"}.get(len(asked), ""))
+
+    asking = Asking()
+    script = [call("garden__plant", {}), call("garden__pay", {}), say("Planted.")]
+    async with at_a_site(asking.server, era) as url, ModelServer(script) as model:
+        at(model)
+        settle(program.home, url)
+        async with Agent(**program.arguments(approve=approve)) as agent:
+            answer = await agent.ask("Plant something.")
+    assert answer.text == "Planted."
+    assert [one.content for one in asking.heard] == [{"bed": "s", "depth": 12, "again": False}, None]
+    *fields, may_use_again, visit = asked
+    assert may_use_again.text.startswith("Use the tool `pay`"), "words from elsewhere are in view now"
+    assert [one.choices[:1] for one in fields] == [("North",), (), ("yes",), ("Send it",)]
+    said = "Go to bank.example for the MCP server garden, and say yes once you have done there what it asks for?"
+    assert visit.text == said
+    assert visit.whole == f"address: {ADDRESS}\nwhat for: Pay first."
+    facts = await program.facts(answer.conversation)
+    assert len([fact for fact in facts if isinstance(fact, e.ToolStarted)]) == 2, "no call is made twice for it"
+
+
+async def test_where_nobody_can_be_asked_the_server_and_the_model_hear_so(program: Program, at: AskModelAt) -> None:
+    asking = Asking()
+    async with at_a_site(asking.server, "new") as url, ModelServer([call("garden__plant", {}), say("Well.")]) as model:
+        at(model)
+        settle(program.home, url)
+        async with program.agent() as agent:
+            await agent.ask("Plant something.")
+        [told] = model.requests[-1].heard.messages[-1].results
+    assert [one.action for one in asking.heard] == ["cancel"]
+    assert "The MCP server garden asked “Where to?”, and got no answer:" in told.text
+
+
+def told(words: str, far: FarEnd) -> bool:
+    """Whether the chat has read these words."""
+    return any(words in text for text in far.texts("7"))
+
+
+async def test_a_chat_is_asked_field_by_field_and_hears_the_end(tmp_path: Path) -> None:
+    far, asking = FarEnd(), Asking()
+    async with (
+        at_a_site(asking.server, "new") as url,
+        ModelServer([call("garden__plant", {}), say("Planted.")]) as model,
+        town(tmp_path, model, far, sets=(f"mcp.servers.garden.url={url}", "mcp.servers.garden.allow=true")) as life,
+    ):
+        await life.says("Plant something.")
+        for title, answer in (
+            ("Bed (1 of 3)", "2"),
+            ("Depth (2 of 3)", "/approve 12"),
+            ("Every year", "1"),
+            ("This goes", "1"),
+        ):
+            await far.when(partial(told, title))
+            await life.says(answer)
+        await far.when(lambda far: "Planted." in far.texts("7"))
+    assert [one.content for one in asking.heard] == [{"bed": "s", "depth": 12, "again": True}]
