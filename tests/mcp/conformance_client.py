@@ -1,22 +1,23 @@
-"""What the conformance kit starts as a client: our connection, asked to call every tool that a site lists.
+"""Our connection as a client of the conformance kit: it is asked to call every tool that a site lists.
 
-The kit gives the site's address as the last argument, names its scenario in the environment, and hands what that
-needs in as JSON. Where the site wants a login, somebody logs in who goes wherever they are sent.
-
-    conformance client --requirements 2026-07-28 --command "python -m tests.mcp.conformance_client"
+Where the site wants a login, somebody logs in who goes wherever they are sent.
 """
 
 import asyncio
-import json
 import os
 import sys
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from angelia.core.errors import AngeliaError
 from angelia.policy.egress import judge_address, judge_url, ranges_named
-from angelia.policy.verdict import AnswerServer, VisitForServer
+from angelia.policy.verdict import AnswerServer, LogInForServer, OfServer
 from angelia.service.skills.served import ServedSkills
 from angelia.skills.served import UnverifiedSkill
 from angelia.store.sql.database import Database
@@ -30,15 +31,17 @@ from angelia.tools.mcp.logins import RegisteredClient
 from angelia.tools.mcp.server import Site, given
 from angelia.tools.mcp.servers import trouble
 from angelia.tools.web.fetcher import Fetcher
-from tests.mcp.login_site import KeptLogins, visitor
+from tests.mcp.login_site import KeptLogins, ended_at, visitor
 from tests.mcp.reached import only, reached
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
 """The one that the kit's authorization servers know."""
 
 
-async def first_of_all(effect: AnswerServer | VisitForServer) -> PersonReply:
+async def first_of_all(effect: OfServer) -> PersonReply:
     """Somebody who takes whatever is offered first (what goes without saying), and goes wherever they are sent."""
+    if isinstance(effect, LogInForServer):
+        return Said(await ended_at(effect.url))
     return Said(effect.choices[0]) if isinstance(effect, AnswerServer) and effect.choices else Said("")
 
 
@@ -68,47 +71,71 @@ def calls(tools: Any, context: dict[str, Any]) -> list[tuple[str, dict[str, Any]
     return list(echoed.items())
 
 
-async def look_at_skills(server: McpConnection, folder: Path) -> None:
-    """Read each skill that the site lists, as somebody does who looks at it."""
-    values = KeyValue(db := Database.open(folder))
+class Asked(Struct, frozen=True):
+    """What the kit wants: a site to be called, in which of its scenarios, and what that needs."""
+
+    url: str
+    scenario: str
+    context: dict[str, Any]
+
+
+async def look_at_skills(server: McpConnection, folder: Path) -> list[str]:
+    """Read each skill that the site lists, as somebody does who looks at it; what is wrong with them."""
+    values, faults = KeyValue(db := Database.open(folder)), []
     try:
         for listed in server.skills:
             try:
                 await ServedSkills(values, SeenSkills(values), folder).read(listed, lambda _, uri: server.read(uri))
             except UnverifiedSkill as fault:
-                print(fault, file=sys.stderr)
+                faults.append(str(fault))
     finally:
         db.close()
+    return faults
 
 
-async def main(url: str) -> int:
-    """Reach the site, and call what it has."""
-    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    logins = KeptLogins()
-    if os.environ.get("MCP_CONFORMANCE_SCENARIO", "").startswith("auth/"):
-        own = context.get("client_id", "")
-        client = RegisteredClient(own, context.get("client_secret", ""), "" if own else DOCUMENT)
-        fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges_named(url)))
+async def logged_in(asked: Asked, logins: KeptLogins) -> None:
+    """Log in where the scenario is about that.
+
+    Raises:
+        AngeliaError: it came to nothing.
+    """
+    own = asked.context.get("client_id", "")
+    client = RegisteredClient(own, asked.context.get("client_secret", ""), "" if own else DOCUMENT)
+    fetcher = Fetcher(judge_url, lambda address: judge_address(address, ranges_named(asked.url)))
+    await log_in("s1", Site(asked.url, given({})), fetcher, dict(os.environ), (logins, visitor(), client))
+
+
+async def call_all(asked: Asked) -> tuple[int, list[str]]:
+    """Reach the site, and call what it has; the status of a process, and what is to be read of it."""
+    logins, said = KeptLogins(), list[str]()
+    if asked.scenario.startswith("auth/"):
         try:
-            await log_in("s1", Site(url, given({})), fetcher, dict(os.environ), (logins, visitor(), client))
+            await logged_in(asked, logins)
         except AngeliaError as error:
-            print(error, file=sys.stderr)
-            return 1
+            return 1, [str(error)]
     with tempfile.TemporaryDirectory() as folder:
-        async with reached(Path(folder), Site(url, given({})), seconds=10, logins=logins) as (servers, _):
+        async with reached(Path(folder), Site(asked.url, given({})), seconds=10, logins=logins) as (servers, _):
             server = only(servers)
             if why := trouble(server):
-                print(why, file=sys.stderr)
-                return 1
-            if os.environ.get("MCP_CONFORMANCE_SCENARIO", "").startswith("sep-2640-client-verify"):
-                await look_at_skills(server, Path(folder))
-            for name, arguments in calls(server.tools, context):
+                return 1, [why]
+            if asked.scenario.startswith("sep-2640-client-verify"):
+                said += await look_at_skills(server, Path(folder))
+            for name, arguments in calls(server.tools, asked.context):
                 try:
-                    print(name, await server.call(name, arguments, lambda _: None, PERSON))
+                    said.append(f"{name} {await server.call(name, arguments, unheard, PERSON)}")
                 except (ServerRefused, ServerLost, AngeliaError) as error:
-                    print(name, repr(error), file=sys.stderr)
-    return 0
+                    said.append(f"{name} {error!r}")
+    return 0, said
 
 
-if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[-1])))
+@asynccontextmanager
+async def client_at(path: Path) -> AsyncIterator[str]:
+    """The command that the kit starts as a client, as long as this is awake; each is one life of a connection."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        code, said = await call_all(msgspec.json.decode(await reader.readline(), type=Asked))
+        writer.write("\n".join([str(code), *said]).encode())
+        writer.close()
+
+    async with await asyncio.start_unix_server(answer, path):
+        yield f"{sys.executable} -S -E {Path(__file__).with_name('conformance_call.py')} {path}"

@@ -66,7 +66,7 @@ class Authority(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
         del self.codes[authorization_code.code]
-        return self._token(client)
+        return self._token(client, authorization_code.scopes)
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
         return self.refresh.get(refresh_token)
@@ -75,7 +75,7 @@ class Authority(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
         self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
     ) -> OAuthToken:
         del self.refresh[refresh_token.token]
-        return self._token(client)
+        return self._token(client, refresh_token.scopes)
 
     async def load_access_token(self, token: str) -> AccessToken | None:
         return self.access.get(token)
@@ -83,16 +83,44 @@ class Authority(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
         raise AssertionError("nobody asks for this")
 
-    def _token(self, client: OAuthClientInformationFull) -> OAuthToken:
+    def _token(self, client: OAuthClientInformationFull, scopes: list[str]) -> OAuthToken:
         access, refresh = f"access-{secrets.token_hex(8)}", f"refresh-{secrets.token_hex(8)}"
-        self.access[access] = AccessToken(token=access, client_id=client.client_id, scopes=[])
-        self.refresh[refresh] = RefreshToken(token=refresh, client_id=client.client_id, scopes=[])
-        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=3_600)
+        self.access[access] = AccessToken(token=access, client_id=client.client_id, scopes=scopes)
+        self.refresh[refresh] = RefreshToken(token=refresh, client_id=client.client_id, scopes=scopes)
+        scope = " ".join(scopes) or None
+        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=3_600, scope=scope)
+
+
+class _Scoped:
+    """Refuses calls of tools to tokens without a scope (RFC 6750, section 3.1)."""
+
+    def __init__(self, app: Any, authority: Authority, scope: str) -> None:
+        self._app, self._authority, self._scope = app, authority, scope
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["path"] != "/mcp":
+            await self._app(scope, receive, send)
+            return
+        request = await receive()
+        token = dict(scope["headers"]).get(b"authorization", b"").decode().removeprefix("Bearer ")
+        known = self._authority.access.get(token)
+        if b'"tools/call"' in request["body"] and known and self._scope not in known.scopes:
+            challenge = f'Bearer error="insufficient_scope", scope="{self._scope}"'
+            headers = [(b"www-authenticate", challenge.encode())]
+            await send({"type": "http.response.start", "status": 403, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        first = [request]
+
+        async def again() -> Any:
+            return first.pop() if first else await receive()
+
+        await self._app(scope, again, send)
 
 
 @asynccontextmanager
-async def login_site(authority: Authority) -> AsyncIterator[str]:
-    """The address of a site with one tool, for who has logged in."""
+async def login_site(authority: Authority, scope: str = "") -> AsyncIterator[str]:
+    """The address of a site with one tool, for who has logged in; a call of it wants this scope."""
 
     async def listed(_: Any, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool(name="bloom", input_schema={"type": "object"})])
@@ -108,12 +136,13 @@ async def login_site(authority: Authority) -> AsyncIterator[str]:
             issuer_url=AnyHttpUrl(origin),
             resource_server_url=AnyHttpUrl(f"{origin}/mcp"),
             validate_token_resource=False,
-            client_registration_options=ClientRegistrationOptions(enabled=True),
+            client_registration_options=ClientRegistrationOptions(enabled=True, default_scopes=["plant"]),
         )
         app = server.streamable_http_app(
             auth=settings, auth_server_provider=authority, token_verifier=ProviderTokenVerifier(authority)
         )
-        web = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
+        guarded = _Scoped(app, authority, scope) if scope else app
+        web = uvicorn.Server(uvicorn.Config(guarded, log_config=None, lifespan="on"))
         serving = asyncio.create_task(web.serve([listening]))
         try:
             yield f"{origin}/mcp"
@@ -122,14 +151,18 @@ async def login_site(authority: Authority) -> AsyncIterator[str]:
             await serving
 
 
+async def ended_at(address: str) -> str:
+    """Where a login at an address ends."""
+    async with httpx2.AsyncClient(trust_env=False) as browser:
+        return (await browser.get(address)).headers["location"]
+
+
 def visitor(**changed: str) -> LoginPerson:
     """Somebody who goes where they are sent and comes back; `changed` is what is not as it should be then."""
     back: list[str] = []
 
     async def show(address: str) -> None:
-        async with httpx2.AsyncClient(trust_env=False) as browser:
-            answer = await browser.get(address)
-        back.append(answer.headers["location"])
+        back.append(await ended_at(address))
 
     async def returned() -> Returned:
         query = {name: values[0] for name, values in parse_qs(urlsplit(back[-1]).query).items()} | changed

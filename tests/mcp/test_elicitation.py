@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from angelia.policy.verdict import AnswerServer, VisitForServer
+from angelia.policy.verdict import AnswerServer, OfServer, VisitForServer
 from angelia.sandboxes.local.sandbox import LocalSandbox
 from angelia.testing.tools.harness import ToolHarness, text_of
 from angelia.tools.asking import NotAsked, PersonReply, Said, SaidNo
@@ -27,10 +27,10 @@ class Person:
 
     def __init__(self, *replies: str | PersonReply) -> None:
         self._replies = iter(replies)
-        self.asked: list[AnswerServer | VisitForServer] = []
+        self.asked: list[OfServer] = []
         self.notes: list[str] = []
 
-    async def ask(self, effect: AnswerServer | VisitForServer) -> PersonReply:
+    async def ask(self, effect: OfServer) -> PersonReply:
         """See `AskMeanwhile`."""
         self.asked.append(effect)
         reply = next(self._replies)
@@ -123,7 +123,7 @@ async def test_the_model_is_told_of_a_question_that_nobody_could_answer(tmp_path
 
 async def test_a_person_may_take_longer_than_a_server_may_be_silent(tmp_path: Path) -> None:
     class Slow(Person):
-        async def ask(self, effect: AnswerServer | VisitForServer) -> PersonReply:
+        async def ask(self, effect: OfServer) -> PersonReply:
             with suppress(TimeoutError):
                 async with asyncio.timeout(0.5):
                     await asyncio.Event().wait()

@@ -9,11 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from angelia.core.errors import AngeliaError, BadInput, ConfigError
-from angelia.faces.cli.browser_login import browser_person, returned_in
+from angelia.faces.cli.browser_login import browser_person
 from angelia.policy.egress import judge_address, judge_url
 from angelia.policy.verdict import Trust
 from angelia.service.settings.secret_refs import SecretRefs
 from angelia.service.settings.server_logins import ServerLogins
+from angelia.tools.mcp.callback import returned_in
 from angelia.tools.mcp.connection import McpConnection, Ready
 from angelia.tools.mcp.logging_in import log_in
 from angelia.tools.mcp.logins import LoginPerson, LoginRefused, RegisteredClient, StoredLogin

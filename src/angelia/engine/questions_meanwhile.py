@@ -14,10 +14,11 @@ from angelia.core.crash import crash_point
 from angelia.core.ids import question_id_in
 from angelia.core.principal import ANGELIA
 from angelia.engine.log import Log
-from angelia.policy.verdict import AnswerServer, Ask, Deny, Effect, Verdict, VisitForServer
+from angelia.policy.verdict import Ask, Deny, Effect, OfServer, Verdict, VisitForServer
 from angelia.store.log.lease import Lease
 from angelia.tools.asking import NotAsked, PersonReply, Said, SaidNo
 
+MOOT = "It is not asked any more."
 OVERTAKEN = "The person wrote a message instead of answering."
 
 
@@ -31,7 +32,7 @@ class QuestionsMeanwhile:
         self._call, self._lease = call, lease
         self._asking = asyncio.Lock()
 
-    async def ask(self, effect: AnswerServer | VisitForServer) -> PersonReply:
+    async def ask(self, effect: OfServer) -> PersonReply:
         """See `AskMeanwhile`.
 
         Raises:
@@ -46,20 +47,20 @@ class QuestionsMeanwhile:
                 case allowed:
                     raise AssertionError(f"a question is always asked, and this was allowed: {allowed.reason}")
 
-    def _question(self, verdict: Ask, effect: AnswerServer | VisitForServer) -> e.ApprovalAsked:
+    def _question(self, verdict: Ask, effect: OfServer) -> e.ApprovalAsked:
         facts = (entry.fact for entry in self._log.entries)
         before = {fact.call for fact in facts if isinstance(fact, e.ApprovalAsked)}
         number = 1
         while question_id_in(self._call.id, number) in before:
             number += 1
         told = "\0".join((self._call.name, self._call.arguments, str(number), repr(effect)))
-        asks = e.QuestionKind.CHOICE if isinstance(effect, AnswerServer) else e.QuestionKind.PERMISSION
+        asks = e.QuestionKind.PERMISSION if isinstance(effect, VisitForServer) else e.QuestionKind.CHOICE
         return e.ApprovalAsked(
             call=question_id_in(self._call.id, number),
             question=verdict.question,
             digest=hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32],
             why=verdict.reason,
-            choices=effect.choices if isinstance(effect, AnswerServer) else (),
+            choices=() if isinstance(effect, VisitForServer) else effect.choices,
             asks=asks,
             whole=f"address: {effect.url}\nwhat for: {effect.message}" if isinstance(effect, VisitForServer) else "",
             approvers=verdict.approvers,
@@ -79,6 +80,9 @@ class QuestionsMeanwhile:
             crash_point("tool.asked_meanwhile")
             if (reply := await replied) is not None:
                 return reply
+        except asyncio.CancelledError:  # it is answered in another way, or the call is stopped
+            await asyncio.shield(self._log.append(e.ApprovalRefused(asked.call, ANGELIA, MOOT), lease=self._lease))
+            raise
         finally:
             forget()
         await self._log.append(e.ApprovalRefused(asked.call, ANGELIA, OVERTAKEN), lease=self._lease)

@@ -32,7 +32,9 @@ from angelia.policy.verdict import (
     FetchUrl,
     GiveSecret,
     HandOverPage,
+    LogInForServer,
     NoEffect,
+    OfServer,
     ReadPath,
     RunCommand,
     RunScript,
@@ -85,7 +87,7 @@ def judge(effect: Effect, situation: Situation) -> Verdict:
                 there = ":".join(part for part in (address.door, address.chat, address.thread) if part)
                 return Ask(f"Send {path} to {there}?", "It is not the chat that this conversation answers in.")
             return verdict
-        case AskPerson() | AnswerServer() | VisitForServer() | HandOverPage():
+        case AskPerson() | AnswerServer() | VisitForServer() | LogInForServer() | HandOverPage():
             return _of_person(effect, situation)
         case NoEffect():
             return Allow("It does nothing outside of the conversation.")
@@ -138,12 +140,12 @@ def _remembered(verdict: Verdict, situation: Situation) -> Verdict:
     return Ask(verdict.question, verdict.reason, pattern)
 
 
-def _of_person(effect: AskPerson | AnswerServer | VisitForServer | HandOverPage, situation: Situation) -> Verdict:
+def _of_person(effect: AskPerson | OfServer | HandOverPage, situation: Situation) -> Verdict:
     """What is the person's to answer or to do."""
     match effect:
         case AskPerson(question=question):
             return Ask(question, "The model asks.")
-        case AnswerServer() | VisitForServer():
+        case AnswerServer() | VisitForServer() | LogInForServer():
             return asked_by_server(effect)
         case HandOverPage():
             return _hand_over(effect, situation)

@@ -5,7 +5,17 @@ from urllib.parse import urlsplit
 from angelia.core.text import one_line
 from angelia.policy.egress import judge_address, judge_url, ranges_named
 from angelia.policy.situation import Mode, NetworkSetting, Situation
-from angelia.policy.verdict import Allow, AnswerServer, Ask, Deny, Trust, UseServer, Verdict, VisitForServer
+from angelia.policy.verdict import (
+    Allow,
+    AnswerServer,
+    Ask,
+    Deny,
+    OfServer,
+    Trust,
+    UseServer,
+    Verdict,
+    VisitForServer,
+)
 
 
 def may_use(effect: UseServer, situation: Situation) -> Verdict:
@@ -35,24 +45,38 @@ def may_use(effect: UseServer, situation: Situation) -> Verdict:
     return Ask(_question(effect), _reason(effect), effect.pattern)
 
 
-def asked_by_server(effect: AnswerServer | VisitForServer) -> Verdict:
+def asked_by_server(effect: OfServer) -> Verdict:
     """What a server wants of the person in the middle of a call; where it sends them, they see whole.
 
     The name of a host is shown as it goes over the wire, so that no letter of it passes for another.
     """
     if isinstance(effect, AnswerServer):
         return Ask(effect.question, f"The MCP server {effect.server} asks, and gets the answer.")
-    parts = urlsplit(effect.url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    host = _host(effect.url)
+    if not host:
         return Deny(f"The MCP server {effect.server} named an address that no browser should open.")
-    try:
-        host = parts.hostname.encode("idna").decode()
-    except UnicodeError:
-        return Deny(f"The MCP server {effect.server} named an address whose host cannot be read.")
+    if isinstance(effect, VisitForServer):
+        return Ask(
+            f"Go to {host} for the MCP server {effect.server}, and say yes once you have done there what it asks for?",
+            "It cannot go on without. What you enter there goes to that site, not through Angelia.",
+        )
+    wrong = f"{effect.fault} Please answer once more.\n\n" if effect.fault else ""
+    scope = f" (for: {effect.scope})" if effect.scope else ""
     return Ask(
-        f"Go to {host} for the MCP server {effect.server}, and say yes once you have done there what it asks for?",
-        "It cannot go on without. What you enter there goes to that site, not through Angelia.",
+        f"{wrong}The MCP server {effect.server} wants a login at {host}{scope}. Log in here, in any browser:\n\n"
+        f"{effect.url}\n\nIf that browser runs on the machine of Angelia, this is all. Else it ends at a page that "
+        f"cannot be shown ({effect.redirect}…): answer with the whole address of that page.",
+        "The login at hand does not allow this call.",
     )
+
+
+def _host(url: str) -> str:
+    """The host that a browser would go to, as it goes over the wire; empty where none should."""
+    try:
+        parts = urlsplit(url)
+        return parts.hostname.encode("idna").decode() if parts.hostname and parts.scheme in ("http", "https") else ""
+    except ValueError:
+        return ""
 
 
 def _refused(url: str, situation: Situation) -> str:

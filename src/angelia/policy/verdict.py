@@ -163,6 +163,23 @@ class VisitForServer(Struct, frozen=True, tag=True):
     message: str
 
 
+class LogInForServer(Struct, frozen=True, tag=True):
+    """Have the person log in where a server sends them in the middle of a call; what they answer is the address at
+    which that ended, unless it is one of `choices`. `fault` is what was wrong with the answer before.
+    """
+
+    server: str
+    url: str
+    scope: str
+    redirect: str
+    fault: str = ""
+    choices: tuple[str, ...] = ()
+
+
+OfServer = AnswerServer | VisitForServer | LogInForServer
+"""What a server wants of the person in the middle of a call."""
+
+
 class HandOverPage(Struct, frozen=True, tag=True):
     """Show the person a page of this origin, and wait until they have done what the question says."""
 
@@ -256,6 +273,7 @@ Effect = (
     | AskPerson
     | AnswerServer
     | VisitForServer
+    | LogInForServer
     | HandOverPage
     | UseServer
     | UseEditor

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from angelia.policy.verdict import AnswerServer, VisitForServer
+from angelia.policy.verdict import OfServer
 
 
 class Said(Struct, frozen=True):
@@ -28,7 +28,7 @@ class NotAsked(Struct, frozen=True):
 
 PersonReply = Said | SaidNo | NotAsked
 
-AskMeanwhile = Callable[[AnswerServer | VisitForServer], Awaitable[PersonReply]]
+AskMeanwhile = Callable[[OfServer], Awaitable[PersonReply]]
 """Puts a question to whoever may answer it, and waits. One call asks one after the other."""
 
 
@@ -39,6 +39,6 @@ class QuestionAccess(Protocol):
     def ask(self) -> AskMeanwhile: ...
 
 
-async def nobody(_: AnswerServer | VisitForServer) -> PersonReply:
+async def nobody(_: OfServer) -> PersonReply:
     """Asks nobody."""
     return NotAsked("Nobody can be asked here.")

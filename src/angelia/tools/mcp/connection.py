@@ -15,6 +15,7 @@ from angelia.core.text import clean, one_line
 from angelia.policy.verdict import Trust
 from angelia.tools.asking import AskMeanwhile, nobody
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, in_words, leaf
+from angelia.tools.mcp.logins import LoginEnded, LoginRefused, Returned
 from angelia.tools.mcp.server import Server, Site
 from angelia.tools.mcp.transports import Transports, TransportTrace, part, root_of, way_to
 
@@ -105,6 +106,7 @@ class McpConnection:
         self._wanted, self._stale = asyncio.Event(), asyncio.Event()
         self._leaving = asyncio.Event()
         self._living: asyncio.Task[None] | None = None
+        self._unwanted = ""
         self._running: list[AwaitedCall] = []
         self._own = ContextVar[AwaitedCall | None](f"call of {server.name}", default=None)
         self._noticed = TransportTrace()
@@ -261,7 +263,11 @@ class McpConnection:
         except TimeoutError:
             raise ServerLost(f"gave no sign for {seconds:g} seconds and was told to stop") from None
         except ServerLost:
-            raise ServerLost(await self._end_of(ready)) from None
+            why = await self._end_of(ready)
+            if unwanted := self._unwanted:  # it had refused the call for want of the login
+                self._unwanted = ""
+                raise ServerRefused(unwanted, gone=False) from None
+            raise ServerLost(why) from None
 
     @contextmanager
     def _runs(self, running: AwaitedCall) -> Iterator[None]:
@@ -284,17 +290,38 @@ class McpConnection:
         """
         from angelia.tools.mcp.elicitation import elicited
 
+        with self._asks() as person:
+            result, note = await elicited(self.server.name, params, person.ask)
+        if note:
+            person.note(note)
+        return result
+
+    async def _log_in(self, address: str, redirect: str) -> Returned:
+        """See `LogInAgain`: somebody logs in again who waits for a call, and nobody else is sent anywhere."""
+        from angelia.tools.mcp.wider_login import logged_in_again
+
+        with self._asks() as person:
+            if person is NOBODY:
+                name = self.server.name
+                raise LoginEnded(f"The login at {name} has ended.", then=f"`angelia mcp login {name}` renews it.")
+            try:
+                return await logged_in_again(self.server.name, address, redirect, person.ask)
+            except LoginRefused as refused:
+                self._unwanted = str(refused)
+                raise
+
+    @contextmanager
+    def _asks(self) -> Iterator[CallPerson]:
+        """Whom a question reaches; while a person is asked, nobody waits for the server."""
         running = self._own.get() or (self._running[-1] if self._running else None)
         if running is None or running.silence.expired():
-            return (await elicited(self.server.name, params, nobody))[0]
+            yield NOBODY
+            return
         running.silence.reschedule(None)
         try:
-            result, note = await elicited(self.server.name, params, running.person.ask)
+            yield running.person
         finally:
             self._alive(running)
-        if note:
-            running.person.note(note)
-        return result
 
     async def _end_of(self, ready: Ready) -> str:
         """How it went away, once that is known."""
@@ -337,7 +364,7 @@ class McpConnection:
         """Say hello, list the tools, and stay until the other side has gone."""
         module = await part("client")
         over = asyncio.Event()
-        way = await way_to(self.server, self._transports, self._noticed)
+        way = await way_to(self.server, self._transports, self._noticed, self._log_in)
         root = await root_of(self.server, self._transports)
         newest_first = isinstance(self.server.way, Site) and self.server.way.transport == "http"
         hooks = module.Hooks(self._stale.set, over.set, (Path(root).as_uri(),), newest_first, self._elicit)

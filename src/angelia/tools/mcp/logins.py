@@ -72,6 +72,13 @@ class LoginPerson(Struct, frozen=True):
     returned: Callable[[], Awaitable[Returned]]
 
 
+LogInAgain = Callable[[str, str], Awaitable[Returned]]
+"""Has the person log in at an address, whose login ends at the second one.
+
+Raises LoginEnded where nobody waits for it, LoginRefused where they do not.
+"""
+
+
 class RegisteredClient(Struct, frozen=True):
     """As whom we log in where we were registered before: an id, or the address of a document that describes us."""
 

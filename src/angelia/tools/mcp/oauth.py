@@ -21,7 +21,15 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
-from angelia.tools.mcp.logins import LoginEnded, LoginPerson, RegisteredClient, SiteLogins, StoredLogin
+from angelia.tools.mcp.logins import (
+    LogInAgain,
+    LoginEnded,
+    LoginPerson,
+    RegisteredClient,
+    Returned,
+    SiteLogins,
+    StoredLogin,
+)
 
 NOWHERE = "http://127.0.0.1/callback"
 """Where nobody is sent: a connection that may not ask for a login."""
@@ -57,6 +65,14 @@ class _Storage:
         await asyncio.to_thread(self._logins.write, self._name, self.login)
 
     @property
+    def redirect(self) -> str:
+        """Where the client that logged in said that it waits."""
+        if self.login is None:
+            return NOWHERE
+        known = OAuthClientInformationFull.model_validate_json(self.login.client).redirect_uris
+        return str(known[0]) if known else NOWHERE
+
+    @property
     def expired(self) -> bool:
         """Whether what is known of the login does not hold any more."""
         return bool(self.login and self.login.expires and self.login.expires < time.time())
@@ -84,21 +100,28 @@ class _Storage:
         self.client = client_info
 
 
-def stored_login(name: str, url: str, logins: SiteLogins) -> httpx2.Auth:
-    """What a connection logs in with: the stored login, refreshed where that is due.
+def stored_login(name: str, url: str, logins: SiteLogins, again: LogInAgain | None = None) -> httpx2.Auth:
+    """What a connection logs in with: the stored login, refreshed where that is due. Where more than that is wanted,
+    `again` has the person log in; with None there is nobody.
 
     Raises (while it is used):
         LoginEnded: it does not hold any more.
+        LoginRefused: nobody logs in again.
     """
     storage = _Storage(name, url, logins)
+    back: list[Returned] = []
 
-    async def nobody(_: str = "") -> None:
-        raise LoginEnded(f"The login at {name} has ended.", then=f"`angelia mcp login {name}` renews it.")
+    async def show(address: str) -> None:
+        if again is None:
+            raise LoginEnded(f"The login at {name} has ended.", then=f"`angelia mcp login {name}` renews it.")
+        back.append(await again(address, redirect))
 
-    async def never() -> AuthorizationCodeResult:
-        raise AssertionError("nobody was sent there")
+    async def returned() -> AuthorizationCodeResult:
+        came = back.pop()
+        return AuthorizationCodeResult(code=came.code, state=came.state, iss=came.issuer or None)
 
-    provider = OAuthClientProvider(url, _metadata(NOWHERE), storage, nobody, never)
+    redirect = storage.redirect
+    provider = OAuthClientProvider(url, _metadata(redirect), storage, show, returned)
     _restore(provider, storage)
     return _SharedLogin(provider, storage)
 

@@ -15,7 +15,7 @@ from angelia.policy.verdict import Trust
 from angelia.sandboxes.by_commands.sidecar import Sidecar
 from angelia.sandboxes.local.process_ledger import Life
 from angelia.sandboxes.port import Sandbox, SandboxGone
-from angelia.tools.mcp.logins import SiteLogins
+from angelia.tools.mcp.logins import LogInAgain, SiteLogins
 from angelia.tools.mcp.sandboxed_server import SandboxedServer
 from angelia.tools.mcp.server import SandboxProgram, Server, ServerProgram, Site
 from angelia.tools.web.fetcher import Fetcher
@@ -57,8 +57,11 @@ class TransportTrace(Struct):
         self.complaint = last
 
 
-async def way_to(server: Server, transports: Transports, noticed: TransportTrace) -> Callable[[], Any]:
-    """What opens a transport to a server, as often as it is called; its secrets are read now.
+async def way_to(
+    server: Server, transports: Transports, noticed: TransportTrace, again: LogInAgain | None = None
+) -> Callable[[], Any]:
+    """What opens a transport to a server, as often as it is called; its secrets are read now. `again` is as in
+    `oauth.stored_login`.
 
     Raises:
         ConfigError: one of its secrets cannot be had.
@@ -83,7 +86,7 @@ async def way_to(server: Server, transports: Transports, noticed: TransportTrace
             return lambda: client.program(start_inside, noticed.complained)
         case Site(url=url, headers=headers) as to:
             web, values = await part("web"), await headers()
-            login = await _login_at(server, url, transports)
+            login = await _login_at(server, url, transports, again)
 
             async def connected() -> Any:
                 fetcher = transports.fetcher(ranges_named(url))
@@ -95,7 +98,7 @@ async def way_to(server: Server, transports: Transports, noticed: TransportTrace
             return lambda: web.site(to, connected, values, noticed.answered)
 
 
-async def _login_at(server: Server, url: str, transports: Transports) -> Any:
+async def _login_at(server: Server, url: str, transports: Transports, again: LogInAgain | None) -> Any:
     """What logs in at a site of the settings; None where the person has not, or somebody else named the site."""
     logins, names = transports.logins, server.way.names if isinstance(server.way, Site) else ()
     if logins is None or server.trust is Trust.PASSED or "authorization" in map(str.lower, names):
@@ -103,7 +106,7 @@ async def _login_at(server: Server, url: str, transports: Transports) -> Any:
     found = await asyncio.to_thread(logins.read, server.name)
     if found is None or found.url != url:
         return None
-    return (await part("oauth")).stored_login(server.name, url, logins)
+    return (await part("oauth")).stored_login(server.name, url, logins, again)
 
 
 async def root_of(server: Server, transports: Transports) -> str:
