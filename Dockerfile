@@ -4,7 +4,7 @@
 ARG BASE=python:3.12-slim-bookworm
 
 FROM ${BASE} AS build
-ARG EXTRAS=documents,web,gateway,discord,slack,mcp,encryption
+ARG EXTRAS=documents,web,gateway,login,discord,slack,mcp,encryption
 COPY dist/angelia-*.whl /wheels/
 RUN python3 -m venv /opt/angelia \
  && /opt/angelia/bin/python -m pip install --no-cache-dir --disable-pip-version-check \

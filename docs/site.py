@@ -25,7 +25,7 @@ NAV: dict[str, list[str]] = {
     "Concepts": ["concepts.md", "tour.md", "project/ARCHITECTURE.md"],
     "Talk to it": [
         *("how-to/use-in-the-terminal.md", "how-to/terminal-keys.md", "how-to/use-in-an-editor.md"),
-        *("how-to/web.md", "how-to/run-the-gateway.md"),
+        *("how-to/web.md", "how-to/web-from-elsewhere.md", "how-to/run-the-gateway.md"),
         *("how-to/telegram.md", "how-to/discord.md", "how-to/slack.md", "how-to/matrix.md", "how-to/irc.md"),
         *(
             "how-to/whatsapp.md",

@@ -9,12 +9,14 @@ import pytest
 
 from angelia.core.errors import ConfigError
 from angelia.core.ids import Clock
-from angelia.faces.web.door import WebDoor, page_of, require_loopback
+from angelia.faces.web.access.exposure import exposure
+from angelia.faces.web.access.logins import CODE_MS, COOKIE, LOGIN_MS, LONGEST_MS, Logins
+from angelia.faces.web.door import WebDoor, page_of
 from angelia.faces.web.guards import RouteGuard
-from angelia.faces.web.logins import CODE_MS, COOKIE, LOGIN_MS, Logins
 from angelia.faces.web.request import MOST_JSON, RequestRefused
 from angelia.faces.web.routes import Route
 from angelia.service.app import App
+from angelia.service.settings.config import WebSettings
 from angelia.store.sql.database import Database
 from angelia.store.tables.key_value import KeyValue
 from tests.web.visitor import Visitor, opened, visiting
@@ -50,7 +52,8 @@ async def test_only_the_page_itself_is_shown_to_strangers(page: Visitor) -> None
     unguarded = {route.path for route in guarded(page, RouteGuard.NONE)}
     assert {path for path in unguarded if not path.startswith("/static/")} == {"/"}
     assert all(route.method == "GET" for route in guarded(page, RouteGuard.NONE, RouteGuard.LOGIN))
-    assert [route.path for route in guarded(page, RouteGuard.LOGGING_IN)] == ["/api/login"]
+    logging_in = [route.path for route in guarded(page, RouteGuard.LOGGING_IN)]
+    assert logging_in == ["/api/login", "/api/login/begin", "/api/login/password", "/api/login/passkey"]
 
 
 async def test_nobody_reads_or_changes_anything_without_a_login(page: Visitor) -> None:
@@ -101,7 +104,7 @@ async def test_nothing_is_changed_from_another_page(page: Visitor, headers: dict
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
 async def test_what_a_form_elsewhere_can_send_changes_nothing(page: Visitor, kind: str) -> None:
-    for route in guarded(page, RouteGuard.WRITE):
+    for route in guarded(page, RouteGuard.WRITE, RouteGuard.LOGGING_IN):
         came = await page.post(somewhere(route), {}, **{"content-type": kind})
         assert came.status_code == 415, route.path
 
@@ -200,16 +203,23 @@ async def test_links_and_logins_have_an_end(tmp_path: Path) -> None:
     try:
         logins = Logins(KeyValue(db), ticking)
         late, used = await logins.new_code(), await logins.new_code()
-        token = await logins.log_in(used)
+        await logins.spend(used)
+        token = await logins.begin("link")
         clock.now += CODE_MS + 1
         with pytest.raises(RequestRefused, match="cannot be used any more"):
-            await logins.log_in(late)
+            await logins.spend(late)
         clock.now += LOGIN_MS - CODE_MS - 2
         assert await logins.known(token)
         clock.now += LOGIN_MS - 2  # they were there, so that it holds on
         assert await logins.known(token)
         clock.now += LOGIN_MS + 1
         assert not await logins.known(token)
+        other, began = await logins.begin("link"), clock.now
+        while clock.now + LOGIN_MS - 1 <= began + LONGEST_MS:
+            clock.now += LOGIN_MS - 1
+            assert await logins.known(other)
+        clock.now = began + LONGEST_MS + 1  # they were there all the time, and it ends nevertheless
+        assert not await logins.known(other)
         stored = "".join(f"{key}{value}" for key, value in await KeyValue(db).all())
         assert token not in stored
         assert used not in stored
@@ -225,7 +235,7 @@ async def test_everybody_can_be_logged_out(page: Visitor) -> None:
 @pytest.mark.parametrize("listen", ["0.0.0.0:8780", "192.168.1.5:8780", "[::]:8780", "example.org:80", "nonsense"])
 def test_the_page_is_served_to_this_machine_alone(listen: str) -> None:
     with pytest.raises(ConfigError, match=r"web\.listen"):
-        require_loopback(listen)
+        exposure(WebSettings(), listen)
 
 
 async def test_other_processes_of_the_home_know_where_the_page_is(app: App) -> None:

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.real("chromium"), pytest.mark.real("npm"), pytest.mark
 
 ROOMS = {
     "Overview": ".items h3 >> text=did not arrive", "Conversations": ".rows a", "Receipts": ".rows a", "Schedule": ".rows a", "Notes": ".rows a", "Skills": ".rows a", "Channels": ".rows a",
-    "MCP servers": ".rows a", "Grants": ".rows a", "Usage and money": ".table", "Settings": ".rows a", "Doctor": ".checks", "Keys": ".keys", "How much did each bed": ".log .diff",
+    "MCP servers": ".rows a", "Grants": ".rows a", "Usage and money": ".table", "Settings": ".rows a", "Doctor": ".checks", "Logins": ".rows a", "Keys": ".keys", "How much did each bed": ".log .diff",
 }  # fmt: skip
 """What is typed into the palette, and what shows that the page is there."""
 TITLES = {"Usage and money": "Usage", "How much did each bed": "How much did each bed bring?"}

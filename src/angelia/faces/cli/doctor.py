@@ -84,6 +84,7 @@ async def look_through(app: App, *, offline: bool) -> AsyncIterator[CheckResult]
     from angelia.faces.cli.checkup.hooks import look_at_hooks
     from angelia.faces.cli.checkup.modal import leave_modal, look_at_modal
     from angelia.faces.cli.checkup.model import look_at_model
+    from angelia.faces.cli.checkup.page import look_at_page
     from angelia.faces.cli.checkup.painter import look_at_painter
     from angelia.faces.cli.checkup.presets import look_at_presets
     from angelia.faces.cli.checkup.private_files import look_at_private_files
@@ -108,6 +109,7 @@ async def look_through(app: App, *, offline: bool) -> AsyncIterator[CheckResult]
         look_at_signals,
         look_at_hooks,
         look_at_workers,
+        look_at_page,
         *away,
     ):
         async for finding in part(app):

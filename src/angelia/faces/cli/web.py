@@ -10,6 +10,7 @@ import click
 
 from angelia.faces.cli.api_keys import keys
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
+from angelia.faces.cli.web_password import password
 from angelia.faces.words.output import echo
 
 
@@ -23,7 +24,9 @@ from angelia.faces.words.output import echo
 @settings_options
 @click.pass_context
 def web(ctx: click.Context, /, no_open: bool, listen: str | None, log_out: bool, **given: Any) -> int | None:
-    """Open the page in your browser, logged in; it is served until Ctrl-C, to this machine alone."""
+    """Open the page in your browser, logged in; it is served until Ctrl-C, to this machine alone unless
+    you set more (docs/how-to/web-from-elsewhere.md).
+    """
     if ctx.invoked_subcommand:
         return None
     return asyncio.run(_web(listen, given, opens=not no_open, log_out=log_out))
@@ -74,3 +77,4 @@ def _show(link: str, *, opens: bool) -> None:
 
 
 web.add_command(keys)
+web.add_command(password)

@@ -4,11 +4,17 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from ipaddress import ip_address
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from angelia.core.errors import ConfigError, MissingPart
+from angelia.faces.listener.certificate import CertificateFiles, ServedCertificate
 from angelia.faces.listener.connection import bounded
 from angelia.faces.listener.unfinished import ListenerLimits, Receive
+
+if TYPE_CHECKING:
+    import uvicorn
 
 MOST_HEAD = 16_384
 """Bytes of a request's line and headers."""
@@ -28,6 +34,15 @@ class AsgiApp(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         ...
+
+
+class ListenerFront(Struct, frozen=True):
+    """What stands before the requests. With `certificate` it speaks TLS. `proxies` are the addresses and networks
+    whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed; those of nobody else are.
+    """
+
+    certificate: CertificateFiles | None = None
+    proxies: tuple[str, ...] = ()
 
 
 def address_in(listen: str, setting: str) -> tuple[str, int]:
@@ -56,12 +71,16 @@ def stays_here(listen: str, setting: str) -> bool:
 
 
 async def serve(
-    app: AsgiApp, listen: str, setting: str = "gateway.listen", begun: Callable[[int], None] = lambda port: None
+    app: AsgiApp,
+    listen: str,
+    setting: str = "gateway.listen",
+    begun: Callable[[int], None] = lambda port: None,
+    front: ListenerFront = ListenerFront(),  # noqa: B008 - a frozen value
 ) -> None:
     """Listen until cancelled. `begun` is called with the port once it can be reached: port 0 is any that is free.
 
     Raises:
-        ConfigError: `listen` is no address, or it cannot be had.
+        ConfigError: `listen` is no address, or it cannot be had; the certificate cannot be read.
         MissingPart: uvicorn is not installed.
     """
     host, port = address_in(listen, setting)
@@ -84,23 +103,7 @@ async def serve(
             if self.started:
                 begun(self.servers[0].sockets[0].getsockname()[1])
 
-    server = Server(
-        uvicorn.Config(
-            app,
-            host=host,
-            port=port,
-            lifespan="off",
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            http=bounded(app.limits),
-            ws="none",
-            h11_max_incomplete_event_size=MOST_HEAD,
-            limit_concurrency=app.limits.connections,
-            timeout_keep_alive=5,
-            log_config=None,
-        )
-    )
+    server = Server(_config(app, (host, port), front))
     _log_as_ours(logging.getLogger("uvicorn"))
     try:
         await server.serve()
@@ -111,6 +114,30 @@ async def serve(
     finally:
         for listening in getattr(server, "servers", ()):  # one that was cancelled leaves them open
             listening.close()
+
+
+def _config(app: AsgiApp, address: tuple[str, int], front: ListenerFront) -> "uvicorn.Config":
+    import uvicorn
+
+    served = ServedCertificate(front.certificate) if front.certificate else None
+    return uvicorn.Config(
+        app,
+        host=address[0],
+        port=address[1],
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        http=bounded(app.limits),
+        ws="none",
+        h11_max_incomplete_event_size=MOST_HEAD,
+        limit_concurrency=app.limits.connections,
+        timeout_keep_alive=5,
+        log_config=None,
+        proxy_headers=bool(front.proxies),
+        forwarded_allow_ips=list(front.proxies),
+        ssl_context_factory=(lambda *_: served.context) if served else None,
+    )
 
 
 def _log_as_ours(server: logging.Logger) -> None:

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from angelia.client import answers as a
 from angelia.core.version import PACKAGE_VERSION
+from angelia.faces.web.access.login_routes import LoginCode, LoginPassword, NewPasskey, SignedChallenge
 from angelia.faces.web.conversation_routes import NewConversation, PageAnswer, PageMessage, ShownDeliveries
 from angelia.faces.web.guards import RouteGuard
 from angelia.faces.web.live_routes import LiveHand, LiveInputs
-from angelia.faces.web.page_routes import LoginCode
 from angelia.faces.web.request import JSON, RouteRequest, RouteResponse, json_response
 from angelia.faces.web.routes import Route
 from angelia.faces.web.server_sent_events import MIME
@@ -41,7 +41,16 @@ WORDS: Mapping[str, RouteWords] = {
     "POST /api/login": RouteWords(
         "Log in with the code of a link, once; sets a cookie.", LoginCode, mime="", status=204
     ),
+    "POST /api/login/begin": RouteWords("By what one can log in here; for a passkey, what is to be signed."),
+    "POST /api/login/password": RouteWords("Log in with the password.", LoginPassword, mime="", status=204),
+    "POST /api/login/passkey": RouteWords("Log in with a passkey.", SignedChallenge, mime="", status=204),
     "POST /api/logout": RouteWords("End this login.", mime="", status=204),
+    "GET /api/logins": RouteWords("Who is logged in, who tried, and by what one can."),
+    "POST /api/logins/end": RouteWords("End every login, this one too.", mime="", status=204),
+    "POST /api/logins/{id}/end": RouteWords("End one.", mime="", status=204),
+    "POST /api/passkeys/begin": RouteWords("What a browser is asked to make for a new passkey."),
+    "POST /api/passkeys": RouteWords("Keep the passkey that it made.", NewPasskey, status=201),
+    "POST /api/passkeys/{id}/remove": RouteWords("Remove a passkey.", mime="", status=204),
     "GET /api/home": RouteWords("The home at a glance.", gives=a.HomeState),
     "GET /api/conversations": RouteWords(
         "Conversations, the newest first; with `q` what a search finds instead (`FoundEntries`).",

@@ -10,18 +10,19 @@ from msgspec import Struct
 
 from angelia.core.errors import UNREADABLE, ConfigError
 from angelia.core.ids import sortable_id
-from angelia.faces.listener.serve import address_in, serve, stays_here
+from angelia.faces.listener.serve import serve
+from angelia.faces.web.access.exposure import SETTING, Exposure, exposure
+from angelia.faces.web.access.login_routes import LoginRoutes, LoginWays
 from angelia.faces.web.api_description import DescriptionRoutes
 from angelia.faces.web.api_keys import ApiKeys
 from angelia.faces.web.conversation_routes import ConversationRoutes
 from angelia.faces.web.doctor_routes import DoctorRoutes, Look
 from angelia.faces.web.home_routes import HomeRoutes
 from angelia.faces.web.live_routes import LiveRoutes
-from angelia.faces.web.logins import Logins
 from angelia.faces.web.page_routes import PageRoutes
 from angelia.faces.web.record_routes import RecordRoutes
 from angelia.faces.web.routes import Route, Routes
-from angelia.faces.web.server import ServedNames, WebServer
+from angelia.faces.web.server import WebServer
 from angelia.faces.web.settings_routes import SettingsRoutes
 from angelia.faces.web.skill_routes import SkillRoutes
 from angelia.faces.web.uploads import Uploads
@@ -36,7 +37,6 @@ from angelia.store.presence import is_alive
 if TYPE_CHECKING:
     from angelia.service.app import App
 
-SETTING = "web.listen"
 STATE_FILE = "web.json"
 
 
@@ -54,11 +54,13 @@ class WebDoor:
 
     def __init__(self, app: "App", look: Look | None = None, chats: DrivesChats | None = None) -> None:
         self._app = app
-        self.logins = Logins(app.key_value, app.clock)
+        self.ways = LoginWays(app.key_value, app.clock)
+        self.logins = self.ways.logins
         self.keys = ApiKeys(app.key_value, app.clock)
         self.conversations = WebConversations(app, self.keys, chats)
         self._home = HomeRoutes(app)
         self._live = LiveRoutes(app)
+        self._login = LoginRoutes(self.ways, app.clock)
         uploads = Uploads(app.intake, app.key_value, app.clock)
         listed = [
             *ConversationRoutes(app, self.conversations, uploads).routes(),
@@ -69,11 +71,12 @@ class WebDoor:
             *SettingsRoutes(app.loaded, app.environ).routes(),
             *(DoctorRoutes(look).routes() if look else ()),
             *self._v1(app),
-            *PageRoutes(self.logins).routes(),
+            *self._login.routes(),
+            *PageRoutes().routes(),
         ]
         routes = Routes([*listed, *DescriptionRoutes(listed).routes()])
-        self.server = WebServer(routes, self.logins, self.keys, lambda: self._names)
-        self._names = ServedNames(frozenset())
+        self.server = WebServer(routes, self.logins, self.keys, lambda: self._origins)
+        self._origins: frozenset[str] = frozenset()
         self.address = ""
 
     def _v1(self, app: "App") -> list[Route]:
@@ -90,21 +93,23 @@ class WebDoor:
         """Serve until cancelled; `begun` is called once the page can be had.
 
         Raises:
-            ConfigError: `listen` is no address of this machine alone, or cannot be had.
+            ConfigError: `listen` is no address or cannot be had; or others would reach it, and something is missing
+                that has to stand before the page.
             MissingPart: uvicorn is not installed.
         """
-        host = require_loopback(listen)
+        reached = exposure(self._app.loaded.config.web, listen)
+        await demand_login(reached, self.ways)
 
         def at(port: int) -> None:
-            names = {f"{name}:{port}" for name in (host, "localhost", "127.0.0.1", "[::1]")}
-            self._names = ServedNames(frozenset(names))
-            self.address = f"http://localhost:{port}"
+            self._origins = reached.origins(port)
+            self._login.elsewhere = reached.origin
+            self.address = reached.address(port)
             _tell(self._app.loaded.home, WebState(self.address, self._app.db.presence.name("the page")))
             begun()
 
         rousing = asyncio.create_task(self.conversations.rouse())
         try:
-            await serve(self.server, listen, SETTING, at)
+            await serve(self.server, listen, SETTING, at, reached.front)
         finally:
             rousing.cancel()
             await asyncio.gather(rousing, return_exceptions=True)
@@ -123,20 +128,18 @@ def link_at(address: str, code: str) -> str:
     return f"{address}/#code={code}"
 
 
-def require_loopback(listen: str) -> str:
-    """The host of an address that this machine alone reaches.
+async def demand_login(reached: Exposure, ways: LoginWays) -> None:
+    """Where others reach the page, there is something that they do not have.
 
     Raises:
-        ConfigError: it is another; says how the page is had from elsewhere.
+        ConfigError: there is neither a password nor a passkey.
     """
-    host, port = address_in(listen, SETTING)
-    if not stays_here(listen, SETTING):
+    if reached.origin and not await ways.any_at(reached.origin):
         raise ConfigError(
-            f"{SETTING} is {listen!r}.",
-            "The page is served to this machine alone: whoever has it can do all that you can.",
-            f"From elsewhere: ssh -L {port}:localhost:{port} THIS-MACHINE, then open http://localhost:{port} there.",
+            f"The page would be reached at {reached.origin}, and there is neither a password nor a passkey.",
+            "Whoever gets in can do all that you can.",
+            "`angelia web password` sets one; a passkey can be made on the page then.",
         )
-    return host
 
 
 def page_of(home: Path) -> WebState | None:

@@ -2,17 +2,18 @@
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum
+from ipaddress import ip_address
 
 from angelia.faces.web.request import JSON, RequestRefused
 
 
 class RouteGuard(StrEnum):
-    """What a request has to bring. Every one has to name us by a name of ours (`require_host`)."""
+    """What a request has to bring. Every one has to ask us under an origin of ours (`require_origin`)."""
 
     NONE = "none"
     """Nothing: the page itself, in which nothing of anybody is."""
     LOGGING_IN = "logging_in"
-    """A page of ours sends it; it brings the code."""
+    """A page of ours sends it; it brings what logs in."""
     LOGIN = "login"
     """Somebody who is logged in reads."""
     WRITE = "write"
@@ -27,23 +28,28 @@ BYTES = "application/octet-stream"
 _OURS = frozenset({"same-origin", "none"})
 
 
-def require_host(headers: Mapping[str, str], names: Collection[str]) -> None:
-    """Whoever asks knows us by a name of ours: a page elsewhere whose name was made to lead here does not (DNS
-    rebinding).
+def require_origin(origin: str, client: tuple[str, int] | None, origins: Collection[str]) -> None:
+    """Whoever asks knows us by an origin of ours: a page elsewhere whose name was made to lead here does not (DNS
+    rebinding). Without TLS only this machine asks; who comes from elsewhere by a proxy does not.
 
     Raises:
         RequestRefused: it is none of ours.
     """
-    if headers.get("host", "").lower() not in names:
-        raise RequestRefused(
-            421,
-            f"This address is not answered under the name {headers.get('host', '')[:80]!r}.",
-            then="Open the link that `angelia web` prints.",
-        )
+    if origin in origins and (origin.startswith("https://") or _is_here(client)):
+        return
+    scheme, _, name = origin.partition("://")
+    plain = scheme == "http" and f"https://{name}" in origins
+    raise RequestRefused(
+        421,
+        f"This address is not answered under the name {name[:80]!r}{' without TLS' * plain}.",
+        "A proxy before it has to send `X-Forwarded-Proto: https`, and its address to be in web.proxies." * plain,
+        "Open the link that `angelia web` prints.",
+    )
 
 
-def require_own_page(headers: Mapping[str, str], names: Collection[str], scheme: str) -> None:
-    """What changes something comes from a page of ours, in a form that no page elsewhere can send unasked.
+def require_own_page(headers: Mapping[str, str], origin: str) -> None:
+    """What changes something comes from the page that was loaded from the very origin that is asked, in a form that no
+    page elsewhere can send unasked.
 
     `Origin` is sent with every such request by browsers; where it is missing, `Sec-Fetch-Site` has to say so (Fetch
     Metadata). JSON and bytes cannot be sent by a form, and a script elsewhere would have to ask first (CORS), which is
@@ -52,13 +58,17 @@ def require_own_page(headers: Mapping[str, str], names: Collection[str], scheme:
     Raises:
         RequestRefused: it does not.
     """
-    origin = headers.get("origin", "")
-    ours = {f"{scheme}://{name}" for name in names}
-    same = origin in ours if origin else headers.get("sec-fetch-site", "") == "same-origin"
+    came = headers.get("origin", "")
+    same = came == origin if came else headers.get("sec-fetch-site", "") == "same-origin"
     if not same or headers.get("sec-fetch-site", "same-origin") not in _OURS:
-        raise RequestRefused(
-            403, "Only the page itself can do this.", f"This came from {origin[:80] or 'elsewhere'!r}."
-        )
+        raise RequestRefused(403, "Only the page itself can do this.", f"This came from {came[:80] or 'elsewhere'!r}.")
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in (JSON, BYTES):
         raise RequestRefused(415, f"This has to be sent as {JSON}.", f"It came as {kind[:80]!r}.")
+
+
+def _is_here(client: tuple[str, int] | None) -> bool:
+    try:
+        return ip_address(client[0] if client else "").is_loopback
+    except ValueError:
+        return False

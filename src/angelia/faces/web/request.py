@@ -28,6 +28,19 @@ class RequestRefused(AngeliaError):
         super().__init__(what, why, then)
 
 
+class TooManyAttempts(RequestRefused):
+    """Somebody tries to log in too soon after failures; `wait_s` is in how many seconds they may."""
+
+    def __init__(self, failed: int, whose: str, wait_ms: int) -> None:
+        self.wait_s = -(-wait_ms // 1000)
+        super().__init__(
+            429,
+            f"You can try again in {self.wait_s} s.",
+            f"{failed} attempts {whose} failed.",
+            "`angelia web` prints a link that logs in at once.",
+        )
+
+
 class RouteResponse(Struct, frozen=True):
     """An answer that is whole. `headers` are beside those that every answer has."""
 
@@ -58,8 +71,9 @@ NOTHING = RouteResponse(status=204)
 
 
 class RouteRequest(Struct):
-    """Who asks for what. Header names are lower case; `found` are the variable parts of the path. `key` is the one by
-    which a program asks, where it was asked for one.
+    """Who asks for what. Header names are lower case; `found` are the variable parts of the path. `origin` is the one
+    of ours under which it is asked, such as http://localhost:8780, and `client` the address and port that ask. `key` is
+    the one by which a program asks, where it was asked for one.
     """
 
     method: str
@@ -68,6 +82,8 @@ class RouteRequest(Struct):
     headers: Mapping[str, str]
     receive: Receive
     bodies: UnfinishedBodies
+    origin: str = ""
+    client: tuple[str, int] | None = None
     found: Mapping[str, str] = field(default_factory=dict)
     key: ApiKey | None = None
 
@@ -156,4 +172,7 @@ def status_of(error: AngeliaError) -> int:
 def error_response(error: AngeliaError) -> RouteResponse:
     """An error as the page tells it."""
     said = {"what": error.what, "why": error.why, "then": error.then}
-    return json_response({"error": said}, status_of(error))
+    answer = json_response({"error": said}, status_of(error))
+    if isinstance(error, TooManyAttempts):
+        return msgspec.structs.replace(answer, headers={"retry-after": str(error.wait_s)})
+    return answer

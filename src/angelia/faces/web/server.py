@@ -6,14 +6,12 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import aclosing
 from urllib.parse import parse_qsl
 
-from msgspec import Struct
-
 from angelia.core.errors import AngeliaError
 from angelia.faces.listener.serve import Scope, Send
 from angelia.faces.listener.unfinished import ListenerLimits, Receive, UnfinishedBodies
+from angelia.faces.web.access.logins import Logins, cookie_in
 from angelia.faces.web.api_keys import ApiKey, ApiKeys, KeyScope, key_in
-from angelia.faces.web.guards import RouteGuard, require_host, require_own_page
-from angelia.faces.web.logins import Logins, cookie_in
+from angelia.faces.web.guards import RouteGuard, require_origin, require_own_page
 from angelia.faces.web.request import (
     RequestRefused,
     RouteRequest,
@@ -48,16 +46,9 @@ _SAFE: Mapping[str, str] = {
 logger = logging.getLogger("angelia.web")
 
 
-class ServedNames(Struct, frozen=True):
-    """Under which names (`host:port`, lower case) we are asked for, and by which scheme."""
-
-    names: Collection[str]
-    scheme: str = "http"
-
-
 class WebServer:
-    """Answers requests (https://asgi.readthedocs.io, HTTP 2.3). `names` are asked for at each request: the port may be
-    known only once it listens.
+    """Answers requests (https://asgi.readthedocs.io, HTTP 2.3). `origins` are those under which we are asked (lower
+    case); they are looked up at each request, since the port may be known only once it listens.
     """
 
     def __init__(
@@ -65,13 +56,13 @@ class WebServer:
         routes: Routes,
         logins: Logins,
         keys: ApiKeys,
-        names: Callable[[], ServedNames],
+        origins: Callable[[], Collection[str]],
         limits: ListenerLimits = LIMITS,
     ) -> None:
         self.routes = routes
         self.limits = limits
         self._logins, self._keys = logins, keys
-        self._names = names
+        self._origins = origins
         self._bodies = UnfinishedBodies(limits)
         self._streams: set[asyncio.Task[None]] = set()
 
@@ -81,7 +72,10 @@ class WebServer:
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-        request = RouteRequest(scope["method"], scope["path"], query, headers, receive, self._bodies)
+        origin = f"{scope['scheme']}://{headers.get('host', '').lower()}"
+        request = RouteRequest(
+            scope["method"], scope["path"], query, headers, receive, self._bodies, origin, scope["client"]
+        )
         answer = await self._told(request)
         if isinstance(answer, RouteResponse):
             await _say(send, answer, last=answer.status >= 400)
@@ -115,11 +109,10 @@ class WebServer:
         """What is answered, or why nothing is, in the form of the route."""
         told: Callable[[AngeliaError], RouteResponse] = error_response
         try:
-            served = self._names()
-            require_host(request.headers, served.names)
+            require_origin(request.origin, request.client, self._origins())
             route, request.found = self.routes.find(request.method, request.path)
             told = route.told
-            await self._admit(route, request, served)
+            await self._admit(route, request)
             return await route.handler(request)
         except AngeliaError as error:
             return told(error)
@@ -127,7 +120,7 @@ class WebServer:
             logger.exception("%s %s failed", request.method, request.path)
             return told(RequestRefused(500, "Angelia has made a mistake here; it is in her log.", then=_DOCTOR))
 
-    async def _admit(self, route: Route, request: RouteRequest, served: ServedNames) -> None:
+    async def _admit(self, route: Route, request: RouteRequest) -> None:
         """Raises RequestRefused where the guard of the route says no; nothing of the body has been read then."""
         if route.guard is RouteGuard.NONE:
             return
@@ -137,12 +130,12 @@ class WebServer:
                 raise RequestRefused(403, f"The key {request.key.name} may only read.", "Its scope is `read`.")
             return
         if route.guard in (RouteGuard.WRITE, RouteGuard.LOGGING_IN):
-            require_own_page(request.headers, served.names, served.scheme)
+            require_own_page(request.headers, request.origin)
         if route.guard is RouteGuard.LOGGING_IN:
             return
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise RequestRefused(403, "Only the page itself can ask for this.")
-        if not await self._logins.known(cookie_in(request.headers.get("cookie", ""))):
+        if not await self._logins.known(cookie_in(request.headers.get("cookie", ""), request.origin)):
             raise RequestRefused(401, "You are not logged in.", then="Open the link that `angelia web` prints.")
 
     async def _key(self, headers: Mapping[str, str]) -> ApiKey:

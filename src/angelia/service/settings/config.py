@@ -118,13 +118,21 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """`listen` is where `angelia web` serves the page: an address of this machine alone, and a port, 0 for any.
+    """`listen` is where `angelia web` serves the page: an address and a port, 0 for any. With `in_gateway` the gateway
+    serves it there as well.
 
-    With `in_gateway` the gateway serves it there as well.
+    Beyond this machine it is served only with a password or a passkey, under the one `origin` that browsers open, such
+    as https://angelia.example.org, and encrypted: by `certificate` and `certificate_key` (PEM files, looked at again
+    when they change), or by the `proxies` that do it (IP addresses or networks; who asked and how is taken from no
+    others).
     """
 
     listen: str = "127.0.0.1:8780"
     in_gateway: bool = False
+    origin: str = ""
+    certificate: str = ""
+    certificate_key: str = ""
+    proxies: tuple[str, ...] = ()
 
 
 class ScheduleSettings(Struct, frozen=True, forbid_unknown_fields=True):

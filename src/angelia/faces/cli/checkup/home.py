@@ -27,6 +27,7 @@ EXTRAS = {
     "voice": ("faster_whisper", "recordings written down on this machine"),
     "speech": ("piper", "spoken answers, by voices of this machine"),
     "gateway": ("uvicorn", "webhooks: chats that call us"),
+    "login": ("argon2", "a password and passkeys for the page"),
     "discord": ("websockets", "Discord"),
     "slack": ("websockets", "Slack"),
     "encryption": ("cryptography", "backups under a passphrase"),

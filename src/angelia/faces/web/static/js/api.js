@@ -3,12 +3,13 @@ import { Signal } from "./signal.js";
 
 /** What went wrong, in three sentences: what, why, what next. Status 0 is no answer at all. */
 export class ApiError extends Error {
-  /** @param {number} status @param {{what?: string, why?: string, then?: string}} said */
-  constructor(status, said) {
+  /** `wait` is in how many seconds it may be tried again. @param {number} status @param {{what?: string, why?: string, then?: string}} said */
+  constructor(status, said, wait = 0) {
     super(said.what || `The server answered ${status}.`);
     this.status = status;
     this.why = said.why || "";
     this.then = said.then || "";
+    this.wait = wait;
   }
 }
 
@@ -35,7 +36,7 @@ async function ask(method, path, body, type, signal) {
   }
   if (response.ok) return answer;
   if (response.status === 401 && path !== "/api/login") loggedIn.set(false);
-  throw new ApiError(response.status, answer.error || {});
+  throw new ApiError(response.status, answer.error || {}, Number(response.headers.get("retry-after")) || 0);
 }
 
 /** @param {string} path @param {AbortSignal} [signal] */

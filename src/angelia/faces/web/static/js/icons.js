@@ -11,6 +11,7 @@ const PATHS = {
   notes: "M3.5 2.5h9v8l-3 3h-6zM9.5 13.5v-3h3",
   skills: "M8 2v12M2 8h12M4 4l8 8M12 4l-8 8",
   channels: "M6 2.5v3M10 2.5v3M4 5.5h8v2.5a4 4 0 0 1-8 0zM8 12v2",
+  logins: "M4 7.5h8v6H4zM5.5 7.5V5a2.5 2.5 0 0 1 5 0v2.5M8 10v1.5",
   servers: "M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.01M5 11h.01",
   grants: "M8 2 13 4v4c0 3-2 5-5 6-3-1-5-3-5-6V4zM5.5 8l2 2 3-3.5",
   usage: "M3 13.5V8M7 13.5V3M11 13.5V6M2 13.5h12",

@@ -42,7 +42,7 @@ function Page() {
   useEffect(() => {
     if (inside) readHome().catch(() => {});
   }, [inside, page === "c" ? id : ""]);
-  if (!inside) return html`<${Login} error=${refused.value} retry=${() => {}} /><${Toasts} />`;
+  if (!inside) return html`<${Login} error=${refused.value} /><${Toasts} />`;
   const talk = page === "c" && id;
   const Other = pageFor(page);
   return html`<${Shell}>${talk ? html`<${Talk} key=${id} id=${id} seq=${rest} />` : page === "new" ? html`<${NewTalk} />` : html`<${Other} key=${page === "conversations" ? rest : page} page=${page} id=${id} rest=${rest} />`}<//>

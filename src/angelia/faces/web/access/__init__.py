@@ -1,0 +1,1 @@
+"""Who is let in to the page, by what, and from where."""

@@ -1,0 +1,218 @@
+"""Who is logged in to the page: a one-time code, a password or a passkey becomes a cookie; only hashes are stored."""
+
+import asyncio
+import hashlib
+import secrets
+
+import msgspec
+from msgspec import Struct
+
+from angelia.core.errors import NotFound
+from angelia.core.ids import Clock
+from angelia.faces.web.request import RequestRefused
+from angelia.store.tables.key_value import KeyValue
+
+CODE_MS = 10 * 60 * 1000
+"""How long a link can be opened."""
+_DAY_MS = 24 * 3600 * 1000
+LOGIN_MS = 30 * _DAY_MS
+"""How long somebody who does not come back stays logged in."""
+LONGEST_MS = 90 * _DAY_MS
+"""How long anybody does."""
+_NOTED_MS = 3600 * 1000
+"""How often it is noted that somebody is still there."""
+
+COOKIE = "angelia-login"
+
+_CODES, _LOGINS = "web-code:", "web-login:"
+_KEY = 16
+
+
+class LoginTerms(Struct, frozen=True):
+    """How long a login holds, in milliseconds: unused, and at the most."""
+
+    idle_ms: int = LOGIN_MS
+    most_ms: int = LONGEST_MS
+
+
+FROM_ELSEWHERE = LoginTerms(7 * _DAY_MS, 30 * _DAY_MS)
+"""For a login through an origin that others reach."""
+
+
+class Visitor(Struct, frozen=True):
+    """Who logs in, as far as it is known: the address, and what the browser calls itself."""
+
+    address: str = ""
+    browser: str = ""
+
+
+class _Login(Struct, frozen=True):
+    """Unix milliseconds: when somebody logged in, and was last seen; `by` what."""
+
+    since: int
+    seen: int
+    by: str = "link"
+    visitor: Visitor = Visitor()
+    terms: LoginTerms = LoginTerms()
+
+    def until(self) -> int:
+        """When it ends, if nobody comes back."""
+        return min(self.seen + self.terms.idle_ms, self.since + self.terms.most_ms)
+
+
+class LoginView(Struct, frozen=True):
+    """A login as its owner sees it; `id` names it and opens nothing. Times are Unix milliseconds."""
+
+    id: str
+    since: int
+    seen: int
+    until: int
+    by: str
+    address: str
+    browser: str
+
+
+class Logins:
+    """The codes that were handed out and the logins that there are, for every process of a home."""
+
+    def __init__(self, key_value: KeyValue, clock: Clock) -> None:
+        self._key_value, self._clock = key_value, clock
+        self._taking = asyncio.Lock()
+
+    async def new_code(self) -> str:
+        """A code that logs in once, within the next ten minutes."""
+        await self._tidy()
+        code = secrets.token_urlsafe(24)
+        await self._key_value.put(_CODES + _hash(code), str(self._clock() + CODE_MS))
+        return code
+
+    async def spend(self, code: str) -> None:
+        """A code has done its work by this.
+
+        Raises:
+            RequestRefused: it is no code, was used, or is too old.
+        """
+        name = _CODES + _hash(code)
+        async with self._taking:
+            until = await self._key_value.get(name)
+            if not until or int(until) < self._clock():
+                raise RequestRefused(
+                    401,
+                    "This link cannot be used any more.",
+                    "A link logs in once, within ten minutes.",
+                    "`angelia web` prints a new one.",
+                )
+            await self._key_value.forget(name)
+
+    async def begin(self, by: str, visitor: Visitor = Visitor(), terms: LoginTerms = LoginTerms()) -> str:  # noqa: B008 - frozen values
+        """The cookie's value for somebody who has shown who they are."""
+        await self._tidy()
+        token = secrets.token_urlsafe(32)
+        await self._note(token, _Login(self._clock(), self._clock(), by, visitor, terms))
+        return token
+
+    async def known(self, token: str) -> bool:
+        """Whether this cookie's value stands for a login that holds."""
+        kept = await self._key_value.get(_LOGINS + _hash(token)) if token else ""
+        if not kept:
+            return False
+        login = msgspec.json.decode(kept, type=_Login)
+        now = self._clock()
+        if now > login.until():
+            return False
+        if now - login.seen > _NOTED_MS:
+            await self._note(token, msgspec.structs.replace(login, seen=now))
+        return True
+
+    async def all(self) -> list[LoginView]:
+        """Those that hold, the one used last first."""
+        now = self._clock()
+        found = [
+            (name.removeprefix(_LOGINS), msgspec.json.decode(kept, type=_Login))
+            for name, kept in await self._key_value.all(_LOGINS)
+        ]
+        views = [
+            LoginView(own[:_KEY], one.since, one.seen, one.until(), one.by, one.visitor.address, one.visitor.browser)
+            for own, one in found
+            if now <= one.until()
+        ]
+        return sorted(views, key=lambda view: -view.seen)
+
+    async def end(self, own: str) -> None:
+        """That login, by its id, stands for nothing from now on.
+
+        Raises:
+            NotFound: there is none.
+        """
+        for name, _ in await self._key_value.all(_LOGINS + own) if len(own) == _KEY else ():
+            await self._key_value.forget(name)
+            return
+        raise NotFound("There is no such login.", "It has ended already.")
+
+    async def log_out(self, token: str) -> None:
+        """It stands for nothing from now on."""
+        await self._key_value.forget(_LOGINS + _hash(token))
+
+    async def log_everybody_out(self) -> int:
+        """No cookie and no code holds from now on; returns how many logins there were."""
+        logins = await self._key_value.all(_LOGINS)
+        for name, _ in [*logins, *await self._key_value.all(_CODES)]:
+            await self._key_value.forget(name)
+        return len(logins)
+
+    async def _note(self, token: str, login: _Login) -> None:
+        await self._key_value.put(_LOGINS + _hash(token), msgspec.json.encode(login).decode())
+
+    async def _tidy(self) -> None:
+        """Forget what does not hold any more."""
+        now = self._clock()
+        for name, until in await self._key_value.all(_CODES):
+            if int(until) < now:
+                await self._key_value.forget(name)
+        for name, kept in await self._key_value.all(_LOGINS):
+            if now > msgspec.json.decode(kept, type=_Login).until():
+                await self._key_value.forget(name)
+
+
+def login_id(token: str) -> str:
+    """The id of the login for which a cookie's value stands."""
+    return _hash(token)[:_KEY]
+
+
+def _hash(value: str) -> str:
+    return hashlib.sha256(value.encode()).hexdigest()
+
+
+def cookie_name(origin: str) -> str:
+    """The login's, as it is sent to an origin. Of `__Host-` a browser takes none that another host set, and none that
+    came unencrypted (RFC 6265bis, 4.1.3.2).
+
+    >>> cookie_name("https://angelia.example.org"), cookie_name("http://localhost:8780")
+    ('__Host-angelia-login', 'angelia-login')
+    """
+    return f"__Host-{COOKIE}" if origin.startswith("https://") else COOKIE
+
+
+def cookie_in(header: str, origin: str) -> str:
+    """The login's value in a `Cookie` header; empty where there is none.
+
+    >>> cookie_in("a=1; angelia-login=x7", "http://localhost:8780")
+    'x7'
+    """
+    for pair in header.split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name == cookie_name(origin):
+            return value
+    return ""
+
+
+def cookie_for(token: str, origin: str, terms: LoginTerms) -> str:
+    """The `Set-Cookie` header that keeps a login in a browser, or with an empty token forgets it."""
+    age = terms.most_ms // 1000 if token else 0
+    secure = "; Secure" * origin.startswith("https://")
+    return f"{cookie_name(origin)}={token}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}"
+
+
+def terms_at(origin: str) -> LoginTerms:
+    """How long a login through this origin holds."""
+    return FROM_ELSEWHERE if origin.startswith("https://") else LoginTerms()

@@ -1,0 +1,79 @@
+// Who is logged in, who tried, and by what one can.
+import { html, useState } from "../html.js";
+import { loggedIn, post } from "../api.js";
+import { Details, ListDetail, useAnswer } from "../list_detail.js";
+import { make, passkeysWork } from "../passkeys.js";
+import { Empty } from "../states.js";
+import { toast } from "../toasts.js";
+import { count, sentence, when } from "../words.js";
+import { Act } from "./acting.js";
+
+/** What a browser calls itself, in two words. @param {string} text */
+function browserIn(text) {
+  const name = /Firefox/.test(text) ? "Firefox" : /Edg\//.test(text) ? "Edge" : /Chrom/.test(text) ? "Chrome" : /Safari/.test(text) ? "Safari" : text.split(/[ /]/)[0] || "Unknown browser";
+  const system = [["Android", /Android/], ["iPhone", /iPhone/], ["iPad", /iPad/], ["Windows", /Windows/], ["macOS", /Mac OS/], ["Linux", /Linux/]].find(([, found]) => /** @type {RegExp} */ (found).test(text));
+  return system ? `${name}, ${system[0]}` : name;
+}
+
+/** @param {any} data @returns {import("../list_detail.js").ListRow[]} */
+const rowsOf = (data) => [
+  ...data.logins.map((one) => ({ id: one.id, state: "done", word: "Logged in", group: "Logged in", title: browserIn(one.browser), line: `${one.id === data.here ? "This one · " : ""}${one.address}`, side: when(one.seen) })),
+  { id: "password", state: data.password ? "done" : "idle", word: data.password ? "Set" : "Not set", group: "Ways in", title: "Password", line: data.password ? `Set ${when(data.password)}` : "Not set" },
+  ...data.passkeys.map((one) => ({ id: one.id, state: "done", word: "Kept", group: "Ways in", title: one.name, line: `Passkey at ${one.site}`, side: one.used ? when(one.used) : "" })),
+  { id: "new", state: "idle", word: "Not yet", group: "Ways in", title: "New passkey", line: "A key in this device, or one that you plug in" },
+  ...data.attempts.map((one, index) => ({ id: `attempt-${index}`, state: one.failed ? "failed" : "done", word: one.failed ? "Failed" : "Let in", group: "Who came", title: `${sentence(one.by)}${one.times > 1 ? `, ${count(one.times, "time")}` : ""}`, line: one.address, side: when(one.at) })),
+];
+
+/** @param {{id: string}} props */
+export function Logins({ id }) {
+  const { data, error, again } = useAnswer("/api/logins");
+  const login = data?.logins.find((one) => one.id === id);
+  const passkey = data?.passkeys.find((one) => one.id === id);
+  const attempt = data?.attempts[Number(/^attempt-(\d+)$/.exec(id)?.[1] ?? -1)];
+  return html`<${ListDetail} page="logins" title="Logins" sub="Who gets in" find="Find in logins" rows=${data ? rowsOf(data) : null} error=${error} again=${again} id=${id} empty=${html`<${Empty} icon="grants" title="Nobody">Nobody is logged in.<//>`}>
+    ${login && html`<div><h2>${browserIn(login.browser)}</h2><p>${login.id === data.here ? "It is the one that you look at." : "It can do here all that you can."}</p></div><div class="go"><${Act} path=${`/api/logins/${login.id}/end`} word="End this login" told="It is ended." again=${again} main=${login.id !== data.here} /><${Everywhere} /></div>
+      <section><h3>Details</h3><${Details} rows=${[["Since", when(login.since)], ["Last seen", when(login.seen)], ["Ends unused", when(login.until)], ["By", login.by], ["From", login.address], ["Browser", login.browser]]} /></section>`}
+    ${id === "password" && data && html`<div><h2>Password</h2><p>${data.password ? `It was set ${when(data.password)}. Only its hash is stored.` : "There is none."}</p></div><section><h3>Change it</h3><p>At a terminal of the machine where Angelia lives: <code>angelia web password</code>. It ends every login.</p></section>`}
+    ${passkey && html`<div><h2>${passkey.name}</h2><p>It logs in at ${passkey.site}.</p></div><div class="go"><${Act} path=${`/api/passkeys/${passkey.id}/remove`} word="Remove it" told="Removed. It logs in nowhere." again=${again} main=${true} /></div>
+      <section><h3>Details</h3><${Details} rows=${[["Made", when(passkey.since)], ["Last used", passkey.used ? when(passkey.used) : "never"]]} /></section>`}
+    ${id === "new" && data && html`<${NewPasskey} site=${data.site} again=${again} />`}
+    ${attempt && html`<div><h2>${sentence(attempt.by)}</h2><p>${attempt.failed || "It let them in."}</p></div><section><h3>Details</h3><${Details} rows=${[["When", when(attempt.at)], ["Times in a row", String(attempt.times)], ["From", attempt.address], ["Browser", attempt.browser]]} /></section>`}<//>`;
+}
+
+function Everywhere() {
+  const end = async () => {
+    await post("/api/logins/end");
+    loggedIn.set(false);
+  };
+  return html`<button class="b" onClick=${end}>Log out everywhere</button>`;
+}
+
+/** @param {{site: string, again: () => void}} props */
+function NewPasskey({ site, again }) {
+  const [trouble, setTrouble] = useState(/** @type {any} */ (null));
+  const [busy, setBusy] = useState(false);
+  /** @param {SubmitEvent} event */
+  const keep = async (event) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    try {
+      const form = /** @type {HTMLFormElement} */ (event.target);
+      const credential = await make(await post("/api/passkeys/begin"));
+      const { name } = await post("/api/passkeys", { name: String(new FormData(form).get("name")), credential });
+      setTrouble(null);
+      form.reset();
+      toast(`${name} logs in from now on.`);
+      again();
+    } catch (error) {
+      setTrouble(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const cannot = !site ? "Passkeys are bound to a name, and this page was opened by an address." : !passkeysWork() ? "This browser has none." : "";
+  return html`<div><h2>New passkey</h2><p>${cannot || `It will log in at ${site}: with this device, or with a key that you plug in.`}</p></div>
+    ${!cannot && html`<section><form class="change" onSubmit=${keep}><label class="lab" for="passkey-name">What you call it</label><input id="passkey-name" name="name" class="field" maxlength="60" autocomplete="off" required placeholder="My phone" />
+      <div role="alert">${trouble && html`<p class="cannot">${[trouble.message, trouble.why, trouble.then].filter(Boolean).join(" ")}</p>`}</div>
+      <p class="acts"><button class="b main" aria-disabled=${busy}>Make a passkey</button></p></form></section>`}`;
+}
