@@ -753,6 +753,15 @@ class BytesLetGo(Fact, frozen=True):
     hours: int
 
 
+class WordsErased(Fact, frozen=True):
+    """What somebody had said here, and what was answered to them alone, was erased from `count` entries before this
+    one; who they were is not known any more. Whoever had read the log before has to read it anew.
+    """
+
+    count: int
+    by: Principal
+
+
 class FilesChanged(Fact, frozen=True):
     """A call changed files of the workspace, and what they were is kept: `angelia undo` takes it back.
 
@@ -1140,6 +1149,7 @@ AnyFact = (
     | JobSubmitted
     | ToolFinished
     | BytesLetGo
+    | WordsErased
     | ToolsOffered
     | CallsHandedOver
     | ResultsBrought
@@ -1174,6 +1184,7 @@ SideFact = (
     | WatchChecked
     | HookRan
     | BytesLetGo
+    | WordsErased
     | FilesChanged
     | FilesTakenBack
     | SystemSaid

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from angelia.core.errors import BadInput
 
-ALONE = frozenset({"angelia", "owner"})
+ALONE = frozenset({"angelia", "erased", "owner"})
 """Principals without an id: there is one of each in a home."""
 SIGNAL = "signal"
 """The door of what signals us from outside: `signal:NAME` is whoever has the secret of that signal."""
@@ -14,8 +14,10 @@ MAIL = "mail"
 """The door of a mailbox: `mail:NAME` is whoever can write to it, which is anybody."""
 FOLDER = "folder"
 """The door of a folder: `folder:NAME` is whoever can put something there."""
-RESERVED = ALONE | {"key", SIGNAL, MAIL, FOLDER}
-"""What no channel is called, since it would speak for others; `key:NAME` is somebody with a key of the API."""
+KEY = "key"
+"""The door of the API: `key:NAME` is whoever has the key of that name."""
+RESERVED = ALONE | {KEY, SIGNAL, MAIL, FOLDER}
+"""What no channel is called, since it would speak for others."""
 
 _FORMS = "A principal is `owner`, or a channel's name and an id of that network, such as telegram:4711."
 
@@ -90,3 +92,5 @@ OWNER = Principal("owner")
 """Whoever owns this home: at the terminal, in an editor, and through the ids that channels name as owners."""
 ANGELIA = Principal("angelia")
 """Nobody else: we did it of our own accord, such as a no where nobody could be asked."""
+ERASED = Principal("erased")
+"""Somebody whose words were erased: who that was is not known any more."""

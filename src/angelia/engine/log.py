@@ -2,11 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
-from angelia.core.entry import AnyFact, Entry
+from angelia.core.entry import AnyFact, Entry, WordsErased
+from angelia.core.errors import StoreError
 from angelia.core.ids import ConversationId
 from angelia.engine.live import Committed, Live
 from angelia.store.log.lease import Lease
 from angelia.store.log.transcript import Transcript
+
+
+class Outdated(StoreError):
+    """What this process knows of a log is not what stands in it any more: it has to be read from its beginning."""
 
 
 class Log:
@@ -39,10 +44,19 @@ class Log:
         self.take(await self._transcript.entries(self.conversation, after=len(self.entries)))
 
     def take(self, added: Sequence[Entry]) -> None:
-        """Take in entries that the store holds; what is known already is passed over."""
+        """Take in entries that the store holds; what is known already is passed over.
+
+        Raises:
+            Outdated: what is known is not what stands there any more.
+        """
         fresh = [entry for entry in added if entry.seq > len(self.entries)]
         if not fresh:
             return
+        if self.entries and any(isinstance(entry.fact, WordsErased) for entry in fresh):
+            raise Outdated(
+                "What somebody had said in this conversation was erased since it was opened here.",
+                then="Nothing was asked of a model. Open the conversation again.",
+            )
         self.entries.extend(fresh)
         self.live.emit(Committed(tuple(fresh)))
         for listener in tuple(self._listeners):

@@ -103,6 +103,9 @@ class Ends(Protocol):
     def erasing(self, conversation: ConversationId) -> None:
         """Within a write: from now on the end of this conversation binds no more."""
 
+    def rewriting(self, conversation: ConversationId, upto: int) -> None:
+        """Within a write: entries of it are written anew, the last with the number `upto`; ends so far bind no more."""
+
 
 class WordIndex(Protocol):
     """The full-text index, a table `words` with a `rowid` for each entry and `terms` with a row for each word.

@@ -9,8 +9,8 @@ import anthropic
 import openai
 from tests.web.visitor import Visitor, opened, visiting
 
-from angelia.core.principal import Principal
-from angelia.faces.web.api_keys import KEY_DOOR, KeyScope, KeyTerms
+from angelia.core.principal import KEY, Principal
+from angelia.faces.web.api_keys import KeyScope, KeyTerms
 from angelia.service.app import App
 from angelia.testing.model.server import ModelServer
 from angelia.testing.model.steps import Step
@@ -27,7 +27,7 @@ class Programs:
 
     def __init__(self, app: App, page: Visitor) -> None:
         self.app, self.page = app, page
-        self.owner = Principal(KEY_DOOR, "ide")
+        self.owner = Principal(KEY, "ide")
 
     async def key(self, name: str = "ide", scope: KeyScope = KeyScope.CHAT, **terms: Any) -> str:
         """A new key."""

@@ -10,11 +10,8 @@ from msgspec import Struct
 
 from angelia.core.errors import BadInput, NotFound
 from angelia.core.ids import Clock
-from angelia.core.principal import Principal
+from angelia.core.principal import KEY, Principal
 from angelia.store.tables.key_value import KeyValue
-
-KEY_DOOR = "key"
-"""The first word of a key's principal: `key:NAME`."""
 
 _PREFIX = "api-key:"
 _BEGINNING = "angelia_"
@@ -59,7 +56,7 @@ class ApiKey(Struct, frozen=True):
     @property
     def principal(self) -> Principal:
         """Whose the conversations are that begin by it."""
-        return Principal(KEY_DOOR, self.name)
+        return Principal(KEY, self.name)
 
 
 class ApiKeys:
@@ -111,7 +108,7 @@ class ApiKeys:
 
     async def of(self, principal: Principal) -> ApiKey | None:
         """The key that somebody is; None if it was removed, or they are not one."""
-        if principal.door != KEY_DOOR:
+        if principal.door != KEY:
             return None
         return next((key for key in await self.list() if key.principal == principal), None)
 

@@ -161,8 +161,8 @@ class TranscriptLines:
                 yield _child_ended(name, came)
             case e.CancelAsked():
                 yield TranscriptLine(Tone.NOTE, "stopping")
-            case e.ViewMoved() | e.BytesLetGo():
-                yield TranscriptLine(Tone.NOTE, _moved(fact) if isinstance(fact, e.ViewMoved) else _let_go(fact))
+            case e.ViewMoved() | e.BytesLetGo() | e.WordsErased():
+                yield TranscriptLine(Tone.NOTE, _moved(fact) if isinstance(fact, e.ViewMoved) else _gone(fact))
             case e.DeliverySettled(status=e.DeliveryStatus.FAILED, detail=detail):
                 yield TranscriptLine(Tone.WARNING, f"a delivery failed: {detail}")
             case e.TurnClosed(ending=ending):
@@ -230,7 +230,9 @@ def files(parts: tuple[Content, ...]) -> list[Media]:
     return [part for part in parts if isinstance(part, Media)]
 
 
-def _let_go(fact: e.BytesLetGo) -> str:
+def _gone(fact: e.BytesLetGo | e.WordsErased) -> str:
+    if isinstance(fact, e.WordsErased):
+        return f"what somebody had said was erased from {fact.count} entries"
     what = ", ".join(dict.fromkeys(one.what for one in fact.pictures))
     return f"no longer kept after {fact.hours} hours, since nobody was sent, pinned or named it: {what}"
 

@@ -18,10 +18,10 @@ from msgspec import Struct
 
 from angelia.core.errors import BadInput, StoreBusy, StoreDamaged, StoreUnreachable
 from angelia.store.log import projections, word_index
+from angelia.store.log.at_work import at_work
 from angelia.store.log.chain import COLUMNS, FIRST, StoredEntry, fits
 from angelia.store.log.examined import by_place, unreadable_at
 from angelia.store.port import LogStore, Numbers, StoreConnection, WordIndex
-from angelia.store.presence import alive
 
 BESIDE = ("spending_erased", "grants", "pairings", "remembered")
 """Tables that nothing can be derived from; of leases only the numbers go over."""
@@ -231,11 +231,9 @@ def _take_beside(connection: StoreConnection, numbers: Numbers, beside: _Beside)
 
 
 def _require_unused(connection: StoreConnection, db: LogStore) -> None:
-    leases = connection.execute("SELECT holder, presence, boot, expires FROM leases").fetchall()
-    driving = {holder for holder, *lease in leases if db.presence.holds(connection, *lease)}
-    if at_work := sorted(driving | set(alive(db.home / "alive"))):
+    if working := at_work(connection, db):
         raise StoreBusy(
-            f"{', '.join(at_work)}: whoever works in a log may write to it.",
+            f"{', '.join(working)}: whoever works in a log may write to it.",
             "A log is copied while nobody does, so that nothing is left behind.",
             "End what runs, and copy again. Nothing was copied.",
         )

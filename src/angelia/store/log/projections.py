@@ -101,15 +101,20 @@ def derive(
 
 def _follow(connection: StoreConnection, conversation: ConversationId, entry: Entry, checksum: bytes) -> None:
     """What every entry adds, one that was copied too: the blobs it refers to or lets go, and where its log ends."""
-    for ref in blobs_in(entry.fact):
-        connection.execute("INSERT INTO blob_refs VALUES (?, ?) ON CONFLICT DO NOTHING", (ref.sha256, conversation))
-    if isinstance(entry.fact, BytesLetGo):
-        gone = [(one.sha256, conversation) for one in entry.fact.pictures]
-        connection.executemany("DELETE FROM blob_refs WHERE sha256 = ? AND conversation = ?", gone)
+    refer(connection, conversation, entry.fact)
     connection.execute(
         "UPDATE conversations SET last_seq = ?, last_at = ?, tip = ? WHERE id = ?",
         (entry.seq, entry.at, checksum, conversation),
     )
+
+
+def refer(connection: StoreConnection, conversation: ConversationId, fact: AnyFact) -> None:
+    """Add the bytes that a fact refers to, and take away those that it lets go."""
+    for ref in blobs_in(fact):
+        connection.execute("INSERT INTO blob_refs VALUES (?, ?) ON CONFLICT DO NOTHING", (ref.sha256, conversation))
+    if isinstance(fact, BytesLetGo):
+        gone = [(one.sha256, conversation) for one in fact.pictures]
+        connection.executemany("DELETE FROM blob_refs WHERE sha256 = ? AND conversation = ?", gone)
 
 
 def rederive(log: StoreConnection, into: StoreConnection) -> list[str]:
@@ -137,7 +142,7 @@ def derive_stored(into: StoreConnection, place: int, row: StoredEntry) -> None:
     fact = codec.decode(row.body, version=row.version, where=f"Entry {row.seq} of {row.conversation}")
     entry, conversation = Entry(row.seq, row.at, fact), ConversationId(row.conversation)
     if row.epoch == COPIED:
-        _give_title(into, conversation, fact)
+        give_title(into, conversation, fact)
         _follow(into, conversation, entry, row.sum)
     else:
         derive(into, conversation, place, entry, row.sum)
@@ -171,11 +176,15 @@ def _opened(connection: StoreConnection, at: _At, fact: ConversationOpened) -> N
 
 
 def _titled(connection: StoreConnection, at: _At, fact: UserSaid | Occurred | Delegated) -> None:
-    _give_title(connection, at.conversation, fact)
+    give_title(connection, at.conversation, fact)
     _received(connection, at, fact)
 
 
-def _give_title(connection: StoreConnection, conversation: ConversationId, fact: AnyFact) -> None:
+def give_title(connection: StoreConnection, conversation: ConversationId, fact: AnyFact) -> None:
+    """Call a conversation by what was said first in it, or by what is to be done at which times."""
+    if isinstance(fact, Scheduled):
+        title = one_line(fact.text, _TITLE_LENGTH)
+        connection.execute("UPDATE conversations SET title = ? WHERE id = ?", (title, conversation))
     if isinstance(fact, UserSaid | Occurred | Delegated):
         connection.execute(
             "UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (_title(fact.parts), conversation)
@@ -193,7 +202,7 @@ def _scheduled(connection: StoreConnection, at: _At, fact: Scheduled) -> None:
         "INSERT INTO schedules SELECT id, owner, ?, ?, ?, 'active', '', ?, ? FROM conversations WHERE id = ?",
         (at.place, at.place, at.place, fact.since, source_of(fact.when), at.conversation),
     )
-    connection.execute("UPDATE conversations SET title = ? WHERE id = ?", (one_line(fact.text, _TITLE_LENGTH), at[0]))
+    give_title(connection, at.conversation, fact)
 
 
 def _schedule_changed(connection: StoreConnection, at: _At, fact: ScheduleChanged) -> None:

@@ -123,10 +123,19 @@ def not_indexed(connection: StoreConnection, expression: str) -> list[int]:
 
 def forget(connection: StoreConnection, words: WordIndex, conversation: str) -> None:
     """Take a conversation, whose entries are still there, out of the index."""
+    words.take_out(connection, _texts(connection, conversation))
+
+
+def put_again(connection: StoreConnection, words: WordIndex, conversation: str) -> None:
+    """Index a conversation that was taken out, by what its entries say now."""
+    words.put(connection, _texts(connection, conversation))
+
+
+def _texts(connection: StoreConnection, conversation: str) -> list[tuple[int, str]]:
     (upto,) = connection.execute("SELECT upto FROM indexed").fetchone()
     query = f"SELECT id, {COLUMNS} FROM entries WHERE conversation = ? AND id <= ?"  # noqa: S608 - fixed names
     rows = connection.execute(query, (conversation, upto)).fetchall()
-    words.take_out(connection, [(at, cut(text)) for at, *row in rows if (text := stored(StoredEntry(*row)))])
+    return [(at, cut(text)) for at, *row in rows if (text := stored(StoredEntry(*row)))]
 
 
 def start_over(connection: StoreConnection, words: WordIndex) -> None:

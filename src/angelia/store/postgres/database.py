@@ -48,6 +48,9 @@ class NoTips:
     def erasing(self, conversation: ConversationId) -> None:
         """Nothing to be kept."""
 
+    def rewriting(self, conversation: ConversationId, upto: int) -> None:
+        """Nothing to be kept."""
+
 
 class PostgresDatabase:
     """See `store.port.LogStore`. `home` is this machine's folder for all that is not the log. Made by `open`."""

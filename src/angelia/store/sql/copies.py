@@ -8,7 +8,7 @@ from angelia.core.crash import crash_point
 from angelia.core.errors import StoreFull
 from angelia.core.ids import sortable_id
 from angelia.store.media.durable import sync_folder
-from angelia.store.sql.copy_folder import FOLDER, copies
+from angelia.store.sql.copy_folder import FOLDER, STAGED, copies
 from angelia.store.sql.database import FILE, Database
 from angelia.store.sql.faults import explained, full
 from angelia.store.sql.upkeep import DAY_S, copy_log
@@ -27,10 +27,36 @@ async def copy_daily(db: Database, now_ms: int) -> Path | None:
         StoreDamaged: the log is not whole; says where.
         StoreFull, StoreReadOnly: there is no room for it.
     """
-    folder = db.home / FOLDER
-    today = folder / f"{time.strftime('%Y-%m-%d', time.localtime(now_ms / 1000))}.db"
+    today = _of_day(db.home, now_ms)
     if today.exists():
         return None
+    await _copy(db, today)
+    with explained(db.home):
+        for old in copies(db.home)[KEPT:]:
+            old.unlink(missing_ok=True)
+    return today
+
+
+async def copy_anew(db: Database, now_ms: int) -> None:
+    """Put one copy in place of all that there are, which hold what was erased from the log since; none where there is
+    none. `now_ms` and errors as for `copy_daily`; all are there still if it fails.
+    """
+    shutil.rmtree(db.home / STAGED, ignore_errors=True)
+    if earlier := copies(db.home):
+        today = _of_day(db.home, now_ms)
+        await _copy(db, today)
+        with explained(db.home):
+            for old in earlier:
+                if old != today:
+                    old.unlink(missing_ok=True)
+
+
+def _of_day(home: Path, now_ms: int) -> Path:
+    return home / FOLDER / f"{time.strftime('%Y-%m-%d', time.localtime(now_ms / 1000))}.db"
+
+
+async def _copy(db: Database, to: Path) -> None:
+    folder = to.parent
     with explained(db.home):
         folder.mkdir(mode=0o700, exist_ok=True)
         for left in folder.glob(f"{_UNFINISHED}*"):
@@ -41,11 +67,8 @@ async def copy_daily(db: Database, now_ms: int) -> Path | None:
     await copy_log(db, unfinished)
     with explained(db.home):
         crash_point("copy.before_rename")
-        unfinished.replace(today)
+        unfinished.replace(to)
         sync_folder(folder)
-        for old in copies(db.home)[KEPT:]:
-            old.unlink(missing_ok=True)
-    return today
 
 
 def _require_space(home: Path) -> None:

@@ -5,7 +5,8 @@ log may be ahead of the tips (by what was committed in the last second before a 
 A log that is behind has been cut off, emptied, or is another. Writing a line costs some microseconds; it is flushed to
 the disk at most once a second, and once more when nothing has been written for a second.
 
-Before a conversation is erased a line says so, flushed: whether the erasing came to its end, its tip binds no more.
+Before a conversation is erased a line says so, flushed: whether the erasing came to its end, its tip binds no more. Nor
+do the tips so far of one in which entries are about to say something else.
 """
 
 import fcntl
@@ -119,10 +120,22 @@ class TipsJournal:
         Raises:
             OSError: it cannot be said, so nothing must be erased.
         """
+        self._announce(f"erasing {conversation}")
+
+    def rewriting(self, conversation: ConversationId, upto: int) -> None:
+        """The transaction that is under way writes entries of a conversation anew, the last of which has the number
+        `upto`: tips up to there bind no more. On the disk before that is.
+
+        Raises:
+            OSError: it cannot be said, so nothing must be written.
+        """
+        self._announce(f"rewriting {conversation} {upto}")
+
+    def _announce(self, what: str) -> None:
         self._open()
         fcntl.flock(self._file, fcntl.LOCK_SH)  # so that this line is in the journal that is written anew, too
         try:
-            self._append(_line(f"erasing {conversation}"))
+            self._append(_line(what))
             os.fsync(self._file)
         finally:
             fcntl.flock(self._file, fcntl.LOCK_UN)
@@ -218,6 +231,7 @@ def _line(said: str) -> bytes:
 def _folded(content: bytes | Iterable[bytes]) -> Tips:
     known: dict[ConversationId, Tip] = {}
     erasing: set[ConversationId] = set()
+    rewritten: dict[ConversationId, int] = {}
     unreadable = 0
     # What a loss of power leaves of a line that was not flushed may be zeros, with the next line right behind them.
     for line in content.split(b"\n") if isinstance(content, bytes) else content:
@@ -228,10 +242,19 @@ def _folded(content: bytes | Iterable[bytes]) -> Tips:
         match said.split(" "):
             case ["tip", place, name, seq, digest]:
                 tip = Tip(ConversationId(name), int(seq), int(place), bytes.fromhex(digest))
-                if tip.conversation not in known or known[tip.conversation].seq < tip.seq:
+                if max(rewritten.get(tip.conversation, 0), _seq(known.get(tip.conversation))) < tip.seq:
                     known[tip.conversation] = tip
+            case ["rewriting", name, upto]:
+                own = ConversationId(name)
+                rewritten[own] = int(upto)
+                if _seq(known.get(own)) <= int(upto):
+                    known.pop(own, None)
             case ["erasing", name]:
                 erasing.add(ConversationId(name))
             case _:
                 unreadable += 1
     return Tips(known, frozenset(erasing), unreadable)
+
+
+def _seq(tip: Tip | None) -> int:
+    return tip.seq if tip else 0
