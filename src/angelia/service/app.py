@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from angelia.service.delegation.copies import WorkspaceCopies
     from angelia.service.models.speech import Speech
     from angelia.service.past.reranking import Reranking
+    from angelia.service.people.erasure import PersonErasure
+    from angelia.service.people.export import PersonExport
     from angelia.service.schedule.keep_time import ClockServices
     from angelia.service.schedule.outside import OutsideServices
     from angelia.service.schedule.service import ScheduleService
@@ -299,6 +301,21 @@ class App:
     def deletion(self) -> Deletion:
         """What erases a conversation for good."""
         return Deletion(self.loaded.home, self.transcript, self.blobs, self.renditions, self.undo, self.places)
+
+    @property
+    def person_erasure(self) -> "PersonErasure":
+        """What erases a person."""
+        from angelia.service.people.erasure import PersonErasure
+
+        return PersonErasure(self.db, self.deletion, self.key_value, self.clock)
+
+    @property
+    def person_export(self) -> "PersonExport":
+        """What takes a person out into a file."""
+        from angelia.service.people.export import PersonExport
+
+        kept = self.transcript, self.blobs, self.secrets
+        return PersonExport(self.loaded.home, self.db, *kept, self.clock)
 
     async def _tidy_copies(self) -> None:
         if snapshots_folder(self.loaded.home).is_dir():

@@ -11,6 +11,7 @@ from angelia.core.ids import Clock
 from angelia.sandboxes.undo.store import UndoStore
 from angelia.service.conversation.handed_out import HandedOut
 from angelia.service.conversation.session import DAY_MS
+from angelia.service.people.copies import make_copies_anew
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.screenshots import Screenshots
 from angelia.store.media.blobs import BlobStore
@@ -79,7 +80,8 @@ class Upkeep(Struct, frozen=True):
 
     async def _copy(self) -> None:
         if isinstance(db := self.db, Database):  # a server's log has backups of its own
-            await copy_daily(db, self.clock())
+            if not await make_copies_anew(db, self.key_value):
+                await copy_daily(db, self.clock())
             await db.write(lambda _: db.tips.rewrite())
 
     async def _sweep(self) -> None:

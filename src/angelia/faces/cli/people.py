@@ -1,0 +1,162 @@
+"""`angelia people`: whom a home knows; one of them taken out into a file, or erased."""
+
+import asyncio
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from angelia.core.errors import BadInput, NotFound
+from angelia.core.moment import when
+from angelia.core.principal import KEY, OWNER, Principal
+from angelia.faces.cli.options import open_app, settings_options
+from angelia.faces.cli.progress import working
+from angelia.faces.words.output import asked, echo, sure
+from angelia.faces.words.widths import table
+from angelia.service.app import App
+from angelia.service.people.erasure import is_of
+from angelia.service.people.found import Counts
+from angelia.store.tables.people import KnownPeople, KnownPerson
+
+_WHO = click.argument("principal", metavar="PRINCIPAL")
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog="Examples:  angelia people  ·  angelia people export telegram:4711 -o ann.zip"
+    "  ·  angelia people erase telegram:4711 --dry-run",
+)
+@settings_options
+@click.pass_context
+def people(ctx: click.Context, /, **given: Any) -> int | None:
+    """List whom this home knows, and who was erased. Who may talk to it is `angelia pair`."""
+    return asyncio.run(_list(given)) if ctx.invoked_subcommand is None else None
+
+
+async def _list(given: dict[str, Any]) -> int:
+    app = await open_app(given)
+    let_in = {one.principal: one.role.value for one in await app.pairings.list(OWNER)}
+    known = await KnownPeople(app.db).known()
+    rows = [
+        (
+            str(one.principal),
+            f"{_many(one.conversations, 'conversation')}, last {when(one.last_at)}",
+            _as(let_in, one),
+        )
+        for one in known
+    ]
+    there = {one.principal for one in known}
+    rows += [(str(who), "no conversation", f"let in as {role}") for who, role in let_in.items() if who not in there]
+    erasure = app.person_erasure
+    rows += [(str(who), "is being erased", f"go on: angelia people erase {who}") for who in await erasure.begun()]
+    rows += [("(erased)", f"{when(one.at)}, by {one.by}", _counted(one.counts)) for one in await erasure.receipts()]
+    for line in table(rows) or ["Nobody has spoken here yet."]:
+        echo(line)
+    await app.close()
+    return 0
+
+
+def _as(let_in: dict[Principal, str], one: KnownPerson) -> str:
+    return f"let in as {let_in[one.principal]}" if one.principal in let_in else ""
+
+
+@people.command(epilog="Example: angelia people export telegram:4711 -o ann.zip")
+@_WHO
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="A zip to make.")
+@settings_options
+def export(principal: str, output: Path, **given: Any) -> int:
+    """Write all that is stored by or about somebody into one file: conversations, files, notes, grants, spending."""
+    return asyncio.run(_export(Principal.parse(principal), output, given))
+
+
+async def _export(who: Principal, output: Path, given: dict[str, Any]) -> int:
+    app = await open_app(given)
+    try:
+        with working("looking through the log"):
+            exported = await app.person_export.write(who, output.expanduser())
+    finally:
+        await app.close()
+    conversations = _many(exported.conversations, "conversation")
+    echo(f"{output}: {conversations}, {_many(exported.entries, 'entry')}, {_many(exported.files, 'file')} of {who}.")
+    if exported.missing:
+        echo(f"{_many(len(exported.missing), 'file')} they refer to are not there any more; `person.json` names them.")
+    return 0
+
+
+@people.command(epilog="Examples:  angelia people erase telegram:4711 --dry-run  ·  angelia people erase telegram:4711")
+@_WHO
+@click.option("--dry-run", is_flag=True, help="Say what would be erased, and erase nothing.")
+@click.option("--yes-really", is_flag=True, help="Ask nothing; for scripts.")
+@settings_options
+def erase(principal: str, dry_run: bool, yes_really: bool, **given: Any) -> int:
+    """Erase somebody for good: their conversations, what they said in others', and what is kept under their name.
+
+    Nobody may work in this home meanwhile: end the gateway first. What ends it on the way, a loss of power too, is gone
+    on with by the same command.
+    """
+    return asyncio.run(_erase(Principal.parse(principal), (dry_run, yes_really), given))
+
+
+async def _erase(who: Principal, how: tuple[bool, bool], given: dict[str, Any]) -> int:
+    dry_run, yes_really = how
+    app = await open_app(given)
+    try:
+        with working("looking through the log"):
+            counts = (await app.person_erasure.preview(who)).counts
+        echo(f"Of {who} there is: {_counted(counts)}.", err=not dry_run)
+        if counts.mixed:
+            turns = _many(counts.mixed, "turn")
+            echo(f"In {turns} others were heard, too: what was answered there stays.", err=not dry_run)
+        if dry_run:
+            return 0
+        if not yes_really and not _sure(who):
+            echo("Nothing was erased.", err=True)
+            return 1
+        return await _erased(app, who)
+    finally:
+        await app.close()
+
+
+async def _erased(app: App, who: Principal) -> int:
+    erasure = app.person_erasure
+    try:
+        with working("erasing"):
+            receipt, left = await erasure.erase(who, OWNER)
+    except NotFound:
+        earlier = [one for one in await erasure.receipts() if is_of(one, who)]
+        if not earlier:
+            raise
+        echo(f"{who} was erased on {when(earlier[-1].at)}, and nothing has come of them since.")
+        return 0
+    if who.door == KEY:
+        from angelia.faces.web.api_keys import ApiKeys  # the page's parts, for whom a program was let in by a key
+
+        with suppress(NotFound):
+            await ApiKeys(app.key_value, app.clock).remove(who.id)
+    echo(f"{who} is erased: {_counted(receipt.counts)}. The receipt stays: angelia people")
+    for sentence in left:
+        echo(sentence, err=True)
+    section = app.loaded.config.channels.get(who.door, {})
+    if any(who.id in map(str, section.get(name, ())) for name in ("allow", "owners")):
+        echo(f"[channels.{who.door}] of the settings still names {who.id}: they may write again.", err=True)
+    return int(bool(left))
+
+
+def _counted(counts: Counts) -> str:
+    own = f"{_many(counts.own, 'conversation')} of their own ({_many(counts.entries, 'entry')})"
+    return f"{own}, {_many(counts.said + counts.answered, 'entry')} in {counts.shared} of others"
+
+
+def _many(count: int, what: str) -> str:
+    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count} {what if count == 1 else plural}"
+
+
+def _sure(who: Principal) -> bool:
+    if not sys.stdin.isatty():
+        raise BadInput("Erasing somebody asks twice, and nobody is here to answer.", then="Scripts say --yes-really.")
+    if not sure(f"Erase all that {who} said, and what is kept under their name? This cannot be undone."):
+        return False
+    return asked(f"To be sure, type {who}", err=True).strip() == str(who)
