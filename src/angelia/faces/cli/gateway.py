@@ -15,7 +15,7 @@ import click
 from angelia.core.errors import AngeliaError, BadInput
 from angelia.faces.cli.options import loaded_from, open_app, settings_options
 from angelia.faces.cli.other_programs import become, run, succeed
-from angelia.faces.cli.service import begin_service
+from angelia.faces.cli.service import PATIENCE_S, begin_service, restart_service
 from angelia.faces.gateway.units import ServiceUnit, installed_unit, unit_for
 from angelia.faces.words.output import echo
 from angelia.faces.words.widths import table
@@ -69,8 +69,11 @@ async def _page(app: "App", gateway: "Gateway") -> None:
 @gateway.command(epilog="Examples:  angelia gateway install  ·  angelia gateway install --show")
 @click.option("--system", is_flag=True, help="For the whole machine (systemd, as root), not for your login.")
 @click.option("--show", is_flag=True, help="Only show the file and the commands; nothing is changed.")
+@click.option(
+    "--patience", type=click.IntRange(min=1), default=PATIENCE_S, help=f"Seconds for it to begin ({PATIENCE_S})."
+)
 @settings_options
-def install(system: bool, show: bool, **given: Any) -> int:
+def install(system: bool, show: bool, patience: int, **given: Any) -> int:
     """Start the gateway now and with this machine: a systemd unit, or a launchd agent on macOS. Keys of this
     environment are kept for it in `gateway.env`.
     """
@@ -81,7 +84,7 @@ def install(system: bool, show: bool, **given: Any) -> int:
         for command in unit.begin:
             echo(f"  {shlex.join(command)}", err=True)
         return 0
-    begin_service(unit, loaded_from(given), os.environ, echo)
+    begin_service(unit, loaded_from(given), os.environ, echo, patience)
     if unit.hint:
         echo(f"You may want: {unit.hint}")
     return 0
@@ -112,8 +115,8 @@ def status(**given: Any) -> int:
 @settings_options
 def restart(**given: Any) -> int:
     """End the service's gateway gracefully, and start it again."""
-    succeed(_service(given).restart)
-    echo("Restarted. How it is: angelia gateway status")
+    state = restart_service(_service(given), loaded_from(given).home)
+    echo(f"Restarted (process {state.pid}). How its channels are: angelia gateway status")
     return 0
 
 

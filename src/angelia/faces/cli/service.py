@@ -2,22 +2,37 @@
 
 import os
 import shlex
+import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from angelia.core.errors import BadInput
-from angelia.faces.cli.other_programs import succeed
+from angelia.core.errors import AngeliaError, BadInput
+from angelia.faces.cli.other_programs import run, succeed
+from angelia.faces.cli.progress import working
 from angelia.faces.gateway.units import OURS, ServiceUnit
+from angelia.service.chats.gateway_state import GatewayState, gateway_of
 from angelia.service.settings.config import Loaded
 
+PATIENCE_S = 30
+"""How long a gateway may take to begin."""
+_LOOK_S = 0.25
 
-def begin_service(unit: ServiceUnit, loaded: Loaded, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
-    """Write the unit and start it, and say each step. One that we wrote before is written anew. What the service needs
-    of this environment goes into `gateway.env` before.
+
+def begin_service(
+    unit: ServiceUnit,
+    loaded: Loaded,
+    environ: Mapping[str, str],
+    say: Callable[[str], None],
+    patience: int = PATIENCE_S,
+) -> None:
+    """Write the unit, start it, say each step, and see its gateway begin within `patience` seconds. A unit that we wrote
+    before is written anew. What the service needs of this environment goes into `gateway.env` before.
 
     Raises:
         BadInput: somebody else's file is there, or only root may write there; nothing was changed.
-        AngeliaError: the service manager is not there, or refuses.
+        AngeliaError: the service manager is not there, or refuses, or the gateway does not begin.
     """
+    before = gateway_of(loaded.home)
     try:
         if unit.path.exists() and OURS not in unit.path.read_text():
             raise BadInput(
@@ -32,6 +47,38 @@ def begin_service(unit: ServiceUnit, loaded: Loaded, environ: Mapping[str, str],
     for command in unit.begin:
         succeed(command)
         say(f"Done: {shlex.join(command)}")
+    if loaded.config.store:
+        say("It begins once no other machine is the gateway of this store: angelia gateway status")
+        return
+    state = _new_gateway(unit, loaded.home, before, patience)
+    say(f"It runs (process {state.pid}). How its channels are: angelia gateway status")
+
+
+def restart_service(unit: ServiceUnit, home: Path) -> GatewayState:
+    """End the service's gateway gracefully, start it again, and see it begin.
+
+    Raises:
+        AngeliaError: the service manager is not there, or refuses, or the gateway does not begin.
+    """
+    before = gateway_of(home)
+    succeed(unit.restart)
+    return _new_gateway(unit, home, before, PATIENCE_S)
+
+
+def _new_gateway(unit: ServiceUnit, home: Path, before: GatewayState | None, patience: int) -> GatewayState:
+    """The gateway that the service began, as soon as it says that it runs."""
+    until = time.monotonic() + patience
+    with working("waiting for the gateway"):
+        while time.monotonic() < until:
+            state = gateway_of(home)
+            if state and (before is None or state.life != before.life):
+                return state
+            time.sleep(_LOOK_S)
+    raise AngeliaError(
+        f"The service is there, but no gateway began within {patience} s.",
+        f"What it said last: {run(unit.logs).last or 'nothing'}",
+        "Mend that. The service goes on trying by itself, ever more seldom: `angelia gateway restart` does it at once.",
+    )
 
 
 def _keep_environment(loaded: Loaded, environ: Mapping[str, str], say: Callable[[str], None]) -> None:

@@ -56,7 +56,7 @@ def installed_unit(platform: str, person: Path, home: Path) -> ServiceUnit | Non
 
 
 def _systemd_user(person: Path, home: Path, python: Path) -> ServiceUnit:
-    """See systemd.service(5), systemd.exec(5), loginctl(1)."""
+    """See systemd.service(5), systemd.exec(5), loginctl(1). `RestartSteps` is of 254; older ones pass it over."""
     name = pwd.getpwuid(os.getuid()).pw_name
     refused = f"where that is refused: sudo loginctl enable-linger {name}"
     hint = f"loginctl enable-linger    # so that it runs while nobody is logged in; {refused}"
@@ -83,6 +83,8 @@ Environment="ANGELIA_HOME={home}"
 EnvironmentFile=-{home}/gateway.env
 {more}Restart=always
 RestartSec=5
+RestartSteps=8
+RestartMaxDelaySec=300
 TimeoutStopSec=60
 KillMode=mixed
 
