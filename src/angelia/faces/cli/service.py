@@ -1,8 +1,8 @@
 """The gateway as a service of this machine: its file is written, with what it needs, and the service manager told."""
 
+import asyncio
 import os
 import shlex
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -25,8 +25,8 @@ def begin_service(
     say: Callable[[str], None],
     patience: int = PATIENCE_S,
 ) -> None:
-    """Write the unit, start it, say each step, and see its gateway begin within `patience` seconds. A unit that we wrote
-    before is written anew. What the service needs of this environment goes into `gateway.env` before.
+    """Write the unit, start it, say each step, and see its gateway begin within `patience` seconds. A unit of ours that
+    is there is written anew. What the service needs of this environment goes into `gateway.env` before.
 
     Raises:
         BadInput: somebody else's file is there, or only root may write there; nothing was changed.
@@ -67,18 +67,23 @@ def restart_service(unit: ServiceUnit, home: Path) -> GatewayState:
 
 def _new_gateway(unit: ServiceUnit, home: Path, before: GatewayState | None, patience: int) -> GatewayState:
     """The gateway that the service began, as soon as it says that it runs."""
-    until = time.monotonic() + patience
     with working("waiting for the gateway"):
-        while time.monotonic() < until:
-            state = gateway_of(home)
-            if state and (before is None or state.life != before.life):
-                return state
-            time.sleep(_LOOK_S)
+        if state := asyncio.run(_begun(home, before.life if before else "", patience)):
+            return state
     raise AngeliaError(
         f"The service is there, but no gateway began within {patience} s.",
         f"What it said last: {run(unit.logs).last or 'nothing'}",
         "Mend that. The service goes on trying by itself, ever more seldom: `angelia gateway restart` does it at once.",
     )
+
+
+async def _begun(home: Path, before: str, patience: int) -> GatewayState | None:
+    for _ in range(round(patience / _LOOK_S)):
+        state = gateway_of(home)
+        if state and state.life != before:
+            return state
+        await asyncio.sleep(_LOOK_S)
+    return None
 
 
 def _keep_environment(loaded: Loaded, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
