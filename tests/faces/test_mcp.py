@@ -58,6 +58,19 @@ def test_one_is_tried_and_brings_its_tools(told: Place) -> None:
     assert "bare__say\n    [MCP server bare] Says it." in tried.out
 
 
+def test_what_one_serves_besides_tools_is_listed(place: Place) -> None:
+    place.home.mkdir(parents=True, exist_ok=True)
+    (place.home / "config.toml").write_text(
+        f"[mcp.servers.shelf]\ncommand = {json.dumps([sys.executable, '-m', 'tests.mcp.shelf'])}\n"
+        f"[mcp.servers.shelf.env]\nPYTHONPATH = {json.dumps(str(ROOT / 'src') + ':' + str(ROOT))}\n"
+    )
+    tried = place.run("mcp", "test", "shelf")
+    assert tried.code == 0
+    assert "brings 1 tools, and serves 3 resources, a prompt." in tried.out
+    assert "shelf://beds/north (The north bed; text/plain): What grows there." in tried.out
+    assert "/shelf:plan bed=… [season=…]\n    Plan a bed." in tried.out
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

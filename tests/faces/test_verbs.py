@@ -29,6 +29,7 @@ ANSWERS = (
     ("/notes", "Nothing is remembered here yet."),
     ("/forget 7", "There is no note 7 here."),
     ("/skills", "There are no skills here"),
+    ("/prompts", "No MCP server here offers prompts."),
     ("/tree", "this conversation"),
     ("/talk", "Nothing is set that speaks."),
     ("/approve", "Nothing is asked."),

@@ -252,6 +252,7 @@ class App:
             schedules=lambda: self.schedule_service,
             voice_answers=lambda: self.voice_answers,
             skills=lambda session: self.conversations.skills(session).there(),
+            servers=lambda session: self.conversations.toolbox(session).servers,
         )
 
     @cached_property

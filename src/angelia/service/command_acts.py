@@ -379,6 +379,16 @@ def named_question(found: Sequence[OpenQuestion], words: str) -> tuple[OpenQuest
     )
 
 
+async def prompts(port: CommandPort, words: str) -> CommonResult:
+    servers = port.services.servers(_conversation(port))
+    if not words:
+        rows = [(clean(one.usage), clean(one.about)) for one in await servers.prompts()]
+        return CommandTable(tuple(rows), "" if rows else "No MCP server here offers prompts.")
+    name, _, rest = words.partition(" ")
+    said = clean(await servers.prompt(name.removeprefix("/"), rest.strip()))
+    return MessageToSend(said, port.arrival, said, forwarded=True)
+
+
 async def skills(port: CommandPort, _: str) -> CommonResult:
     from angelia.service.skills.skill_acts import listed
 

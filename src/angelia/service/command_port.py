@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from angelia.service.chats.voice_answers import VoiceAnswers
     from angelia.service.schedule.service import ScheduleService
     from angelia.service.skills.seen import JudgedSkill
+    from angelia.tools.mcp.toolset import McpTools
 
 _CODE = 4
 """Digits of a question's digest by which people name it."""
@@ -66,6 +67,7 @@ class CommandServices(Struct, frozen=True):
     schedules: "Callable[[], ScheduleService]"
     voice_answers: "Callable[[], VoiceAnswers]"
     skills: "Callable[[Session], Awaitable[list[JudgedSkill]]]"
+    servers: "Callable[[Session], McpTools]"
 
 
 class OpenQuestion(Struct, frozen=True):
@@ -106,11 +108,14 @@ class OtherConversation(Struct, frozen=True):
 
 
 class MessageToSend(Struct, frozen=True):
-    """Something said by means of a command; `text` is what a door that does not show it otherwise says to it."""
+    """Something said by means of a command; `text` is what a door that does not show it otherwise says to it.
+    `forwarded` is as in `Opening`.
+    """
 
     words: str
     arrival: e.Arrival
     text: str
+    forwarded: bool = False
 
 
 class ShownByDoor(Struct, frozen=True):

@@ -28,6 +28,9 @@ from angelia.service.command_port import (
 )
 from angelia.service.notes import note_acts
 
+_PROMPT = re.compile(r"/([\w.-]+:[\w.-][\w./:-]*)(?:\s+(.*))?", re.DOTALL)
+"""A prompt of an MCP server, by the server's name and its own."""
+
 _COMMAND = re.compile(r"/([A-Za-z]+)(?:@\w+)?(?:\s+(.*))?", re.DOTALL)
 
 Port = TypeVar("Port", bound=CommandPort)
@@ -112,6 +115,8 @@ def page_command(text: str) -> Callable[[OpeningPort], Awaitable[CommandResult]]
 
 
 def _found(text: str, place: CommandPlace) -> tuple[TerminalCommand, str] | None:
+    if chosen := _PROMPT.fullmatch(text.rstrip()):
+        return _BY_NAME["prompts"], f"{chosen[1]} {chosen[2] or ''}".strip()
     match = _COMMAND.fullmatch(text.rstrip())
     if match is None:
         return None
@@ -292,6 +297,13 @@ COMMANDS: tuple[TerminalCommand, ...] = (
     CommonCommand("forget", "N", "drop a note; /notes keep N brings it back", note_acts.forget, who=CommandRight.OWN),
     CommonCommand(
         "skills", "", "the skills where this conversation works, and how you stand to each", acts.skills, who=_OWNER
+    ),
+    CommonCommand(
+        "prompts",
+        "[SERVER:PROMPT WORDS]",
+        "prompts of MCP servers; /SERVER:PROMPT sends one",
+        acts.prompts,
+        who=_OWNER,
     ),
     CommonCommand("approve", "[CODE] [ANSWER]", "say yes to what is asked of you, or answer it", acts.approve),
     CommonCommand("deny", "[CODE] [WHAT INSTEAD]", "say no to what is asked of you", acts.deny),

@@ -186,16 +186,16 @@ class AcpConversation:
             AngeliaError: it could not be stored, or not be driven.
         """
         async with self._order:
-            arrival = e.Arrival.STEER
+            arrival, forwarded = e.Arrival.STEER, False
             if command := editor_command(only_text(blocks).strip()):
                 result = await self._commanded(command)
                 if result is None:
                     return r.Stopped("end_turn")
-                blocks, arrival = (i.TextBlock(result.words),), result.arrival
+                blocks, arrival, forwarded = (i.TextBlock(result.words),), result.arrival, result.forwarded
             key = sortable_id(self.app.clock)
             waiting = self._prompts.begin(key)
             try:
-                await self._say(blocks, key, waiting, arrival)
+                await self._say(blocks, key, waiting, arrival, forwarded=forwarded)
             except BaseException:
                 self._prompts.forget(key)
                 raise
@@ -228,7 +228,9 @@ class AcpConversation:
         self._sending.tell([*([o.ModeIs(now.value)] if now is not before else []), *self.choosing.news()])
         return result if isinstance(result, MessageToSend) else None
 
-    async def _say(self, blocks: Sequence[i.Block], key: str, waiting: AcpWaiting, arrival: e.Arrival) -> None:
+    async def _say(
+        self, blocks: Sequence[i.Block], key: str, waiting: AcpWaiting, arrival: e.Arrival, *, forwarded: bool
+    ) -> None:
         try:
             await self.choosing.begin(self.drive)
         except AngeliaError:
@@ -252,7 +254,7 @@ class AcpConversation:
             await self.session.approve(asked.call, by=OWNER, answer=words)
         else:
             address = e.Address(DOOR, self.session.conversation)
-            await self.session.say(message.parts, address=address, key=key, arrival=arrival)
+            await self.session.say(message.parts, address=address, key=key, arrival=arrival, forwarded=forwarded)
 
     async def choose(self, name: str, value: str) -> None:
         """Change a setting, and tell the client and the person of it; raises as `SessionSettings.choose` does."""

@@ -93,7 +93,8 @@ async def _ask(question: str, given: dict[str, Any]) -> int:
     _notes([words for words in (not_followed(prompt.facts.folder, prompt.where), unseen) if words])
     _stop_on_interrupt(session)
     if parts:
-        await session.say(parts, address=TERMINAL, answer=e.AnswerForm.BOTH if spoken else e.AnswerForm.TEXT)
+        form = e.AnswerForm.BOTH if spoken else e.AnswerForm.TEXT
+        await session.take_in(e.UserSaid(tuple(parts), address=TERMINAL, answer=form))
     closed = await session.settled()
     assert closed is not None
     for queued in delivery.due() if asking else ():

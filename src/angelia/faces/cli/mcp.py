@@ -173,7 +173,7 @@ async def _test(name: str, given: dict[str, Any]) -> int:
 
 
 async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
-    """Connect to a server of the settings: what came of it, then a line for each tool; whether it is well."""
+    """Connect to a server of the settings: what came of it, then what it brings and serves; whether it is well."""
     began = time.monotonic()
     try:
         async with reached(app, name) as found:
@@ -183,10 +183,15 @@ async def look_at_server(app: App, name: str) -> tuple[list[str], bool]:
             took = time.monotonic() - began
             served = await app.served.there(found)
             count = len(served)
-            skills = f", and serves {'a skill' if count == 1 else f'{count} skills'}" if count else ""
-            lines = [f"answers after {took:.1f} s and brings {len(connection.tools)} tools{skills}"]
-            lines += [f"{tool.name}\n    {tool.description}" for tool in found.tools()]
+            offers = connection.offers
+            counted = ((count, "skill"), (len(offers.resources), "resource"), (len(offers.prompts), "prompt"))
+            more = [f"a {what}" if number == 1 else f"{number} {what}s" for number, what in counted if number]
+            serves = f", and serves {', '.join(more)}" if more else ""
+            lines = [f"answers after {took:.1f} s and brings {len(connection.tools)} tools{serves}"]
+            lines += [f"{tool.name}\n    {tool.description}" for tool in found.servers.tools(())[0]]
             lines += [f"{skill.name}\n    {skill.fault or skill.description}" for skill in served]
+            lines += [resource.line for resource in offers.resources]
+            lines += [f"{prompt.usage}\n    {prompt.about}" for prompt in offers.prompts]
             return [*lines, *found.news()], True
     except SandboxError as error:
         return [f"The MCP server {name} cannot be used: {error}"], False

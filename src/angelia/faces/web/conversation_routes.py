@@ -141,15 +141,16 @@ class ConversationRoutes:
 
     async def _say(self, request: RouteRequest) -> RouteResponse:
         own, given = await self._id(request), await request.json(PageMessage)
-        arrival = e.Arrival(given.arrival)
+        arrival, forwarded = e.Arrival(given.arrival), False
         if not given.files and (command := await page_command(self._app, self._conversations, own, given.text)):
             if command.message is None:
                 return json_response(command.shown)
             given.text, arrival = command.message.words, command.message.arrival
+            forwarded = command.message.forwarded
         parts: list[Content] = [await self._uploads.get(one) for one in given.files]
         if given.text.strip():
             parts.insert(0, Text(given.text))
-        new = await self._conversations.say(own, parts, given.key, arrival)
+        new = await self._conversations.say(own, parts, given.key, arrival, forwarded=forwarded)
         return json_response({"stored": True, "new": new}, 202)
 
     async def _answer(self, request: RouteRequest) -> RouteResponse:

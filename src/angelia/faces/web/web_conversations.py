@@ -165,7 +165,13 @@ class WebConversations:
         return session.conversation
 
     async def say(
-        self, conversation: ConversationId, parts: Sequence[Content], key: str, arrival: e.Arrival = e.Arrival.STEER
+        self,
+        conversation: ConversationId,
+        parts: Sequence[Content],
+        key: str,
+        arrival: e.Arrival = e.Arrival.STEER,
+        *,
+        forwarded: bool = False,
     ) -> bool:
         """Store a message and have it answered; False if its key is known already.
 
@@ -178,7 +184,8 @@ class WebConversations:
         async with self._lock(conversation):
             session = await self._driven(conversation)
             address = e.Address(DOOR, conversation)
-            return await session.say(parts, address=address, key=f"{conversation}:{key}", arrival=arrival)
+            key = f"{conversation}:{key}"
+            return await session.say(parts, address=address, key=key, arrival=arrival, forwarded=forwarded)
 
     async def stop(self, conversation: ConversationId) -> bool:
         """Ask the running turn to stop; False when none runs. One that nobody drives, since a program has to bring

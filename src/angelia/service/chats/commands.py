@@ -141,9 +141,11 @@ class ChatCommandPort:
                 line, settings = self._sender.line, self._chat_sessions.services.config.gateway
                 facts = introduction(line, self._sender.chat_key, self.person, settings)
                 return CommandReply(text, tuple(facts), session)
-            case MessageToSend(words=words, arrival=arrival, text=text):
+            case MessageToSend(words=words, arrival=arrival, text=text, forwarded=forwarded):
                 sender, parts = self._sender, (Text(clean(words)),)
-                said = e.UserSaid(parts, self.person, sender.chat_key.address, sender.key, arrival, sender.reply_to)
+                said = e.UserSaid(
+                    parts, self.person, sender.chat_key.address, sender.key, arrival, sender.reply_to, forwarded
+                )
                 return CommandReply(text, (said,))
             case _:
                 assert_never(result)

@@ -72,7 +72,7 @@ class Session:
         sender: Principal = OWNER,
         key: str = "",
         arrival: e.Arrival = e.Arrival.STEER,
-        answer: e.AnswerForm = e.AnswerForm.TEXT,
+        forwarded: bool = False,
     ) -> bool:
         """Store a message, durably; False if its key is known already, in which case nothing changed.
 
@@ -82,7 +82,8 @@ class Session:
         """
         if not any(isinstance(part, Media) or part.text.strip() for part in parts):
             raise BadInput("The message is empty.", then="Write something, or attach a file.")
-        return await self.take_in(e.UserSaid(tuple(parts), sender, address, key, arrival, answer=answer))
+        said = e.UserSaid(tuple(parts), sender, address, key, arrival, forwarded=forwarded)
+        return await self.take_in(said)
 
     async def take_in(self, said: e.UserSaid, *before: e.AnyFact) -> bool:
         """Store a message that is not empty, in one commit with what goes before it; else as `say`.

@@ -20,6 +20,7 @@ from pydantic import FileUrl
 
 from angelia.core.version import PACKAGE_VERSION
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, leaf
+from angelia.tools.mcp.served import Offers, offers_of
 from angelia.tools.mcp.skills import MOST_PAGES, SKILLS
 from mcp import Client
 
@@ -27,6 +28,12 @@ Transport = AbstractAsyncContextManager[TransportStreams]
 
 _NOT_SPOKEN = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types.INVALID_REQUEST, types.INVALID_PARAMS)
 """Answers to the handshake of 2025 and before by a server that knows only what came after it."""
+
+_CHANGES = (
+    types.ToolListChangedNotification,
+    types.PromptListChangedNotification,
+    types.ResourceListChangedNotification,
+)
 
 # What it logs quotes messages, and these hold what was said; what goes wrong is told by the errors that it raises.
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
@@ -44,7 +51,7 @@ async def _no_person(_: types.ElicitRequestParams) -> types.ElicitResult:
 
 
 class Hooks(Struct, frozen=True):
-    """What is to be done when the list of tools has changed, and when the other side has gone; `roots` are URIs.
+    """What is to be done when a list of the server has changed, and when the other side has gone; `roots` are URIs.
 
     `elicit` answers a server that asks something. With `newest_first` the protocol of 2026-07-28 is spoken first, and
     that of before to who does not know it.
@@ -85,7 +92,7 @@ async def talking(way: Callable[[], Transport], hooks: Hooks) -> AsyncIterator[C
 
 def _client(transport: Transport, hooks: Hooks, mode: str) -> Client:
     async def heard(message: Any) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
+        if isinstance(message, _CHANGES):
             hooks.stale()
 
     async def roots(context: ClientRequestContext) -> types.ListRootsResult:
@@ -109,7 +116,9 @@ def _client(transport: Transport, hooks: Hooks, mode: str) -> Client:
 async def _hear_changes(client: Client, stale: Callable[[], None]) -> None:
     """What a notification tells on older connections; a server that offers no such stream has a list that stays."""
     try:
-        async with client.listen(tools_list_changed=True) as changes:
+        async with client.listen(
+            tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+        ) as changes:
             async for _ in changes:
                 stale()
     except (MCPError, RuntimeError):
@@ -120,15 +129,82 @@ async def tools_of(client: Client) -> tuple[types.Tool, ...]:
     """Every tool that the server lists now, in its order."""
     if client.server_capabilities.tools is None:
         return ()
-    found: list[types.Tool] = []
+    return tuple([one async for page in _pages(client.list_tools) for one in page.tools])
+
+
+async def offers_at(client: Client, server: str) -> Offers:
+    """The resources, templates and prompts that the server lists now.
+
+    Raises:
+        ServerRefused: it says that it has some, and does not list them.
+        ServerLost: the connection ended before an answer came.
+    """
+    able = client.server_capabilities
+    found, made, prompts = list[types.Resource](), list[types.ResourceTemplate](), list[types.Prompt]()
+    try:
+        if able.resources:
+            found = [one async for page in _pages(client.list_resources) for one in page.resources]
+            made = await _templates(client)
+        if able.prompts:
+            prompts = [one async for page in _pages(client.list_prompts) for one in page.prompts]
+    except (MCPError, ValueError, RuntimeError) as error:
+        raise _failure(error) from error
+    return offers_of(server, found, made, prompts)
+
+
+async def _templates(client: Client) -> list[types.ResourceTemplate]:
+    """A server that has resources need not know templates."""
+    try:
+        return [one async for page in _pages(client.list_resource_templates) for one in page.resource_templates]
+    except MCPError as error:
+        if error.code != types.METHOD_NOT_FOUND:
+            raise
+        return []
+
+
+async def _pages(listed: Callable[..., Awaitable[Any]]) -> AsyncIterator[Any]:
+    """Page after page, each by the cursor that the one before gave."""
     cursor: str | None = None
     for _ in range(MOST_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        found += page.tools
+        page = await listed(cursor=cursor)
+        yield page
         cursor = page.next_cursor
         if not cursor:
-            break
-    return tuple(found)
+            return
+
+
+async def contents_at(client: Client, uri: str) -> list[types.TextResourceContents | types.BlobResourceContents]:
+    """What the server serves at an address.
+
+    Raises:
+        ServerRefused: it has nothing there, or answered with something that is none.
+        ServerLost: the connection ended before an answer came.
+    """
+    try:
+        return list((await client.read_resource(uri)).contents)
+    except (MCPError, ValueError, RuntimeError) as error:
+        raise _failure(error) from error
+
+
+async def prompt_at(client: Client, name: str, arguments: dict[str, str]) -> list[types.PromptMessage]:
+    """The messages of a prompt.
+
+    Raises:
+        ServerRefused, ServerLost: as `contents_at`.
+    """
+    try:
+        return list((await client.get_prompt(name, arguments)).messages)
+    except (MCPError, ValueError, RuntimeError) as error:
+        raise _failure(error) from error
+
+
+def _failure(error: Exception) -> ServerLost | ServerRefused:
+    """What an answer that is none comes to."""
+    if isinstance(error, MCPError):
+        if error.code == types.CONNECTION_CLOSED:
+            return ServerLost("went away")
+        return ServerRefused(error.message, gone=error.message == "Session terminated")
+    return ServerRefused(f"its answer is none of the protocol's: {error}", gone=False)
 
 
 async def file_at(client: Client, uri: str) -> bytes:
@@ -138,18 +214,14 @@ async def file_at(client: Client, uri: str) -> bytes:
         ServerRefused: it has none there, or answered with something that is none.
         ServerLost: the connection ended before an answer came.
     """
+    contents = await contents_at(client, uri)
     try:
-        read = await client.read_resource(uri)
-        [content] = [one for one in read.contents if one.uri == uri]
+        [content] = [one for one in contents if one.uri == uri]
         if isinstance(content, types.TextResourceContents):
             return content.text.encode()
         return base64.b64decode(content.blob, validate=True)
-    except MCPError as error:
-        if error.code == types.CONNECTION_CLOSED:
-            raise ServerLost from error
-        raise ServerRefused(error.message, gone=error.message == "Session terminated") from error
-    except (ValueError, RuntimeError) as error:
-        raise ServerRefused(f"its answer is none of the protocol's: {error}", gone=False) from error
+    except ValueError as error:
+        raise _failure(error) from error
 
 
 async def call_tool(

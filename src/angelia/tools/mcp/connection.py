@@ -16,6 +16,7 @@ from angelia.policy.verdict import Trust
 from angelia.tools.asking import AskMeanwhile, nobody
 from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable, in_words, leaf
 from angelia.tools.mcp.logins import LoginEnded, LoginRefused, Returned
+from angelia.tools.mcp.served import Offers
 from angelia.tools.mcp.server import Server, Site
 from angelia.tools.mcp.transports import Transports, TransportTrace, part, root_of, way_to
 
@@ -90,7 +91,8 @@ class McpConnection:
     """A server that is kept at hand once `begin` was called. `changed` is called after every change of what it is.
 
     `tools` and `skills` are what the server listed last: they stay while the connection is sought again. Of a skill no
-    file is read before somebody wants it. `skills_refused` is why it did not list those that it says it has.
+    file is read before somebody wants it. `skills_refused` is why it did not list those that it says it has, and
+    `offers_refused` the same of `offers`, its resources and prompts.
     """
 
     def __init__(self, server: Server, transports: Transports, changed: Callable[[], None]) -> None:
@@ -99,6 +101,8 @@ class McpConnection:
         self.tools: tuple[types.Tool, ...] = ()
         self.skills: tuple[ServedSkill, ...] = ()
         self.skills_refused = ""
+        self.offers = Offers()
+        self.offers_refused = ""
         self._asked_for: dict[str, ServedSkill | None] = {}
         self._unanswered: set[str] = set()
         self._transports, self._changed = transports, changed
@@ -204,11 +208,32 @@ class McpConnection:
 
         return await self._asked(lambda client: files_below(client, folder, most))
 
-    async def _asked(self, ask: Callable[[Any], Awaitable[_T]]) -> _T:
+    async def contents(self, uri: str, person: CallPerson = NOBODY) -> "list[Any]":
+        """What the server serves at an address, for the model; what it asks meanwhile is put to the person.
+
+        Raises:
+            Unavailable, ServerRefused, ServerLost: as `read`.
+        """
+        from angelia.tools.mcp.client import contents_at
+
+        return await self._asked(lambda client: contents_at(client, uri), person)
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> "list[types.PromptMessage]":
+        """The messages of one of its prompts.
+
+        Raises:
+            Unavailable, ServerRefused, ServerLost: as `read`.
+        """
+        from angelia.tools.mcp.client import prompt_at
+
+        return await self._asked(lambda client: prompt_at(client, name, arguments))
+
+    async def _asked(self, ask: Callable[[Any], Awaitable[_T]], person: CallPerson = NOBODY) -> _T:
         ready = await self._usable()
         try:
-            async with asyncio.timeout(self.server.seconds):
-                return await ask(ready.client)
+            async with asyncio.timeout(self.server.seconds) as silence:
+                with self._runs(AwaitedCall(person, silence)):
+                    return await ask(ready.client)
         except TimeoutError:
             raise ServerLost(f"gave no sign for {self.server.seconds:g} seconds") from None
 
@@ -381,10 +406,15 @@ class McpConnection:
                 self._changed()
 
     async def _list(self, client: Any) -> None:
-        from angelia.tools.mcp.client import tools_of
+        from angelia.tools.mcp.client import offers_at, tools_of
         from angelia.tools.mcp.skills import skills_of
 
         self.tools = await tools_of(client)
+        self.offers_refused = ""
+        try:
+            self.offers = await offers_at(client, self.server.name)
+        except ServerRefused as refused:
+            self.offers, self.offers_refused = Offers(), one_line(refused.said, 200)
         self.skills_refused, listed = "", []
         self._asked_for.clear()
         self._unanswered.clear()

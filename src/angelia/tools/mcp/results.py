@@ -2,9 +2,11 @@
 
 import base64
 import binascii
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from angelia.core.content import CallStatus, Content, Text
 from angelia.core.errors import AngeliaError
@@ -37,10 +39,21 @@ async def outcome_of(result: "types.CallToolResult", context: ResultContext) -> 
     return await _shortened(tuple(parts), status, context)
 
 
+async def read_outcome(
+    contents: "Sequence[types.TextResourceContents | types.BlobResourceContents]",
+    context: ResultContext,
+    notes: Sequence[str],
+) -> ToolOutcome:
+    """What was read of a resource, with what else the model should know."""
+    parts = [await _resource(one, context) for one in contents] or [Text("(There is nothing in it.)")]
+    outcome = await _shortened(tuple(parts), CallStatus.OK, context)
+    return replace(outcome, parts=(*outcome.parts, *(Text(f"[{note}]") for note in notes)))
+
+
 async def _shortened(parts: tuple[Content, ...], status: CallStatus, context: ResultContext) -> ToolOutcome:
     """At most about SHOWN characters of it, with the way to the whole."""
     texts = [part.text for part in parts if isinstance(part, Text)]
-    if sum(map(len, texts)) <= SHOWN:
+    if sum(map(len, texts)) <= SHOWN or not texts:
         return ToolOutcome(parts, status)
     full = await context.blobs.put("\n".join(texts).encode(), mime="text/plain")
     most = SHOWN // len(texts)

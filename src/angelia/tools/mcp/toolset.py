@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from angelia.core.errors import ConfigError
+from angelia.core.errors import BadInput, ConfigError, NotFound
 from angelia.tools.mcp.connection import Connecting, Gone, McpConnection, Ready, Waiting
-from angelia.tools.mcp.failures import Unavailable
+from angelia.tools.mcp.failures import ServerLost, ServerRefused, Unavailable
+from angelia.tools.mcp.resource_tools import FindResources, ReadResource
+from angelia.tools.mcp.served import ServedPrompt, quoted_prompt
 from angelia.tools.mcp.server import Server
 from angelia.tools.mcp.servers import Servers, trouble
 from angelia.tools.mcp.settings import ServerSettings
@@ -47,6 +49,7 @@ class McpTools:
         self._tools: tuple[Tool, ...] = ()
         self._left_out: tuple[str, ...] = ()
         self.servers = Servers(transports)
+        self._readers: tuple[Tool, ...] = (FindResources(self._with_resources), ReadResource(self._with_resources))
         for name, server in settings.items():
             try:
                 self.servers.add(configure(name, server))
@@ -84,10 +87,41 @@ class McpTools:
     def tools(self) -> Sequence[Tool]:
         """See `Toolset`; those that each server listed last."""
         made_of: list[tuple[object, object]] = [(one, one.tools) for one in self.servers.all if one.tools]
+        made_of.append(("resources", bool(self._with_resources())))
         if made_of != self._made_of:
             self._made_of = made_of
-            self._tools, self._left_out = self.servers.tools(self._taken())
+            readers = tuple(one for one in self._readers if self._with_resources() and one.name not in self._taken())
+            found, self._left_out = self.servers.tools((*self._taken(), *(one.name for one in readers)))
+            self._tools = (*found, *readers)
         return self._tools
+
+    def _with_resources(self) -> list[McpConnection]:
+        return [one for one in self.servers.all if one.offers.resources]
+
+    async def prompts(self) -> tuple[ServedPrompt, ...]:
+        """What the servers offer to be chosen by a person, once each is reached or gone."""
+        await self.settled()
+        return tuple(prompt for one in self.servers.all for prompt in one.offers.prompts)
+
+    async def prompt(self, name: str, words: str) -> str:
+        """The message that a prompt, named `SERVER:PROMPT`, comes to with the arguments in `words`.
+
+        Raises:
+            NotFound: there is none of this name; says which there are.
+            BadInput: arguments are missing or wrong.
+            AngeliaError: the server does not give it.
+        """
+        offered = await self.prompts()
+        prompt = next((one for one in offered if f"{one.server}:{one.name}" == name), None)
+        if prompt is None:
+            known = ", ".join(f"/{one.server}:{one.name}" for one in offered) or "none"
+            raise NotFound(f"There is no prompt /{name} here.", then=f"There are: {known}.")
+        arguments = prompt.given(words)
+        try:
+            messages = await self._named(prompt.server).prompt(prompt.name, arguments)
+        except (ServerRefused, ServerLost) as fault:
+            raise BadInput(f"The MCP server {prompt.server} does not give it: {fault}.") from fault
+        return quoted_prompt(prompt, arguments, messages)
 
     def instructions(self) -> str:
         """See `Toolset`; what a server says of itself is data, and no instruction."""
@@ -174,6 +208,10 @@ class McpTools:
             if one.skills_refused:
                 faults[f"skills {one.server.name}"] = (
                     f"The skills of the MCP server {one.server.name} cannot be had: {one.skills_refused}."
+                )
+            if one.offers_refused:
+                faults[f"offers {one.server.name}"] = (
+                    f"What the MCP server {one.server.name} serves to be read cannot be listed: {one.offers_refused}."
                 )
         now = dict.fromkeys(faults.values(), "fault") | {one.server.name: _kind(one) for one in self.servers.all}
         sentences = {one.server.name: trouble(one) or _again(one) for one in self.servers.all}

@@ -394,10 +394,11 @@ class ChatApp:
             case NewMessage():
                 await self.say(text)
 
-    async def say(self, text: str, arrival: e.Arrival = e.Arrival.STEER) -> None:
+    async def say(self, text: str, arrival: e.Arrival = e.Arrival.STEER, *, forwarded: bool = False) -> None:
         """Send a message with what is attached; it is stored when this returns."""
         words: list[Content] = [Text(text)] if text.strip() else []
-        await self.session.say([*words, *self.attached], address=e.Address("terminal"), arrival=arrival)
+        parts, address = [*words, *self.attached], e.Address("terminal")
+        await self.session.say(parts, address=address, arrival=arrival, forwarded=forwarded)
         self._let_go_of_attached()
 
     async def _attach_mentioned(self, text: str) -> None:

@@ -230,9 +230,9 @@ class TerminalCommandPort:
                 await chat.switch(session)
                 self._sandbox = self._wanted
                 chat.screen.note(text)
-            case MessageToSend(words=words, arrival=arrival):  # the transcript shows it, and when it is read
+            case MessageToSend(words=words, arrival=arrival, forwarded=forwarded):  # the transcript shows it, and when
                 await chat.ready.wait()
-                await chat.say(words, arrival)
+                await chat.say(words, arrival, forwarded=forwarded)
             case ShownByDoor():
                 pass
             case _:
