@@ -39,6 +39,7 @@ from angelia.service.painter import HomePainter
 from angelia.service.places.open_places import OpenPlaces
 from angelia.service.places.places import SandboxPlaces
 from angelia.service.redaction import Redaction
+from angelia.service.retention import Retention
 from angelia.service.schedule.conversation_schedules import ConversationSchedules
 from angelia.service.screenshots import Screenshots
 from angelia.service.secrets.store import SecretStore
@@ -160,7 +161,12 @@ class App:
         known, hours = self.key_value, self.loaded.config.files.screenshot_hours
         pictures = Screenshots(self.db, self.transcript, self.blobs, self.renditions, known, self.clock, hours)
         kept = self.undo, self.handed_out, self.places
-        return Upkeep(self.db, self.blobs, known, self.clock, *kept, self._tidy_copies, pictures)
+        return Upkeep(self.db, self.blobs, known, self.clock, *kept, self._tidy_copies, pictures, self.retention)
+
+    @property
+    def retention(self) -> Retention:
+        """For how long conversations are kept."""
+        return Retention(self.loaded.config.retention, self.db, self.deletion, self.key_value, self.clock)
 
     @classmethod
     async def open(

@@ -13,6 +13,7 @@ from angelia.service.conversation.handed_out import HandedOut
 from angelia.service.conversation.session import DAY_MS
 from angelia.service.people.copies import make_copies_anew
 from angelia.service.places.places import SandboxPlaces
+from angelia.service.retention import Retention
 from angelia.service.screenshots import Screenshots
 from angelia.store.media.blobs import BlobStore
 from angelia.store.port import LogStore
@@ -41,11 +42,12 @@ class Upkeep(Struct, frozen=True):
     places: SandboxPlaces
     tidy_copies: Callable[[], Awaitable[None]]
     screenshots: Screenshots
+    retention: Retention
 
     async def tidy(self) -> list[str]:
-        """Once a day: put a copy of the log aside, set blobs aside that no entry refers to, such as those of a life
-        that died before its commit, forget what is kept for some days, and take away what browsers of killed lives
-        left behind. Returns what a person has to know.
+        """Once a day: erase conversations whose time is over, put a copy of the log aside, set blobs aside to which no
+        entry refers, such as those of a life that died before its commit, forget what is kept for some days, and take
+        away what browsers of killed lives left behind. Returns what a person has to know.
         """
         known = await self.key_value.get(_TIDIED)
         if self.clock() - int(known or 0) < DAY_MS:
@@ -53,7 +55,7 @@ class Upkeep(Struct, frozen=True):
         if not await self.key_value.replace(_TIDIED, known, str(self.clock())):
             return []  # another process has begun it
         told = []
-        for act in (self._copy, self.screenshots.let_go, self._sweep):
+        for act in (self._retain, self._copy, self.screenshots.let_go, self._sweep):
             try:
                 await act()
             except StoreError as error:
@@ -77,6 +79,9 @@ class Upkeep(Struct, frozen=True):
             except AngeliaError as error:
                 logger.warning("the home cannot be tidied: %s", error)
             await asyncio.sleep(_LOOKED_S)
+
+    async def _retain(self) -> None:
+        await self.retention.erase_what_is_over()
 
     async def _copy(self) -> None:
         if isinstance(db := self.db, Database):  # a server's log has backups of its own

@@ -80,6 +80,7 @@ async def look_through(app: App, *, offline: bool) -> AsyncIterator[CheckResult]
     """Look at every part, one after the other; `offline` asks no model, server and network."""
     from angelia.faces.cli.checkup.browser import look_at_browser
     from angelia.faces.cli.checkup.channels import look_at_channels
+    from angelia.faces.cli.checkup.erasing import look_at_erasing
     from angelia.faces.cli.checkup.home import look_at_home
     from angelia.faces.cli.checkup.hooks import look_at_hooks
     from angelia.faces.cli.checkup.modal import leave_modal, look_at_modal
@@ -100,6 +101,7 @@ async def look_through(app: App, *, offline: bool) -> AsyncIterator[CheckResult]
     for part in (
         look_at_private_files,
         look_at_home,
+        look_at_erasing,
         look_at_sandbox,
         look_at_browser,
         look_at_painter,

@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("replay:replay", "Say the same again, and see where it departs."),
     "bisect": ("bisecting:bisect", "After which entry a check turns."),
     "delete": ("history:delete", "Erase a conversation for good."),
+    "retention": ("retention:retention", "For how long conversations are kept, and which go next."),
     "undo": ("undo:undo", "Take back what a turn changed in the workspace."),
     "receipts": ("history:receipts", "What was delivered, and what became of it."),
     "models": ("models:models", "List models, or say which one would be used."),

@@ -17,6 +17,7 @@ from angelia.store.log.references import blobs_in
 from angelia.store.log.transcript import Transcript
 from angelia.store.media.blobs import BlobStore
 from angelia.store.media.renditions import Renditions
+from angelia.store.port import Job
 
 
 class Deletion(Struct, frozen=True):
@@ -29,10 +30,10 @@ class Deletion(Struct, frozen=True):
     undo: UndoStore
     places: SandboxPlaces
 
-    async def delete(self, conversation: ConversationId) -> str:
+    async def delete(self, conversation: ConversationId, condition: Job[None] | None = None) -> str:
         """Erase it and what its helpers said, the files that no other conversation refers to, what `/undo` kept, its
         sandbox, and the copy of a folder in which a fork or a replay worked. Returns why its sandbox is left behind,
-        empty where it is not.
+        empty where it is not. What `condition` raises in the transaction that erases is raised, and it stays.
 
         Raises:
             NotFound: there is no such conversation.
@@ -41,7 +42,7 @@ class Deletion(Struct, frozen=True):
         known = await self.transcript.summary(OWNER, conversation)
         entries, _ = await self.transcript.legible(conversation)
         for one in [*await below(self.transcript, conversation), conversation]:
-            await self.transcript.erase(one, self.blobs)
+            await self.transcript.erase(one, self.blobs, condition)
             await asyncio.to_thread(self.undo.forget, one)
         kept = set(await self.blobs.all())
         for sha256 in {ref.sha256 for entry in entries for ref in blobs_in(entry.fact)} - kept:

@@ -103,6 +103,18 @@ class FileSettings(Struct, frozen=True, forbid_unknown_fields=True):
     picture_metadata: Literal["strip", "keep"] = "strip"
 
 
+class RetentionSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """For how long conversations are kept after they were used last: `days`, and by the door at which they began
+    (`terminal`, `web`, a channel's name) as `doors` has it; 0 keeps them. What is over is erased once a day, as
+    `angelia delete` does it, unless something waits there, is remembered because of it, or you said `angelia retention
+    keep`. `warn` days before that `angelia doctor` tells how many they are.
+    """
+
+    days: Annotated[int, Meta(ge=0)] = 0
+    doors: dict[str, Annotated[int, Meta(ge=0)]] = field(default_factory=dict)
+    warn: Annotated[int, Meta(ge=0)] = 7
+
+
 class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """`listen` is the address for webhooks, health and links, such as 127.0.0.1:8787; empty listens nowhere.
 
@@ -259,6 +271,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     vendors: dict[str, dict[str, Any]] = field(default_factory=dict)
     channels: dict[str, dict[str, Any]] = field(default_factory=dict)
     gateway: GatewaySettings = GatewaySettings()
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
     web: WebSettings = WebSettings()
     search: SearchSettings = SearchSettings()
     schedule: ScheduleSettings = ScheduleSettings()

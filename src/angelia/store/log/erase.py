@@ -12,7 +12,7 @@ from angelia.core.ids import ConversationId
 from angelia.store.log import lease, word_index
 from angelia.store.log.references import referred_among
 from angelia.store.media.blobs import BlobStore
-from angelia.store.port import LogStore, StoreConnection, WordIndex
+from angelia.store.port import Job, LogStore, StoreConnection, WordIndex, under
 from angelia.store.sql.connections import connect
 from angelia.store.sql.copy_folder import STAGED, copies
 from angelia.store.sql.full_text import FullText
@@ -23,8 +23,12 @@ _AT_ONCE = 64
 """Files removed within one transaction: others wait for it."""
 
 
-async def erase(db: LogStore, conversation: ConversationId, blobs: BlobStore) -> None:
+async def erase(
+    db: LogStore, conversation: ConversationId, blobs: BlobStore, condition: Job[None] | None = None
+) -> None:
     """Erase the log, all that is derived from it, its words in the index, and its bytes; from the daily copies too.
+
+    With a `condition` it begins with that, in the same transaction: what it raises is raised, and nothing is erased.
 
     A crash after the commit leaves at most orphan blobs, which `remove_unreferenced` finds a day later.
 
@@ -33,7 +37,7 @@ async def erase(db: LogStore, conversation: ConversationId, blobs: BlobStore) ->
         NotFound: there is none of this name.
         StoreUnreachable: all is erased but its bytes where `blobs` says that they lie; a sweep puts them aside there.
     """
-    freed = await db.write(lambda connection: _erase(connection, db, conversation))
+    freed = await db.write(under(condition, lambda connection: _erase(connection, db, conversation)))
     removed = await remove_unreferenced(db, freed, blobs.remove)
     while await db.write(db.words.tidy):
         pass

@@ -28,7 +28,7 @@ from angelia.store.log.projections import derive
 from angelia.store.log.references import blobs_in, referred_among
 from angelia.store.log.repeats import is_repeat
 from angelia.store.media.blobs import BlobStore
-from angelia.store.port import LogStore, StoreConnection
+from angelia.store.port import Job, LogStore, StoreConnection
 from angelia.store.portable import ends_with
 from angelia.store.sql.tips import Tip
 from angelia.store.sql.visibility import APART, RECORDS, visible_to
@@ -301,14 +301,15 @@ class Transcript:
         """
         return await self._db.read(lambda connection: _spent(connection, viewer, since_ms, conversation))
 
-    async def erase(self, conversation: ConversationId, blobs: BlobStore) -> None:
+    async def erase(self, conversation: ConversationId, blobs: BlobStore, condition: Job[None] | None = None) -> None:
         """Erase a conversation for good, with the blobs that nothing else refers to. What was paid stays counted.
+        `condition` as for `erase.erase`.
 
         Raises:
             HeldElsewhere: somebody is working on it.
             NotFound: there is no such conversation.
         """
-        await erase(self._db, conversation, blobs)
+        await erase(self._db, conversation, blobs, condition)
 
     def _append(
         self,

@@ -1,0 +1,19 @@
+"""Looks at what is erased: by the settings, and people whose erasing was begun and is not finished."""
+
+from collections.abc import AsyncIterator
+
+from angelia.faces.cli.checkup.check_result import CheckResult, broken, well
+from angelia.service.app import App
+from angelia.service.retention import DAY_MS
+
+
+async def look_at_erasing(app: App) -> AsyncIterator[CheckResult]:
+    """A finding for each where there is something to say."""
+    for who in await app.person_erasure.begun():
+        yield broken("people", f"{who} is not erased to the end", f"angelia people erase {who}")
+    rule = app.retention
+    if rule.rules:
+        found = await rule.over(rule.settings.warn * DAY_MS)
+        staying = sum(1 for one in found if one.stays)
+        going = f"{len(found) - staying} conversations go within {rule.settings.warn} days"
+        yield well("retention", f"{going}, {staying} stay that would: `angelia retention`")
