@@ -17,13 +17,15 @@ OWNER = PRESENT | VERIFIED
 
 
 class Authenticator:
-    """One key for one site. `signed` is its count of signatures."""
+    """One key for one site. `signed` is its count of signatures, `counts` by how much it grows with each: those that
+    are kept on several devices do not count.
+    """
 
     def __init__(self, site: str, origin: str) -> None:
         self.site, self.origin = site, origin
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.id = os.urandom(16)
-        self.signed = 0
+        self.signed, self.counts = 0, 1
 
     def made(self, options: dict[str, Any], flags: int = OWNER) -> dict[str, Any]:
         """What a browser answers to `navigator.credentials.create`."""
@@ -38,7 +40,7 @@ class Authenticator:
 
     def signs(self, options: dict[str, Any], flags: int = OWNER) -> dict[str, Any]:
         """What a browser answers to `navigator.credentials.get`."""
-        self.signed += 1
+        self.signed += self.counts
         data, client = self._data(flags), self._client("webauthn.get", options["challenge"])
         signature = self.key.sign(data + hashlib.sha256(client).digest(), ec.ECDSA(hashes.SHA256()))
         answer = {"clientDataJSON": text(client), "authenticatorData": text(data), "signature": text(signature)}

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from angelia.core.errors import BadInput, ConfigError
@@ -328,6 +329,35 @@ async def test_logins_are_listed_and_ended_one_by_one_or_all(tmp_path: Path) -> 
         assert (await somebody.ask("POST", "/api/logins/end")).status_code == 204
         for cookie in cookies:
             assert (await somebody.ask("GET", "/api/home", cookie=cookie)).status_code == 401
+
+
+async def to_the_end(lines: AsyncIterator[str]) -> None:
+    async for _ in lines:
+        pass
+
+
+async def test_a_stream_ends_with_its_login(tmp_path: Path) -> None:
+    """Wherever it was ended; another login's goes on."""
+    async with afar(tmp_path, "proxy") as somebody:
+        await somebody.log_in()
+        ended = somebody.cookie
+        await somebody.log_in()
+        headers = {**somebody.more, "sec-fetch-site": "same-origin"}
+        url = f"{somebody.url}/api/events"
+        async with (
+            somebody.client.stream("GET", url, headers={**headers, "cookie": ended}) as first,
+            somebody.client.stream("GET", url, headers={**headers, "cookie": somebody.cookie}) as second,
+        ):
+            assert (first.status_code, second.status_code) == (200, 200)
+            lines, others = first.aiter_lines(), second.aiter_lines()
+            assert await anext(lines)
+            assert await anext(others)
+            await somebody.door.ways.logins.log_out(ended.partition("=")[2])  # as another process does
+            with pytest.raises(httpx2.RemoteProtocolError):
+                await asyncio.wait_for(to_the_end(lines), 25)
+            async with asyncio.timeout(25):
+                while "beat" not in await anext(others):
+                    pass
 
 
 async def test_from_elsewhere_a_login_ends_sooner(tmp_path: Path) -> None:

@@ -238,6 +238,16 @@ def test_the_page_is_served_to_this_machine_alone(listen: str) -> None:
         exposure(WebSettings(), listen)
 
 
+async def test_it_listens_at_an_address_of_ipv6_too(app: App) -> None:
+    door, ready = WebDoor(app), asyncio.Event()
+    serving = asyncio.create_task(door.run("[::1]:0", ready.set))
+    await asyncio.wait([serving, asyncio.create_task(ready.wait())], return_when=asyncio.FIRST_COMPLETED)
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        assert (await client.get(door.address.replace("localhost", "[::1]"))).status_code == 200
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
+
+
 async def test_other_processes_of_the_home_know_where_the_page_is(app: App) -> None:
     home = app.loaded.home
     async with visiting(app) as page:

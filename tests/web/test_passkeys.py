@@ -54,8 +54,10 @@ async def test_who_has_the_device_gets_in_and_is_known_by_it(somebody: Afar) -> 
     assert "public_key" not in own
 
 
-async def test_what_is_signed_counts_once(somebody: Afar) -> None:
+@pytest.mark.parametrize("counts", [0, 1])
+async def test_what_is_signed_counts_once(somebody: Afar, counts: int) -> None:
     device = Authenticator(NAME, ORIGIN)
+    device.counts = counts
     await kept(somebody, device)
     signed = device.signs(await question(somebody))
     assert (await answers(somebody, signed)).status_code == 204

@@ -122,7 +122,7 @@ def _config(app: AsgiApp, address: tuple[str, int], front: ListenerFront) -> "uv
     served = ServedCertificate(front.certificate) if front.certificate else None
     return uvicorn.Config(
         app,
-        host=address[0],
+        host=address[0].strip("[]"),
         port=address[1],
         lifespan="off",
         log_level="error",

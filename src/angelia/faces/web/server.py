@@ -26,6 +26,9 @@ LIMITS = ListenerLimits(stalled_s=60.0, connections=1_200, held=100_000_000)
 sender was let in; a program's may hold several pictures.
 """
 
+LOOKED_UP_S = 5.0
+"""How often it is looked whether a login still holds by which somebody reads a stream."""
+
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
     "connect-src 'self'; manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
@@ -65,6 +68,8 @@ class WebServer:
         self._origins = origins
         self._bodies = UnfinishedBodies(limits)
         self._streams: set[asyncio.Task[None]] = set()
+        self._watched: dict[asyncio.Task[None], str] = {}
+        self._watch: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -80,16 +85,18 @@ class WebServer:
         if isinstance(answer, RouteResponse):
             await _say(send, answer, last=answer.status >= 400)
         else:
-            await self._stream(receive, send, answer)
+            await self._stream(receive, send, answer, request)
 
     async def close(self) -> None:
         """End every stream; whoever read one comes again."""
+        if self._watch:
+            self._watch.cancel()
         for task in self._streams:
             task.cancel()
         await asyncio.gather(*self._streams, return_exceptions=True)
 
-    async def _stream(self, receive: Receive, send: Send, answer: StreamedResponse) -> None:
-        """Piece by piece, until it ends or nobody is there to take it."""
+    async def _stream(self, receive: Receive, send: Send, answer: StreamedResponse, request: RouteRequest) -> None:
+        """Piece by piece, until it ends, nobody is there to take it, or the login ends by which it was asked for."""
         head = {**_SAFE, "content-type": answer.mime, **answer.headers}
         if answer.size >= 0:
             head["content-length"] = str(answer.size)
@@ -97,6 +104,10 @@ class WebServer:
         gone = asyncio.create_task(_gone(receive))
         sending = asyncio.create_task(_send_all(send, answer.pieces))
         self._streams |= {gone, sending}
+        if request.key is None:
+            self._watched[sending] = cookie_in(request.headers.get("cookie", ""), request.origin)
+            if self._watch is None or self._watch.done():
+                self._watch = asyncio.create_task(self._watch_logins())
         try:
             await asyncio.wait([gone, sending], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -104,6 +115,23 @@ class WebServer:
                 task.cancel()
             await asyncio.gather(gone, sending, return_exceptions=True)
             self._streams -= {gone, sending}
+            self._watched.pop(sending, None)
+
+    async def _watch_logins(self) -> None:
+        """End the streams of logins that end, in whatever process; each login is looked up once for all of its streams.
+        It ends with the last of them.
+        """
+        while self._watched:
+            await asyncio.sleep(LOOKED_UP_S)
+            for token in set(self._watched.values()):
+                try:
+                    holds = await self._logins.holds(token)
+                except AngeliaError as error:
+                    logger.warning("whether a login still holds could not be looked up; it is tried again: %s", error)
+                    continue
+                if not holds:
+                    for task in [task for task, own in self._watched.items() if own == token]:
+                        task.cancel()
 
     async def _told(self, request: RouteRequest) -> RouteResponse | StreamedResponse:
         """What is answered, or why nothing is, in the form of the route."""

@@ -113,16 +113,15 @@ class Logins:
 
     async def known(self, token: str) -> bool:
         """Whether this cookie's value stands for a login that holds."""
-        kept = await self._key_value.get(_LOGINS + _hash(token)) if token else ""
-        if not kept:
-            return False
-        login = msgspec.json.decode(kept, type=_Login)
         now = self._clock()
-        if now > login.until():
-            return False
-        if now - login.seen > _NOTED_MS:
+        login = await self._holding(token, now)
+        if login and now - login.seen > _NOTED_MS:
             await self._note(token, msgspec.structs.replace(login, seen=now))
-        return True
+        return login is not None
+
+    async def holds(self, token: str) -> bool:
+        """The same, without counting as a visit: for who is there already."""
+        return await self._holding(token, self._clock()) is not None
 
     async def all(self) -> list[LoginView]:
         """Those that hold, the one used last first."""
@@ -159,6 +158,11 @@ class Logins:
         for name, _ in [*logins, *await self._key_value.all(_CODES)]:
             await self._key_value.forget(name)
         return len(logins)
+
+    async def _holding(self, token: str, now: int) -> _Login | None:
+        kept = await self._key_value.get(_LOGINS + _hash(token)) if token else ""
+        login = msgspec.json.decode(kept, type=_Login) if kept else None
+        return login if login and now <= login.until() else None
 
     async def _note(self, token: str, login: _Login) -> None:
         await self._key_value.put(_LOGINS + _hash(token), msgspec.json.encode(login).decode())
