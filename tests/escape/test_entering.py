@@ -100,6 +100,20 @@ async def test_what_was_not_there_is_moved_aside_and_can_be_looked_at(person: Pe
     assert (person.own / "guarded").stat().st_mode & 0o777 == 0o700
 
 
+PIPES = [".gitignore", "deep/down/.gitignore", ".gitattributes", ".mailmap", ".git/info/exclude", ".git/refs/heads/x"]
+
+
+@pytest.mark.parametrize("make", ["mkfifo {path}", "python3 -c 'import socket; socket.socket(1).bind(\"{path}\")'"])
+async def test_nobody_waits_for_ever_who_enters(make: str, person: Person, guarded: Open) -> None:
+    person.runs("git init -q . && git commit -q --allow-empty -m one")
+    lines = [f"rm -f {path}; mkdir -p $(dirname {path}); {make.format(path=path)}" for path in PIPES]
+    _, end = await said(guarded(), Command(shell="\n".join([*lines, "mkfifo mine"])))
+    assert [path for path in PIPES if (person.work / path).exists()] == []
+    assert [path for path in PIPES if not any(f"`{path}` was moved" in note for note in end.notes)] == []
+    assert (person.work / "mine").is_fifo(), "what nobody opens unasked is a command's own business"
+    assert "nothing added to commit" in person.runs("timeout 20 git status") or "clean" in person.runs("git status")
+
+
 @pytest.mark.parametrize("path", TOLD)
 async def test_what_developers_write_is_told_and_stays(path: str, person: Person, guarded: Open) -> None:
     file = lay(person, path)

@@ -8,7 +8,7 @@ tables say by name what counts; `judge` says by content what of it is a risk.
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -46,6 +46,8 @@ class AutorunKind(StrEnum):
     """A link to where only commands and we write, and nobody looks: a risk."""
     TODO = "todo"
     """What is left of a rebase: lines that run programs are risks."""
+    PIPE = "pipe"
+    """A FIFO, socket or device at a name that is opened unasked: a risk, for whoever enters waits for ever."""
     VENV = "venv"
     """A program of a virtual environment: see `judge`."""
     TOLD = "told"
@@ -131,6 +133,14 @@ def is_marked(folder: str, name: str, *, is_link: bool) -> bool:
     return low in _BARE or low in VENV_MARKS or (is_link and low in LINKS) or kind_of(folder, name) is not None
 
 
+def is_opened(folder: str, name: str) -> bool:
+    """Whether what has this name is opened unasked: by Git what is in a repository, and `.gitignore` and the like
+    wherever they lie; by others what counts.
+    """
+    low = name.casefold()
+    return low in _FILES or low.startswith(".git") or low == ".mailmap" or ".git" in folder.casefold().split("/")
+
+
 def kind_of(folder: str, name: str) -> AutorunKind | None:
     """How a file of this name is judged, if it counts by its name; `folder` is a path from the workspace on."""
     low = name.casefold()
@@ -195,21 +205,19 @@ def _by_content(kind: AutorunKind, found: AutorunFound, identity: str, workspace
             return JudgedFile(identity, risk, fluid=True)
         case AutorunKind.COMMONDIR:
             return JudgedFile(identity, _commondir(text, found.path), fluid=True)
-        case AutorunKind.ATTRIBUTES:
-            return JudgedFile(identity, frozenset(drivers(text)))
+        case AutorunKind.ATTRIBUTES | AutorunKind.HGRC | AutorunKind.TODO:
+            return JudgedFile(identity, frozenset(_LINES[kind](text)))
         case AutorunKind.REMOTE:
             return JudgedFile(identity, frozenset({identity}) if "::" in text else frozenset())
         case AutorunKind.HOOK:
             quiet = not found.executable or found.path.endswith((".sample", ".tmpl"))
             return JudgedFile(identity, frozenset() if quiet else frozenset({identity}))
-        case AutorunKind.HGRC:
-            return JudgedFile(identity, frozenset(_hg_risks(text)))
         case AutorunKind.VENV:
             return _venv_program(identity, text, found, workspace)
         case AutorunKind.TOLD:
             return JudgedFile(identity, told=_worth_telling(found.path, text))
-        case AutorunKind.TODO:
-            return JudgedFile(identity, frozenset(_TODO_RUNS.findall(text)))
+        case AutorunKind.PIPE:  # a file again
+            return JudgedFile(identity)
         case AutorunKind.SCRIPT | AutorunKind.PROGRAM | AutorunKind.LINK:
             return JudgedFile(identity, frozenset({identity}))
 
@@ -284,6 +292,13 @@ def _hg_harmless(section: str, line: str) -> bool:
     allowed = {"paths": r"[\w.-]+\s*=\s*(https?://\S*|ssh://(?!-)\S*|/\S*)\s*\Z", "ui": r"username\s*="}
     return section in allowed and re.match(allowed[section], line) is not None
 
+
+_LINES: Mapping[AutorunKind, Callable[[str], Iterable[str]]] = {
+    AutorunKind.ATTRIBUTES: drivers,
+    AutorunKind.HGRC: _hg_risks,
+    AutorunKind.TODO: _TODO_RUNS.findall,
+}
+"""Which lines of a file are risks."""
 
 _LAUNCHER = re.compile(
     r"#!(/\S+/python[\d.]*)\n(?:# -\*- coding: utf-8 -\*-\n)?(?:import re\n)?import sys\n(?:import re\n)?"

@@ -45,6 +45,8 @@ class _Folder(Struct, frozen=True):
     marks: tuple[str, ...]
     leading: tuple[str, ...]
     """Links that lead to where commands write and nobody looks."""
+    pipes: tuple[str, ...]
+    """What is neither file nor folder nor link, at names that are opened unasked."""
 
 
 class Fingerprint:
@@ -69,6 +71,7 @@ class Fingerprint:
             names = self._folders[folder].marks
             wanted.update(self._by_name(folder, names))
             wanted.update((f"{folder}/{name}", AutorunKind.LINK) for name in self._folders[folder].leading)
+            wanted.update((f"{folder}/{name}", AutorunKind.PIPE) for name in self._folders[folder].pipes)
             if os.path.basename(folder).casefold() == ".git" or autorun.looks_bare(names):  # noqa: PTH119
                 repositories.append(folder)
                 wanted.update(self._of_repository(folder))
@@ -101,12 +104,12 @@ class Fingerprint:
                 folder = self._read(path, stamp, now - entry.st_ctime_ns > _TICK_NS)
             self._folders[path] = folder
             left.extend(folder.inner)
-            if folder.marks or folder.leading or os.path.basename(path).casefold() in autorun.LINKS:  # noqa: PTH119
+            if folder.marks or folder.leading or folder.pipes or os.path.basename(path).casefold() in autorun.LINKS:  # noqa: PTH119
                 marked.append(path)
         return marked
 
     def _read(self, path: str, stamp: tuple[int, int, int], sure: bool) -> _Folder:
-        inner, marks, leading = list[str](), list[str](), list[str]()
+        inner, marks, leading, pipes = list[str](), list[str](), list[str](), list[str]()
         if not os.access(path, os.R_OK | os.X_OK):
             self.closed.add(path)
         from_root = path[len(self._root) :]
@@ -119,9 +122,12 @@ class Fingerprint:
                             marks.append(entry.name)
                 elif autorun.is_marked(from_root, entry.name, is_link=entry.is_symlink()):
                     marks.append(entry.name)
-                if entry.is_symlink() and self._leads_unseen(entry.path):
-                    leading.append(entry.name)
-        return _Folder(stamp, sure, tuple(inner), tuple(marks), tuple(leading))
+                if entry.is_symlink():
+                    if self._leads_unseen(entry.path):
+                        leading.append(entry.name)
+                elif not entry.is_file() and not entry.is_dir() and autorun.is_opened(from_root, entry.name):
+                    pipes.append(entry.name)
+        return _Folder(stamp, sure, tuple(inner), tuple(marks), tuple(leading), tuple(pipes))
 
     def _leads_unseen(self, link: str) -> bool:
         """Whether a link leads into our own home, where what commands see as their `/tmp` and their home lies, or into

@@ -38,6 +38,7 @@ _BECAUSE = {
     AutorunKind.HGRC: "settings that make Mercurial run programs",
     AutorunKind.LINK: "it leads to where commands write and nobody looks",
     AutorunKind.TODO: "Git would run it as the next step of a rebase",
+    AutorunKind.PIPE: "it is no file, and who enters the folder would wait for it for ever",
     AutorunKind.VENV: "it stands in for a program once the environment is used",
     AutorunKind.TOLD: "",
 }
