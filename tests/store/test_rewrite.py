@@ -35,7 +35,7 @@ GROUP = ConversationId("group")
 BLANK = UserSaid((Text("(erased)"),), ERASED, Address("irc", "#a"), key="1")
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.real("postgres"))])
 async def test_an_entry_says_something_else_and_all_that_is_derived_agrees(
     db: LogStore, transcript: Transcript, blobs: BlobStore
 ) -> None:
